@@ -148,3 +148,8 @@ def test_a_network_learns_labels_that_hold_or_not() -> None:
     x, y = ag.tensor(X.astype("float32")), ag.tensor(Y.astype("float32"))
     losses = [float(step(x, y)) for _ in range(200)]
     assert losses[-1] < 0.05 < losses[0]
+
+
+def test_a_divergence_per_sample_of_no_samples_is_no_number() -> None:
+    none = ag.zeros((0, 3))
+    assert ag.isnan(nn.functional.kl_div(none, none, reduction="batchmean")).item()

@@ -64,7 +64,7 @@ def rmsprop(w: Any, momentum: float, centered: bool) -> Iterator[Any]:
 
 
 def rprop(w: Any) -> Iterator[Any]:
-    size, before = np.full_like(w, 0.1), np.zeros_like(w)
+    size, before = np.full_like(w, rate(1)), np.zeros_like(w)  # the rate of the first step
     for _ in range(STEPS):
         g = yield w
         turned = np.sign(g * before)
@@ -126,10 +126,11 @@ def lion(w: Any) -> Iterator[Any]:
 
 
 def asgd(w: Any) -> Iterator[Any]:
+    r = rate(1)
     for t in range(1, STEPS + 1):
         g = yield w
-        r = rate(t) / (1 + 0.3 * rate(t) * (t - 1)) ** 0.75
         w = w * (1 - 0.3 * r) - r * g
+        r = rate(t) / (1 + 0.3 * rate(t) * t) ** 0.75  # for the next step, as PyTorch's
 
 
 def adafactor(w: Any) -> Iterator[Any]:
@@ -167,7 +168,7 @@ WAYS: dict[str, Way] = {
     "rmsprop": (lambda p: optim.RMSprop(p, weight_decay=0.1), lambda w: rmsprop(w, 0.0, False)),
     "centered": (lambda p: optim.RMSprop(p, weight_decay=0.1, momentum=0.9, centered=True),
                  lambda w: rmsprop(w, 0.9, True)),
-    "rprop": (lambda p: optim.Rprop(p, 0.1), rprop),
+    "rprop": (lambda p: optim.Rprop(p, 0.5), rprop),
     "adamax": (optim.Adamax, adamax),
     "nadam": (lambda p: optim.NAdam(p, weight_decay=0.1, decoupled_weight_decay=True), nadam),
     "radam": (optim.RAdam, radam),

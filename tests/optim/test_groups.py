@@ -177,6 +177,16 @@ def test_states_that_do_not_fit_are_told() -> None:
     assert [int(s["step"]) for s in tool.state_dict()["state"].values()] == [0, 0, 0, 5]
 
 
+def test_the_first_momentum_is_not_damped_again_where_pytorch_kept_it_without_a_count() -> None:
+    w = ag.tensor([1.0], requires_grad=True)
+    tool = optim.SGD([w], lr=1.0, momentum=0.5, dampening=0.5)
+    state = tool.state_dict()
+    tool.load_state_dict({**state, "state": {0: {"momentum_buffer": ag.tensor([4.0])}}})
+    w.grad = ag.tensor([2.0])
+    tool.step()
+    assert w.item() == 1.0 - (0.5 * 4.0 + 0.5 * 2.0)
+
+
 def test_schedules_steer_each_group_from_its_own_rate() -> None:
     def tool() -> optim.Optimizer:
         a, b = (ag.zeros(1, requires_grad=True) for _ in range(2))

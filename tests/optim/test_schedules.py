@@ -31,6 +31,13 @@ MAKE: dict[str, Any] = {
                                      [4]),
     "chain": lambda o: M.ChainedScheduler([M.ConstantLR(o, 0.1, 4), M.ExponentialLR(o, 0.9)]),
     "cos": lambda o: M.CosineAnnealingLR(o, 10, 0.01),
+    "seq3": lambda o: M.SequentialLR(o, [
+        M.CosineAnnealingLR(o, 5), M.MultiplicativeLR(o, lambda e: 0.9), M.StepLR(o, 2, 0.5)],
+        [3, 6]),
+    "chain2": lambda o: M.ChainedScheduler([
+        M.MultiStepLR(o, [3]), M.LambdaLR(o, lambda e: 0.5**e + 0.1), M.LinearLR(o)]),
+    "chain3": lambda o: M.ChainedScheduler([
+        M.LambdaLR(o, lambda e: 0.9**e), M.PolynomialLR(o, 3), M.CosineAnnealingLR(o, 10)]),
 }
 #: Of PyTorch's schedulers of the same arguments, from a rate of 0.7.
 RATES = {
@@ -56,6 +63,11 @@ RATES = {
             0.413343, 0.3720087, 0.3348078, 0.301327, 0.2711943],
     "cos": [0.7, 0.6831145, 0.6341109, 0.5577859, 0.4616109,
             0.355, 0.2483891, 0.1522141, 0.07588914, 0.0268855],
+    "seq3": [0.7, 0.6331559, 0.4581559, 0.4123404, 0.3711063, 0.3339957, 0.7, 0.7, 0.35, 0.35],
+    "chain2": [0.2566667, 0.588, 0.315, 0.1925, 0.1344318,
+               0.1060096, 0.0809375, 0.07546875, 0.07273438, 0.07136719],
+    "chain3": [0.7, 0.4097219, 0.2628608, 0.0, 0.3786357,
+               0.315766, 0.2570517, 0.1997339, 0.1396077, 0.06949936],
 }
 
 
@@ -80,6 +92,26 @@ def test_rates(name: str) -> None:
         found.append(tool.lr)
         assert schedule.get_last_lr() == [tool.lr]
     np.testing.assert_allclose(found, RATES[name], rtol=1e-6)
+
+
+@pytest.mark.parametrize(("name", "rates"), [
+    ("seq3", [0.045, 0.0405, 0.03645, 0.7]),
+    ("chain2", [0.1925, 0.1344318, 0.1060096, 0.0809375]),
+    ("exp", [0.045, 0.0405, 0.03645, 0.032805])])
+def test_a_rate_set_by_hand_is_gone_on_from(name: str, rates: list[float]) -> None:
+    tool = optimizer()
+    schedule = MAKE[name](tool)
+    schedule.step()
+    schedule.step()
+    tool.param_groups[0]["lr"] = 0.05
+    other = optimizer()
+    again = MAKE[name](other)
+    other.load_state_dict(tool.state_dict())
+    again.load_state_dict(schedule.state_dict())
+    for rate in rates:
+        schedule.step()
+        again.step()
+        assert (tool.lr, other.lr) == pytest.approx((rate, rate), rel=1e-6)
 
 
 def test_a_state_of_other_schedules_changes_nothing() -> None:
@@ -213,3 +245,13 @@ def test_a_chain_goes_on_from_its_own_rates() -> None:
         chain.step()
         again.step()
         assert other.lr == tool.lr
+
+
+def test_better_by_a_share_of_a_negative_metric_is_as_pytorch_has_it() -> None:
+    tool = optimizer(1.0)
+    schedule = M.ReduceLROnPlateau(tool, factor=0.5, patience=0, threshold=0.1)
+    found = []
+    for metric in (-1.0, -0.95, -0.95, -0.5):
+        schedule.step(metric)
+        found.append(tool.lr)
+    assert found == [1.0, 1.0, 1.0, 0.5]

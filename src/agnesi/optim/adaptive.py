@@ -196,15 +196,14 @@ class Rprop(Decaying):
             raise ValueError(at(f"Rprop: etas must be below and above 1, not {etas}"))
         super().__init__(parameters, lr, maximize=maximize)
         self.etas, self.step_sizes = tuple(etas), tuple(step_sizes)
-        for size in self.own_slots["size"]:
-            _fill(size, lr)
 
     def update(self, p: Any, g: Any, *rest: Any) -> None:
         before, size = rest
         g = self.slope(p, g)
         turned = sign(g * before)
         less, more = self.etas
-        moved = where(turned > 0, size * more, where(turned < 0, size * less, size))
+        begun = where(size > 0, size, self.lr)  # none is 0 behind the first step
+        moved = where(turned > 0, begun * more, where(turned < 0, begun * less, begun))
         least, most = self.step_sizes
         size.copy_(clip(moved, least, most))
         g = where(turned < 0, 0.0, g)

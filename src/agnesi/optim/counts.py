@@ -17,7 +17,7 @@ from agnesi.core.support.tracing import is_tracing
 from agnesi.core.tensor import Tensor, wrap
 
 #: Counters by name, which are attributes with an underscore before.
-NAMES = ("steps", "product")
+NAMES = ("steps", "product", "eta")
 #: Ends the names of the tensors that have a counter for each parameter.
 EACH = ".each"
 #: Stands there for the group's counter.
@@ -110,6 +110,9 @@ def regroup(part: Any) -> None:
 
 
 def fill(part: Any, state: Mapping[str, Any], prefix: str) -> dict[str, Any]:
-    """A flat state with shared counters where it tells of no others."""
-    return {f"{prefix}{name}{EACH}": state.get(f"{prefix}{name}{EACH}", np.full(
-        t.shape, _SHARED, t.dtype)) for name, t in part.own_counts.items()}
+    """What earlier versions did not save: that counters are shared, and the next step's rate."""
+    later = {f"{name}{EACH}": np.full(t.shape, _SHARED, t.dtype)
+             for name, t in part.own_counts.items()}
+    if "_eta" in vars(part):
+        later["eta"] = np.array(np.nan)
+    return {f"{prefix}{name}": state.get(f"{prefix}{name}", v) for name, v in later.items()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -257,6 +258,7 @@ class ASGD(Decaying):
         super().__init__(parameters, lr, weight_decay=weight_decay, maximize=maximize)
         self.lambd, self.alpha, self.t0 = float(lambd), float(alpha), float(t0)
         self._steps = wrap(np.array(0))
+        self._eta = wrap(np.array(math.nan))  # as each step leaves it for the next
 
     def begin(self) -> tuple[Any, ...]:
         """The rate of this step, and the share of the new iterate in the mean.
@@ -265,8 +267,13 @@ class ASGD(Decaying):
         """
         steps: Any = self._steps
         done = (steps.add_(1) - 1).astype("float64")
-        rate = self.lr / (1 + self.lambd * self.lr * done) ** self.alpha
+        eta: Any = self._eta
+        rate = where(eta != eta, self._decayed(done), eta)
+        eta.copy_(self._decayed(done + 1))
         return rate, 1.0 / maximum(1.0, done - self.t0)
+
+    def _decayed(self, steps: Any) -> Any:
+        return self.lr / (1 + self.lambd * self.lr * steps) ** self.alpha
 
     def update(self, p: Any, g: Any, *rest: Any) -> None:
         average, rate, share = rest

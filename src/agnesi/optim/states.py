@@ -3,6 +3,7 @@ them."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -18,10 +19,10 @@ from agnesi.optim.groups import IDLE, begin
 from agnesi.optim.hyper import Hyper
 
 #: What PyTorch calls our counters, which all parameters of a group share, and copies in float32.
-_SHARED = {"steps": "step", "product": "mu_product"}
+_SHARED = {"steps": "step", "product": "mu_product", "eta": "eta"}
 _MASTER = "master"
 #: What PyTorch keeps, and is computed here.
-_COMPUTED = frozenset(("eta", "mu"))
+_COMPUTED = frozenset(("mu",))
 
 
 def is_worded(state: Mapping[str, Any]) -> bool:
@@ -240,6 +241,8 @@ def _kept(kind: str, part: Any, each: list[Mapping[str, Any]]) -> dict[str, Any]
     counts: dict[str, list[Any]] = {}
     for name, word, i, t in _tensors(part):
         value = each[i].get(word)
+        if value is None and name == "steps" and any(v is not None for v in each[i].values()):
+            value = 1  # PyTorch's SGD does not count, but what it keeps is of a step
         if value is None and name not in _SHARED:
             if name.startswith(f"{_MASTER}."):
                 value = part.own_parameters[i].array.astype(np.float32)
@@ -265,9 +268,9 @@ def _kept(kind: str, part: Any, each: list[Mapping[str, Any]]) -> dict[str, Any]
     return found
 
 
-def _first(name: str) -> int:
+def _first(name: str) -> float:
     """A counter before the first step."""
-    return int(name == "product")
+    return {"product": 1, "eta": math.nan}.get(name, 0)
 
 
 def _is_traced(value: Any) -> bool:

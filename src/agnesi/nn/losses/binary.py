@@ -119,7 +119,7 @@ def kl_div(input: TensorLike, target: TensorLike, *, log_target: bool = False,
     :param log_target: Whether ``target`` holds logarithms.
     :param reduction: What becomes of the losses; "batchmean" divides their sum by the first size.
     :type reduction: {"mean", "batchmean", "sum", "none"}
-    :returns: One number, or with "none" the losses; the mean of none is NaN.
+    :returns: One number, or with "none" the losses; a mean of none is NaN.
     :raises ValueError: If there is no such reduction.
     :raises ShapeError: If the shapes do not broadcast.
     :see: nn.CrossEntropyLoss
@@ -132,7 +132,7 @@ def kl_div(input: TensorLike, target: TensorLike, *, log_target: bool = False,
     x, t = pair("kl_div", input, target)
     loss = F.exp(t) * (t - x) if log_target else F.xlogy(t, t) - t * x
     if reduction == "batchmean":
-        return F.sum(loss) / max(loss.shape[0] if loss.ndim else 1, 1)
+        return F.sum(loss) / (loss.shape[0] if loss.ndim else 1)
     return reduced(loss, reduction)
 
 

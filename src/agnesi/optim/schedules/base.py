@@ -140,7 +140,7 @@ class Scheduler(Written):
         rates = list(self.get_lr())
         for k, old in enumerate(before):
             now = groups[k]["lr"]
-            if abs(now - old) > _ROUNDING * abs(old):
+            if not _is_near(now, old):
                 rates[k] = self._onward(now, old, rates[k])
         for group, rate in zip(groups, rates, strict=True):
             group["lr"] = rate
@@ -148,7 +148,9 @@ class Scheduler(Written):
 
     def _onward(self, now: float, before: float, after: float) -> float:
         """A rate that this schedule alone would take from one number to another."""
-        return now * after / before if before else after
+        if before:
+            return now * after / before
+        return after if after else now
 
     @property
     def last_epoch(self) -> int:
@@ -186,6 +188,9 @@ class Scheduler(Written):
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Go on from what :meth:`state_dict` gave.
 
+        Rates that the optimizer has from elsewhere stay: those of its own state, if that was loaded
+        before.
+
         :param state: As :meth:`state_dict` gives it.
         :raises KeyError: If it is of another schedule; nothing is changed then.
         :raises TypeError: If it is no mapping.
@@ -194,15 +199,24 @@ class Scheduler(Written):
             raise TypeError(at(f"{type(self).__name__}.load_state_dict takes a mapping of names to "
                                f"values, not {typed(state)}; state_dict() gives one"))
         self._check_known(state)
+        present = [group["lr"] for group in self.optimizer.param_groups]
+        mine = all(map(_is_near, present, self._last_lr))
+        self._take(state)
+        self._before(0)
+        if mine:
+            self._set([])
+        else:
+            self._last_lr = present
+
+    def _take(self, state: Mapping[str, Any]) -> None:
+        """Take over a state, without setting rates."""
         for name, value in state.items():
             held = getattr(self, name)
             if _are_schedules(held):
                 for schedule, own in zip(held, value, strict=True):
-                    schedule.load_state_dict(own)
+                    schedule._take(own)
             else:
                 setattr(self, name, value)
-        self._before(0)
-        self._set([])
 
     def _check_known(self, state: Mapping[str, Any]) -> None:
         """Refuse a state of another schedule, or of one that is made of others."""
@@ -239,6 +253,11 @@ class Scheduler(Written):
         before = self._before(self.epoch) if epoch is None else []
         self.epoch = self.epoch + 1 if epoch is None else epoch
         self._set(before)
+
+
+def _is_near(rate: float, other: float) -> bool:
+    """Whether two rates are the same one, which a compiled step may have rounded."""
+    return abs(rate - other) <= _ROUNDING * abs(other)
 
 
 def _are_schedules(value: Any) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from agnesi.core.options import Decay, Epoch, NotNegative, Size
@@ -51,11 +51,32 @@ class SequentialLR(Scheduler):
                                 f"{len(schedulers) - 1} milestones, not {len(milestones)}"))
         _optimizer_of(self, schedulers)
         self.schedulers, self.milestones = list(schedulers), list(milestones)
+        self._place()
         self.begin()
 
-    def rates(self, epoch: float) -> list[float]:
+    def _at(self, epoch: float) -> tuple[Scheduler, Any]:
+        """The schedule of an epoch, and the epoch that it has then."""
         which = bisect_right(self.milestones, epoch)
-        return self.schedulers[which].rates(epoch - (self.milestones[which - 1] if which else 0))
+        return self.schedulers[which], epoch - (self.milestones[which - 1] if which else 0)
+
+    def _place(self) -> None:
+        """Let the present schedule be in its epoch."""
+        present, its = self._at(self.epoch)
+        present.epoch = its
+
+    def _take(self, state: Mapping[str, Any]) -> None:
+        super()._take(state)
+        self._place()
+
+    def rates(self, epoch: float) -> list[float]:
+        present, its = self._at(epoch)
+        return present.rates(its)
+
+    def step(self, epoch: Epoch | None = None) -> None:
+        self.epoch = self.epoch + 1 if epoch is None else epoch
+        present, its = self._at(self.epoch)
+        present.step(its if epoch is not None or its == 0 else None)
+        self._last_lr = present.get_last_lr()
 
     def state_dict(self) -> dict[str, Any]:
         return {"epoch": self.epoch, "milestones": self.milestones,
@@ -63,9 +84,9 @@ class SequentialLR(Scheduler):
 
 
 class ChainedScheduler(Scheduler):
-    """The product of several schedules of one optimizer.
+    """Several schedules of one optimizer, each of which changes the rates that the one before set.
 
-    :param schedulers: Whose factors are multiplied.
+    :param schedulers: In their order: those that multiply, as most do, give their product.
     :type schedulers: sequence of Scheduler
     :param optimizer: Theirs, by default.
     :raises ValueError: If they are not all of one optimizer.
@@ -85,19 +106,19 @@ class ChainedScheduler(Scheduler):
         found = _optimizer_of(self, schedulers)
         super().__init__(found)
         self.schedulers = list(schedulers)
-        self.begin()
 
     def rates(self, epoch: float) -> list[float]:
         found = list(self.base_lrs)
         for s in self.schedulers:
             for k, (rate, base) in enumerate(zip(s.rates(epoch), s.base_lrs, strict=True)):
-                found[k] *= rate / base if base else 1.0
+                found[k] = s._onward(found[k], base, rate) if s._goes_on else rate
         return found
 
-    def step(self) -> None:
+    def step(self, epoch: Epoch | None = None) -> None:
         for s in self.schedulers:
-            s.step()
-        super().step()
+            s.step(epoch)
+        self.epoch = self.epoch + 1 if epoch is None else epoch
+        self._last_lr = self.schedulers[-1].get_last_lr()
 
     def state_dict(self) -> dict[str, Any]:
         return {"epoch": self.epoch, "base_lrs": self.base_lrs,
@@ -111,7 +132,8 @@ class ReduceLROnPlateau(Scheduler):
     :param factor: Of each reduction.
     :param patience: Epochs without progress that are waited for.
     :param threshold: How much better counts.
-    :param threshold_mode: Whether ``threshold`` is a share of the best value.
+    :param threshold_mode: Whether ``threshold`` is a share of the best value, which is meant for
+        metrics above 0.
     :param cooldown: Epochs after a reduction in which nothing is counted.
     :param min_lr: The lowest rate, or that of each group.
     :type min_lr: float or list of float
@@ -151,7 +173,7 @@ class ReduceLROnPlateau(Scheduler):
         sign = 1.0 if self.mode == "min" else -1.0
         if math.isinf(self.best):
             return sign * metric < sign * self.best
-        margin = self.threshold * (abs(self.best) if self.threshold_mode == "rel" else 1.0)
+        margin = self.threshold * (sign * self.best if self.threshold_mode == "rel" else 1.0)
         return sign * metric < sign * self.best - margin
 
     def step(self, metrics: float | None = None) -> None:

@@ -108,8 +108,8 @@ class _Cycle(Scheduler):
             else:
                 setattr(self.optimizer, _momentum_of(self.optimizer), momentum)  # in all groups
 
-    def step(self) -> None:
-        self.epoch += 1
+    def step(self, epoch: Epoch | None = None) -> None:
+        self.epoch = self.epoch + 1 if epoch is None else epoch
         self.begin()
 
 

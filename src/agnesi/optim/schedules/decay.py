@@ -252,9 +252,9 @@ class MultiplicativeLR(Scheduler):
     def rate(self, epoch: float) -> float:
         return self.base_lr * self.products[self._group]
 
-    def step(self) -> None:
+    def step(self, epoch: Epoch | None = None) -> None:
         before = self._before(self.epoch)
-        self.epoch += 1
+        self.epoch = self.epoch + 1 if epoch is None else epoch
         for k, factor in enumerate(self.lr_lambdas):
             self.products[k] *= factor_of(self, factor, self.epoch)
         self._set(before)
