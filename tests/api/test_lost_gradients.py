@@ -3,7 +3,9 @@
 import array
 import cmath
 import contextlib
+import copy
 import ctypes
+import dataclasses
 import functools
 import io
 import itertools
@@ -235,6 +237,52 @@ def test_ways_out_that_are_asked_for_by_name():
     w = ag.ones(2, requires_grad=True)  # nothing was computed from it yet
     assert np.asarray(w).tolist() == [1.0, 1.0]
     assert np.asarray(pickle.loads(pickle.dumps(w * 2))).tolist() == [2.0, 2.0]
+
+
+COPIES = {
+    "copy.copy": copy.copy, "__copy__": lambda y: y.__copy__(), "deepcopy": copy.deepcopy,
+    "deepcopy of a list": lambda y: copy.deepcopy([y])[0],
+    "deepcopy of a dict": lambda y: copy.deepcopy({"a": (y,)})["a"][0],
+    "replace": lambda y: dataclasses.replace(Held(y)).value,
+    "a copied object": lambda y: copy.copy(Held(y)).value,
+    "a deep copy of an object": lambda y: copy.deepcopy(Held(y)).value,
+}
+
+
+@dataclasses.dataclass
+class Held:
+    value: object
+
+
+@pytest.mark.parametrize("how", COPIES)
+def test_gradients_flow_through_copies(how):
+    def f(x):
+        return (COPIES[how](x) * COPIES[how](x * 2)).sum()
+
+    x = ag.tensor([1.0, 2.0])
+    for call in (ag.grad(f), ag.jit(ag.grad(f)), lambda x: ag.vjp(f, x)[1](ag.tensor(1.0))[0]):
+        assert call(x).tolist() == [4.0, 8.0]
+    assert ag.jvp(f, (x,), (x,))[1].item() == 20.0
+    assert ag.vmap(ag.grad(f))(ag.ones(2, 3)).tolist() == [[4.0] * 3] * 2
+    w = ag.tensor([1.0, 2.0], requires_grad=True)
+    COPIES[how](w * w).sum().backward()
+    assert w.grad.tolist() == [2.0, 4.0]
+
+
+def test_deep_copies_are_in_memory_of_their_own():
+    w = ag.tensor([1.0, 2.0], requires_grad=True)
+    y = w * 2
+    z = copy.deepcopy(y)
+    z.add_(1)
+    assert y.tolist() == [2.0, 4.0] and z.tolist() == [3.0, 5.0] and z.requires_grad
+    with pytest.raises(GradientError, match=r"(?s)deepcopy .*x\.clone\(\).*test_lost_gradients\.py"):
+        copy.deepcopy([y, y[:1]])
+
+
+def test_a_pickle_of_what_is_differentiated_is_refused():
+    for f in (lambda x: pickle.dumps(x), lambda x: pickle.dumps([x * 2])):
+        with pytest.raises(GradientError, match=r"pickle would lose .*x\.detach\(\)"):
+            ag.grad(f)(ag.ones(2))
 
 
 @pytest.mark.parametrize("name", ["atleast_1d", "atleast_2d", "atleast_3d", "copy"])

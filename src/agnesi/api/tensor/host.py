@@ -21,7 +21,7 @@ from agnesi.core.ir.node import Node
 from agnesi.core.op import typed
 from agnesi.core.public import higher, planned
 from agnesi.core.shapes import axis_of
-from agnesi.core.storage.leaves import is_followed
+from agnesi.core.storage.leaves import is_differentiated, is_followed
 from agnesi.core.storage.memory_order import is_row_major
 from agnesi.core.storage.views import looking_through
 from agnesi.core.support.config import MODE, STATE
@@ -200,6 +200,12 @@ def _lost(x: Tensor, use: str) -> GradientError:
         "ag.asarray(...) for np.array(...) and ag.exp(x) for math.exp(x), or x.detach() (or "
         "x.numpy(), x.item()) if no gradient is to flow through it"
     ))
+
+
+def _cut(x: Tensor, use: str) -> GradientError:
+    """The error where a copy could not carry on what its gradient flows to."""
+    return GradientError(at(f"{use} would lose the gradient of {typed(x)}: copy x.detach() if no "
+                            "gradient is to flow through it, or take x.clone(), which keeps it"))
 
 
 def _caller_does(instruction: str) -> bool:
@@ -453,30 +459,58 @@ def _symbol_again(node: Any, name: str | None) -> Tensor:
     return t
 
 
+def _is_open(x: Tensor) -> bool:
+    """Return whether what a graph is written for stands for the tensor, and no user's symbol."""
+    return is_tracing() or (x.array is None and STATE.examples is not None)
+
+
+def _has_record(x: Tensor) -> bool:
+    """Return whether gradients flow through the tensor to what it was made from."""
+    return is_followed(x) or (
+        x._requires_grad and MODE.get().recording and is_tracing() and not is_leaf(x))
+
+
 def __reduce__(self: Tensor) -> Any:  # noqa: N807
-    if self.array is None and not is_tracing():
+    if self.array is None and not _is_open(self):
         return _symbol_again, (self.node, self._name)
+    if is_known(self) and is_followed(self) and is_differentiated(self):
+        raise _cut(self, "pickle")
     data = value(self, "pickle")
     root, view = memory_of(data)
     rest = (self._requires_grad and is_leaf(self), self._name)
     return _rebuild, (data, *rest) if view is None else (root, *rest, view)
 
 
+def __copy__(self: Tensor) -> Tensor:  # noqa: N807
+    """The same memory in a tensor of its own; gradients flow on to what the value was made from."""
+    if self.array is None and not _is_open(self):
+        return _symbol_again(self.node, self._name)
+    if not is_known(self) or _has_record(self):
+        return self[...]
+    return _rebuild(self.array, self._requires_grad and is_leaf(self), self._name)
+
+
 def __deepcopy__(self: Tensor, memo: dict[int, Any]) -> Tensor:  # noqa: N807
-    if self.array is None and not is_tracing():
+    """A copy in memory of its own; gradients flow through it, but a parameter's begin anew."""
+    if self.array is None and not _is_open(self):
         from copy import deepcopy
 
         return memo.setdefault(id(self), _symbol_again(deepcopy(self.node, memo), self._name))
-    begins = self._requires_grad and is_leaf(self)  # else its history is not copied
+    begins = self._requires_grad and is_leaf(self)
+    recorded = _has_record(self)
     # Copies of tensors that share memory share theirs, which those that are being traced cannot.
-    if is_tracing() and id(memory := looking_through(self)[0]) not in memo:
+    shared = looking_through(self)[0]
+    if (recorded or _is_open(self)) and id(shared) not in memo:
         from agnesi.ops.arrays.replicate import copy
 
-        made = memo[id(memory)] = memo[id(self)] = copy(detach(self)).requires_grad_(begins)
+        made = copy(self) if recorded or not begins else copy(detach(self)).requires_grad_(True)
+        memo[id(shared)] = memo[id(self)] = made
         made._name = self._name
-        if isinstance(self.grad, Tensor):
+        if begins and isinstance(self.grad, Tensor):
             made.grad = __deepcopy__(self.grad, memo)
         return made
+    if recorded:
+        raise _cut(self, "deepcopy beside another view of the same memory")
     root, view = memory_of(value(self, "deepcopy"))
     if id(root) not in memo:
         memo[id(root)] = root.copy(order="A")

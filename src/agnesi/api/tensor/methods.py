@@ -89,8 +89,8 @@ CONVERSIONS = {
 }
 #: Methods for Python and NumPy, from ``host``.
 HOST = """
-    __array__ __bool__ __complex__ __contains__ __deepcopy__ __float__ __format__ __index__ __int__
-    __iter__ __len__ __reduce__ clone contiguous element_size eval is_contiguous item numel numpy
+    __array__ __bool__ __complex__ __contains__ __copy__ __deepcopy__ __float__ __format__
+    __index__ __int__ __iter__ __len__ __reduce__ clone contiguous element_size eval is_contiguous item numel numpy
     tolist
 """
 #: Methods for other array libraries, from ``exchange``.

@@ -88,6 +88,12 @@ def is_followed(x: Tensor) -> bool:
     return node is not None and (node.op is not None or type(node) is Argument)
 
 
+def is_differentiated(x: Tensor) -> bool:
+    """Return whether a value was computed from what a transformation handed to the user's function.
+    """
+    return x.node is not None and any(type(node) is Argument for node in toposort([x.node]))
+
+
 def earlier(leaf: Node) -> list[Node]:
     """Leaves that stood for a leaf's tensor before an assignment, as far as records hold them."""
     if type(leaf) is not Later:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import builtins
 import contextlib
+import copy
 import functools
 import math
 import opcode
@@ -26,7 +27,8 @@ from agnesi.core.support.migration_hints import elsewhere, has_hints, hint, name
 PACKAGE = __name__.partition(".")[0]
 _ROOT = __file__.rpartition("core")[0]
 #: Whose lines are not the user's: this package's, and those between two of them.
-_OURS: tuple[str, ...] = (_ROOT, contextlib.__file__, functools.__file__, "<frozen ")
+_OURS: tuple[str, ...] = (
+    _ROOT, contextlib.__file__, copy.__file__, functools.__file__, "<frozen ")
 #: Such files that were met, and the user's: every recorded operation asks for some ten.
 MET: set[str] = set()
 THEIRS: set[str] = set()
