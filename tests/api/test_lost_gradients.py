@@ -275,7 +275,7 @@ def test_deep_copies_are_in_memory_of_their_own():
     z = copy.deepcopy(y)
     z.add_(1)
     assert y.tolist() == [2.0, 4.0] and z.tolist() == [3.0, 5.0] and z.requires_grad
-    with pytest.raises(GradientError, match=r"(?s)deepcopy .*x\.clone\(\).*test_lost_gradients\.py"):
+    with pytest.raises(GradientError, match=r"(?s)deepcopy .*clone.*test_lost_gradients"):
         copy.deepcopy([y, y[:1]])
 
 

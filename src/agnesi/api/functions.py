@@ -139,10 +139,12 @@ from agnesi.ops.indexing.index import take as take
 from agnesi.ops.indexing.index import take_along_axis as take_along_axis
 from agnesi.ops.numerics.pytorch import add as add
 from agnesi.ops.numerics.pytorch import addmm as addmm
+from agnesi.ops.numerics.pytorch import bmm as bmm
 from agnesi.ops.numerics.pytorch import cdist as cdist
 from agnesi.ops.numerics.pytorch import divide as divide
 from agnesi.ops.numerics.pytorch import equal as equal
 from agnesi.ops.numerics.pytorch import index_select as index_select
+from agnesi.ops.numerics.pytorch import mm as mm
 from agnesi.ops.numerics.pytorch import subtract as subtract
 
 if _typing.TYPE_CHECKING:  # loaded at first use
@@ -253,7 +255,6 @@ arctanh = atanh
 around = round
 array = tensor
 bitwise_not = bitwise_invert
-bmm = matmul
 clamp = clip
 conjugate = conj
 div = divide
@@ -265,7 +266,6 @@ invert = bitwise_invert
 le = less_equal
 left_shift = bitwise_left_shift
 lt = less
-mm = matmul
 mod = remainder
 mul = multiply
 ne = not_equal

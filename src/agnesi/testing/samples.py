@@ -196,6 +196,8 @@ def _of_pytorch() -> Iterator[tuple[str, Case]]:
         function = getattr(reduce, name)
         yield name, Case(lambda x, f=function: f(x, axis=1), ((_X,), (_X.T,)))
     yield "addmm", Case(lambda *xs: pytorch.addmm(*xs, beta=0.5, alpha=2.0), ((c, a, b),))
+    yield "mm", Case(pytorch.mm, ((a, b), (b.T, a.T)))
+    yield "bmm", Case(pytorch.bmm, ((np.stack([a, -a]), np.stack([b, b * 2])),))
     yield "cdist", Case(pytorch.cdist, ((a, near), (np.stack([a, -a]), near)))
     yield "index_select", Case(
         lambda x: pytorch.index_select(x, 1, np.array([2, 0, 2])), ((_X,), (_X.T,)))

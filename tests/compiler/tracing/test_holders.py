@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import array
 import collections
+import contextlib
 import contextvars
 import ctypes
 import decimal
 import functools
 import inspect
+import io
+import logging
 import os
 import queue
 import random
@@ -49,6 +52,86 @@ def attributes_of_a_function(J):
     yield f(ag.ones(1)), helper.calls, helper.cache
     del helper.cache
     yield f(ag.ones(1)), helper.calls, helper.cache
+
+
+@program
+def prints_into_a_text_of_its_own(J):
+    outer = io.StringIO()
+
+    def f(x, to):
+        with contextlib.redirect_stdout(io.StringIO() if to is None else to) as text:
+            print("abc", end="")
+        return x * len(text.getvalue())
+
+    f = J(f)
+    yield from (f(ag.ones(1), None) for _ in range(2))
+    for _ in range(2):
+        yield f(ag.ones(1), outer), outer.getvalue()
+
+
+@program
+def arrays_that_change_their_type_or_shape(J):
+    for change in ("dtype", "shape", "resize"):
+        array = np.array([1.0, 2.0])
+
+        def f(x, array=array, change=change):
+            y = x * array.sum()
+            if change == "resize":
+                array.resize(array.size + 1, refcheck=False)
+            else:
+                setattr(array, change, {"dtype": "int64", "shape": (2, 1)}[change])
+            return y
+
+        f = J(f)
+        for _ in range(3):
+            yield f(ag.ones(1)), str(array)
+
+
+@program
+def masks_that_change(J):
+    masked = np.ma.array([1.0, 2.0, 3.0], mask=[0, 1, 0])
+
+    def f(x):
+        y = x * masked.sum() + masked.data[1]
+        masked[2] = np.ma.masked
+        masked.mask[1] = False
+        return y
+
+    f = J(f)
+    for _ in range(3):
+        yield f(ag.ones(1)), str(masked), masked.data.tolist()
+
+
+@program
+def a_list_of_parameters_that_grows(J):
+    weights = ag.nn.ParameterList([ag.ones(1)])
+
+    def f(x):
+        weights.append(ag.ones(1))
+        return x * sum(w.sum() for w in weights)
+
+    f = J(f)
+    for _ in range(3):
+        yield f(ag.ones(1)), [w.requires_grad for w in weights]
+
+
+@program
+def settings_of_a_log(J):
+    log = logging.getLogger("agnesi.tests.holders")
+    log.setLevel(30)
+    adapter = logging.LoggerAdapter(log, {})
+
+    def f(x):
+        y = x * log.isEnabledFor(20) + adapter.isEnabledFor(10)
+        log.setLevel(20)
+        return y
+
+    f = J(f)
+    for _ in range(3):
+        yield f(ag.ones(1)), log.level
+    log.disabled = True
+    yield f(ag.ones(1))
+    log.disabled = False
 
 
 @program

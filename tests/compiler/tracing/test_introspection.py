@@ -46,6 +46,30 @@ CASES = {
     "a function's text": ("def f(): 'ab'", "x * float(len(f.__doc__))", "f.__doc__ = 'abcd'"),
     "annotations": ("def f(a: int): pass", "x * float(len(f.__annotations__))",
                     "f.__annotations__['b'] = int"),
+    **{f"a member of an enum {how}": (
+        "import enum\nclass E(enum.Enum):\n A = 1\n B = 2\nE.A.k = 2.0", f"x * {ask}.k",
+        "E.A.k = 3.0")
+        for how, ask in (("by its name", "E['A']"), ("by its value", "E(1)"),
+                         ("in a loop", "next(iter(E))"), ("in a list", "list(E)[0]"))},
+    "what a library's block gives": (
+        "from contextlib import nullcontext\nc = nullcontext(2.0)", "x * c.__enter__()",
+        "c.enter_result = 3.0"),
+    "an object that a library's block gives": (
+        "from contextlib import nullcontext\nclass A: k = 1.0\na = A()\nc = nullcontext(a)",
+        "x * c.__enter__().k", "a.k = 3.0"),
+    "a list that a library's object holds": (
+        "from contextlib import nullcontext\nc = nullcontext([2.0])", "x * c.__enter__()[0]",
+        "c.enter_result[0] = 3.0"),
+    "a log's handlers": (
+        "import logging\nlog = logging.getLogger('introspection.handlers')\nlog.handlers.clear()",
+        "x * float(len(log.handlers))", "log.addHandler(logging.NullHandler())"),
+    "a distribution": ("d = ag.distributions.Normal(0.0, 1.0)", "d.log_prob(x)",
+                       "d.loc = ag.tensor(3.0)"),
+    "a metric": ("m = ag.metrics.Accuracy()\nm.k = 1.0", "x * m.k", "m.k = 2.0"),
+    "the length of an array": ("import numpy as np\nc = np.ones(2)", "x * float(len(c))",
+                               "c.resize(3, refcheck=False)"),
+    "a masked element": ("import numpy as np\nm = np.ma.array([1.0, 2.0], mask=[0, 1])",
+                         "x * m.data[1]", "m.data[1] = 3.0"),
     "a log's level": ("import logging\nlog = logging.getLogger('introspection')",
                       "x * float(log.level)", "log.setLevel(30)"),
     "whether a parameter is frozen": ("m = nn.Linear(2, 2)",

@@ -57,10 +57,11 @@ UNARY = {"neg": "negative", "pos": "positive", "abs": "abs", "invert": "bitwise_
 SAME = """
     abs acos acosh add addmm all amax amin angle any arccos arccosh arcsin arcsinh arctan arctan2
     arctanh asin asinh astype atan atan2 atanh bitwise_and bitwise_left_shift bitwise_or
-    bitwise_right_shift bitwise_xor ceil clamp clip conj copysign cos cosh count_nonzero dimshuffle
-    divide dot exp exp2 expand_dims expm1 flip floor floor_divide fmax fmin fmod gather greater
-    greater_equal hypot index_select isfinite isinf isnan less less_equal log log10 log1p log2
-    logaddexp logical_and logical_not logical_or logical_xor matmul max maximum mean min minimum
+    bitwise_right_shift bitwise_xor bmm ceil clamp clip conj copysign cos cosh count_nonzero
+    dimshuffle divide dot exp exp2 expand_dims expm1 flip floor floor_divide fmax fmin fmod gather
+    greater greater_equal hypot index_select isfinite isinf isnan less less_equal log log10 log1p
+    log2 logaddexp logical_and logical_not logical_or logical_xor matmul max maximum mean min
+    minimum mm
     moveaxis multiply narrow negative nextafter not_equal outer positive power prod ravel reciprocal
     relu remainder round rsqrt select sigmoid sign signbit sin sinh softplus sqrt square squeeze std
     subtract sum swapaxes take take_along_axis tan tanh tensordot trunc unsqueeze var vecdot xlogy
@@ -69,7 +70,7 @@ SAME = """
 OTHER = {
     "sub": "subtract", "mul": "multiply", "div": "divide", "true_divide": "divide",
     "pow": "power", "neg": "negative", "eq": "eq", "ne": "not_equal", "lt": "less",
-    "le": "less_equal", "gt": "greater", "ge": "greater_equal", "mm": "matmul", "bmm": "matmul",
+    "le": "less_equal", "gt": "greater", "ge": "greater_equal",
     "__round__": "round", "conjugate": "conj", "absolute": "abs",
     "bitwise_not": "bitwise_invert", "ger": "outer", "fix": "trunc",
 }
@@ -90,8 +91,8 @@ CONVERSIONS = {
 #: Methods for Python and NumPy, from ``host``.
 HOST = """
     __array__ __bool__ __complex__ __contains__ __copy__ __deepcopy__ __float__ __format__
-    __index__ __int__ __iter__ __len__ __reduce__ clone contiguous element_size eval is_contiguous item numel numpy
-    tolist
+    __index__ __int__ __iter__ __len__ __reduce__ clone contiguous element_size eval is_contiguous
+    item numel numpy tolist
 """
 #: Methods for other array libraries, from ``exchange``.
 EXCHANGE = "__array_namespace__ __dlpack__ __dlpack_device__ to_device"
@@ -325,7 +326,7 @@ def _hash(x: Tensor) -> int:
 def _properties() -> dict[str, Any]:
     return {
         "size": property(host.size), "nbytes": property(host.nbytes),
-        "itemsize": property(host.element_size), "T": property(shaping.t),
+        "itemsize": property(host.element_size), "T": property(shaping.turned),
         "mT": property(shaping.mt), "H": property(shaping.mh), "mH": property(shaping.mh),
         "real": property(shaping.real_part),
         "imag": property(shaping.imaginary_part), "owner": property(recording.owner),

@@ -25,6 +25,7 @@ from agnesi.core.storage.placed import moved, place_of
 from agnesi.core.storage.views import root
 from agnesi.core.support import dtypes
 from agnesi.core.support.dtypes import as_dtype
+from agnesi.core.support.errors import ShapeError, at
 from agnesi.core.tensor import Tensor
 from agnesi.ops.arrays.types import astype
 from agnesi.ops.base.arith import conj, imag
@@ -152,10 +153,20 @@ def transpose(self: Tensor, *axes: Any) -> Tensor:
 
 @planned
 def t(self: Tensor) -> Tensor:
-    """The transposed matrix.
+    """The transposed matrix; vectors and numbers as they are.
 
     :returns: A view.
+    :raises ShapeError: If there are more than two axes.
     """
+    if len(self.shape) > 2:
+        raise ShapeError(at(f"t() takes at most two axes, not {typed(self)}; use "
+                            "x.swapaxes(0, 1), or .mT for stacks of matrices"))
+    return permuted(self)
+
+
+@planned
+def turned(self: Tensor) -> Tensor:
+    """The axes in reverse order, as NumPy has it."""
     return permuted(self)
 
 

@@ -1,19 +1,33 @@
-"""What code reads of functions, modules and classes themselves: the attributes that it names."""
+"""What code reads of functions, modules, classes and libraries' objects: the attributes that it
+names, or all where no hook can tell."""
 
 from __future__ import annotations
 
 import functools
+from enum import Enum
 from types import CodeType, FunctionType
 from typing import Any
 
+import numpy as np
+
 from agnesi.compiler.tracing.bytecode import assigned_in, attributes_of
-from agnesi.compiler.tracing.containers.contents import Answer
+from agnesi.compiler.tracing.containers.contents import Answer, Contents
 from agnesi.compiler.tracing.introspection import TELL_ALL, questions
 from agnesi.compiler.tracing.obstacles import OnlyEagerError
-from agnesi.compiler.tracing.places import MISSING, Definition, Name
+from agnesi.compiler.tracing.places import MISSING, PLAIN, Attribute, Definition, Name, attributes
 from agnesi.compiler.tracing.tensor_facts import TensorFacts
-from agnesi.compiler.tracing.things import is_users
+from agnesi.compiler.tracing.things import is_users, tells
 from agnesi.core.support.config import switched
+from agnesi.core.support.exports import module_of
+from agnesi.core.tensor import Tensor
+
+#: Exact types of values that are nothing but themselves: there is nothing to look into.
+ATOMS = frozenset((int, float, complex, str, bytes, bool, type(None), np.dtype, Tensor))
+#: Exact types of values that are compared by value.
+_NUMBERS_AND_TEXT = frozenset((*PLAIN, float, complex))
+#: Libraries whose objects hold arrays that users change, and what is looked into of those.
+_NUMERIC = ("numpy", "scipy")
+_LOOKED_INTO = (np.ndarray, FunctionType, list, dict, tuple)
 
 
 class OwnedReads(TensorFacts):
@@ -69,6 +83,9 @@ class OwnedReads(TensorFacts):
                 self.meet(inner, f"{part.__name__}.{name}")
             for name in list(self._names):
                 self._of_class(kind, name)
+            if issubclass(kind, Enum):  # calls of the class, entries and loops give them
+                for member in kind.__members__.values():
+                    self.meet(member, str(member))
             if is_users(type(kind)):
                 self._definition(type(kind))
             for name, method in list(vars(type(kind)).items() if is_users(type(kind)) else ()):
@@ -90,6 +107,27 @@ class OwnedReads(TensorFacts):
         for part in definition.parts:  # ``super`` and ``__mro__`` lead to those behind the first
             if name in vars(part):
                 self.meet(vars(part)[name], f"{self._classes[kind]}.{name}")
+
+    def _librarys(self, value: Any, path: str) -> None:
+        """What an object of a library's class, which tells of no reads, holds of the user's."""
+        held = attributes(value)
+        if type(held) is not dict or not held:
+            return
+        numeric = module_of(type(value)).startswith(_NUMERIC)
+        if numeric or all(type(v) in _NUMBERS_AND_TEXT for v in held.values()):
+            self._add((id(held), "contents"), lambda: Contents(path, held, dict.items, value))
+            for name, inner in held.items() if numeric else ():
+                if isinstance(inner, _LOOKED_INTO):
+                    self.meet(inner, f"{path}.{name}")
+            return
+        if module_of(type(value)).startswith("agnesi."):
+            return
+        for name, inner in list(held.items()):  # other names are the library's own
+            if name[0] != "_" and (type(inner) in ATOMS or isinstance(inner, _LOOKED_INTO)
+                                   or tells(type(inner))):
+                self._add((id(value), name), functools.partial(
+                    Attribute, f"{path}.{name}", value, name, inner))
+                self.meet(inner, f"{path}.{name}")
 
     def by_name(self, owner: Any, name: str) -> None:
         """Code computes the name of an attribute of a class, function or module."""

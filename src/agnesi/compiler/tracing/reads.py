@@ -46,10 +46,9 @@ from agnesi.compiler.tracing.containers.parts import Parts
 from agnesi.compiler.tracing.containers.uses import READ_WHOLE, uses_at, uses_of
 from agnesi.compiler.tracing.introspection import names_in, reader_of
 from agnesi.compiler.tracing.obstacles import OnlyEagerError
-from agnesi.compiler.tracing.owned_reads import OwnedReads
+from agnesi.compiler.tracing.owned_reads import ATOMS, OwnedReads
 from agnesi.compiler.tracing.places import (
     MISSING,
-    PLAIN,
     Attribute,
     Cell,
     Defaults,
@@ -92,14 +91,9 @@ from agnesi.core.tensor import Tensor
 
 #: Letters of the name of a thing.
 _MAX_NAME_LETTERS = 200
-#: Exact types of values that are nothing but themselves: there is nothing to look into.
-_ATOMS = frozenset((int, float, complex, str, bytes, bool, type(None), np.dtype, Tensor))
 _MEMBER = type(vars(Tensor)["array"])
 #: Names that Python has, which nobody takes away.
 _BUILTINS = frozenset(dir(builtins))
-#: Libraries whose objects hold arrays that users change, and what is looked into of those.
-_NUMERIC = ("numpy", "scipy")
-_LOOKED_INTO = (np.ndarray, FunctionType, list, dict, tuple)
 #: What is neither a tensor nor a container.
 _DISTINCT = (type, ModuleType, FunctionType, Enum, int, str)
 #: Names of the dicts of modules' names.
@@ -123,9 +117,9 @@ class Reads(OwnedReads):
         self.parts = Parts(self, lending)
         #: Things, by identity, of which another read tells nothing new.
         self._quiet: set[int] = set()
-        #: What each call says, and the filters of warnings by which.
+        #: What each call says, the filters of warnings by which, and where prints go.
         self.said: list[Callable[[], Any]] = []
-        self.filters = warnings.filters
+        self.filters, self.stdout = warnings.filters, sys.stdout
         #: Things that were met by weak references first.
         self._weak: dict[int, Any] = {}
         #: Whether code compares the identity of what may be tensors or containers.
@@ -291,14 +285,7 @@ class Reads(OwnedReads):
                     self.meet(inner, f"{path}.args")
         if not tells(kind):
             self.meet(getattr(value, "__wrapped__", None), path)
-            held = attributes(value)
-            numeric = module_of(kind).startswith(_NUMERIC)
-            if type(held) is dict and held and (
-                    numeric or all(type(v) in PLAIN for v in held.values())):
-                self._add((id(held), "contents"), lambda: Contents(path, held, dict.items, value))
-                for name, inner in held.items() if numeric else ():
-                    if isinstance(inner, _LOOKED_INTO):
-                        self.meet(inner, f"{path}.{name}")
+            self._librarys(value, path)
             return
         if hooks.hook(kind, self):
             self._add((id(value), "class"), lambda: Kind(path, value))
@@ -382,7 +369,7 @@ class Reads(OwnedReads):
             with switched(reads=None):
                 self._took(owner, name)
         value = plainly(owner, name)
-        if type(value) in _ATOMS or id(value) in self._quiet:
+        if type(value) in ATOMS or id(value) in self._quiet:
             if type(value) is Tensor:
                 self._flag(value, name)
             return value

@@ -42,7 +42,7 @@ REFERENCES: tuple[Any, ...] = (weakref.ref, *weakref.ProxyTypes)
 #: What shows another dict's content.
 _WINDOWS: tuple[Any, ...] = (
     MappingProxyType, *(type(f({})) for f in (dict.keys, dict.values, dict.items)))
-_OWN_OBJECTS = ("agnesi.nn", "agnesi.optim")
+_OWN_OBJECTS = ("agnesi.amp", "agnesi.distributions", "agnesi.metrics", "agnesi.nn", "agnesi.optim")
 _FOLDERS = tuple(os.path.join(folder, "") for folder in (
     os.path.dirname(os.path.dirname(os.path.dirname(__file__))), os.path.dirname(np.__file__),
     sysconfig.get_path("stdlib"), sysconfig.get_path("purelib"), sysconfig.get_path("platlib")))

@@ -11,6 +11,7 @@ from agnesi.core.keywords import strict
 from agnesi.core.op import typed
 from agnesi.core.support.dtypes import is_inexact
 from agnesi.core.support.errors import MissingKeyError, at
+from agnesi.core.support.tracing import is_tracing
 from agnesi.core.tensor import Tensor
 from agnesi.nn.base.lookups import check_name
 from agnesi.nn.base.module import Module
@@ -295,7 +296,8 @@ def _module(owner: Any, entry: Any) -> Any:
 def _parameter(owner: Any, entry: Any) -> Any:
     """Return a parameter as it is, and a tensor of floats that is a constant as one."""
     if isinstance(entry, Tensor):
-        constant = is_inexact(entry.dtype) and not entry._requires_grad and entry.array is not None
+        constant = is_inexact(entry.dtype) and not entry._requires_grad and (
+            entry.array is not None or is_tracing())
         return entry.requires_grad_() if constant else entry
     if isinstance(entry, (ParameterList, ParameterDict)):
         return entry

@@ -286,7 +286,7 @@ def squeeze(x: TensorLike, /, axis: Axis = None, *, out: Tensor | None = None) -
 
 @planned
 @public
-def expand_dims(x: TensorLike, /, axis: Axis = 0, *, out: Tensor | None = None) -> Tensor:
+def expand_dims(x: TensorLike, /, axis: Axis, *, out: Tensor | None = None) -> Tensor:
     """Insert axes of size 1, at the positions ``axis`` of the result.
 
     :param x: Of any shape.

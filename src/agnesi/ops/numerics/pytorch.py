@@ -9,10 +9,12 @@ from typing import Any
 
 from agnesi.core import shapes
 from agnesi.core.accepted import TensorLike
+from agnesi.core.ir.dims import is_settled
 from agnesi.core.keywords import NEEDED, strict
-from agnesi.core.op import EXPLAINED, explain, renamed_error
+from agnesi.core.op import EXPLAINED, explain, renamed_error, typed
 from agnesi.core.options import NotNegativeBound
 from agnesi.core.public import planned, public, where_torch
+from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith, compare, select
 from agnesi.ops.base.convert import as_tensor, floating, pair
@@ -21,8 +23,9 @@ from agnesi.ops.base.movement import expand_dims
 from agnesi.ops.contractions.matmul import matmul
 from agnesi.ops.elementwise.composites import composite
 from agnesi.ops.indexing.index import take
+from agnesi.ops.sparse.words import is_sparse
 
-__all__ = ["add", "addmm", "cdist", "divide", "equal", "index_select", "subtract"]
+__all__ = ["add", "addmm", "bmm", "cdist", "divide", "equal", "index_select", "mm", "subtract"]
 
 def _towards_zero(a: Any, b: Any) -> Tensor:
     """The quotient without its fraction; of integers an integer."""
@@ -126,6 +129,52 @@ def equal(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) -> Te
 with_methods(equal)
 
 
+def _product(x: Any, other: Any, ndim: int, what: str, out: Tensor | None) -> Tensor:
+    """The matrix product of operands with just so many axes."""
+    a, b = (x, other) if is_sparse(x) or is_sparse(other) else pair(x, other)
+    for operand in (a, b):
+        if operand.ndim != ndim:
+            raise ShapeError(f"both must be {what}, not {typed(operand)}; x @ y takes vectors and "
+                             "stacks, and broadcasts")
+    if ndim == 3 and a.shape[0] != b.shape[0] and is_settled((a.shape[0], b.shape[0])):
+        raise ShapeError(f"batches or inner sizes differ: {typed(a)} and {typed(b)}; x @ y "
+                         "broadcasts batches")
+    return matmul(a, b, out=out)
+
+
+@planned
+@public
+def mm(x: TensorLike, mat2: TensorLike, *, out: Tensor | None = None) -> Tensor:
+    """The product of two matrices; :func:`matmul` takes vectors and stacks as well.
+
+    :param x, mat2: The matrices, of shapes (n, k) and (k, m).
+    :returns: Of shape (n, m).
+    :raises ShapeError: If one is no matrix, or the inner sizes differ.
+    :see: matmul, bmm, addmm
+
+    >>> ag.mm(ag.ones(2, 3), ag.ones(3, 1))
+    tensor([[3.],
+            [3.]])
+    """
+    return _product(x, mat2, 2, "matrices", out)
+
+
+@planned
+@public
+def bmm(x: TensorLike, mat2: TensorLike, *, out: Tensor | None = None) -> Tensor:
+    """The products of two stacks of matrices, which :func:`matmul` broadcasts.
+
+    :param x, mat2: The stacks, of shapes (b, n, k) and (b, k, m).
+    :returns: Of shape (b, n, m).
+    :raises ShapeError: If one has not three axes, or the batches or inner sizes differ.
+    :see: matmul, mm, baddbmm
+
+    >>> ag.bmm(ag.ones(2, 1, 3), ag.ones(2, 3, 1)).shape
+    (2, 1, 1)
+    """
+    return _product(x, mat2, 3, "stacks of matrices with three axes", out)
+
+
 @planned
 @public
 def addmm(input: TensorLike, mat1: TensorLike, mat2: TensorLike, *, beta: TensorLike = 1,
@@ -145,7 +194,7 @@ def addmm(input: TensorLike, mat1: TensorLike, mat2: TensorLike, *, beta: Tensor
     tensor([[4., 1.],
             [1., 4.]])
     """
-    product = matmul(mat1, mat2)
+    product = _product(mat1, mat2, 2, "matrices", None)
     product = product if alpha == 1 else product * alpha
     product, added = pair(product, input)
     return product + (added if beta == 1 else added * beta)

@@ -233,6 +233,18 @@ def owner_of(array: np.ndarray) -> Any:
     return owner
 
 
+def put_back(array: np.ndarray, dtype: np.dtype, shape: tuple[int, ...]) -> None:
+    """Let an array have the dtype and shape again that it had."""
+    if array.dtype != dtype and array.dtype.itemsize == dtype.itemsize:
+        vars(np.ndarray)["dtype"].__set__(array, dtype)
+    if array.shape != shape:
+        np.ndarray.resize(array, shape, refcheck=False)
+    if array.dtype != dtype:
+        vars(np.ndarray)["dtype"].__set__(array, dtype)
+    if array.shape != shape:
+        vars(np.ndarray)["shape"].__set__(array, shape)
+
+
 class Elements(Place):
     """A guard on the elements of an array that Python may read."""
 
@@ -243,7 +255,8 @@ class Elements(Place):
         super().__init__(path, self.now())
 
     def now(self) -> Any:
-        return self.array.dtype, self.array.shape, self.array.tobytes()
+        plain = np.asarray(self.array)  # what a mask hides counts, too
+        return plain.dtype, plain.shape, plain.tobytes()
 
     def holds(self) -> bool:
         return bool(self.now() == self.value)
@@ -256,7 +269,8 @@ class Elements(Place):
 
     def undo(self, before: Any) -> None:
         dtype, shape, found = before
-        self.array[...] = np.frombuffer(found, dtype).reshape(shape)
+        put_back(self.array, dtype, shape)
+        np.asarray(self.array)[...] = np.frombuffer(found, dtype).reshape(shape)
 
     def change(self) -> str:
         return f"{self.path}, an array, holds other elements"

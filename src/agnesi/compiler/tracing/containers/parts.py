@@ -29,7 +29,7 @@ from agnesi.compiler.tracing.containers.uses import (
     Use,
     Uses,
     What,
-    as_reads,
+    of_array,
     of_part,
     only,
 )
@@ -68,7 +68,7 @@ class Parts:
         """Trace the parts of a value that code uses (``uses()``); return the value that
         code gets instead, which is also stored in the ``place`` it was read from."""
         if type(value) is np.ndarray:
-            by_code = as_reads(uses())
+            by_code = of_array(uses())
             self._reads.note_uses(value, by_code)
             given = self.lent.take(value, by_code)
             if given is not value:

@@ -114,6 +114,13 @@ def as_reads(uses: Uses) -> Uses:
                      for keys, what in uses)
 
 
+def of_array(uses: Uses) -> Uses:
+    """Return the uses of an array: ``len`` reads its shape, other builtins the whole."""
+    return as_reads(frozenset(
+        Use((*keys, Named("shape")), What.READ) if what is What.COUNT else Use(keys, what)
+        for keys, what in uses))
+
+
 def of_part(uses: Iterable[Use], key: Any) -> Uses:
     """Return the uses of one part, given the uses of the whole container."""
     return frozenset(Use(keys[1:], what) for keys, what in uses

@@ -207,8 +207,24 @@ class State(Answer):
         return True
 
 
-_LEVELS = (lambda log: (log.level, log.getEffectiveLevel(), log.disabled, log.manager.disable),
-           lambda log, before: None)
+
+
+def _settings(log: Any) -> tuple[Any, ...]:
+    """What decides whether a logger passes on a record, and to whom."""
+    log = getattr(log, "logger", log)  # of an adapter
+    return (log.level, log.disabled, log.propagate, log.manager.disable, log.getEffectiveLevel(),
+            *log.handlers, None, *log.filters)
+
+
+def _set_again(log: Any, before: tuple[Any, ...]) -> None:
+    log = getattr(log, "logger", log)
+    level, log.disabled, log.propagate, log.manager.disable, _, *lists = before
+    log.setLevel(level)
+    end = lists.index(None)
+    log.handlers[:], log.filters[:] = lists[:end], lists[end + 1:]
+
+
+_LEVELS = _settings, _set_again
 _COUNT = lambda s: s._value, lambda s, count: setattr(s, "_value", count)
 #: How to ask objects of libraries for their state, and to restore it, by their classes.
 _STATES: dict[tuple[str, str], tuple[Callable[[Any], Any], Callable[[Any, Any], Any]]] = {

@@ -60,6 +60,9 @@ def print_(*args: Any, **keywords: Any) -> None:
     if keywords.get("file") is not None:
         print(*args, **keywords)
         return
+    if STATE.reads is not None and sys.stdout is not STATE.reads.stdout:
+        raise OnlyEagerError("it prints to what it has put in the place of sys.stdout",
+                             "Give print a file=")
     text = io.StringIO()
     print(*args, **{**keywords, "file": text})
     _say(functools.partial(print, text.getvalue(), end="", flush=keywords.get("flush", False)))
