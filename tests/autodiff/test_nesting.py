@@ -268,3 +268,32 @@ def test_directions_and_cotangents_have_derivatives_themselves(f):
     assert np.allclose(ag.jvp(lambda g: ag.vjp(f, x)[1](g)[0], (g * 2,), (g,))[1], back)
     assert np.allclose(ag.vjp(lambda v: ag.jvp(f, (x,), (v,))[1], w)[1](g)[0], back)
     assert np.allclose(ag.vjp(lambda g: ag.vjp(f, x)[1](g)[0], g)[1](v)[0], ahead)
+
+
+W = ag.tensor([0.5, -1.0, 2.0], dtype="float64")
+#: Derivatives of functions of vectors, as vectors.
+DERIVATIVES: dict[str, Any] = {
+    "grad": lambda f: ag.grad(lambda v: (f(v) * W).sum()),
+    "grad of two": lambda f: lambda h: ag.grad(lambda v, u: (f(v) * u).sum(), (0, 1))(h, W)[0],
+    "vjp": lambda f: lambda h: ag.vjp(f, h)[1](W)[0],
+    "value of vjp": lambda f: lambda h: ag.vjp(f, h)[0],
+    "jvp": lambda f: lambda h: sum(ag.jvp(f, (h,), (W,))),
+    "linearize": lambda f: lambda h: ag.linearize(f, h)[1](W),
+    "jacfwd": lambda f: lambda h: ag.jacfwd(f)(h) @ W,
+    "jacrev": lambda f: lambda h: ag.jacrev(f)(h) @ W,
+    "hessian": lambda f: lambda h: ag.hessian(lambda v: (f(v) * W).sum())(h) @ W,
+}
+
+
+@pytest.mark.parametrize("outer", DERIVATIVES)
+def test_derivatives_of_derivatives_at_known_points(outer: str) -> None:
+    """Of what is taken at a point that depends on nothing: compiled as eagerly, and with no record
+    left where nothing asks for one."""
+    z = ag.ones(3, dtype="float64")
+    for inner in DERIVATIVES.values():
+        for f in (lambda v, h: ag.sin(v) * h, lambda v, h: ag.sin(v * h), lambda v, h: v * v * h):
+            of = DERIVATIVES[outer](lambda h, inner=inner, f=f: inner(lambda v: f(v, h))(W))
+            eager = of(z)
+            assert not eager.requires_grad
+            for found in (ag.jit(of)(z), ag.vmap(of)(ag.stack([z, z]))[0]):
+                np.testing.assert_allclose(found, eager, 1e-9, 1e-9)

@@ -6,6 +6,7 @@ import functools
 import operator
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, Literal, ParamSpec, TypeVar, overload
+from weakref import WeakSet
 
 import numpy as np
 
@@ -346,6 +347,17 @@ def opened(nest: Any, owner: str = "jvp") -> tuple[Any, Callable[[Any], Any]]:
     return shape.build(parts), closed
 
 
+#: Stand-ins of transformations whose function has run: nobody can ask for gradients to them, though
+#: what a transformation around them records was computed from them.
+_FINISHED: WeakSet[Node] = WeakSet()
+
+
+def _begins(node: Node) -> bool:
+    """Return whether gradients end at a node: a value that asks for them, or what stands in for one
+    that does not, known or not."""
+    return node.requires_grad and not any(n.requires_grad for n in node.inputs)
+
+
 class Inputs:
     """Arguments of a transformed function: fresh tensors stand in for those differentiated."""
 
@@ -415,13 +427,14 @@ class Inputs:
         recorded."""
         if not self.was_recording:
             return False
+        _FINISHED.update(filter(_begins, self.nodes))
         if any(x._requires_grad or x.array is None for x in self.originals):
             return True
         ours = set(self.nodes)
         order = toposort(
             [current(y) for y in results], lambda n: n in ours or not n.requires_grad
         )
-        return any(n.requires_grad and n.op is None and n not in ours for n in order)
+        return any(_begins(n) and n not in _FINISHED for n in order)
 
     def like_arguments(self, found: dict[Node, Tensor], *cotangents: Tensor) -> Any:
         """Gradients in the nests of the arguments; zero where nothing arrived."""

@@ -13,7 +13,7 @@ from agnesi.autodiff.recording import ALIAS, detach, last_change
 from agnesi.autodiff.reverse import tensor_of
 from agnesi.core import valuedims
 from agnesi.core.calls.arguments import missing_key
-from agnesi.core.dispatch import apply, graph_node, symbolic
+from agnesi.core.dispatch import apply, current, graph_node, symbolic
 from agnesi.core.ir.node import Node, next_serial, toposort
 from agnesi.core.op import Op, typed
 from agnesi.core.programs import begins_program
@@ -232,7 +232,7 @@ class _Call:
                     at(f"vmap: {typed(x)}, which the function uses, was changed in place "
                        "afterwards; change a copy instead")
                 )
-            return x if not x._requires_grad or self._flows(node) else detach(x)
+            return self._wanted(x, node)
         if node.serial < self.since or self._is_told(node):
             return tensor_of(node, self.since) if not is_tracing() else symbol(node)
         return None
@@ -242,6 +242,10 @@ class _Call:
         inside."""
         told = node.op is ALIAS and node.handle is not None
         return told and node.inputs[0].serial < self.since
+
+    def _wanted(self, x: Tensor, node: Node | None = None) -> Tensor:
+        """A value, without a record that only derivatives inside asked for."""
+        return x if not x._requires_grad or self._flows(node or current(x)) else detach(x)
 
     def _flows(self, root: Node) -> bool:
         """Return whether gradients are wanted of a node, and not only by derivatives inside."""
@@ -360,7 +364,7 @@ class _Call:
         open_ = [y for y in tensors if y.array is None]
         found = dict(zip(map(id, open_), self.batch([graph_node(y) for y in open_]), strict=True))
         return [
-            self._placed(*found.get(id(y), (y, False)), axis, path)
+            self._placed(*found.get(id(y)) or (self._wanted(y), False), axis, path)
             for y, axis, path in zip(tensors, axes, paths, strict=True)
         ]
 
