@@ -363,8 +363,9 @@ class _Call:
         tensors = [as_tensor(y) for y in ends]
         open_ = [y for y in tensors if y.array is None]
         found = dict(zip(map(id, open_), self.batch([graph_node(y) for y in open_]), strict=True))
+        found |= {id(y): (self._wanted(y), False) for y in tensors if y.array is not None}
         return [
-            self._placed(*found.get(id(y)) or (self._wanted(y), False), axis, path)
+            self._placed(*found[id(y)], axis, path)
             for y, axis, path in zip(tensors, axes, paths, strict=True)
         ]
 
