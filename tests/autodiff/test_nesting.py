@@ -297,3 +297,30 @@ def test_derivatives_of_derivatives_at_known_points(outer: str) -> None:
             assert not eager.requires_grad
             for found in (ag.jit(of)(z), ag.vmap(of)(ag.stack([z, z]))[0]):
                 np.testing.assert_allclose(found, eager, 1e-9, 1e-9)
+
+
+def test_pullbacks_and_linear_maps_are_compiled_as_any_function() -> None:
+    """Of records from outside, which the trace does not have: another one each time."""
+    pulled, pushed = ag.jit(lambda g, pull: pull(g)[0]), ag.jit(lambda t, push: push(t))
+    for k in (1.0, 2.0, 3.0):
+        _, pull = ag.vjp(lambda v, k=k: ag.sin(v * k) * W, W)
+        _, push = ag.linearize(lambda v, k=k: ag.sin(v * k) * W, W)
+        slope = np.cos(W.numpy() * k) * k * W.numpy() ** 2
+        inside = ag.jit(lambda g, pull=pull: pull(g)[0])
+        for found in (pulled(W, pull), ag.jit(pull)(W)[0], inside(W),
+                      ag.grad(lambda g, pull=pull: (ag.jit(pull)(g)[0] * g).sum() / 2)(W),
+                      pushed(W, push), ag.jit(push)(W)):
+            np.testing.assert_allclose(found, slope, 1e-9)
+
+
+def test_derivatives_of_compiled_calls_that_hold_derivatives() -> None:
+    """They run the function again, where what stands in for arguments counts once more."""
+    z = ag.ones(3, dtype="float64")
+    step = ag.jit(lambda v, h: ag.grad(lambda v: (ag.sin(v) * h).sum())(v))
+    captured = lambda h: ag.jit(ag.grad(lambda v: (ag.sin(v) * h).sum()))(W)  # noqa: E731
+    eye = ag.eye(3, dtype="float64")
+    for f in (captured, lambda h: step(W, h)):
+        for found in (ag.jacrev(f)(z), ag.jacfwd(f)(z),
+                      ag.vmap(lambda t, f=f: ag.jvp(f, (z,), (t,))[1])(eye),
+                      ag.vmap(lambda g, f=f: ag.vjp(f, z)[1](g)[0])(eye)):
+            np.testing.assert_allclose(found, np.diag(np.cos(W.numpy())), 1e-9, 1e-9)

@@ -46,7 +46,7 @@ OPTIMIZERS = (
     "RAdam({p}, lr=0.01, eps=0.01)", "Adamax({p}, lr=0.01, eps=0.01)",
     "RMSprop({p}, lr=0.01, eps=0.01, centered=True, momentum=0.5)", "ASGD({p}, lr=0.05)",
     "Adagrad({p}, lr=0.05, eps=0.01, lr_decay=0.1)", "Adadelta({p}, lr=0.5, eps=0.01)",
-    "Lamb({p}, lr=0.01, eps=0.01)",
+    "Lamb({p}, lr=0.01, eps=0.01, weight_decay=0.1)",
     "SGD([dict(params={p}[:1], lr=0.2), dict(params={p}[1:])], lr=0.1, momentum=0.5)",
 )
 LOSSES = (

@@ -16,7 +16,6 @@ from agnesi.autodiff.transforms import (
     jvp,
     name_of,
     opened,
-    recording,
     tensors_of,
 )
 from agnesi.autodiff.vmap import vmap
@@ -76,7 +75,7 @@ def _jacobian(f: Function, argnums: int | Sequence[int], mode: str, owner: str) 
                 raise TypeError(at(f"{owner}: {name_of(f)} must return float or complex tensors, "
                                    f"not {typed(y)}, which has no gradient"))
         forward = mode == "forward" or (mode == "auto" and _fewer(inputs.originals, ys))
-        with recording(inputs.outer(ys)):
+        with inputs.sought(inputs.outer(ys)):
             return shape.build((_columns if forward else _rows)(ys, inputs))
 
     return transformed(derivatives, owner, _jacobian, f, argnums, mode, owner)
@@ -248,7 +247,7 @@ def linearize(f: Callable[..., R], *primals: Any) -> tuple[R, Callable[..., R]]:
                 f"linearize: the tangents are {typed(tangents)}, the primals {typed(primals)}: "
                 "give a tangent for each, in the same nest"))
         again = keep or any(isinstance(t, Tensor) and t._requires_grad for t in directions)
-        with recording(inputs.was_recording and again):
+        with inputs.sought(inputs.was_recording and again):
             pairs = zip(inputs.nodes, inputs.originals, directions, strict=True)
             found = push(nodes, {node: tangent_for(x, t, "linearize") for node, x, t in pairs})
             ts = [found.get(n) for n in nodes]
@@ -256,4 +255,5 @@ def linearize(f: Callable[..., R], *primals: Any) -> tuple[R, Callable[..., R]]:
                 [zeros_like(y) if t is None else t for t, y in zip(ts, ys, strict=True)]
             )
 
+    inputs.finish()
     return (value if keep else free(value)), derivative

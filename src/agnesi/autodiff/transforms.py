@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Literal, ParamSpec, TypeVar, overload
 from weakref import WeakSet
 
@@ -259,7 +260,7 @@ def _both(f: Function, argnums: Any, has_aux: bool, owner: str) -> Function:
             raise TypeError(at(f"{owner}: {name_of(f)} must return a float or complex scalar, not "
                                f"{typed(y)}, which has no gradient"))
         keep = inputs.outer([y])
-        with recording(keep):
+        with inputs.sought(keep):
             found = slope(y, inputs.nodes) or backprop({current(y): seed(y)}, inputs.nodes)
             gradient = inputs.like_arguments(found)
         if not keep:
@@ -353,9 +354,10 @@ _FINISHED: WeakSet[Node] = WeakSet()
 
 
 def _begins(node: Node) -> bool:
-    """Return whether gradients end at a node: a value that asks for them, or what stands in for one
-    that does not, known or not."""
-    return node.requires_grad and not any(n.requires_grad for n in node.inputs)
+    """Return whether gradients may be asked for at a node: a value that asks for them, or what
+    stands in for one in a derivative, known or not."""
+    return (node.requires_grad and node not in _FINISHED
+            and not any(n.requires_grad for n in node.inputs))
 
 
 class Inputs:
@@ -422,19 +424,32 @@ class Inputs:
         with enable_grad():
             return call_user(f, tuple(self.args), keywords, self.owner)
 
+    @contextmanager
+    def sought(self, recorded: bool) -> Iterator[None]:
+        """A block that finds derivatives by the stand-ins, perhaps by running functions again;
+        behind it nobody can ask for them."""
+        _FINISHED.difference_update(self.nodes)
+        with recording(recorded):
+            yield
+        self.finish()
+
+    def finish(self) -> None:
+        """Tell transformations around this one that gradients to the stand-ins are not asked for.
+        """
+        _FINISHED.update(self.nodes)
+
     def outer(self, results: list[Tensor]) -> bool:
         """Return whether somebody may differentiate the results again: then all is to be
         recorded."""
         if not self.was_recording:
             return False
-        _FINISHED.update(filter(_begins, self.nodes))
         if any(x._requires_grad or x.array is None for x in self.originals):
             return True
         ours = set(self.nodes)
         order = toposort(
             [current(y) for y in results], lambda n: n in ours or not n.requires_grad
         )
-        return any(_begins(n) and n not in _FINISHED for n in order)
+        return any(_begins(n) and n not in ours for n in order)
 
     def like_arguments(self, found: dict[Node, Tensor], *cotangents: Tensor) -> Any:
         """Gradients in the nests of the arguments; zero where nothing arrived."""
@@ -486,6 +501,7 @@ def vjp(f: Function, *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
     value, aux = _pair("vjp", f, result) if has_aux else (result, None)
     ys, shape = tensors_of(f, value, "vjp")
     keep = inputs.outer(ys)
+    nodes = [current(y) for y in ys]  # a trace that calls the pullback knows values alone
 
     def pullback(*cotangents: Any) -> tuple[Any, ...]:
         cotangent = _one(f, cotangents)
@@ -498,16 +514,17 @@ def vjp(f: Function, *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
         again = STATE.recording and (
             keep or any(isinstance(g, Tensor) and g._requires_grad for g in gs)
         )
-        with recording(again):
+        with inputs.sought(again):
             seeds: dict[Node, Tensor] = {}
-            for y, g in zip(ys, gs, strict=True):
-                node, g = current(y), seed(y, g, "vjp")
+            for node, y, g in zip(nodes, ys, gs, strict=True):
+                g = seed(y, g, "vjp")
                 seeds[node] = seeds[node] + g if node in seeds else g
             found: tuple[Any, ...] = inputs.like_arguments(
                 backprop(seeds, inputs.nodes), *seeds.values()
             )
         return found
 
+    inputs.finish()
     if not keep:
         value, aux = free((value, aux))
     return (value, pullback, aux) if has_aux else (value, pullback)
@@ -553,7 +570,7 @@ def jvp(f: Callable[..., R], primals: Sequence[Any], tangents: Sequence[Any]) ->
     again = inputs.outer(ys) or (
         STATE.recording and any(isinstance(t, Tensor) and t._requires_grad for t in directions)
     )
-    with recording(again):
+    with inputs.sought(again):
         pairs = zip(inputs.nodes, inputs.originals, directions, strict=True)
         moved = {node: tangent_for(x, t) for node, x, t in pairs}
         found, apart = push([current(y) for y in ys], moved), Apart(*moved.values())
