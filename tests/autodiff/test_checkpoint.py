@@ -501,3 +501,13 @@ def test_rules_may_lead_past_what_a_segment_was_given():
     x = ag.tensor(0.7)
     found = ag.jit(ag.grad(lambda x: f(x, ag.checkpoint)))(x)
     np.testing.assert_allclose(found, ag.grad(lambda x: f(x, lambda g, a: g(a)))(x), 1e-6)
+
+
+def test_a_function_that_knows_symbols_without_being_given_them():
+    x, s = ag.tensor([0.5, -1.0]), ag.symbolic.vector("s", dtype="float32")
+    f = ag.checkpoint(lambda v: (ag.sin(v) * s).sum(), x)
+    run = ag.function([s], [f, ag.grad(f, s), ag.checkpoint(lambda: s * x).sum()])
+    value, slope, other = run([2.0, 3.0])
+    np.testing.assert_allclose(value, 2 * np.sin(0.5) - 3 * np.sin(1), rtol=1e-6)
+    np.testing.assert_allclose(slope, np.sin([0.5, -1]), rtol=1e-6)
+    assert other == -2

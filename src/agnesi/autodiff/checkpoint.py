@@ -112,15 +112,24 @@ def _checkpointed(function: Callable[..., Any], args: Any, keywords: Any) -> Any
     leaves, tree = flatten((args, keywords))
     if not STATE.recording:
         return function(*args, **keywords)
-    if is_tracing() or any(isinstance(v, Tensor) and v.array is None for v in leaves):
-        since = next_serial()
-        outputs, shape = flatten(function(*args, **keywords))
-        tensors = [v for v in outputs if isinstance(v, Tensor)]
-        made = iter(segment(tensors, since))
-        return shape.build([next(made) if isinstance(v, Tensor) else v for v in outputs])
+    if is_tracing() or any(map(_is_symbol, leaves)):
+        return _segmented(function, args, keywords)
     if MODE.get().examples is not None:  # the function may know what differs between them
         return function(*args, **keywords)
-    return Rerun(function, leaves, tree).first()
+    found = Rerun(function, leaves, tree).first()
+    return _segmented(function, args, keywords) if found is NotImplemented else found
+
+
+def _is_symbol(x: Any) -> bool:
+    return isinstance(x, Tensor) and x.array is None
+
+
+def _segmented(function: Callable[..., Any], args: Any, keywords: Any) -> Any:
+    """The call as a part of a graph that is computed again where its derivative is."""
+    since = next_serial()
+    outputs, shape = flatten(function(*args, **keywords))
+    made = iter(segment([v for v in outputs if isinstance(v, Tensor)], since))
+    return shape.build([next(made) if isinstance(v, Tensor) else v for v in outputs])
 
 
 @higher
@@ -182,7 +191,8 @@ class Rerun(Op):
         self.leaves = [None if i in self.flowing else v for i, v in enumerate(leaves)]
 
     def first(self) -> Any:
-        """Run the function, drop its record, and record the call as one operation."""
+        """Run the function, drop its record, and record the call as one operation; NotImplemented
+        where the function knows symbols, which it was not given."""
         fresh = [detach(x) for x in self.given]
         for x in fresh:
             x._requires_grad = True
@@ -190,6 +200,8 @@ class Rerun(Op):
         since = next_serial()
         with _watching() as changes, enable_grad():
             outputs, shape = flatten(self._call(fresh))
+        if any(map(_is_symbol, outputs)):
+            return NotImplemented
         places = [i for i, v in enumerate(outputs) if isinstance(v, Tensor) and v._requires_grad]
         outer, read = _around([current(outputs[i]) for i in places], ends, since)
         memory = [x.array for x in self.given]
