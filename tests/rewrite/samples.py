@@ -241,6 +241,8 @@ SAMPLES = {
     ],
     "root_of_squares": [
         lambda x, y, c: ag.sqrt(1 + x * x), lambda x, y, c: ag.sqrt(x * x + y * y)],
+    "factors_over_roots": [
+        lambda x, y, c: (lambda r: x / r / r * y)(ag.sqrt(x * x + y * y))],
     "log_beyond_range": [
         lambda x, y, c: ag.log(y * 2 / ag.expm1(x)), lambda x, y, c: ag.log(-ag.sinh(x) / y),
         lambda x, y, c: ag.log(x**y / y)],

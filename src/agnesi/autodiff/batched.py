@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from agnesi.autodiff.bodies import BodyTrace, body_trace, close, close_all
-from agnesi.autodiff.recording import Identity, SetValue
 from agnesi.core.dispatch import current, graph_node, symbolic
 from agnesi.core.graph import constant_value
 from agnesi.core.ir.node import Node, executed, toposort
@@ -32,6 +31,7 @@ from agnesi.ops.batching import pointwise
 from agnesi.ops.control.body import Body
 from agnesi.ops.control.branch import Cond
 from agnesi.ops.control.loop import Scan, While, applied
+from agnesi.ops.identity import Identity, SetValue
 from agnesi.ops.indexing.ranges import arange
 from agnesi.ops.random.philox import Advance
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
-from agnesi.autodiff.recording import ALIAS, STOP, Reads, begun, behind, is_leaf, looking
+from agnesi.autodiff.recording import Reads, begun, behind, is_leaf, looking
 from agnesi.core.dispatch import assign, current, node_of_type, notice
 from agnesi.core.graph import FunctionGraph, constant_value, live_tensor
 from agnesi.core.ir.node import Node, executed, next_serial, toposort
@@ -18,6 +18,7 @@ from agnesi.core.support.errors import MissingInputError, TraceError, Where, at,
 from agnesi.core.support.tracing import current_reads, current_trace, finish, within
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.control.body import Body
+from agnesi.ops.identity import ALIAS, STOP
 
 #: How deep bodies may lie in each other; deeper ones come from recursion without an end.
 _MAX_NESTED_BODIES = 40

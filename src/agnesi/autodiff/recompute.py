@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.autodiff.recording import ALIAS
 from agnesi.autodiff.reverse import backprop
 from agnesi.core.dispatch import apply, apply_many
 from agnesi.core.graph import constant_value
@@ -23,6 +22,7 @@ from agnesi.core.substitution import substituted
 from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.base.expand import broadcast_to
+from agnesi.ops.identity import ALIAS
 
 
 @record

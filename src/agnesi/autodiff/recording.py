@@ -24,6 +24,7 @@ from agnesi.core.support.errors import GradientError, at, user_where
 from agnesi.core.support.tracing import is_known, note_flag, told_of
 from agnesi.core.tensor import Tensor, register, symbol, wrap
 from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.identity import ALIAS, STOP
 
 F = TypeVar("F", bound=Callable[..., Any])
 _new = object.__new__
@@ -123,58 +124,6 @@ def is_grad_enabled() -> bool:
     False
     """
     return STATE.recording
-
-
-class SetValue(Op):
-    """The value of ``base`` replaced without a record of the change."""
-
-    name = "set_value"
-    keep_inputs = ()
-
-    def infer(self, base: Any, new: Any) -> Any:
-        return base.shape, base.dtype
-
-    def perform(self, base: Any, new: Any) -> Any:
-        return new
-
-    def vjp(self, g: Tensor, y: Tensor, base: Tensor, new: Tensor) -> tuple[Any, ...]:
-        return g, None
-
-    def jvp(self, ts: Any, y: Tensor, base: Tensor, new: Tensor) -> Any:
-        return ts[0]
-
-    def decompose(self, base: Tensor, new: Tensor) -> Tensor:
-        return new
-
-
-class Identity(Op):
-    """The same value as another node of the graph, with gradients or without."""
-
-    keep_inputs = ()
-    put = SetValue()
-
-    def __init__(self, name: str, differentiable: bool) -> None:
-        self.name = name  # type: ignore[misc]
-        self.differentiable = differentiable  # type: ignore[misc]
-
-    def infer(self, x: Any) -> Any:
-        return x.shape, x.dtype
-
-    def perform(self, x: Any) -> Any:
-        return x
-
-    def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
-        return (g,)
-
-    def jvp(self, ts: Any, y: Tensor, x: Tensor) -> Any:
-        return ts[0]
-
-    def decompose(self, x: Tensor) -> Tensor:
-        return x
-
-
-STOP = Identity("stop_gradient", differentiable=False)
-ALIAS = Identity("alias", differentiable=True)
 
 
 class Reads:

@@ -9,7 +9,7 @@ import numpy as np
 
 from agnesi.autodiff.hooks import HOOKED
 from agnesi.autodiff.pullbacks import pulled
-from agnesi.autodiff.recording import ALIAS, STOP, alias, enable_grad, no_grad
+from agnesi.autodiff.recording import alias, enable_grad, no_grad
 from agnesi.autodiff.rules import Unknown, cotangents, tangents
 from agnesi.autodiff.stable import stable_roots
 from agnesi.core.dispatch import current, touch
@@ -35,6 +35,7 @@ from agnesi.ops.base.convert import as_tensor, number
 from agnesi.ops.base.creation import filled
 from agnesi.ops.base.elementwise import Elementwise
 from agnesi.ops.base.expand import broadcast_to
+from agnesi.ops.identity import ALIAS, STOP
 from agnesi.ops.sparse.words import is_sparse
 
 _new = Tensor.__new__

@@ -9,7 +9,7 @@ from typing import Any, ParamSpec, TypeVar
 import numpy as np
 
 from agnesi.autodiff.batched import Batch, Done, Example
-from agnesi.autodiff.recording import ALIAS, detach, last_change
+from agnesi.autodiff.recording import detach, last_change
 from agnesi.autodiff.reverse import tensor_of
 from agnesi.core import valuedims
 from agnesi.core.calls.arguments import missing_key
@@ -30,6 +30,7 @@ from agnesi.ops.arrays.replicate import copy
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.expand import broadcast_to
 from agnesi.ops.base.movement import moveaxis, reshape
+from agnesi.ops.identity import ALIAS
 
 Function = Callable[..., Any]
 P = ParamSpec("P")

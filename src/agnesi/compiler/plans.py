@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from agnesi.autodiff.bodies import body_trace, is_cut
-from agnesi.autodiff.recording import Identity
 from agnesi.core.calls.plans import (
     CALLS_BEFORE_REGION,
     MOST_ARGUMENTS,
@@ -28,6 +27,7 @@ from agnesi.core.support.config import LENT, MODE, switched, witnessed
 from agnesi.core.support.silence import silently
 from agnesi.core.support.tree import flatten
 from agnesi.core.tensor import Tensor, wrap
+from agnesi.ops.identity import Identity
 from agnesi.ops.random.generators import Draw, repeated
 
 #: Operations beyond which the layers of Python around them count for little.

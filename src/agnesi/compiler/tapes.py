@@ -14,7 +14,6 @@ from typing import Any
 
 from agnesi.autodiff.bodies import BodyTrace, body_trace, close
 from agnesi.autodiff.hooks import HOOKED
-from agnesi.autodiff.recording import Identity
 from agnesi.autodiff.reverse import swept
 from agnesi.autodiff.rules import cotangents
 from agnesi.compiler.jit import jit
@@ -25,6 +24,7 @@ from agnesi.core.op import item_of
 from agnesi.core.support.config import LENT, MODE, config, switched, witnessed
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.base.elementwise import Elementwise
+from agnesi.ops.identity import Identity
 
 #: Nanoseconds that the rule of an operation takes eagerly, at least, and for an element.
 _RULE, _ELEMENT = 20_000, 2

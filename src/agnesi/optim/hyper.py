@@ -9,7 +9,7 @@ from typing import Any, Self, overload
 
 import numpy as np
 
-from agnesi.autodiff.recording import ALIAS, no_grad
+from agnesi.autodiff.recording import no_grad
 from agnesi.compiler.tracing.decisions import asked_by_user
 from agnesi.core.dispatch import touch
 from agnesi.core.ir.node import Node
@@ -17,6 +17,7 @@ from agnesi.core.support.errors import TraceError, at
 from agnesi.core.support.tracing import current_trace, is_tracing
 from agnesi.core.tensor import Tensor, symbol, wrap
 from agnesi.ops.base.convert import as_tensor, cast
+from agnesi.ops.identity import ALIAS
 
 #: Numbers in the place of the cells', by cell: while Python computes new ones in a compiled step.
 _ASIDE: ContextVar[dict[int, float] | None] = ContextVar("aside", default=None)

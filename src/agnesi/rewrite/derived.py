@@ -3,26 +3,48 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Collection, Sequence
 
 from agnesi.core.graph import FunctionGraph, Interner, constant_value
 from agnesi.core.ir.node import Node, toposort
 from agnesi.core.substitution import copied
 from agnesi.core.support.gc_pause import no_gc
+from agnesi.core.tensor import Tensor, symbol
+from agnesi.ops.base.compare import isnan
+from agnesi.ops.base.select import where
 from agnesi.rewrite import library
 from agnesi.rewrite.engine import Settler, Stage, StageReport, chosen, outside_traces
-from agnesi.rewrite.rules import STAGES
+from agnesi.rewrite.rules import STAGES, NodeRule, Rule
 
 #: Rules whose forms have derivatives where what was written has no value, and those that mend
 #: derivatives as they stand, of which their own forms would be long.
-_LATER = ("log_of_sqrt", "over_one_denominator", "cancelled_terms", "log_near_one")
+_LATER = ("log_of_sqrt", "over_one_denominator", "cancelled_terms", "log_near_one",
+          "factors_over_roots")
+
+
+#: Rules by which a value without bounds is what a function and its inverse leave.
+_INVERSES = frozenset(("log_of_exp", "log2_of_exp2", "log1p_of_expm1"))
+
+
+def _beside_nan(rule: Rule) -> NodeRule:
+    """The rule, whose form has the slope NaN where its operand is NaN."""
+
+    def form(node: Node) -> Tensor | None:
+        new = rule(node)
+        if new is None:
+            return None
+        operand = symbol(node.inputs[0].inputs[0])
+        return symbol(new) * where(isnan(operand), math.nan, 1.0)
+
+    return NodeRule(rule.name, rule.stage, rule.tags, rule.ops, form)
 
 
 @functools.cache
 def _stage(exclude: tuple[str, ...]) -> Stage:
     """The canonical and stabilizing rules that hold for all numbers."""
     early = STAGES[:2]
-    rules = [r.exactly()
+    rules = [_beside_nan(r) if r.name in _INVERSES else r.exactly()
              for r in chosen(library.built_in(early), early, (), (*exclude, *_LATER))]
     return Stage("stabilize", rules, rules)
 
@@ -31,7 +53,7 @@ def _stage(exclude: tuple[str, ...]) -> Stage:
 def _stabilizing() -> frozenset[str]:
     """Names of the rules that derivatives gain by."""
     return frozenset(r.name for r in library.built_in(STAGES[:2])
-                     if r.stage == "stabilize" or r.name in ("log_of_exp", "exp_of_log"))
+                     if r.stage == "stabilize" or r.name in _INVERSES | {"exp_of_log"})
 
 
 def stable(roots: Sequence[Node], ends: Collection[Node], since: int,

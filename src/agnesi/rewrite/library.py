@@ -28,7 +28,7 @@ _FILES = {
     "algebra.signed": (_STABLE,),
     "algebra.removable": (_STABLE,),
     "algebra.specialize": (_LAST,),
-    "algebra.squares": (_LAST,),
+    "algebra.squares": (_STABLE, _LAST),
     "arrays.overlays": (_LAST,),
     "arrays.runs": (_LAST,),
     "arrays.matrices": (_LAST,),

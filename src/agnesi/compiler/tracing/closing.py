@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from agnesi.autodiff.recording import ALIAS, STOP
 from agnesi.compiler.tracing.trace import Trace
 from agnesi.core.graph import FunctionGraph
 from agnesi.core.ir.dims import is_static
 from agnesi.core.ir.node import toposort
 from agnesi.core.support.errors import MissingInputError, TraceError, at, typed
 from agnesi.core.support.tracing import finished
+from agnesi.ops.identity import ALIAS, STOP
 
 
 def flowing(results: Sequence[Any]) -> set[Any]:

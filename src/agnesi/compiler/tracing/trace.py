@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.autodiff.recording import ALIAS, Reads, begun, behind, looking
+from agnesi.autodiff.recording import Reads, begun, behind, looking
 from agnesi.compiler.binding.new_memory import Renewed
 from agnesi.compiler.tracing.argument_facts import GRAD
 from agnesi.compiler.tracing.obstacles import OnlyEagerError
@@ -26,6 +26,7 @@ from agnesi.core.support.errors import GradientError, TraceError, at, location, 
 from agnesi.core.support.forks import Lock
 from agnesi.core.support.tracing import finish, told_of
 from agnesi.core.tensor import CONSUMED, Tensor, symbol, wrap
+from agnesi.ops.identity import ALIAS
 
 #: References to what one tensor or one array refers to, where a local name does, too.
 _OWN = 3

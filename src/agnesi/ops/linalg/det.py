@@ -163,7 +163,8 @@ class SlogDet(MatrixOp):
         return (a.shape[:-2], a.dtype), (a.shape[:-2], dtypes.real_of(a.dtype))
 
     def perform(self, a: np.ndarray) -> Any:
-        found = unlocked("slogdet", a) or np.linalg.slogdet(a)
+        sign, size = unlocked("slogdet", a) or np.linalg.slogdet(a)
+        found = np.where(np.isnan(size), np.nan, sign), size  # NumPy's sign has no meaning there
         return tuple([x.astype(t) for x, (_, t) in zip(found, self.infer(a), strict=True)])
 
     def decompose(self, a: Tensor) -> tuple[Tensor, ...]:

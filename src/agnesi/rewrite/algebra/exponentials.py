@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from agnesi.core.dispatch import graph_node
+from agnesi.core.dispatch import apply, graph_node
 from agnesi.core.ir.node import Node
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.base.arith import reciprocal
@@ -18,6 +18,7 @@ from agnesi.ops.base.convert import number
 from agnesi.ops.base.select import maximum, minimum
 from agnesi.ops.elementwise.explog import exp
 from agnesi.ops.elementwise.hyperbolic import tanh
+from agnesi.ops.identity import STOP
 from agnesi.ops.special.bessel import i0e, i1e
 from agnesi.rewrite.pattern import scalar
 
@@ -53,7 +54,7 @@ def exponential_terms(node: Node) -> list[Term] | None:
         elif name in ("add", "subtract"):
             second = -factor if name == "subtract" else factor
             stack += [(second, n.inputs[1]), (factor, n.inputs[0])]
-        elif name == "multiply" and (parts := _scaled(n)) is not None:
+        elif (parts := _scaled(n)) is not None:
             stack.append((factor * parts[0], parts[1]))
         else:
             return None
@@ -63,6 +64,8 @@ def exponential_terms(node: Node) -> list[Term] | None:
 
 def _scaled(product: Node) -> tuple[float, Node] | None:
     """The number and the other factor of a product with a number."""
+    if product.op is None or product.op.name != "multiply":
+        return None
     for one, other in (product.inputs, product.inputs[::-1]):
         value = scalar(one)
         if value is not None:
@@ -73,7 +76,12 @@ def _scaled(product: Node) -> tuple[float, Node] | None:
 def _power(term: Term, less: Node, node: Node) -> Tensor:
     """A term divided by the exponential of ``less``."""
     factor, exponent = term
-    power = exp((number(0, node.dtype) if exponent is None else symbol(exponent)) - symbol(less))
+    if exponent is None:
+        power = exp(number(0, node.dtype) - symbol(less))
+    elif (scaled := _scaled(exponent)) is not None and scaled[1] is less:
+        power = exp(symbol(less) * (scaled[0] - 1))  # at infinity the difference is NaN
+    else:
+        power = exp(symbol(exponent) - symbol(less))
     return power if factor == 1 else -power if factor == -1 else power * factor
 
 
@@ -91,13 +99,16 @@ def divided(terms: Sequence[Term], less: Node, node: Node) -> Tensor:
 
 
 def greatest(terms: Sequence[Term]) -> Node:
-    """The greatest exponent of a sum of exponentials, of those that are finite."""
+    """The greatest exponent of a sum of exponentials, of those that are finite.
+
+    No gradient flows through it: it is taken off above and below the line.
+    """
     nodes = dict.fromkeys(t for _, t in terms if t is not None)
     first = functools.reduce(maximum, map(symbol, nodes))
     if any(t is None for _, t in terms):
         first = maximum(first, 0)
     most = float(np.finfo(first.dtype).max)
-    return graph_node(minimum(maximum(first, -most), most))
+    return graph_node(apply(STOP, minimum(maximum(first, -most), most)))
 
 
 def ratio(above: Node, below: Node) -> Tensor | None:
@@ -122,7 +133,8 @@ def ratio(above: Node, below: Node) -> Tensor | None:
     exponents = [t for _, t in (*over, *under) if t is not None]
     if near_one((*over, *under)) or len({t.shape for t in exponents}) > 1:
         return None
-    top = graph_node(functools.reduce(maximum, [symbol(t) for t in dict.fromkeys(exponents)]))
+    greatest_one = functools.reduce(maximum, [symbol(t) for t in dict.fromkeys(exponents)])
+    top = graph_node(apply(STOP, greatest_one))
     scaled = [functools.reduce(Tensor.__add__, [_power(t, top, above) for t in terms])
               for terms in (over, under)]
     return scaled[0] / scaled[1]
@@ -138,6 +150,8 @@ def _is_bounded(exponent: Node) -> bool:
     if op is None or op.name != "subtract":
         return False
     top = exponent.inputs[1].op
+    if top is STOP:
+        top = exponent.inputs[1].inputs[0].op
     return top is not None and top.name in ("maximum", "minimum")
 
 

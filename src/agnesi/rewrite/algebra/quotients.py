@@ -12,7 +12,7 @@ from __future__ import annotations
 import itertools
 import math
 import weakref
-from collections.abc import Collection, Iterable
+from collections.abc import Container, Iterable
 from typing import Any
 
 import numpy as np
@@ -60,6 +60,7 @@ _QUOTIENTS = frozenset(("divide", "safe_divide"))
 _STRAIGHT = frozenset(("multiply", "divide", "negative", "reciprocal", "square"))
 _PRODUCTS = frozenset((*_BINARY, *_STRAIGHT))
 _VANISHING = ("sigmoid", "softmax", "exp")
+_TAILS = ("sigmoid", "erfc", "ndtr")
 #: What a factor is that may come out as zero where it should not: one of these, or a sum behind
 #: movements.
 _ENDS = frozenset((*_VANISHING, "sum", "broadcast_to", "reshape"))
@@ -117,7 +118,7 @@ class Product:
         )
 
 
-def factors(node: Node, most: int = _MAX_FACTORS, whole: Collection[Node] = ()) -> Product:
+def factors(node: Node, most: int = _MAX_FACTORS, whole: Container[Node] = ()) -> Product:
     """The factors of a node, in which some stay ``whole``; of large products only so far that the
     work stays bounded."""
     found = Product(Side(), Side())
@@ -303,6 +304,9 @@ def _pair_sums(product: Product) -> bool:
     for n in product.above():
         for d in product.below():
             found = ratio(n, d)
+            if found is None and _named(n, *_TAILS) and _named(d, *_TAILS) and n.shape == d.shape:
+                over, under = log_of(n), log_of(d)
+                found = None if over is None or under is None else exp(over - under)
             if found is None and _is_next(d, n):
                 log = log_of(n, term=True)
                 found = None if log is None else sigmoid(log)
@@ -340,8 +344,7 @@ def _gather(product: Product, e: Node) -> bool:
 
 
 def _is_twice(node: Node, x: Node) -> bool:
-    return _named(node, "multiply") and x in node.inputs and (
-        2 in map(scalar, node.inputs))
+    return _named(node, "multiply") and x in node.inputs and 2 in map(scalar, node.inputs)
 
 
 def _pair_exponential(product: Product, e: Node) -> bool:

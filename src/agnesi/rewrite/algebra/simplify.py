@@ -17,7 +17,7 @@ from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.base.arith import POWER, reciprocal, sqrt, square
 from agnesi.ops.base.convert import number
 from agnesi.ops.base.select import where
-from agnesi.ops.elementwise.explog import exp, log
+from agnesi.ops.elementwise.explog import exp, exp2, log, log2
 from agnesi.rewrite.intervals import at_least, keeps_sign_of_zero
 from agnesi.rewrite.pattern import is_count, scalar, variables
 from agnesi.rewrite.rules import Book
@@ -42,6 +42,8 @@ def not_negative(x: Node) -> bool:
 rule(exp(log(x)), x + 0, name="exp_of_log", stage="canonicalize", tags=("cancel",),
      proof=not_negative)
 rule(log(exp(x)), x + 0, name="log_of_exp", stage="canonicalize", tags=("cancel",),
+     when=lambda x: x.dtype.kind == "f")
+rule(log2(exp2(x)), x + 0, name="log2_of_exp2", stage="canonicalize", tags=("cancel",),
      when=lambda x: x.dtype.kind == "f")
 rule(square(sqrt(x)), x + 0, name="square_of_sqrt", stage="canonicalize", tags=("cancel",),
      proof=not_negative)

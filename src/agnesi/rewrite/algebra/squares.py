@@ -19,7 +19,7 @@ from agnesi.ops.base.arith import abs as abs_
 from agnesi.ops.base.arith import sqrt, square
 from agnesi.ops.base.convert import number
 from agnesi.ops.base.select import maximum, where
-from agnesi.rewrite.algebra.quotients import factors
+from agnesi.rewrite.algebra.quotients import factors, top, written
 from agnesi.rewrite.algebra.sums import terms
 from agnesi.rewrite.intervals import interval
 from agnesi.rewrite.pattern import scalar
@@ -119,6 +119,46 @@ def root_of_squares(node: Node) -> Tensor | None:
     """The root of a sum of squares that may overflow before it."""
     found = _squares(node.inputs[0])
     return None if found is None else sqrt(found.times(found.scale())) * found.scale(-1)
+
+
+class _Ratios:
+    """Quotients of a value and a root of a sum of squares that has the value's: at most 1."""
+
+    def __contains__(self, node: object) -> bool:
+        divided = isinstance(node, Node) and node.op is not None and node.op.name == "divide"
+        return divided and _over_root(*node.inputs)  # type: ignore[attr-defined]
+
+
+def _over_root(x: Node, root: Node) -> bool:
+    """Return whether a value is among those whose squares a root is taken of."""
+    if root.op is None or root.op.name != "sqrt" or x.shape != root.shape:
+        return False
+    found = _squares(root.inputs[0])
+    return found is not None and x in found.nodes()
+
+
+@BOOK.rewriter("stabilize", ops=["multiply", "divide", "safe_multiply", "safe_divide"])
+def factors_over_roots(node: Node) -> Tensor | None:
+    """``x*x / (r*r*r)`` with ``r = sqrt(x*x + y*y)`` is ``(x/r) * (x/r) / r``: in another order
+    what is between may overflow or vanish.
+    """
+    if node.dtype.kind != "f" or not top(node).below:
+        return None
+    ratios = _Ratios()
+    product = factors(node, _MOST_FACTORS, ratios)
+    if len(product.below()) + len([n for n in product.above() if n in ratios]) < 2:
+        return None
+    changed = False
+    for root in product.below():
+        for x in product.above():
+            if _over_root(x, root):
+                side = product.then if root in product.then.below else product.first
+                product.remove(x, True)
+                product.remove(root, False)
+                side.above.append(graph_node(symbol(x) / symbol(root)))
+                changed = True
+                break
+    return written(product, node) if changed else None
 
 
 @BOOK.rewriter("specialize", ops=["log", "log1p"],

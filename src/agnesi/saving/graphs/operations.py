@@ -12,9 +12,9 @@ from inspect import get_annotations
 from pkgutil import iter_modules
 from typing import Any
 
-from agnesi.autodiff.recording import ALIAS, STOP
 from agnesi.core.op import Op
 from agnesi.ops.base.elementwise import TABLE, Elementwise
+from agnesi.ops.identity import ALIAS, STOP
 
 _OPS = "agnesi.ops."
 
