@@ -75,6 +75,14 @@ def test_weights_become_parameters_again() -> None:
             remove(back)
 
 
+def test_a_weight_of_norm_one_stays_as_the_last_step_used_it() -> None:
+    net = utils.spectral_norm(nn.Linear(5, 4))
+    y = net(ag.eye(5)) - net.bias
+    np.testing.assert_allclose(utils.remove_spectral_norm(net).weight.numpy(), y.numpy().T,
+                               rtol=1e-5, atol=1e-6)
+    assert net.training
+
+
 def test_norms_are_what_they_promise() -> None:
     net = parametrizations.spectral_norm(nn.Linear(8, 6), n_power_iterations=30)
     net(drawn(1, 8))

@@ -51,6 +51,8 @@ def test_statistics_are_computed_anew() -> None:
     means = np.mean([net[0](b).numpy().mean(0) for b in batches], 0)
     np.testing.assert_allclose(net[1].running_mean.numpy(), means, atol=1e-6)
     assert net[1].momentum == 0.1 and not net.training
+    swa_utils.update_bn([(b, None) for b in batches], net)
+    assert net[1].num_batches_tracked.item() == 3
 
 
 def test_buffers_are_copied_or_averaged() -> None:

@@ -212,6 +212,8 @@ def update_bn(loader: Iterable[Any], model: Module, device: str | None = None) -
     """
     norms = [m for m in model.modules() if isinstance(m, _BatchNorm)]
     momenta, training = [m.momentum for m in norms], model.training
+    for m in norms:
+        m.reset_running_stats()
     model.train()
     with no_grad():
         for i, batch in enumerate(loader):

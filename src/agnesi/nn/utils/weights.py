@@ -126,8 +126,10 @@ def remove_weight_norm(module: M, name: str = "weight") -> M:
 def _removed(module: M, name: str, parts: tuple[str, ...], what: str) -> M:
     if not is_computed(module, name) or (parts[-1] and not hasattr(module, name + parts[-1])):
         raise ValueError(at(f"{what}: {type(module).__name__}.{name} is not computed so"))
+    training, module.training = module.training, False  # reading in training moves the norm on
     with no_grad():
         value = np.array(getattr(module, name).array)
+    module.training = training
     for part in parts:
         vars(module).pop(name + part)
         module._owned.pop(name + part, None)
