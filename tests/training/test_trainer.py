@@ -240,5 +240,15 @@ def test_wrong_arguments_are_named():
         trainer().fit(3, epochs=1)
     with pytest.raises(ValueError, match="no samples"):
         trainer().predict(X[:0])
-    with pytest.raises(ValueError, match="with 1 callbacks; here are 0"):
-        trainer().load_state_dict(trainer(callbacks=[training.Callback()]).state_dict())
+    stops = training.EarlyStopping("loss")
+    with pytest.raises(ValueError, match="with 1 callbacks that keep a state; here are 0"):
+        trainer().load_state_dict(trainer(callbacks=[stops]).state_dict())
+
+
+def test_callbacks_without_a_state_may_come_and_go() -> None:
+    first = training.EarlyStopping("loss")
+    state = trainer(callbacks=[training.Callback(), first]).state_dict()
+    state["callbacks"][1]["waited"] = 3
+    again = training.EarlyStopping("loss")
+    trainer(callbacks=[again, training.Callback(), training.Callback()]).load_state_dict(state)
+    assert again.waited == 3

@@ -391,15 +391,18 @@ class Trainer(Written, Explained):
         if "callbacks" not in state:
             raise StateError(at("Trainer.load_state_dict: the state is none of a Trainer, but has "
                                 f"{sorted(map(str, state))}; state_dict() of a Trainer is one"))
-        told = state["callbacks"]
-        if len(told) != len(self.callbacks):
-            raise ValueError(at(f"the state is of a Trainer with {len(told)} callbacks; here are "
-                                f"{len(self.callbacks)}"))
+        told, callbacks = state["callbacks"], self.callbacks
+        if len(told) != len(callbacks):  # those without a state may come and go
+            told = [own for own in told if own]
+            callbacks = [callback for callback in callbacks if callback.state_dict()]
+        if len(told) != len(callbacks):
+            raise ValueError(at(f"the state is of a Trainer with {len(told)} callbacks that keep a "
+                                f"state; here are {len(callbacks)}"))
         self._steps.load_state_dict(state["gradients"])
         self.train_loss.load_state_dict(state["loss"])
         self.epoch, self.step = int(state["epoch"]), int(state["step"])
         self.history = History(state["history"])
-        for callback, own in zip(self.callbacks, told, strict=True):
+        for callback, own in zip(callbacks, told, strict=True):
             callback.load_state_dict(own)
 
     def __repr__(self) -> str:
