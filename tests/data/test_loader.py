@@ -5,6 +5,7 @@ import os
 import signal
 import threading
 import time
+from collections import namedtuple
 from itertools import chain
 
 import numpy as np
@@ -61,6 +62,11 @@ def test_batches_in_order(dataset):
     alone = data.DataLoader(dataset, batch_size=None)
     assert len(alone) == 11 and [int(y) for _, y in alone] == list(range(11))
     assert next(iter(alone))[0].shape == (4,)
+    pair = namedtuple("pair", "x y")
+    deep = data.DataLoader([pair(ROWS[0], [np.int64(3), {"z": ROWS[1]}])], batch_size=None)
+    (one,) = deep
+    assert type(one) is pair and all(isinstance(t, ag.Tensor) for t in (
+        one.x, one.y[0], one.y[1]["z"]))
 
 
 def test_batches_in_order_are_views_that_nobody_writes_to():

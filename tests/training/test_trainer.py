@@ -131,6 +131,28 @@ def test_it_goes_on_bit_by_bit(jit, own, tmp_path):
     assert_same(weights(fresh.model), weights(whole.model))
 
 
+def test_it_goes_on_before_a_batch_that_is_not_full_of_a_batch_sampler(tmp_path):
+    def made(stop):
+        ag.manual_seed(3)
+        model = nn.Sequential(nn.Linear(6, 8), nn.BatchNorm1d(8), nn.GELU(), nn.Linear(8, 3))
+        optimizer = optim.RMSprop(model.parameters(), lr=0.01)
+        return Trainer(model, optimizer, nn.CrossEntropyLoss(), callbacks=[StopAt(stop)])
+
+    def batches():
+        dataset = data.TensorDataset(X[:37], Y[:37])
+        return data.DataLoader(dataset, batch_sampler=data.BatchSampler(
+            data.RandomSampler(dataset), 16))
+
+    whole = made(-1)
+    whole.fit(batches(), epochs=3)
+    first = made(2)
+    first.fit(batches(), epochs=3)
+    first.save(tmp_path / "c")
+    second = made(-1)
+    second.fit(batches(), epochs=3, resume=tmp_path / "c")
+    assert_same(weights(second.model), weights(whole.model))
+
+
 def test_accumulated_batches_are_one_large_batch():
     model = nn.Linear(6, 3)
     other = nn.Linear(6, 3)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -82,8 +82,11 @@ def _alone(sample: Any) -> Any:
     """One sample as a batch is given, without an axis for samples."""
     if isinstance(sample, (np.ndarray, np.generic)):
         return as_tensor(np.asarray(sample))
-    if type(sample) is tuple:
-        return tuple(map(_alone, sample))
-    if type(sample) is dict:
+    if isinstance(sample, (tuple, list)):
+        parts = [_alone(part) for part in sample]
+        if hasattr(sample, "_fields"):
+            return type(sample)(*parts)
+        return parts if isinstance(sample, list) else tuple(parts)
+    if isinstance(sample, Mapping):
         return {name: _alone(v) for name, v in sample.items()}
     return sample

@@ -221,7 +221,7 @@ class Trainer(Written, Explained):
     def _run_epoch(self, loader: Iterable[Any]) -> None:
         """Train on all batches, or on those that are left of an epoch that was begun."""
         self.model.train()
-        size = getattr(loader, "batch_size", None)
+        size = getattr(getattr(loader, "batch_sampler", None) or loader, "batch_size", None)
         whole, rest = self._step("train", True), self._step("train", False)
         accumulates = self._steps.accumulate > 1
         hooks: list[Callable[[Any], None]] = [
@@ -309,7 +309,7 @@ class Trainer(Written, Explained):
         self.model.eval()
         try:
             loader = as_loader(data, batch_size)
-            size = getattr(loader, "batch_size", None)
+            size = getattr(getattr(loader, "batch_sampler", None) or loader, "batch_size", None)
             for args in map(self._parts, loader):
                 self._step("test", size is None or _rows(args[-1]) == size)(*args)
         finally:
