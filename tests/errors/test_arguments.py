@@ -355,3 +355,12 @@ def test_layers_and_ranges_beyond_memory_say_their_size(size: int) -> None:
 def test_diagonals_beyond_the_matrix_are_empty() -> None:
     for run in (ag.diagonal, ag.jit(ag.diagonal)):
         assert run(ag.eye(2), 2**40).shape == (0,)
+
+
+@pytest.mark.parametrize("call", [
+    lambda: ag.conv2d(ag.ones((1, 1, 3, 3)), ag.ones((1, 1, 2, 2)), padding=(2**20, 2**22)),
+    lambda: ag.combinations(ag.ones(70000), 3),
+])
+def test_results_beyond_memory_are_refused_before_anything_is_planned(call: Any) -> None:
+    with pytest.raises(MemoryError, match=r"there is no memory for .* GB"):
+        call()

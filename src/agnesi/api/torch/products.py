@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import math
 from typing import Any
 
 from agnesi.api.torch.texts import torch
 from agnesi.core.accepted import TensorLike
 from agnesi.core.op import typed
 from agnesi.core.support import dtypes
-from agnesi.core.support.errors import ShapeError
+from agnesi.core.support.errors import ShapeError, check_room
 from agnesi.core.tensor import Tensor
 from agnesi.ops.arrays.grids import indices
 from agnesi.ops.base.arith import conj
@@ -156,7 +157,10 @@ def combinations(x: TensorLike, r: int = 2, with_replacement: bool = False, *,
     (x,) = _operands("input", (1,), x)
     choose: Any = itertools.combinations_with_replacement if with_replacement else (
         itertools.combinations)
-    chosen = list(choose(range(x.shape[0]), r))
+    n = int(x.shape[0])
+    if r >= 0:
+        check_room((math.comb(max(n + r - 1, 0) if with_replacement else n, r), r), dtypes.int64)
+    chosen = list(choose(range(n), r))
     return reshape(take(x, as_tensor([i for c in chosen for i in c], dtypes.int64), axis=0),
                    (len(chosen), r))
 

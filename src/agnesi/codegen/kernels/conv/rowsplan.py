@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from agnesi.codegen.kernels.conv.dense import Dense, Span
 from agnesi.codegen.kernels.conv.tileplan import TilePlan
 from agnesi.codegen.kernels.machine import Machine, unit_cycles
@@ -28,6 +30,8 @@ _L2_BYTES_PER_CYCLE = 32
 _MEMORY_BYTES_PER_CYCLE = 5
 #: Sums from which they go through workspace to the epilogue.
 _MIN_WORKSPACE_SUMS = 12
+#: Tiles whose taps are counted at once: many lines take little memory, and few little time.
+_AT_ONCE = 1 << 16
 
 
 class PackedPlan(TilePlan):
@@ -143,16 +147,15 @@ def _cuts(dense: Dense,
 
 def _met(span: Span, rows: Rows) -> float:
     """The share of taps that meet the source, where tiles go from their first such to the last."""
-    total, start = 0, 0
-    for tile in range(rows.tiles):
-        stop = start + rows.small_size + (tile < rows.big)
-        first, last = span.taps, 0
-        for t in range(span.taps):
-            low, high = (span.origin + p * span.stride + t * span.step for p in (start, stop - 1))
-            if high >= 0 and low < span.size:
-                first, last = min(first, t), t + 1
-        total += max(0, last - first)
-        start = stop
+    total = 0
+    for begin in range(0, rows.tiles if span.taps else 0, _AT_ONCE):
+        tile = np.arange(begin, min(begin + _AT_ONCE, rows.tiles))
+        start = span.origin + span.stride * (tile * rows.small_size + np.minimum(tile, rows.big))
+        last = start + span.stride * (rows.small_size + (tile < rows.big) - 1)
+        taps = span.step * np.arange(span.taps)[:, None]
+        met = (last + taps >= 0) & (start + taps < span.size)
+        between = span.taps - met.argmax(0) - met[::-1].argmax(0)
+        total += int(between[met.any(0)].sum())
     return total / max(1, span.taps * rows.tiles)
 
 
