@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import agnesi as ag
+from agnesi.core.graph import constant_value
 from agnesi.rewrite import outlining
 from agnesi.schedule.clustering import clustering
 
@@ -73,6 +74,30 @@ def test_calls_compute_what_the_steps_do(name):
     assert len({op.body for op in calls}) * 2 < len(calls)
     gradient = compared(ag.grad(repeated(step)), values(3, 4))
     assert segments(gradient)
+
+
+def test_steps_in_random_order_share_bodies():
+    kinds = [ag.sin, ag.tanh, lambda y: y * 1.01, lambda y: y + 0.5, ag.cos, lambda y: -y]
+    order = np.random.default_rng(3).integers(0, len(kinds), 200).tolist()
+    function = repeated(lambda y, i: kinds[order[i]](y), 200)
+    for f in (function, ag.grad(function)):
+        calls = segments(compared(f, values(3, 4)))
+        assert len({op.body for op in calls}) * 3 < len(calls)
+
+
+def test_constants_that_differ_are_operands():
+    numbers = np.random.default_rng(4).uniform(0.5, 1.5, 300)
+
+    def function(x):
+        for number in numbers.tolist():
+            x = ag.sin(x * number) * 0.9
+        return x.sum()
+
+    for f in (function, ag.grad(function)):
+        calls = segments(compared(f, values(3, 4)))
+        assert len({op.body for op in calls}) * 8 < len(calls)
+        inside = [n for n in calls[0].body.graph.nodes if constant_value(n) is not None]
+        assert inside, "a constant that all of them read stays inside"
 
 
 def test_a_body_is_lowered_once():

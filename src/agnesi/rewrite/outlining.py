@@ -3,8 +3,10 @@
 Unrolled loops, repeated layers and update rules that run for each parameter make graphs of many
 thousand nodes, most of which say the same again. What repeats is found by the operations alone: the
 list of nodes, makers first, is compared with itself moved by each period. Several periods in a row
-make a segment, of enough nodes that little is lost at its ends; segments of equal inner edges get
-one body, which is rewritten, planned and lowered once.
+make a segment, of enough nodes that little is lost at its ends. In what has no period, as where
+steps come in random order, the longest words of operations that come up again make segments.
+Segments of equal inner edges get one body, which is rewritten, planned and lowered once; constants
+that differ between them are its operands.
 
 Stretches of a list of nodes, makers first, depend on each other in one direction only, so that the
 graph of segments has no cycles.  Products, loops, checks and whatever else rules or passes treat as
@@ -13,7 +15,7 @@ a whole stay outside.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import count
 from typing import Any
 
@@ -40,6 +42,8 @@ _MAX_ELEMENTS = 4096
 _MAX_PERIOD = 160
 #: Segments that are worth a body.
 _MIN_SEGMENTS = 8
+#: Operations of a segment that comes up again anywhere, at least: a power of 2.
+_MIN_WORD = 2
 _MOVES = frozenset(("broadcast", "permutation", "conversion"))
 
 
@@ -139,12 +143,10 @@ def _stretches(labels: np.ndarray) -> Iterator[range]:
     """Places of segments that may be equal to their neighbours, none of which overlap."""
     free = np.ones(len(labels), bool)
     for period in range(1, _MAX_PERIOD + 1):
-        if np.count_nonzero(free) < SEGMENT_OPERATIONS * _MIN_SEGMENTS:
-            return
         long = period * -(-SEGMENT_OPERATIONS // period)
         least = long * _MIN_SEGMENTS
-        if len(labels) < least:
-            return
+        if np.count_nonzero(free) < least:
+            break
         same = (labels[period:] == labels[:-period]) & free[period:] & free[:-period]
         ends = np.flatnonzero(np.diff(same.astype(np.int8), prepend=0, append=0))
         for begin, end in zip(ends[::2].tolist(), ends[1::2].tolist(), strict=True):
@@ -153,6 +155,38 @@ def _stretches(labels: np.ndarray) -> Iterator[range]:
             for first in range(begin, end + period - long + 1, long):
                 free[first:first + long] = False
                 yield range(first, first + long)
+    yield from _words(labels, free)
+
+
+def _words(labels: np.ndarray, free: np.ndarray) -> Iterator[range]:
+    """Places of segments that come up again anywhere else, the longest first; none overlap.
+
+    Words of twice as many labels are numbered by the pairs of their halves.
+    """
+    word, long = np.unique(labels, return_inverse=True)[1], 1
+    words = [word]
+    while long < SEGMENT_OPERATIONS and len(word) > long:
+        pairs = word[:-long] * (word.max() + 1) + word[long:]
+        word, long = np.unique(pairs, return_inverse=True)[1], long * 2
+        words.append(word)
+    for word in reversed(words):
+        long = len(labels) - len(word) + 1
+        if long < _MIN_WORD:
+            return
+        taken = np.concatenate([[0], np.cumsum(~free)])
+        places = np.flatnonzero(taken[long:] == taken[:-long])
+        counts = np.bincount(word[places], minlength=1)
+        found: dict[int, list[int]] = {}
+        end = 0
+        for place in places[counts[word[places]] >= _MIN_SEGMENTS].tolist():
+            if place >= end:
+                found.setdefault(int(word[place]), []).append(place)
+                end = place + long
+        for firsts in found.values():
+            if len(firsts) >= _MIN_SEGMENTS:
+                for first in firsts:
+                    free[first:first + long] = False
+                    yield range(first, first + long)
 
 
 # -- the graph of segments ------------------------------------------------------------------
@@ -169,9 +203,8 @@ class _Outlining:
                 self._of[nodes[place]] = number
         self._stretches = stretches
         self._outside = self._read_outside()
-        #: By what segments are: how many there are, and their body.
-        self._counts: dict[Any, int] = {}
-        self._bodies: dict[Any, Body] = {}
+        #: The bodies of segments, by their keys.
+        self._bodies: dict[int, Body] = {}
         self._ops: dict[Any, Segment] = {}
         #: What nodes are in the new graph: a node, or a result of a segment.
         self._done: dict[Node, Node] = {}
@@ -193,11 +226,20 @@ class _Outlining:
         """The graph with calls in the place of segments."""
         segments = [_Segment([self._nodes[i] for i in stretch], self._outside)
                     for stretch in sorted(self._stretches, key=lambda s: s.start)]
-        keys: dict[Any, int] = {}
-        for segment in segments:
-            segment.key = keys.setdefault(segment.key, len(keys))  # which is compared soon
-            self._counts[segment.key] = self._counts.get(segment.key, 0) + 1
-        frequent = {s.nodes[0]: s for s in segments if self._counts[s.key] >= _MIN_SEGMENTS}
+        groups = _groups(segments)
+        for segment in (rare := [s for g in groups if len(g) < _MIN_SEGMENTS for s in g]):
+            segment.read(_never)
+        varied = _groups(rare)
+        for group in varied:
+            same = _same_constants(group)
+            for segment in group:
+                segment.read(same.__contains__)
+        frequent: dict[Node, _Segment] = {}
+        for number, group in enumerate([*groups, *varied]):
+            if len(group) >= _MIN_SEGMENTS:
+                for segment in group:
+                    segment.key = number  # which is compared soon
+                    frequent[segment.nodes[0]] = segment
         inside = {n for s in frequent.values() for n in s.nodes}
         for node in self._nodes:
             if node in frequent:
@@ -255,29 +297,37 @@ class _Outlining:
 class _Segment:
     """Nodes in a row: what they read from outside, and which of them others read.
 
-    :ivar key: A tuple, and then a number: the same for segments of one body.
+    :ivar key: A number: the same for segments of one body.
+    :ivar edges: The same for segments that may have one body.
     :ivar operands: Inputs of the body, in the order in which they are met.
     :ivar results: Outputs of the body.
     """
 
     def __init__(self, nodes: list[Node], outside: set[Node]) -> None:
         self.nodes = nodes
-        own = {n: i for i, n in enumerate(nodes)}
+        self.key = -1
+        self.results = [n for n in nodes if n in outside]
+        self.operands: list[Node] = []
+        self.edges: Any = None
+        self.read(_is_constant)
+
+    def read(self, inside: Callable[[Node], bool]) -> None:
+        """Find the operands: all that is read but what is ``inside`` of the body."""
+        own = {n: i for i, n in enumerate(self.nodes)}
         known: dict[Node, int] = {}
         edges = []
-        for node in nodes:
+        for node in self.nodes:
             places = []
             for n in node.inputs:
                 at = own.get(n)
                 if at is None:
                     at = known.get(n)
                     if at is None:
-                        at = known[n] = id(n) if _is_inside(n) else -1 - len(known)
+                        at = known[n] = id(n) if inside(n) else -1 - len(known)
                 places.append(at)
             edges.append((id(node.op), node.shape, node.dtype, tuple(places)))
         self.operands = [n for n, at in known.items() if at < 0]
-        self.results = [n for n in nodes if n in outside]
-        self.key: Any = tuple(edges), tuple([own[n] for n in self.results]), tuple(
+        self.edges = tuple(edges), tuple([own[n] for n in self.results]), tuple(
             [(n.shape, n.dtype) for n in self.operands])
 
     def body(self) -> Body:
@@ -289,6 +339,25 @@ class _Segment:
         return Body(FunctionGraph.of(inputs.values(), [done[n] for n in self.results]))
 
 
-def _is_inside(node: Node) -> bool:
+def _is_constant(node: Node) -> bool:
     """Return whether a leaf is a constant, which bodies may have themselves."""
     return node.op is None and constant_value(node) is not None
+
+
+def _never(node: Node) -> bool:
+    """Return False: with constants as operands, segments that differ in them have one body."""
+    return False
+
+
+def _groups(segments: Sequence[_Segment]) -> list[list[_Segment]]:
+    """Segments by what they compute."""
+    found: dict[Any, list[_Segment]] = {}
+    for segment in segments:
+        found.setdefault(segment.edges, []).append(segment)
+    return list(found.values())
+
+
+def _same_constants(group: Sequence[_Segment]) -> set[Node]:
+    """Constants that all segments read at the same place."""
+    return {column[0] for column in zip(*[s.operands for s in group], strict=True)
+            if _is_constant(column[0]) and len({*column}) == 1}
