@@ -106,6 +106,19 @@ def test_copies_with_other_state():
     assert count.copy()(1) == 10 and state.get_value() == 11
 
 
+def test_copies_are_not_compiled_again():
+    x = T.matrix("x")
+    w, other = theano.shared(np.eye(3)), theano.shared(2 * np.eye(3))
+    loss = (T.tanh(x.dot(w)) ** 2).sum()
+    train = theano.function([x], loss, updates=[(w, w - 0.1 * T.grad(loss, w))])
+    seen = train(np.ones((2, 3)))
+    copy = train.copy(swap={w: other})
+    assert copy(np.ones((2, 3))) > seen and copy.get_shared() == [other]
+    assert "optimised graph" in copy.explain()
+    with pytest.raises(ValueError, match="nothing can take its place"):
+        train.copy(swap={theano.shared(np.eye(3)): other})
+
+
 @pytest.mark.parametrize(("first", "second", "letters"), [
     ((3, 4), (3, 4), "bi,bi->b"), ((3, 2, 4), (3, 4), "bij,bj->bi"),
     ((3, 4), (3, 4, 2), "bi,bij->bj"), ((3, 2, 4), (3, 4, 5), "bij,bjk->bik"),

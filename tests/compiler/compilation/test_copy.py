@@ -10,6 +10,7 @@ import pytest
 import agnesi as ag
 from agnesi import symbolic as T
 from agnesi.core.support.errors import DTypeError, ShapeError
+from agnesi.runtime import machine
 
 pytestmark = pytest.mark.usefixtures("little_to_collect")
 
@@ -62,6 +63,19 @@ def test_a_copy_is_not_optimised_again():
     spent = copy.specialisations[-1].seconds
     assert not {"rewrite", "schedule", "emit", "recall"} & spent.keys()
     assert "optimised graph" in copy.explain()
+
+
+def test_copies_run_the_code_of_the_original(monkeypatch):
+    """Nothing is loaded, from LLVM or from the disk cache, for a copy with other state."""
+    with ag.config(cache=False):
+        train, w, v, x = model(19)
+        train(x)
+        monkeypatch.setattr(machine, "load", None)
+        for share_memory in (True, False):
+            copy = train.copy(swap={w: ag.shared(w.get_value())}, share_memory=share_memory)
+            expected = eager(x, w.get_value(), v.get_value())
+            np.testing.assert_allclose(copy(x), expected)
+            copy.copy(swap={})(x)
 
 
 @pytest.mark.parametrize("share_memory", [True, False])

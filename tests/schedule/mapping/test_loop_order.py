@@ -1,8 +1,12 @@
 """Which loops a nest has, and in which order."""
 
 import numpy as np
+import pytest
 
 import agnesi as ag
+from agnesi.core.ir.kernels import Buffer, Store
+from agnesi.core.ir.lanes import lane_axis
+from agnesi.core.ir.loops import Affine, Axis, Expr, load, reduce_
 
 
 def test_a_reduction_is_not_inside_the_loop_over_its_axis() -> None:
@@ -56,3 +60,26 @@ def test_sums_along_both_axes_of_a_matrix_have_lanes_of_their_own_results() -> N
     exact = apart.sum(1) - apart.sum(0)
     np.testing.assert_allclose(found(*map(ag.tensor, (pairs, places))).array, exact, atol=1e-12)
     assert "vector.reduce" not in found.ir()
+
+
+@pytest.mark.parametrize("key", [
+    np.s_[:, ::2], np.s_[:, ::-1], np.s_[:, 3::5], np.s_[::3, :], np.s_[::-2, ::2]])
+def test_reductions_of_what_lies_apart(key: tuple[slice, slice]) -> None:
+    x = np.random.default_rng(0).standard_normal((40, 60))
+    for axis in (0, 1):
+        f = ag.jit(lambda t, axis=axis: (t[key].max(axis), t.T[key].max(axis)))
+        for found, part in zip(f(ag.tensor(x)), (x[key], x.T[key]), strict=True):
+            np.testing.assert_array_equal(found.array, part.max(axis))
+
+
+def test_lanes_of_sums_share_lines_of_the_cache() -> None:
+    """Every second element of a row is closer to the next one than two rows are."""
+    source, target = (Buffer(shape, np.dtype("float64"), "input") for shape in ((40, 60), (40,)))
+    row = Axis(0, 40)
+    for stride, lanes in ((1, None), (2, None), (-1, None), (60, row)):
+        def body(column: Affine, stride: int = stride) -> Expr:
+            return load(source, "float64", row.index * 60 + column * stride)
+
+        value = reduce_("add", [30], body, [row], [1])
+        store = Store(target, target.place([row.index]), value)
+        assert lane_axis((row,), [store]) is lanes, stride

@@ -27,6 +27,7 @@ from agnesi.compat.theano.tensor.creation import as_tensor_variable
 from agnesi.compat.theano.variable import SharedVariable, Sizes, Variable, bare, wrapped
 from agnesi.compiler.cloning import clone as our_clone
 from agnesi.compiler.declaration import function as compiled
+from agnesi.compiler.function import Function as OurFunction
 from agnesi.compiler.inputs import In as OurIn
 from agnesi.compiler.objects import ObjectVariable
 from agnesi.compiler.shared import shared as our_shared
@@ -171,10 +172,17 @@ class Function:
         updates = [] if delete_updates else [
             (new.get(a, a), clone(b, new) if new else b) for a, b in _pairs(told["updates"])]
         outputs = _each(self.outputs, lambda x: clone(x, new)) if new else self.outputs
-        told |= {"updates": updates, "name": name or self.name}
-        if delete_updates:
-            told |= {"no_default_updates": True, "on_unused_input": "ignore"}
-        return function(self.inputs, outputs, **told)
+        told |= {"updates": updates, "no_default_updates": told["no_default_updates"] or
+                 delete_updates}
+        if not isinstance(self._compiled, OurFunction):  # a mode that looks at values
+            return function(self.inputs, outputs, name=name or self.name,
+                            **{**told, "on_unused_input": "ignore"})
+        found = self._compiled.copy(
+            {bare(a): bare(b) for a, b in new.items()}, updates=not delete_updates,
+            share_memory=share_memory, name=name or self._compiled.name)
+        made = Function(self.inputs, _Outputs(outputs), found, self._downcast, name or self.name)
+        made._told = told
+        return made
 
     @property
     def maker(self) -> Maker:

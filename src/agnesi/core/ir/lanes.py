@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 from agnesi.core.ir.extents import guess
 from agnesi.core.ir.kernels import Store, walk
 from agnesi.core.ir.loops import Affine, Axis, Expr
+
+#: Elements of a cache line, about.
+_LINE = 8
 
 
 def lane_axis(axes: tuple[Axis, ...], stores: Sequence[Store],
@@ -38,10 +42,10 @@ def lane_axis(axes: tuple[Axis, ...], stores: Sequence[Store],
     return None if _along(reductions) > _along(reductions, (best,)) else best
 
 
-def _along(reductions: Sequence[Expr], axes: Sequence[Axis] = ()) -> int:
+def _along(reductions: Sequence[Expr], axes: Sequence[Axis] = ()) -> float:
     """How much all of these read that lies along axes, or along what each one adds up."""
     return sum(
-        _beside(value.param[1], axes or r.param[1])
+        _near(value.param[1], axes or r.param[1])
         for r in reductions for value in walk(list(r.args)) if value.op == "load"
     )
 
@@ -56,11 +60,22 @@ def _beside(index: Affine, axes: Sequence[Axis]) -> int:
     return math.prod(guess(a.extent) for a in index.free)
 
 
+def _near(index: Affine, axes: Sequence[Axis]) -> float:
+    """The same, where neighbours that lie some elements apart, or backwards, count in part."""
+    return max(map(_share, (index.terms.get(a, 0) for a in axes)), default=0.0) * math.prod(
+        guess(a.extent) for a in index.free)
+
+
+def _share(stride: Any) -> float:
+    """How much of a cache line is used by lanes that lie so far apart."""
+    return 1 / abs(stride) if isinstance(stride, int) and 0 < abs(stride) <= _LINE else 0.0
+
+
 def reduced_along(group: Sequence[Expr], bound: tuple[Axis, ...]) -> Axis:
-    """The axis of reductions for the lanes: the one along which most loads are contiguous."""
-    scores = {a: 0 for a in bound}
+    """The axis of reductions for the lanes: the one along which loads are closest together."""
+    scores = dict.fromkeys(bound, 0.0)
     for value in walk([r.args[0] for r in group]):
         if value.op == "load":
             for a in bound:
-                scores[a] += value.param[1].terms.get(a, 0) == 1
+                scores[a] += _share(value.param[1].terms.get(a, 0))
     return max(reversed(bound), key=lambda a: (scores[a], guess(a.extent) > 1))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from threading import Thread
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -14,6 +15,10 @@ from agnesi.core.support.policy import CompilePolicy
 from agnesi.core.support.record import replace
 from agnesi.core.target import Target
 from agnesi.runtime import machine, pool
+
+#: Code of programs in memory, by text, level and target: it holds no address of a program's state,
+#: so that copies of a function run the original's.
+_LOADED: WeakValueDictionary[tuple[str, int, str], machine.Code] = WeakValueDictionary()
 
 
 class Cpu:
@@ -42,8 +47,16 @@ class Cpu:
         return machine.Ahead(optimize, self.target)
 
     def load(self, text: str, *, optimize: int, ahead: machine.Ahead | None = None) -> machine.Code:
-        """Machine code from the disk cache, or made now."""
-        return machine.load(text, optimize=optimize, target=self.target, ahead=ahead)
+        """Machine code that is in memory, from the disk cache, or made now.
+
+        Where threads have begun to make it (``ahead``), they end their work.
+        """
+        name = text, optimize, self.key()
+        code = _LOADED.get(name) if ahead is None else None
+        if code is None:
+            code = _LOADED[name] = machine.load(
+                text, optimize=optimize, target=self.target, ahead=ahead)
+        return code
 
     def bind(self, code: machine.Code, call: Call) -> Bound:
         """A builtin function that reads arrays without Python."""
