@@ -177,10 +177,11 @@ class Function:
         if not isinstance(self._compiled, OurFunction):  # a mode that looks at values
             return function(self.inputs, outputs, name=name or self.name,
                             **{**told, "on_unused_input": "ignore"})
-        found = self._compiled.copy(
+        other = self._compiled.copy(
             {bare(a): bare(b) for a, b in new.items()}, updates=not delete_updates,
             share_memory=share_memory, name=name or self._compiled.name)
-        made = Function(self.inputs, _Outputs(outputs), found, self._downcast, name or self.name)
+        made = Function(self.inputs, _Outputs(outputs), other, self._downcast,
+                        name or self.name)
         made._told = told
         return made
 

@@ -9,6 +9,7 @@ from agnesi.api import functions as F
 from agnesi.api import symbolic
 from agnesi.compat.theano import tensor
 from agnesi.compat.theano.functions import function
+from agnesi.compat.theano.graphs.fgraph import inputs as leaves_of
 from agnesi.compat.theano.variable import METHODS, Variable, bare, wrapped
 from agnesi.core.support.errors import at, typed
 
@@ -19,6 +20,9 @@ def _eval(x: Variable, inputs_to_values: Mapping[Any, Any] | None = None, **opti
         raise TypeError(at("eval takes a dict of values by variables, as in y.eval({x: value}), "
                            f"not {typed(inputs_to_values)}"))
     values = dict(inputs_to_values or {})
+    if any(isinstance(key, str) for key in values):
+        known = {v.name: v for v in leaves_of([x])}
+        values = {known.get(k, k) if isinstance(k, str) else k: v for k, v in values.items()}
     for key in values:
         if not isinstance(key, Variable):
             raise TypeError(at(f"eval takes values by variables, as in y.eval({{x: value}}), not "

@@ -22,8 +22,10 @@ from agnesi.compat.theano.tensor.derivatives import *  # noqa: F403
 from agnesi.compat.theano.tensor.elementwise import *  # noqa: F403
 from agnesi.compat.theano.tensor.hints import hint as _hint
 from agnesi.compat.theano.tensor.kinds import *  # noqa: F403
+from agnesi.compat.theano.tensor.products import *  # noqa: F403
 from agnesi.compat.theano.tensor.reductions import *  # noqa: F403
 from agnesi.compat.theano.tensor.shaping import *  # noqa: F403
+from agnesi.compat.theano.tensor.triangles import *  # noqa: F403
 from agnesi.compat.theano.types import Apply as Apply
 from agnesi.compat.theano.types import TensorType as TensorType
 from agnesi.compat.theano.types import TensorVariable as TensorVariable
@@ -47,8 +49,7 @@ _RENAMED = {
     "inv": "reciprocal", "sgn": "sign", "invert": "bitwise_invert", "int_div": "floor_divide",
     "floor_div": "floor_divide", "true_div": "true_divide", "and_": "bitwise_and",
     "or_": "bitwise_or", "xor": "bitwise_xor", "psi": "digamma", "gammaln": "lgamma",
-    "expit": "sigmoid", "matvec": "matmul", "vecmat": "matmul",
-    "broadcast_shape": "broadcast_shapes", "log1pexp": "softplus",
+    "expit": "sigmoid", "log1pexp": "softplus",
     "rad2deg": "degrees", "deg2rad": "radians",
 }
 #: Submodules that are imported when they are asked for.

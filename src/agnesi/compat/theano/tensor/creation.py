@@ -21,6 +21,7 @@ from agnesi.compat.theano.variable import (
 )
 from agnesi.core.support.config import config
 from agnesi.core.support.errors import at
+from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor
 
 _LETTERS = {"": None, "b": "int8", "w": "int16", "i": "int32", "l": "int64", "f": "float32",
@@ -81,11 +82,13 @@ def as_tensor_variable(x: Any, name: str | None = None, ndim: int | None = None,
     if isinstance(x, Sizes):
         x = list(x) if x else np.zeros(0, np.int64)
     if isinstance(x, Variable):
-        found = x
+        found, dtype = x, None
     elif isinstance(x, (list, tuple)) and _has_variables(x):
         found = stack([as_tensor_variable(v) for v in x])
     else:
         with floats():
+            if isinstance(x, (list, tuple)) and not np.size(x):
+                x = np.zeros(np.shape(x), config.symbolic_float)
             known = isinstance(x, (np.ndarray, list, int, float))
             found = constant(x) if known else wrapped(as_tensor(bare(x)))
     if dtype is not None and found.dtype != dtype:
@@ -145,6 +148,8 @@ def _shape(shape: Any) -> Any:
     if isinstance(shape, Variable):
         n = shape._value.shape
         return _shape([shape[i] for i in range(n[0])]) if len(n) == 1 else (_size(shape),)
+    if isinstance(shape, np.ndarray):
+        shape = shape.tolist()
     if not isinstance(shape, (list, tuple)):
         return (shape,)
     if len(shape) == 1 and isinstance(shape[0], Variable) and shape[0].ndim == 1:
@@ -200,9 +205,9 @@ def ones_like(model: Any, dtype: Any = None, opt: bool = False) -> Variable:
 
 
 def fill(a: Any, b: Any) -> Variable:
-    """A value in every element of a tensor's shape."""
+    """A value in every element of a tensor's shape, or of that of both where they broadcast."""
     a, b = as_tensor_variable(a)._value, as_tensor_variable(b)._value
-    return wrapped(F.broadcast_to(b, a.shape))
+    return wrapped(F.where(F.ones_like(a, dtype="bool"), b, b))
 
 
 second = fill
@@ -246,6 +251,9 @@ def tri(n: Any, m: Any = None, k: Any = 0, dtype: Any = None) -> Variable:
 def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Variable:
     """Numbers in equal steps: integers where start, stop and step are."""
     given = (start,) if stop is None else (start, stop, step)
+    kinds = [x.dtype for x in alike(*bare(given)) if isinstance(x, Tensor)]
+    if dtype is None and any(kind.kind == "f" for kind in kinds):
+        dtype = np.result_type(*kinds)
     return lifted(F.arange)(*given, dtype=dtype)
 
 

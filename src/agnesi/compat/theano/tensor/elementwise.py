@@ -123,7 +123,14 @@ def isinf(x: Any) -> Variable:
 
 
 def clip(x: Any, min: Any, max: Any) -> Variable:
-    """Elements no smaller than ``min`` and no larger than ``max``."""
+    """Elements no smaller than ``min`` and no larger than ``max``.
+
+    Where ``min`` is above ``max``, what is below ``min`` becomes that, and all else ``max``.
+    """
+    if isinstance(min, Variable) or isinstance(max, Variable):
+        x, min, max = (as_tensor_variable(v) for v in (x, min, max))
+        found = lifted(F.clip)(x, min, max)
+        return lifted(F.where)(lifted(F.less)(x, min), min.astype(found.dtype), found)
     return lifted(F.clip)(x, min, max)
 
 

@@ -321,11 +321,37 @@ def permute_row_elements(x: Any, y: Any, inverse: Any = 0) -> Variable:
     """The elements of each row in the order of a permutation."""
     x, y = as_tensor_variable(x), as_tensor_variable(y)
     order = inverse_permutation(y) if bare(inverse) else y
-    if order.ndim < x.ndim:
-        order = wrapped(F.broadcast_to(order._value, x._value.shape))
-    elif x.ndim < order.ndim:
-        x = wrapped(F.broadcast_to(x._value, order._value.shape))
+    x, order = lifted(F.broadcast_arrays)(x, order)
     return lifted(F.take_along_axis)(x, order, axis=-1)
+
+
+def broadcast_shape(*arrays: Any, arrays_are_shapes: bool = False) -> Sizes:
+    """The sizes of tensors that broadcast; of tensors of given shapes, where these are told."""
+    given = [wrapped(F.zeros(_shape(a), dtype="bool")) if arrays_are_shapes
+             else as_tensor_variable(a) for a in arrays]
+    return lifted(F.broadcast_arrays)(*given)[0].shape
+
+
+def concat_with_broadcast(tensor_list: Sequence[Any], axis: int = 0) -> Variable:
+    """Tensors behind each other along an axis, broadcast along all others."""
+    parts = [as_tensor_variable(t) for t in tensor_list]
+    axis = axis % parts[0].ndim
+    rest = broadcast_shape(*(
+        [1 if i == axis else n for i, n in enumerate(t.shape)] for t in parts),
+        arrays_are_shapes=True)
+    return join(axis, *(wrapped(F.broadcast_to(t._value, _shape(
+        [t.shape[i] if i == axis else n for i, n in enumerate(rest)]))) for t in parts))
+
+
+def unravel_index(indices: Any, dims: Any, order: str = "C") -> list[Variable]:
+    """The places of elements along axes, by their places in the flattened tensor."""
+    return list(lifted(F.unravel_index)(indices, _shape(dims), order))
+
+
+def ravel_multi_index(multi_index: Any, dims: Any, mode: str = "raise",
+                      order: str = "C") -> Variable:
+    """Places in the flattened tensor, by those along axes."""
+    return lifted(F.ravel_multi_index)(tuple(multi_index), _shape(dims), mode, order)
 
 
 def is_flat(var: Any, ndim: int | None = None, outdim: int | None = None) -> bool:

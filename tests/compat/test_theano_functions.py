@@ -1,0 +1,83 @@
+"""Functions of Theano's that other libraries have with another meaning, or not at all."""
+
+import numpy as np
+import pytest
+
+import agnesi.compat.theano as theano
+import agnesi.compat.theano.tensor as T
+
+x, k = T.matrix("x"), T.iscalar("k")
+X = np.arange(12.0).reshape(3, 4)
+
+
+@pytest.mark.parametrize("offset", [-1, 0, 2])
+@pytest.mark.parametrize("name", ["tril", "triu"])
+def test_triangles_whose_diagonal_is_a_variable(name, offset):
+    ours, theirs = getattr(T, name), getattr(np, name)
+    part = ours(x, k)
+    found, slope = theano.function([x, k], [part, T.grad((part**2).sum(), x)])(X, offset)
+    np.testing.assert_array_equal(found, theirs(X, offset))
+    np.testing.assert_array_equal(slope, 2 * theirs(X, offset))
+    places = theano.function([x, k], getattr(T, f"{name}_indices_from")(x, k))(X, offset)
+    np.testing.assert_array_equal(places, getattr(np, f"{name}_indices_from")(X, offset))
+    fixed = theano.function([], getattr(T, f"{name}_indices")(4, offset, 3))()
+    np.testing.assert_array_equal(fixed, getattr(np, f"{name}_indices")(4, offset, 3))
+
+
+def test_products_of_batches_and_their_dtype():
+    rng = np.random.default_rng(0)
+    a, v, w = rng.random((3, 2, 4)), rng.random((3, 4)), rng.random((3, 2))
+    m, left, right = T.tensor3(), T.matrix(), T.matrix()
+    f = theano.function([m, left, right], [
+        T.matvec(m, right), T.vecmat(left, m), T.vecdot(10 * right, right, dtype="int32")])
+    for found, wanted in zip(f(a, w, v), (
+            np.einsum("bij,bj->bi", a, v), np.einsum("bi,bij->bj", w, a),
+            (10 * v * v).sum(1).astype("int32")), strict=True):
+        np.testing.assert_allclose(found, wanted)
+        assert found.dtype == wanted.dtype
+
+
+def test_bounds_that_cross():
+    """What is below the lower bound becomes that, all else the upper one."""
+    low, high = T.dscalars("low", "high")
+    f = theano.function([x, low, high], T.clip(x, low, high))
+    np.testing.assert_array_equal(f(X - 6, 1.0, -1.0), np.where(X - 6 < 1, 1.0, -1.0))
+    np.testing.assert_array_equal(f(X, 2.0, 5.0), X.clip(2, 5))
+
+
+def test_values_in_every_element_of_what_broadcasts():
+    y = T.fmatrix("y")
+    found = theano.function([x, y], T.fill(x, y))(X[:, :1], np.ones((1, 4), "float32"))
+    assert found.shape == (3, 4) and found.dtype == "float32"
+    sizes = theano.function([x, k], list(T.broadcast_shape((x.shape[0], 1), (1, k),
+                                                           arrays_are_shapes=True)))
+    assert sizes(X, 7) == [3, 7]
+    assert theano.function([x, y], list(T.broadcast_shape(x, y)))(X, np.ones(
+        (1, 4), "float32")) == [3, 4]
+    joined = theano.function([x, y], T.concat_with_broadcast([x, y], axis=1))
+    assert joined(X, np.ones((1, 2), "float32")).shape == (3, 6)
+
+
+def test_dtypes_of_ranges():
+    i, f, d = T.iscalar(), T.fscalar(), T.dscalar()
+    told = [T.arange(*given).dtype for given in (
+        (i,), (f,), (i, f), (i, d), (0, f, 1), (f, d), (5,), (i, i, 0.5))]
+    assert told == ["int64", "float32", "float64", "float64", "float32", "float64", "int64",
+                    "float64"]
+    with theano.config.change_flags(floatX="float32"):
+        assert T.as_tensor_variable([]).dtype == "float32"
+
+
+def test_places_by_sizes_in_a_vector():
+    dims = T.lvector("dims", shape=(2,))
+    f = theano.function([x, dims, k], [
+        *T.unravel_index(k, x.shape), *T.unravel_index(k, dims, order="F"),
+        T.ravel_multi_index((k - 5, k - 4), dims), T.ravel_multi_index([k, k], dims, "wrap")])
+    assert f(X, [3, 4], 7) == [1, 3, 1, 2, 11, 7]
+    assert theano.function([], T.zeros(np.array([2, 3])))().shape == (2, 3)
+
+
+def test_values_by_names_of_inputs():
+    assert (x * k).sum().eval({"x": X, "k": 2}) == 132
+    with pytest.raises(TypeError, match="not by 'z'"):
+        (x * k).eval({"z": X})
