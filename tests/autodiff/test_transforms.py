@@ -226,3 +226,33 @@ def test_second_derivatives_of_vectors_are_those_of_each_element(run):
         np.testing.assert_allclose(found["y"][i], alone, rtol=1e-12)
     np.testing.assert_allclose(found["z"], np.diag(6 * x.numpy()), rtol=1e-12)
     assert ag.func.vmap(run(ag.hessian(f, 1)), (None, 0))(w, x[None])["y"].shape == (1, 2, 3, 3)
+
+
+@pytest.mark.parametrize("f", [
+    lambda x: x**2 * x.sum(), lambda x: ag.outer(x, x), lambda x: x[1:] * x[:-1],
+    lambda x: (x**3).sum(), lambda x: ag.cumsum(x) * x,
+    lambda x: ag.scan(lambda c, v: (c * v + 1, c * v), ag.ones((), dtype=x.dtype), x)[1]])
+def test_all_derivatives_where_sizes_are_open(f):
+    x = T.vector("x")
+    total = lambda x: (f(x) ** 2).sum()  # noqa: E731
+    compiled = ag.function([x], [
+        ag.jacobian(f)(x), ag.jacfwd(f)(x), T.jacobian(f(x), x), ag.hessian(total)(x),
+        T.hessian(total(x), x)])
+    for n in (3, 2, 4):
+        v = np.random.default_rng(n).standard_normal(n)
+        first, second = (d(f64(*v)).numpy() for d in (ag.jacobian(f), ag.hessian(total)))
+        for found, wanted in zip(compiled(v), (first,) * 3 + (second,) * 2, strict=True):
+            assert found.shape == wanted.shape
+            np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-12)
+
+
+def test_derivatives_of_expressions_to_several():
+    x, a = T.vector("x"), T.vector("a")
+    f = ag.function([x, a], T.jacobian(x * a.sum(), [x, a]))
+    assert [j.shape for j in f([1.0, 2.0], [1.0, 2.0, 3.0])] == [(2, 2), (2, 3)]
+    with pytest.raises(ag.GradientError, match="does not depend on 'a'"):
+        T.jacobian(x * 2, a)
+    zeros = ag.function([x, a], T.jacobian(x * 2, a, disconnected="zero"), on_unused_input="ignore")
+    assert zeros([1.0, 2.0], [1.0]).tolist() == [[0.0], [0.0]]
+    with pytest.raises(ag.GradientError, match="not a scalar"):
+        T.hessian(x * 2, x)

@@ -20,7 +20,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from agnesi.api import functions
 from agnesi.api.control.folds import foldl as foldl
@@ -45,9 +45,11 @@ from agnesi.api.streams.mrg import MRG_RandomStreams as MRG_RandomStreams
 from agnesi.autodiff.forward import Lop as Lop
 from agnesi.autodiff.forward import Rop as Rop
 from agnesi.autodiff.transforms import grad as grad
+from agnesi.autodiff.vmap import vmap as _vmap
 from agnesi.core.accepted import DTypeLike, TensorLike
 from agnesi.core.integers import is_integer
 from agnesi.core.ir.dims import Dim, declare
+from agnesi.core.ir.dims import product as _elements
 from agnesi.core.ir.node import Node
 from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.public import symbolic as in_symbolic
@@ -265,6 +267,72 @@ def matrices(*names: str) -> tuple[Tensor, ...]:
     >>> a, b = T.matrices("a", "b")
     """
     return tuple(matrix(n) for n in names)
+
+
+def jacobian(expression: Tensor, wrt: Any, *, consider_constant: Sequence[Tensor] = (),
+             disconnected: Literal["error", "zero"] = "error") -> Any:
+    """The derivatives of all elements of an expression.
+
+    :param expression: Of floats, with any number of axes.
+    :param wrt: With respect to what.
+    :type wrt: Tensor or list of Tensor
+    :param consider_constant: Intermediate results through which no gradient flows.
+    :param disconnected: What to give for a tensor that the expression does not depend on.
+    :returns: Of the expression's shape, followed by that of ``wrt``; a list for a list.
+    :rtype: Tensor or list of Tensor
+    :raises GradientError: If the expression does not depend on a tensor, and ``disconnected`` is
+        "error".
+    :see: symbolic.hessian, symbolic.grad, jacrev
+
+    >>> import agnesi as ag
+    >>> from agnesi import symbolic as T
+    >>> x = T.vector("x")
+    >>> f = ag.function([x], T.jacobian(x**2 * x[0], x))
+    >>> f([2.0, 3.0])
+    array([[12.,  0.],
+           [ 9., 12.]])
+    """
+    y = asarray(expression)
+    many = isinstance(wrt, (list, tuple))
+    xs = [asarray(x) for x in (wrt if many else [wrt])]
+
+    def row(seed: Tensor) -> list[Tensor]:
+        return grad(y, xs, grad_outputs=functions.reshape(seed, y.shape), disconnected=disconnected,
+                    consider_constant=list(consider_constant))
+
+    basis = functions.eye(_elements(y.shape), dtype=y.dtype)
+    rows = _vmap(row)(basis) if y.ndim else row(functions.ones_like(y))
+    found = [functions.reshape(r, (*y.shape, *x.shape)) for r, x in zip(rows, xs, strict=True)]
+    return found if many else found[0]
+
+
+def hessian(cost: Tensor, wrt: Any, *, consider_constant: Sequence[Tensor] = (),
+            disconnected: Literal["error", "zero"] = "error") -> Any:
+    """The second derivatives of an expression to each of some tensors.
+
+    :param cost: A scalar of floats.
+    :param wrt: With respect to what.
+    :type wrt: Tensor or list of Tensor
+    :param consider_constant: Intermediate results through which no gradient flows.
+    :param disconnected: What to give for a tensor that the cost does not depend on.
+    :returns: Twice the shape of ``wrt``; a list for a list.
+    :rtype: Tensor or list of Tensor
+    :raises GradientError: If the cost is no scalar, or does not depend on a tensor and
+        ``disconnected`` is "error".
+    :see: symbolic.jacobian, symbolic.grad, hvp
+
+    >>> import agnesi as ag
+    >>> from agnesi import symbolic as T
+    >>> x = T.vector("x")
+    >>> ag.function([x], T.hessian((x**3).sum(), x))([1.0, 2.0])
+    array([[ 6.,  0.],
+           [ 0., 12.]])
+    """
+    many = isinstance(wrt, (list, tuple))
+    found = [jacobian(grad(cost, x, disconnected=disconnected,
+                           consider_constant=list(consider_constant)), x, disconnected="zero")
+             for x in (wrt if many else [wrt])]
+    return found if many else found[0]
 
 
 def _in_programs(functions: dict[str, Any]) -> dict[str, Any]:

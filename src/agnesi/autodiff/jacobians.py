@@ -86,18 +86,12 @@ def _fewer(xs: Sequence[Tensor], ys: Sequence[Tensor]) -> bool:
     sizes = [n for x in (*xs, *ys) for n in x.shape]
     if not is_static(sizes) or any(x.dtype.kind == "c" for x in (*xs, *ys)):
         return False
-    return sum(_size(x) for x in xs) < sum(_size(y) for y in ys)
-
-
-def _size(x: Tensor) -> int:
-    if not is_static(x.shape):
-        raise GradientError(at(f"jacobian needs known sizes, but there is {typed(x)}"))
-    return int(product(x.shape))
+    return sum(product(x.shape) for x in xs) < sum(product(y.shape) for y in ys)
 
 
 def _basis(x: Tensor) -> Tensor:
     """As many tensors of x's type as it has elements: each is one there, and zero elsewhere."""
-    n = _size(x)
+    n = product(x.shape)
     return reshape(eye(n, dtype=x.dtype), (n, *x.shape))
 
 

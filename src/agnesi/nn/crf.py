@@ -8,6 +8,7 @@ from agnesi.api.control.loops import scan
 from agnesi.core.accepted import DTypeLike
 from agnesi.core.op import typed
 from agnesi.core.options import Count
+from agnesi.core.shapes import fits
 from agnesi.core.support.errors import ShapeError, at
 from agnesi.core.tensor import Tensor
 from agnesi.nn import init
@@ -15,7 +16,7 @@ from agnesi.nn.base.fixed import rules
 from agnesi.nn.base.module import Module, size_of
 from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.creation import empty, ones
-from agnesi.ops.base.movement import expand_dims, squeeze, swapaxes
+from agnesi.ops.base.movement import expand_dims, sized, squeeze, swapaxes
 from agnesi.ops.base.reduce import max as greatest
 from agnesi.ops.base.reduce import mean
 from agnesi.ops.base.reduce import sum as sum_of
@@ -105,9 +106,10 @@ class CRF(Module):
         scores, live = self._given(emissions, mask)
         wanted = as_tensor(tags)
         wanted = swapaxes(wanted, 0, 1) if self.batch_first and wanted.ndim == 2 else wanted
-        if wanted.shape != scores.shape[:2]:
+        if not fits(wanted.shape, scores.shape[:2]):
             raise ShapeError(at(f"CRF: tags must be {scores.shape[:2]}, one for each step, not "
                                 f"{typed(wanted)}"))
+        wanted = sized(sized(wanted, 0, scores.shape[0]), 1, scores.shape[1])
         found = self._score(scores, wanted, live) - self._total(scores, live)
         if reduction == "none":
             return found
@@ -118,13 +120,15 @@ class CRF(Module):
     def _given(self, emissions: Any, mask: Any) -> tuple[Tensor, Tensor]:
         """Scores and whether steps count, the steps first."""
         scores = as_tensor(emissions)
-        if scores.ndim != 3 or scores.shape[-1] != self.num_tags:
+        if scores.ndim != 3 or not fits(scores.shape[-1:], (self.num_tags,)):
             raise ShapeError(at(f"CRF: emissions must be (length, batch, {self.num_tags}), with "
                                 f"batch_first (batch, length, {self.num_tags}), not "
                                 f"{typed(scores)}"))
+        scores = sized(scores, -1, self.num_tags)
         live = ones(scores.shape[:2], dtype=bool) if mask is None else as_tensor(mask) != 0
-        if live.shape != scores.shape[:2]:
+        if not fits(live.shape, scores.shape[:2]):
             raise ShapeError(at(f"CRF: the mask must be {scores.shape[:2]}, not {typed(live)}"))
+        live = sized(sized(live, 0, scores.shape[0]), 1, scores.shape[1])
         if self.batch_first:
             return swapaxes(scores, 0, 1), swapaxes(live, 0, 1)
         return scores, live

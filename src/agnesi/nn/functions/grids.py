@@ -11,9 +11,11 @@ from agnesi.api import functions as F
 from agnesi.core.accepted import TensorLike
 from agnesi.core.op import typed
 from agnesi.core.public import planned, public
+from agnesi.core.shapes import fits
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor, beside
+from agnesi.ops.base.movement import sized
 
 _MODES, _BORDERS = ("bilinear", "nearest", "bicubic"), ("zeros", "border", "reflection")
 #: Keys' parameter, as PyTorch has it.
@@ -84,15 +86,16 @@ def grid_sample(input: TensorLike, grid: TensorLike, mode: str = "bilinear",
     """
     x, grid = beside(input, grid), beside(grid, input)
     rank = x.ndim - 2
-    if rank not in (2, 3) or grid.ndim != x.ndim or grid.shape[-1] != rank:
+    if rank not in (2, 3) or grid.ndim != x.ndim or not fits(
+            grid.shape[-1:], (rank,)):
         raise ShapeError(f"images are (batch, channels, height, width) with a grid (batch, height, "
                          f"width, 2), volumes have an axis and a place more, not {typed(x)} with "
                          f"{typed(grid)}")
-    if grid.shape[0] != x.shape[0]:
+    if not fits(grid.shape[:1], x.shape[:1]):
         raise ShapeError(f"as many grids as images are needed: {typed(x)} with {typed(grid)}")
     if mode not in _MODES or padding_mode not in _BORDERS or (mode == "bicubic" and rank == 3):
         raise ValueError(f"there is no mode {mode!r} with {padding_mode!r} for {typed(x)}")
-    sizes = x.shape[2:]
+    sizes, grid = x.shape[2:], sized(sized(grid, -1, rank), 0, x.shape[0])
     places = [_unscaled(grid[..., rank - 1 - a], n, bool(align_corners))
               for a, n in enumerate(sizes)]
     if mode != "bicubic":

@@ -18,6 +18,7 @@ from agnesi.nn.functions.elementary import uniform
 from agnesi.ops.arrays.replicate import broadcast_arrays
 from agnesi.ops.base.arith import add, divide, multiply, subtract
 from agnesi.ops.base.convert import cast, floating, pair
+from agnesi.ops.base.movement import sized
 from agnesi.ops.base.reduce import sum
 from agnesi.ops.base.select import maximum
 from agnesi.ops.contractions.einsum import einsum
@@ -145,4 +146,5 @@ def bilinear_product(a: Tensor, b: Tensor, weight: Tensor) -> Tensor:
             (*features, *weight.shape[1:]))):
         raise ShapeError(f"the weight {weight.shape} must be (outputs, features of input1, features"
                          f" of input2), which are {a.shape} and {b.shape}")
+    a, b = sized(a, -1, weight.shape[1]), sized(b, -1, weight.shape[2])
     return einsum("...i,kij,...j->...k", a, weight, b)

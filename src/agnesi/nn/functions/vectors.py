@@ -18,6 +18,7 @@ from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor
 from agnesi.nn.functions.pairs import CosineSimilarity, PairwiseDistance, bilinear_product
 from agnesi.ops.base.convert import as_tensor, common, floating, pair
+from agnesi.ops.base.movement import sized
 from agnesi.ops.base.parameter_checks import demanded
 from agnesi.ops.convolution.transposed import conv_transpose
 
@@ -174,6 +175,7 @@ def prelu(input: TensorLike, weight: TensorLike) -> Tensor:
         if slope.ndim != 1 or (isinstance(channels, int) and slope.shape[0] != channels):
             raise ShapeError(at(f"prelu({typed(x)}, {typed(slope)}): there must be one slope, or "
                                 f"one for each of the {channels} channels"))
+        x = sized(x, min(1, x.ndim - 1), slope.shape[0])
         slope = F.reshape(slope, (-1, *(1,) * max(x.ndim - 2, 0)))
     return F.where(x > 0, x, x * slope)
 

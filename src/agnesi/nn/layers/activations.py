@@ -18,7 +18,7 @@ from agnesi.nn.base.renewed import Renewed
 from agnesi.nn.functions.piecewise_activations import Hardtanh
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.creation import float_dtype, full
-from agnesi.ops.base.movement import reshape
+from agnesi.ops.base.movement import reshape, sized
 from agnesi.ops.base.select import where
 
 
@@ -205,6 +205,7 @@ class PReLU(Renewed, Module):
             if channels != (self.num_parameters,) and is_static(channels):
                 raise ShapeError(at(f"PReLU: {typed(x)} has no {self.num_parameters} channels in "
                                     "its second axis"))
+            x = sized(x, 1, self.num_parameters)
             factor = reshape(factor, (-1, *(1,) * (x.ndim - 2)))
         elif x.ndim == 0:
             factor = reshape(factor, ())

@@ -248,7 +248,7 @@ class MultiheadAttention(Module):
         known: dict[int, Tensor] = {}
         for x, size in zip(xs, (self.embed_dim, self.kdim, self.vdim), strict=True):
             place, x = id(x), as_tensor(x)
-            if x.ndim not in (2, 3) or x.shape[-1] != size:
+            if x.ndim not in (2, 3) or not fits(x.shape[-1:], (size,)):
                 what = "queries, keys and values" if self.is_joint else f"features of {size}"
                 raise ShapeError(at(
                     f"MultiheadAttention: {what} must be (length, batch, {size}), with "
@@ -258,8 +258,8 @@ class MultiheadAttention(Module):
                 known[place] = (expand_dims(x, 0) if x.ndim == 2 else
                                 x if self.batch_first else swapaxes(x, 0, 1))
         q, k, v = (known[id(x)] for x in xs)
-        fits = q.shape[0] == k.shape[0] and k.shape[:2] == v.shape[:2]
-        if not fits and is_static((q.shape[0], *k.shape[:2], *v.shape[:2])):
+        agree = q.shape[0] == k.shape[0] and k.shape[:2] == v.shape[:2]
+        if not agree and is_static((q.shape[0], *k.shape[:2], *v.shape[:2])):
             raise ShapeError(at(
                 "MultiheadAttention: keys and values must have one length, and all three the same "
                 f"batch, not {', '.join(typed(x) for x in xs)}"))

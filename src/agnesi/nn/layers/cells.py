@@ -205,7 +205,7 @@ class _Cell(RNNCellBase):
 
     def forward(self, x: Tensor, state: Any = None) -> Any:
         x = as_tensor(x)
-        if x.ndim not in (1, 2) or x.shape[-1] != self.input_size:
+        if x.ndim not in (1, 2) or not fits(x.shape[-1:], (self.input_size,)):
             raise ShapeError(at(
                 f"{type(self).__name__}: the input must be (batch, {self.input_size}) or "
                 f"({self.input_size},), not {typed(x)}"

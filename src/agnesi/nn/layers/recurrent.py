@@ -14,6 +14,7 @@ from agnesi.core.accepted import DTypeLike, TensorLike
 from agnesi.core.ir.dims import is_static
 from agnesi.core.op import typed
 from agnesi.core.options import Count, Share, Size
+from agnesi.core.shapes import fits
 from agnesi.core.support.errors import DTypeError, ShapeError, at
 from agnesi.core.tensor import Tensor
 from agnesi.nn.base.fixed import rules, told_by
@@ -140,7 +141,7 @@ class RNNBase(Renewed, Module):
         if isinstance(x, PackedSequence):
             return self._packed(x, state)
         x = as_tensor(x)
-        if x.ndim not in (2, 3) or x.shape[-1] != self.input_size:
+        if x.ndim not in (2, 3) or not fits(x.shape[-1:], (self.input_size,)):
             raise ShapeError(at(
                 f"{type(self).__name__}: the input must be (length, batch, {self.input_size}), "
                 f"with batch_first (batch, length, {self.input_size}), or one sequence (length, "

@@ -12,7 +12,7 @@ from agnesi.core import shapes
 from agnesi.core.accepted import Axis, ShapeLike, TensorLike
 from agnesi.core.dispatch import apply
 from agnesi.core.ir import loops
-from agnesi.core.ir.dims import Dim, Shape, Size, is_settled, product
+from agnesi.core.ir.dims import Dim, Shape, Size, is_open, is_settled, product
 from agnesi.core.op import Op, typed
 from agnesi.core.public import planned, public, where_torch
 from agnesi.core.storage.leaves import COPY
@@ -182,6 +182,15 @@ def reshape(x: TensorLike, /, shape: ShapeLike, *, order: str = "C", copy: bool 
         raise ValueError(f"copy=False, but {typed(x)} must be copied to have shape "
                          f"{result.shape}")
     return apply(COPY, result) if copy and (result is x or result._view is not None) else result
+
+
+def sized(x: Tensor, axis: int, size: Size) -> Tensor:
+    """A tensor with an axis of a size: where it is open, it has to be that at the call."""
+    if not is_open(x.shape[axis]):
+        return x
+    shape = list(x.shape)
+    shape[axis] = size
+    return reshape(x, tuple(shape))
 
 
 def reshaped(x: Tensor, shape: Any) -> Tensor:

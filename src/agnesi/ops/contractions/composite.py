@@ -28,7 +28,7 @@ from agnesi.ops.base.compare import (
 from agnesi.ops.base.convert import as_tensor, cast, common, floating, pair, written
 from agnesi.ops.base.expand import broadcast_to
 from agnesi.ops.base.literals import to_write
-from agnesi.ops.base.movement import moveaxis
+from agnesi.ops.base.movement import moveaxis, sized
 from agnesi.ops.base.reduce import all as every
 from agnesi.ops.base.select import where
 from agnesi.ops.contractions.matmul import tensordot
@@ -188,10 +188,10 @@ def cross(x1: TensorLike, x2: TensorLike, /, axis: int | None = None, *, axisa: 
     if axis is not None:
         axisa = axisb = axisc = axis
     a, b = moveaxis(as_tensor(x1), axisa, -1), moveaxis(as_tensor(x2), axisb, -1)
-    if a.shape[-1] != 3 or b.shape[-1] != 3:
+    if not shapes.fits((a.shape[-1], b.shape[-1]), (3, 3)):
         raise ShapeError(f"axes {axisa} and {axisb} must have size 3, not {a.shape[-1]} and "
                          f"{b.shape[-1]}")
-    (a0, a1, a2), (b0, b1, b2) = ([v[..., i] for i in range(3)] for v in (a, b))
+    (a0, a1, a2), (b0, b1, b2) = ([sized(v, -1, 3)[..., i] for i in range(3)] for v in (a, b))
     parts = [a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0]
     return moveaxis(stack(parts, axis=-1), -1, axisc)
 

@@ -214,11 +214,16 @@ def jacobian(expression: Variable, wrt: Any, consider_constant: Any = None,
         return found if many else found[0]
     if expression.ndim > 1:
         raise TypeError(f"jacobian expects a scalar or vector, not {expression.type}")
-    y, xs = expression._value, [bare(x) for x in variables]
-    rows = wrapped(agnesi.vmap(lambda g: symbolic.Lop(y, xs, g))(
-        F.eye(y.shape[0], y.shape[0], 0, y.dtype)))
-    rows = list(rows) if isinstance(rows, (list, tuple)) else [rows]
-    return rows if many else rows[0]
+    held = [bare(x) for x in consider_constant or ()]
+    with floats():
+        try:
+            found = symbolic.jacobian(
+                bare(expression), [bare(x) for x in variables], consider_constant=held,
+                disconnected="error" if disconnected_inputs == "raise" else "zero")
+        except GradientError as error:
+            raise (DisconnectedInputError(str(error)) if "does not depend" in str(error)
+                   else error) from None
+    return wrapped(found) if many else wrapped(found[0])
 
 
 def hessian(cost: Variable, wrt: Any, consider_constant: Any = None,
