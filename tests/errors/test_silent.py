@@ -33,6 +33,19 @@ def leaf() -> ag.Tensor:
 
 
 CASES = [
+    (lambda: ag.mm(X, V), ag.ShapeError, "mm(float32[3, 4], float32[3]): both must be matrices, "
+     "not float32[3]; x @ y takes vectors and stacks, and broadcasts"),
+    (lambda: ag.ones(2, 1, 1).bmm(ag.ones(1, 1, 1)), ag.ShapeError, "bmm(float32[2, 1, 1], "
+     "float32[1, 1, 1]): batches or inner sizes differ: float32[2, 1, 1] and float32[1, 1, 1]; "
+     "x @ y broadcasts batches"),
+    (lambda: ag.ones(2, 1, 1).t(), ag.ShapeError, "t() takes at most two axes, not float32[2, 1, 1]"
+     "; use x.swapaxes(0, 1), or .mT for stacks of matrices"),
+    (lambda: V.unsqueeze(), TypeError, "unsqueeze(float32[3]): unsqueeze() missing 1 required "
+     "positional argument: 'axis'; it is called as unsqueeze(x, axis)"),
+    (lambda: ag.zeros(3).fill_(V), ag.ShapeError, "fill_(float32[3], float32[3]): fill_ takes a "
+     "number; copy_ takes tensors, and broadcasts them"),
+    (lambda: ag.masked_select(V, V), ag.DTypeError, "masked_select(float32[3], float32[3]): the "
+     "mask must be bool, not float32[3]; compare it (mask != 0)"),
     (lambda: nn.BCELoss()(X, X), ValueError,
      f"BCELoss(float32[3, 4], float32[3, 4]): {RANGE}"),
     (lambda: nn.MSELoss("avg"), ValueError, f"MSELoss: {WORDS}"),

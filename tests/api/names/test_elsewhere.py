@@ -151,6 +151,7 @@ def test_forms_of_names_tell_what_exists() -> None:
         (ag, "cudnn_convolution", "nn.functional"), (ag, "add_p", "`ag.op`"),
         (ag, "quantized_lstm", "there are no quantized tensors"), (symbolic, "dcols", "`T.col("),
         (nn.functional, "mish_", "inplace=True"), (ag, "sym_max", "`ag.Dim`"),
+        (ag, "dmatrices", "`ag.symbolic.matrices("), (symbolic, "transfer", "`ag.Tensor.to`"),
     ):
         with pytest.raises(AttributeError, match=re.escape(words)):
             getattr(owner, name)

@@ -116,6 +116,36 @@ def a_list_of_parameters_that_grows(J):
 
 
 @program
+def a_tensor_that_gets_other_memory(J):
+    held = ag.tensor([1.0, 2.0])
+
+    def f(x):
+        y = x * held
+        held.array = np.array([3.0, 4.0], "float32")
+        return y
+
+    f = J(f)
+    for _ in range(3):
+        yield f(ag.ones(2)), held.tolist()
+        held[0] = 9.0
+
+
+@program
+def digits_of_decimals(J):
+    context = decimal.getcontext()
+
+    def f(x):
+        y = x * len(str(decimal.Decimal(1) / 3))
+        context.prec -= 1
+        return y
+
+    f = J(f)
+    for _ in range(3):
+        yield f(ag.ones(1)), context.prec
+    context.prec = 28
+
+
+@program
 def settings_of_a_log(J):
     log = logging.getLogger("agnesi.tests.holders")
     log.setLevel(30)

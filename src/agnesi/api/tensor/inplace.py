@@ -17,7 +17,7 @@ from agnesi.core.public import explain_errors, public
 from agnesi.core.storage.views import element_place
 from agnesi.core.support import dtypes
 from agnesi.core.support.config import LENT, MODE
-from agnesi.core.support.errors import DTypeError
+from agnesi.core.support.errors import DTypeError, ShapeError, at
 from agnesi.core.support.silence import silently
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith
@@ -159,10 +159,14 @@ def fill_(self: Tensor, value: TensorLike) -> Tensor:
     :type value: number
     :returns: The tensor itself.
     :raises DTypeError: If the number does not fit into the dtype.
+    :raises ShapeError: If it is no number.
 
     >>> ag.zeros(3).fill_(2)
     tensor([2., 2., 2.])
     """
+    if getattr(value, "ndim", 0) or type(value) in (list, tuple):
+        raise ShapeError(at(f"fill_({typed(self)}, {typed(value)}): fill_ takes a number; "
+                            "copy_ takes tensors, and broadcasts them"))
     if LENT.written(_COPY, self, value) is not NotImplemented:
         return self
     return copy_(self, as_tensor(value, self.dtype))

@@ -16,7 +16,7 @@ from agnesi.core.accepted import TensorLike
 from agnesi.core.integers import known_integer
 from agnesi.core.op import typed
 from agnesi.core.support import dtypes
-from agnesi.core.support.errors import ShapeError
+from agnesi.core.support.errors import DTypeError, ShapeError
 from agnesi.core.tensor import Tensor
 from agnesi.ops.arrays.replicate import repeat
 from agnesi.ops.base import creation, select
@@ -118,9 +118,12 @@ def repeat_interleave(x: TensorLike, repeats: TensorLike, axis: int | None = Non
 @torch("Tensor | A vector; in compiled code only "
        "where its length is known.", "masked_fill, masked_scatter, nonzero",
        ">>> x = ag.tensor([1, 2, 3])\n>>> ag.masked_select(x, x > 1)\ntensor([2, 3])",
-       "ShapeError | If the shapes do not broadcast.")
+       "ShapeError | If the shapes do not broadcast.\nDTypeError | If the mask is not bool.")
 def masked_select(x: TensorLike, mask: TensorLike, *, out: Tensor | None = None) -> Tensor:
     """The elements where a mask holds, in order."""
+    mask = as_tensor(mask)
+    if mask.dtype != np.bool_:
+        raise DTypeError(f"the mask must be bool, not {typed(mask)}; compare it (mask != 0)")
     x, mask = broadcast_tensors(x, mask)
     return x[mask]
 

@@ -25,15 +25,15 @@ class TensorFacts(ModuleReads):
         #: Names of attributes in code, and of those that code assigns.
         self._names: set[str] = set()
         self._assigned: set[str] = set()
-        #: Tensors that code has by attributes, which it may ask for their type.
-        self._typed: dict[int, tuple[Tensor, str]] = {}
+        #: Tensors that code has by attributes, which it may ask for their type, with their memory.
+        self._typed: dict[int, tuple[Tensor, str, Any]] = {}
         #: A function that reads the attribute ``array`` of something that is no module.
         self._takes_memory: Any = None
 
     def _flag(self, value: Tensor, path: str) -> None:
         """Whether a tensor requires a gradient, if code asks for that of any; and its type."""
         if value.array is not None:
-            self._typed[id(value)] = value, path
+            self._typed.setdefault(id(value), (value, path, value.array))
         if _FLAG in self._names and _FLAG not in self._assigned:
             self._fact(value, f"_{_FLAG}", f"{path}.{_FLAG}")
 
@@ -58,7 +58,7 @@ class TensorFacts(ModuleReads):
     def _types_but(self, leaves: Container[int]) -> Iterator[Place]:
         """The types of tensors that the graph does not read; it checks those that it does."""
         member = vars(Tensor)["array"]
-        for key, (x, path) in self._typed.items():
+        for key, (x, path, _) in self._typed.items():
             if key not in leaves and x.array is not None:
                 yield MemoryType(f"the type of {path}", x, member, x.array)
 
@@ -70,10 +70,15 @@ class TensorFacts(ModuleReads):
             self._takes_memory = function
 
     def _refuse_memory(self) -> None:
-        """Give up a trace whose code reads ``x.array``, the memory of a tensor. An attribute
-        ``array`` that
-        the code assigns, or that the class of an object it met has, is another one.
+        """Give up a trace whose code reads or assigns ``x.array``, the memory of a tensor. An
+        attribute ``array`` of other things that the code assigns, or that the class of an object
+        it met has, is another one.
         """
+        for x, path, before in self._typed.values() if "array" in self._assigned else ():
+            if x.array is not before:
+                x.array = before
+                raise OnlyEagerError(f"it gives {path} other memory (x.array = ...)",
+                                     "Assign x.data, or x.copy_(value)")
         if self._takes_memory is None or not self._typed or "array" in self._assigned:
             return
         if not any(name == "array" for _, name in self._told) and not any(

@@ -43,9 +43,17 @@ def _settings() -> Iterator[tuple[str, Callable[[], Any], Callable[[Any], Any]]]
     yield "the filters of warnings", lambda: _filters(filters, modules), _filter
     decimal: Any = sys.modules.get("decimal")
     if decimal is not None:
-        held = decimal.getcontext().copy()
+        context = decimal.getcontext()
+        held = context.copy()
         yield ("the context of decimal", lambda: context_of(decimal),
-               lambda value: decimal.setcontext(held))
+               lambda value: _set_context(decimal, context, held))
+
+
+def _set_context(decimal: Any, context: Any, held: Any) -> None:
+    """Let the same context be the present one again, which has what it held."""
+    for name in ("prec", "rounding", "Emin", "Emax", "capitals", "clamp", "flags", "traps"):
+        setattr(context, name, getattr(held, name))
+    decimal.setcontext(context)
 
 
 def _folder() -> str:

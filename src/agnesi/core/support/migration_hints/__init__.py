@@ -70,7 +70,7 @@ _TEXTS = {
 }
 #: Which forms of names tell something where no text does.
 _FORMS = {
-    "module 'agnesi'": ("torch", "jax"), "module 'agnesi.symbolic'": ("theano",),
+    "module 'agnesi'": ("torch", "jax", "theano"), "module 'agnesi.symbolic'": ("theano",),
     "module 'agnesi.nn.functional'": ("layers",), "module 'agnesi.optim'": ("jax_libraries",),
 }
 
@@ -193,6 +193,8 @@ def hint(owner: str, name: str) -> str:
     found = found or next(
         (told for file in _FORMS.get(owner, ()) for form, told in _file(file).FORMS
          if fnmatch.fnmatchcase(name, form)), "")
+    if owner == "module 'agnesi'":
+        found = found.replace("`T.", "`ag.symbolic.")
     return f"; use {found}" if found else ""
 
 

@@ -25,6 +25,8 @@ bartlett bincount choose compress cov deg2rad divmod fill_diagonal flatnonzero g
     identity interp isneginf isposinf matvec mgrid ogrid ptp rad2deg ravel_multi_index tri
     tril_indices tril_indices_from triu_indices triu_indices_from unravel_index vecmat : `ag.{0}`,
     which takes symbols, too
+scalar_from_tensor tensor_from_scalar : the tensor itself, whose shape is `()`
+transfer : `ag.Tensor.to`, of the one device
 nnet signal : `ag.nn.functional`, which takes symbols, too
 nlinalg slinalg : `ag.linalg`, which takes symbols, too
 as_tensor(x) | ag.asarray(x)
