@@ -63,6 +63,17 @@ CASES = {
     "a log's handlers": (
         "import logging\nlog = logging.getLogger('introspection.handlers')\nlog.handlers.clear()",
         "x * float(len(log.handlers))", "log.addHandler(logging.NullHandler())"),
+    "a name that a module computes": (
+        "import types\nm = types.ModuleType('m')\nm.K = {'a': 2.0}\n"
+        "exec('def __getattr__(n): return K[n]', vars(m))", "x * m.a", "m.K['a'] = 3.0"),
+    "a name that comes before what a module computes": (
+        "import types\nm = types.ModuleType('m')\n"
+        "exec('def __getattr__(n): return 2.0', vars(m))", "x * m.a", "m.a = 3.0"),
+    "a module that begins to compute names": (
+        "import types\nm = types.ModuleType('m')", "x * getattr(m, 'a', 2.0)",
+        "m.__getattr__ = lambda n: 3.0"),
+    "an attribute of an exception's class": (
+        "class E(Exception): code = 2.0\ne = E()", "x * e.code", "E.code = 3.0"),
     "a distribution": ("d = ag.distributions.Normal(0.0, 1.0)", "d.log_prob(x)",
                        "d.loc = ag.tensor(3.0)"),
     "a metric": ("m = ag.metrics.Accuracy()\nm.k = 1.0", "x * m.k", "m.k = 2.0"),

@@ -94,9 +94,12 @@ class ModuleReads(PlaceTable):
         names = {*code.co_names, *assigned_in(code)}
         if not TELL_ALL.isdisjoint(names):
             names.update(name for name in held if not name.startswith("__"))
+        computes = "__getattr__" in held
+        if computes:
+            self.computed(held, path)
         for name in names:
             value = held.get(name, MISSING)
-            if value is MISSING and name not in assigned_in(code):
+            if value is MISSING and not computes and name not in assigned_in(code):
                 continue
             key = id(held), name
             if isinstance(value, ModuleType):
@@ -107,3 +110,11 @@ class ModuleReads(PlaceTable):
             self._add(key, lambda n=name, v=value: Name(f"{path}.{n}", held, n, v))  # type: ignore
             if value is not MISSING:
                 self.meet(value, f"{path}.{name}")
+
+    def computed(self, held: dict[str, Any], path: str) -> None:
+        """The function by which a module finds names that it does not have."""
+        value, path = held.get("__getattr__", MISSING), f"{path}.__getattr__"
+        self._add((id(held), "__getattr__"), functools.partial(
+            Name, path, held, "__getattr__", value))
+        if value is not MISSING:
+            self.meet(value, path)

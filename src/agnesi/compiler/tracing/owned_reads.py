@@ -57,6 +57,8 @@ class OwnedReads(TensorFacts):
         value = owned.get(name, MISSING)
         if value is MISSING and not asked and name not in self._assigned:
             return
+        if value is MISSING and asked and "__name__" in owned:
+            self.computed(owned, path)
         path = f"{path}.{name}"
         self._add((id(owned), name), lambda: Name(path, owned, name, value))
         if value is not MISSING:

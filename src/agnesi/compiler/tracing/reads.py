@@ -278,6 +278,7 @@ class Reads(OwnedReads):
         """An object whose class can tell of reads."""
         kind = type(value)
         if isinstance(value, BaseException):
+            self._class(kind, kind.__name__)
             place = self._add((id(value), "contents"), lambda: ambient.State(
                 path, value, *TOLD_BY_ERRORS))
             for args, held in place.value:

@@ -129,7 +129,7 @@ def is_users(kind: type) -> bool:
 def of_library(module: ModuleType) -> bool:
     """Return whether a module is Python's or a library's."""
     return module.__name__.partition(".")[0] in _LIBRARIES or is_library(
-        getattr(module, "__file__", None) or "")
+        vars(module).get("__file__") or "")  # a __getattr__ of its own may say anything
 
 
 @functools.cache
