@@ -110,6 +110,8 @@ class ModuleReads(PlaceTable):
             self._add(key, lambda n=name, v=value: Name(f"{path}.{n}", held, n, v))  # type: ignore
             if value is not MISSING:
                 self.meet(value, f"{path}.{name}")
+            elif not computes:
+                self.computed(held, path)
 
     def computed(self, held: dict[str, Any], path: str) -> None:
         """The function by which a module finds names that it does not have."""
