@@ -1,5 +1,7 @@
 """For every rule that is a function: expressions at which it fires."""
 
+import math
+
 import numpy as np
 
 import agnesi as ag
@@ -21,6 +23,14 @@ def _softmax(x):
 
 def _less_sine(x):
     return x - ag.sin(x)
+
+
+def _growth(x, n):
+    """``x**n - 1`` as it is near 1."""
+    near = (x > 0) & (abs(n * ag.log(ag.where(x > 0, x, 1))) < 1)
+    logarithm = ag.log(ag.where(x > 0, x, 1))
+    close = ag.expm1(ag.where(near, n, 0) * ag.where(near, logarithm, 0))
+    return ag.where(near, close, ag.where(near, 1, x) ** n - 1)
 
 
 def _slope_of_log(less, x):
@@ -241,6 +251,14 @@ SAMPLES = {
     ],
     "root_of_squares": [
         lambda x, y, c: ag.sqrt(1 + x * x), lambda x, y, c: ag.sqrt(x * x + y * y)],
+    "log_of_quotient": [lambda x, y, c: ag.log(x / (x - y))],
+    "root_less_one": [
+        lambda x, y, c: ag.sqrt((1 + x) / (1 - x)) - 1, lambda x, y, c: 1 - ag.sqrt(1 + x / y),
+        lambda x, y, c: ag.reciprocal(ag.sqrt(1 - x / y)) - 1],
+    "growth_over_exponent": [
+        lambda x, y, c: _growth(x, y) / y, lambda x, y, c: c[0] * (_growth(x, -y) / (y * c[1]))],
+    "angle_beside_right_angle": [
+        lambda x, y, c: 0.5 + ag.atan(x) / math.pi, lambda x, y, c: ag.atan(x) - math.pi / 2],
     "factors_over_roots": [
         lambda x, y, c: (lambda r: x / r / r * y)(ag.sqrt(x * x + y * y))],
     "log_beyond_range": [

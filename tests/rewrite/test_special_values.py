@@ -150,7 +150,7 @@ NEARER = {
     "distribute", "product_with_inverse", "solution_of_triangle", "scaled_operand",
     "factor_of_winners", "double_number", "beside_its_logsum", "root_beside", "log_beside_large",
     "inverse_hyperbolic", "over_one_denominator", "root_of_squares", "log_of_squares",
-    "log_of_gamma",
+    "log_of_gamma", "log_of_quotient", "growth_over_exponent", "root_less_one",
     "over_squares", "log_of_guarded", "power_less_one", "difference_of_roots", "proportion",
     "cancelled_terms", "log_near_one", "log_complement_of_softmax", "difference_of_neighbours",
     "log_of_beta", "log_beyond_range",

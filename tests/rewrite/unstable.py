@@ -272,6 +272,16 @@ UNSTABLE = {
     "log(sinh(x) / x)": (lambda m, x: m.log(m.sinh(x) / x), (-900.0, 3.0, 900.0)),
     "log(3 * 1e150**x / x**(2 * x + 1))": (
         lambda m, x: m.log(3 * 1e150**x / x ** (2 * x + 1)), (0.7, 2.5, 60.0)),
+    "sqrt((1 + x) / (1 - x)) - 1": (lambda m, x: m.sqrt((1 + x) / (1 - x)) - 1, (1e-10, 0.3)),
+    "1 / sqrt(1 - x / 3) - 1": (lambda m, x: 1 / m.sqrt(1 - x / 3) - 1, (1e-10, 0.3, 2.9)),
+    "log(x / (x - 1e-12))": (lambda m, x: m.log(x / (x - 1e-12)), (1.0, 3e-12, 1e6)),
+    "log(1 + 0.5 * (x / 3)**2)": (
+        lambda m, x: m.log(1 + 0.5 * (x / 3) ** 2), (1e200, 1e-10, 2.0)),
+    "sqrt(1 + (x / 3)**2)": (lambda m, x: m.sqrt(1 + (x / 3) ** 2), (1e200, 1e-10, 2.0)),
+    "2 * (x / 3)**2 / (4 + (x / 3)**2)": (
+        lambda m, x: 2 * (x / 3) ** 2 / (4 + (x / 3) ** 2), (1e200, 1e-10, 2.0)),
+    "3**(x / 2) / gamma(x / 2 + 1)": (
+        lambda m, x: 3.0 ** (x / 2) / m.gamma(x / 2 + 1), (3.0, 200.0, 400.0)),
     "log(sigmoid(-x)**x)": (lambda m, x: m.log(m.sigmoid(-x) ** x), (0.7, 30.0, 900.0)),
 }
 

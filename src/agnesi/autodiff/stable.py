@@ -16,7 +16,8 @@ from agnesi.core.support.tracing import current_trace, is_tracing
 
 #: Operations that rules for stability look for.
 UNSTABLE = frozenset(
-    "exp exp2 expm1 log log2 log10 log1p sinh cosh erfc ndtr acos acosh atanh i0 i1".split())
+    ("exp exp2 expm1 log log2 log10 log1p sinh cosh erfc ndtr acos acosh atanh i0 i1 gamma lgamma "
+     "digamma").split())
 #: Those of which differences lose digits.
 CANCELLING = frozenset("tanh sqrt reciprocal square power sin cos tan atan".split())
 

@@ -27,6 +27,7 @@ _FILES = {
     "algebra.fractions": (_STABLE,),
     "algebra.signed": (_STABLE,),
     "algebra.removable": (_STABLE,),
+    "algebra.near_one": (_STABLE,),
     "algebra.specialize": (_LAST,),
     "algebra.squares": (_STABLE, _LAST),
     "arrays.overlays": (_LAST,),

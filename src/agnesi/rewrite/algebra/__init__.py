@@ -16,6 +16,7 @@ forms are never less exact.
 - ``gammas.py``: gamma functions in logarithms and quotients, where they overflow.
 - ``logarithms.py``: logarithms go inwards: to where what they are taken of overflows or
   vanishes.
+- ``near_one.py``: roots and logarithms of quotients near 1.
 - ``power_series.py``: power series of expressions in one value, with 60 digits.
 - ``powers.py``: powers less one, which cancel where the power is near 1.
 - ``proportions.py``: quotients of sums of exponentials with weights: masked softmaxes, and means

@@ -15,6 +15,7 @@ from agnesi.core.ir.node import Node
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.base.arith import abs as abs_
 from agnesi.ops.base.arith import reciprocal, sqrt, square
+from agnesi.ops.base.convert import number
 from agnesi.ops.base.select import where
 from agnesi.ops.elementwise.explog import exp, expm1, log, log1p, logaddexp, sigmoid, softplus
 from agnesi.ops.elementwise.hyperbolic import acosh, asinh, atanh, cosh, sinh, tanh
@@ -24,6 +25,8 @@ from agnesi.ops.special.special import erf, erfc
 from agnesi.ops.special.tails import log_cosh
 from agnesi.rewrite.algebra.exponentials import opposite
 from agnesi.rewrite.algebra.logarithms import in_small_tails
+from agnesi.rewrite.algebra.quotients import factors
+from agnesi.rewrite.algebra.sums import terms
 from agnesi.rewrite.pattern import scalar, variables
 from agnesi.rewrite.rules import Book
 
@@ -312,4 +315,25 @@ _rule(square(cos(x)) - 1, 0 - square(sin(x)), "square_cos_minus_one")
 _rule(square(sin(x)) - 1, 0 - square(cos(x)), "square_sin_minus_one")
 _rule(sin(x + c) - sin(x), 2 * sin(0.5 * c) * cos(x + 0.5 * c), "difference_of_sines", _number)
 _rule(tan(x) - sin(x), 2 * tan(x) * square(sin(x * 0.5)) + 0, "tan_minus_sin")
+@BOOK.rewriter(_STAGE, ops=["add", "subtract"], operands=["atan", "multiply", "divide", "negative"])
+def angle_beside_right_angle(node: Node) -> Tensor | None:
+    """``pi/2 + atan(x)`` is ``atan2(1, -x)``, and so are multiples of it."""
+    parts = terms(node)
+    numbers = [sign * float(c) for sign, n in parts if (c := scalar(n)) is not None]
+    rest = [(sign, n) for sign, n in parts if scalar(n) is None]
+    if node.dtype.kind != "f" or len(numbers) != 1 or len(rest) != 1 or len(parts) != 2:
+        return None
+    ((sign, n),) = rest
+    product = factors(n)
+    if product.below() or len(product.above()) != 1 or not product.number:
+        return None
+    (angle,) = product.above()
+    k = sign * product.number
+    if angle.op is None or angle.op.name != "atan" or angle.shape != node.shape or (
+            abs(abs(numbers[0] / k) - math.pi / 2) > 4 * float(np.finfo(node.dtype).eps)):
+        return None
+    towards = symbol(angle.inputs[0]) * (-1.0 if numbers[0] * k > 0 else 1.0)
+    return atan2(number(1.0, node.dtype), towards) * math.copysign(abs(k), numbers[0])
+
+
 _rule(atan(x + c) - atan(x), atan2(c, 1 + x * (x + c)), "difference_of_angles", _number)

@@ -51,7 +51,12 @@ def over_one_denominator(node: Node) -> Tensor | None:
     return _over_one(node, False)
 
 
-def _over_one(node: Node, exact: bool) -> Tensor | None:
+def over_one(node: Node) -> Tensor | None:
+    """A sum of quotients as one quotient, if some terms of its numerator cancel."""
+    return _over_one(node, False, any_term=True)
+
+
+def _over_one(node: Node, exact: bool, any_term: bool = False) -> Tensor | None:
     if node.dtype.kind != "f":
         return None
     signed = [(sign, n) for sign, n in terms(node) if scalar(n) != 0]
@@ -72,7 +77,7 @@ def _over_one(node: Node, exact: bool) -> Tensor | None:
     if not 1 <= below.total() <= _MOST_BELOW:
         return None
     try:
-        left = _numerator(products, below, float(np.finfo(node.dtype).eps))
+        left = _numerator(products, below, float(np.finfo(node.dtype).eps), any_term)
     except _TooLargeError:
         return None
     undefined = _undefined(products, left, below) if left and exact else []
@@ -95,8 +100,10 @@ def _shared(products: Sequence[Product]) -> list[Node]:
     return found
 
 
-def _numerator(products: Sequence[Product], below: Counter[Node], eps: float) -> Polynomial | None:
-    """The sum times the common denominator, if terms beyond those that are left have cancelled."""
+def _numerator(products: Sequence[Product], below: Counter[Node], eps: float,
+               any_term: bool) -> Polynomial | None:
+    """The sum times the common denominator, if terms beyond those that are left have cancelled, or
+    ``any_term``."""
     total, sizes, known = Polynomial(), Polynomial(), dict[Node, Polynomial]()
     for p in products:
         part: Polynomial = {_ONE: p.number}
@@ -109,7 +116,7 @@ def _numerator(products: Sequence[Product], below: Counter[Node], eps: float) ->
     gone = [m for m in total if m not in left]
     if not gone or not 1 <= len(left) <= 2:
         return None
-    return left if any(_is_beyond(m, left) for m in gone) else None
+    return left if any_term or any(_is_beyond(m, left) for m in gone) else None
 
 
 def _is_beyond(monomial: Monomial, left: Polynomial) -> bool:

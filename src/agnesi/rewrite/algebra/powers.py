@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import math
 
+from agnesi.core.dispatch import graph_node
 from agnesi.core.ir.node import Node
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.base.arith import abs as abs_
 from agnesi.ops.base.select import where
 from agnesi.ops.elementwise.explog import expm1, log, log1p
-from agnesi.rewrite.algebra.quotients import factors
+from agnesi.ops.neural.likelihoods import exprel
+from agnesi.rewrite.algebra.quotients import factors, top, written
 from agnesi.rewrite.pattern import scalar
 from agnesi.rewrite.rules import Book
 
@@ -46,7 +48,7 @@ def _whole_power(power: Node) -> Tensor | None:
     if product.number != 1 or product.below() or not 2 <= n <= _LARGEST_POWER or any(
             b is not base for b in bases):
         return None
-    r = _beside_one(base)
+    r = beside_one(base)
     if r is None:
         return None
     b = symbol(base)
@@ -64,7 +66,7 @@ def _power(power: Node) -> Tensor | None:
             1 < number < math.inf) else None
     if base.op is not None and base.op.name == "where":
         return None
-    r = _beside_one(base)
+    r = beside_one(base)
     if value is not None and abs(value) >= _SMALL_EXPONENT and r is None:
         return None
     b, n = symbol(base), symbol(exponent)
@@ -75,7 +77,58 @@ def _power(power: Node) -> Tensor | None:
     return where(near, growth, where(near, 1, b) ** n - 1)
 
 
-def _beside_one(node: Node) -> Tensor | None:
+@BOOK.rewriter(_STAGE, ops=["divide", "multiply", "safe_divide", "safe_multiply"],
+               operands=["add", "where", "divide", "multiply"])
+def growth_over_exponent(node: Node) -> Tensor | None:
+    """``(b**n - 1) / n`` is ``log(b) * exprel(n * log(b))`` near 0, with derivatives by n."""
+    if node.dtype.kind != "f" or not top(node).below:
+        return None
+    product = factors(node)
+    for growth in product.above():
+        parts = _growth(growth)
+        if parts is None:
+            continue
+        near, n, logarithm = parts
+        under = [d for d in product.below() if d in (n, _negated(n)) or _negated(d) is n]
+        if not under:
+            continue
+        product.number *= 1.0 if under[0] is n else -1.0
+        close = symbol(near) & (symbol(n) != 0)
+        slope = symbol(logarithm) * exprel(where(close, symbol(n), 0) * symbol(logarithm))
+        product.remove(growth, True)
+        product.remove(under[0], False)
+        product.first.above.append(graph_node(
+            where(close, slope, symbol(growth) / where(close, 1, symbol(n)))))
+        return written(product, node)
+    return None
+
+
+def _negated(node: Node) -> Node | None:
+    """What a node is the negative of."""
+    return node.inputs[0] if node.op is not None and node.op.name == "negative" else None
+
+
+def _growth(node: Node) -> tuple[Node, Node, Node] | None:
+    """The condition, exponent and logarithm of the base of what :func:`power_less_one` gives."""
+    if node.op is not None and node.op.name == "add" and scalar(node.inputs[1]) == 0:
+        node = node.inputs[0]
+    if node.op is None or node.op.name != "where":
+        return None
+    near, close, _ = node.inputs
+    if close.op is None or close.op.name != "expm1":
+        return None
+    product = close.inputs[0]
+    if product.op is None or product.op.name != "multiply":
+        return None
+    n, logarithm = product.inputs
+    for one in (n, logarithm):
+        if one.op is None or one.op.name != "where" or one.inputs[0] is not near or (
+                scalar(one.inputs[2]) != 0):
+            return None
+    return near, n.inputs[1], logarithm
+
+
+def beside_one(node: Node) -> Tensor | None:
     """``r`` of 1 + r, and ``-r`` of 1 - r."""
     if node.op is None or node.op.name not in ("add", "subtract"):
         return None
@@ -90,7 +143,7 @@ def log_of_guarded(node: Node) -> Tensor | None:
     """log(where(c, k, 1 + r)) is where(c, log(k), log1p(r)), as in derivatives of powers."""
     condition, *chosen = node.inputs[0].inputs
     for i in (0, 1):
-        k, r = scalar(chosen[i]), _beside_one(chosen[1 - i])
+        k, r = scalar(chosen[i]), beside_one(chosen[1 - i])
         if k is not None and 0 < k < math.inf and r is not None and node.dtype.kind == "f":
             values = [math.log(k), log1p(r)]
             return where(symbol(condition), *(values if i == 0 else values[::-1]))

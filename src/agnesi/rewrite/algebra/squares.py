@@ -89,20 +89,36 @@ def _squares(node: Node, large: bool = True) -> _Squares | None:
         if (c := scalar(n)) is not None:
             rest += sign * float(c)
             continue
-        product = factors(n, _MOST_FACTORS)
-        above = product.above()
-        if len(above) not in (2, 4) or len({*above}) > 1 or product.below():
+        c, base = _square(n)
+        if base is None or base.dtype != node.dtype or _is_scaled(base):
             return None
-        base = above[0] if len(above) == 2 else graph_node(square(symbol(above[0])))
-        if base.dtype != node.dtype or _is_scaled(base):
-            return None
-        found.append((sign * product.number, base))
+        found.append((sign * c, base))
     if not found or len(found) > _MOST_TERMS or not math.isfinite(rest):
         return None
     grows = any(c > 0 and interval(n).high == math.inf for c, n in found)
     near = all(1 / _FARTHEST <= abs(c) <= _FARTHEST for c, _ in found)
     suits = (grows or not large) and near and abs(rest) < 2.0 ** 50
     return _Squares(tuple(found), rest) if suits else None
+
+
+def _square(node: Node) -> tuple[float, Node | None]:
+    """A number and the value whose square is multiplied with it, if the node is such a product."""
+    product = factors(node, _MOST_FACTORS)
+    above = product.above()
+    near = 1 / _FARTHEST <= abs(product.number) <= _FARTHEST
+    if len(above) in (2, 4) and len({*above}) == 1 and not product.below() and near:
+        return product.number, above[0] if len(above) == 2 else graph_node(square(symbol(above[0])))
+    c = 1.0
+    while node.op is not None and node.op.name in ("multiply", "divide"):
+        first, second = node.inputs
+        if node.op.name == "multiply" and scalar(first) is not None:
+            first, second = second, first
+        by = scalar(second)
+        if by is None or not by:
+            return c, None
+        c = c * float(by) if node.op.name == "multiply" else c / float(by)
+        node = first
+    return c, node.inputs[0] if node.op is not None and node.op.name == "square" else None
 
 
 def _is_scaled(node: Node) -> bool:
