@@ -169,7 +169,7 @@ def fill_(self: Tensor, value: TensorLike) -> Tensor:
                             "copy_ takes tensors, and broadcasts them"))
     if LENT.written(_COPY, self, value) is not NotImplemented:
         return self
-    return copy_(self, as_tensor(value, self.dtype))
+    return copy_(self, value if isinstance(value, Tensor) else as_tensor(value, self.dtype))
 
 
 def zero_(self: Tensor) -> Tensor:

@@ -14,7 +14,7 @@ from agnesi.core.support import dtypes
 from agnesi.core.support.errors import DTypeError
 from agnesi.core.support.tracing import is_number_of_trace
 from agnesi.core.tensor import Tensor
-from agnesi.ops.base.convert import SCALARS, Cast, as_tensor, cast
+from agnesi.ops.base.convert import SCALARS, Cast, as_tensor, cast, written
 
 #: Kinds of dtypes under the array API's names.
 KINDS: dict[str, tuple[np.dtype, ...]] = {
@@ -74,8 +74,8 @@ def astype(x: TensorLike, /, dtype: DTypeLike, *, copy: bool = True, device: str
     :param copy: Whether to copy where the type is already right.
     :param device: Only "cpu".
     :returns: Of the shape of ``x``. Floats lose their fraction on the way to integers (NaN and what
-        does not fit give no particular value), complex numbers their imaginary part, and all become
-        True as bool where they are not 0.
+        does not fit give no particular value), complex numbers their imaginary part, which NumPy's
+        ComplexWarning says; as bool all become True where they are not 0.
     :raises TypeError: If there is no such dtype.
     :see: asarray, can_cast, result_type, Tensor.to
 
@@ -83,6 +83,8 @@ def astype(x: TensorLike, /, dtype: DTypeLike, *, copy: bool = True, device: str
     tensor([1, 2])
     """
     x, kind = as_tensor(x), dtypes.as_dtype(dtype)
+    if x.dtype.kind == "c":
+        return written(x, kind) if x.dtype != kind or not copy else apply(Cast(kind), x)
     return apply(Cast(kind), x) if copy else cast(x, kind)
 
 

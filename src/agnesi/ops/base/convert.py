@@ -103,10 +103,11 @@ def cast(x: Tensor, dtype: np.dtype) -> Tensor:
 
 
 def written(x: Tensor, dtype: np.dtype) -> Tensor:
-    """Cast ``x`` to the dtype of the tensor it is written into; warn if that drops imaginary parts.
+    """Cast ``x`` to the dtype of the tensor it is written into, or of the result that is asked for;
+    warn as NumPy if that drops imaginary parts.
     """
-    if x.dtype.kind == "c" and dtype.kind != "c":
-        warn(f"{typed(x)} is written into {dtype} and loses its imaginary part; write real(x), or "
+    if x.dtype.kind == "c" and dtype.kind not in "cb":
+        warn(f"{typed(x)} becomes {dtype} and loses its imaginary part; write real(x), or "
              "into a complex tensor", np.exceptions.ComplexWarning)
     return cast(x, dtype)
 
@@ -405,7 +406,7 @@ def accumulator(x: Any, dtype: Any) -> Tensor:
     """``x`` in the dtype that its sums and products have: small integers become 64 bits wide."""
     x = as_tensor(x)
     if dtype is not None:
-        return cast(x, dtypes.as_dtype(dtype))
+        return written(x, dtypes.as_dtype(dtype))
     kind = x.dtype.kind
     if kind in "fcV":
         return x

@@ -221,12 +221,13 @@ def tensor(data: TensorLike, dtype: DTypeLike = None, *, device: str | None = No
     if data is not given and _is_of_single_elements(given):
         warn_of_single_elements()
     if isinstance(data, Tensor) and data.array is None:
-        t = of_default(data) if kind is None and data.weak else cast(data, kind or data.dtype)
+        t = of_default(data) if kind is None and data.weak else written(
+            data, kind or data.dtype)
         return _finished(symbol(t.node), requires_grad, name)  # type: ignore[arg-type]
     if isinstance(data, Tensor) and requires_grad and is_tracing():
-        return _finished(symbol(_read(cast(data, kind or data.dtype))), requires_grad, name)
+        return _finished(symbol(_read(written(data, kind or data.dtype))), requires_grad, name)
     if isinstance(data, Tensor) and not requires_grad and _is_followed(data):
-        return _finished(cast(apply(COPY, data), kind or data.dtype), False, name)
+        return _finished(written(apply(COPY, data), kind or data.dtype), False, name)
     array = data.array if isinstance(data, Tensor) else data
     fresh = memory.copied(as_array(array, kind))
     if kind is not None and fresh.dtype != kind:

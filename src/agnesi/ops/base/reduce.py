@@ -25,7 +25,7 @@ from agnesi.core.support.silence import silently
 from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith, compare, select
-from agnesi.ops.base.convert import accumulator, as_tensor, cast, exact
+from agnesi.ops.base.convert import accumulator, as_tensor, cast, exact, written
 from agnesi.ops.base.expand import add_up, broadcast_to, lower_reduce
 from agnesi.ops.base.movement import reshape
 from agnesi.ops.base.totals import is_narrow, nonzeros, of_few, total, wide_of
@@ -338,7 +338,7 @@ def _exact(x: Any, dtype: Any) -> tuple[Tensor, np.dtype]:
     x = as_tensor(x)
     kind = _kind(x, dtype)
     whole = x.dtype.kind in "biu" and kind.kind in "fV"
-    return exact(x) if whole else cast(x, kind), kind
+    return exact(x) if whole else written(x, kind), kind
 
 
 def _kind(x: Tensor, dtype: Any) -> np.dtype:
