@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -384,6 +385,8 @@ OLD_WORDS = {
     r"(?:first|last) turn": "first, last iteration",
     r"in haste|hasty": "fast compile",
 }
+#: Parts of names that say neither what a value is nor where it comes from.
+VAGUE_PARTS = {"told", "untold"}
 
 
 def is_number(value: ast.expr) -> bool:
@@ -411,3 +414,23 @@ def test_old_words_are_gone():
     said = [f"{name_of(path)}: {found[0]}" for path in SOURCES
             for found in old.finditer(path.read_text(encoding="utf-8"))]
     assert said == []
+
+
+def names_in(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        match node:
+            case ast.FunctionDef() | ast.ClassDef():
+                yield node.name
+            case ast.arg():
+                yield node.arg
+            case ast.Name(ctx=ast.Store()):
+                yield node.id
+            case ast.Attribute(ctx=ast.Store()):
+                yield node.attr
+
+
+def test_names_say_what_values_are():
+    vague = [f"{name_of(path)}: {name}" for path, tree in trees().items()
+             for name in dict.fromkeys(names_in(tree))
+             if not VAGUE_PARTS.isdisjoint(name.lower().split("_"))]
+    assert vague == []

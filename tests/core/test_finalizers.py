@@ -49,7 +49,7 @@ def test_an_interrupt_in_a_finalizer_is_raised_after_it(kind):
 
 def test_other_errors_are_told_as_before(monkeypatch):
     told = []
-    monkeypatch.setattr(finalizers, "_told_before", lambda what: told.append(what.exc_type))
+    monkeypatch.setattr(finalizers, "_hook_before", lambda what: told.append(what.exc_type))
 
     class Theirs:
         def __init__(self, error):

@@ -149,14 +149,14 @@ class BodyTrace:
             return self._lifted(x)
         if x.node is None:
             raise TraceError(at("this tensor has neither a value nor a node"))
-        node, told = x.node, x._requires_grad and not x.node.requires_grad
+        node, begins = x.node, x._requires_grad and not x.node.requires_grad
         if self.is_own(node):
-            return begun(self.begun, x) if told else node
+            return begun(self.begun, x) if begins else node
         around = self._outside(x)
         inner = self._captured(around, symbol(around), around)
         if x._view is not None:
             self.captures[around].view = x
-        if told:
+        if begins:
             inner.handle = lambda: x
         return inner
 

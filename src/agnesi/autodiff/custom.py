@@ -236,7 +236,7 @@ class custom_vjp(_Custom[P, R]):  # noqa: N801 - used as a decorator
             if its_shape != shape:
                 raise GradientError(
                     at(f"the backward rule of {self._name} returned {typed(part)} as the cotangent "
-                       f"of the argument {_told(like, inputs)}; give the same nest")
+                       f"of the argument {_describe(like, inputs)}; give the same nest")
                 )
             for place, g in zip(leaves, found, strict=True):
                 if isinstance(place, _Place) and g is not None:
@@ -250,7 +250,7 @@ class custom_vjp(_Custom[P, R]):  # noqa: N801 - used as a decorator
                       GradientError)
 
 
-def _told(like: Any, inputs: Sequence[Tensor]) -> str:
+def _describe(like: Any, inputs: Sequence[Tensor]) -> str:
     """Return the structure of an argument, with the positions of its tensors in place of them."""
     leaves, shape = tree.flatten(like)
     return typed(shape.build([inputs[x.number] if isinstance(x, _Place) else x for x in leaves]))

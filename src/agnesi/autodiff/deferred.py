@@ -306,7 +306,7 @@ def _types(call: Call, xs: Sequence[Tensor], names: list[Dim]) -> tuple[Any, Any
         return (), result
     places = [[n for s, _ in t for n in s] for t, _ in tried]
     operands = tuple((tuple(x.shape), x.dtype) for x in xs)
-    sizes = iter([_size(column, known, names, _Told(call, operands, tuple(names), place))
+    sizes = iter([_size(column, known, names, _ExampleCalls(call, operands, tuple(names), place))
                   for place, column in enumerate(zip(*places, strict=True))])
     return tuple((tuple(next(sizes) for _ in s), d) for s, d in first), result
 
@@ -408,7 +408,7 @@ def _tried(call: Call, xs: Sequence[Tensor], known: dict[Dim, int]) -> Any:
 
 
 @record
-class _Told:
+class _ExampleCalls:
     """One size of a call's results, as a function of the sizes of its operands."""
 
     call: Any
@@ -438,7 +438,7 @@ def _sizes_of_call(call: Any, operands: Sequence[Any], names: Sequence[Dim],
 
 
 def _size(column: tuple[int, ...], known: list[dict[Dim, int]], names: list[Dim],
-          told: _Told) -> Any:
+          naming: _ExampleCalls) -> Any:
     """Return the size whose values over the example calls are ``column``: the unknown size that had
     the same values each time, a number if all are equal, else a new size that calls tell."""
     for name in names if len(column) > 1 else ():
@@ -446,4 +446,4 @@ def _size(column: tuple[int, ...], known: list[dict[Dim, int]], names: list[Dim]
                 list(k.values()).count(n) == 1 for k, n in zip(known, column, strict=True)):
             return name
     return column[0] if len(set(column)) == 1 and len(column) > 1 else CalledDim(
-        told, told.names)
+        naming, naming.names)

@@ -32,7 +32,7 @@ from agnesi.ops.control.branch import Cond
 from agnesi.ops.control.loop import Scan, While
 
 #: For cotangents of rows, in which of these there is one.
-_TOLD: WeakKeyDictionary[Node, Tensor] = WeakKeyDictionary()
+_ROW_FLAGS: WeakKeyDictionary[Node, Tensor] = WeakKeyDictionary()
 
 
 def _flowing(body: Body, flags: Sequence[bool], certain: bool = False) -> list[bool]:
@@ -112,13 +112,13 @@ def reached(body: Body, flags: Sequence[bool], op: Scan, gs: Sequence[Any]) -> l
 
 def tell_rows(g: Tensor, there: Tensor) -> None:
     """Record in which rows of stacked cotangents there is one."""
-    _TOLD[current(g)] = there
+    _ROW_FLAGS[current(g)] = there
 
 
-def told_rows(gs: Sequence[Any]) -> dict[int, Tensor]:
+def row_flags(gs: Sequence[Any]) -> dict[int, Tensor]:
     """Return, by index, the rows in which there is a cotangent, for cotangents that lack some."""
     return {i: there for i, g in enumerate(gs)
-            if g is not None and (there := _TOLD.get(current(g))) is not None}
+            if g is not None and (there := _ROW_FLAGS.get(current(g))) is not None}
 
 
 def gated(flag: Tensor | None, g: Any) -> Any:
@@ -238,34 +238,34 @@ def _either(a: Tensor | None, b: Tensor | None) -> Tensor | None:
 class Presence:
     """Which active carries of a loop have a cotangent in which steps.
 
-    ``told`` has the results with rows that are no cotangents in some steps.
+    ``partial`` has the results with rows that are no cotangents in some steps.
 
     :ivar valid: (list of int) Those that have none in some step.
     """
 
     def __init__(self, body: Body, op: Scan, gs: Sequence[Any], active: Sequence[int],
-                 told: Collection[int] = ()) -> None:
+                 partial: Collection[int] = ()) -> None:
         self.body, self.op, self.gs, self.active = body, op, gs, active
-        sets = self._rounds(told)
+        sets = self._rounds(partial)
         always = set.intersection(*sets[0])
-        read = self._below(always, told)
+        read = self._below(always, partial)
         self.valid = [i for i in active if i not in always and body.outputs[i] not in read]
-        self._most = self._rounds(()) if told else sets
+        self._most = self._rounds(()) if partial else sets
 
-    def _below(self, carries: set[int], told: Collection[int]) -> set[Node]:
+    def _below(self, carries: set[int], partial: Collection[int]) -> set[Node]:
         """Return the nodes that get a cotangent in a step whose results of these indices have one.
         """
         rows = [self.body.outputs[i] for i in range(self.op.carries, len(self.gs))
-                if self.gs[i] is not None and i not in told]
+                if self.gs[i] is not None and i not in partial]
         return set(toposort([*rows, *(self.body.outputs[i] for i in carries)],
                             lambda n: n.op is not None and not n.op.differentiable))
 
-    def _rounds(self, told: Collection[int]) -> tuple[list[set[int]], int]:
+    def _rounds(self, partial: Collection[int]) -> tuple[list[set[int]], int]:
         now = {i for i in self.active if self.gs[i] is not None}
         sets: list[set[int]] = []
         while now not in sets:
             sets.append(now)
-            read = self._below(now, told)
+            read = self._below(now, partial)
             now = {i for i in self.active if self.body.inputs[self.op.sequences + i] in read}
         return sets, sets.index(now)
 
@@ -277,17 +277,17 @@ class Presence:
 
 class Beginning:
     """Which carries of a loop have a tangent in which steps, given the operands that have one
-    (``flags``) and those that lack it in some rows (``told``).
+    (``flags``) and those that lack it in some rows (``partial``).
 
     :ivar flags: (list of bool) The operands that have one in some step.
     :ivar valid: (list of int) Carries that have one, but none in some step.
     """
 
     def __init__(self, body: Body, flags: Sequence[bool], first: int, carries: int,
-                 told: Collection[int] = ()) -> None:
+                 partial: Collection[int] = ()) -> None:
         self.flags = settled(body, flags, first, carries)
         self._body, self._first, self._carries = body, first, carries
-        certain = [f and i not in told for i, f in enumerate(flags)]
+        certain = [f and i not in partial for i, f in enumerate(flags)]
         sets = self._rounds(certain, True)
         always = [all(known) for known in zip(*sets[0], strict=True)]
         some = self.flags[first: first + carries]

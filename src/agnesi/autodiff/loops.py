@@ -18,9 +18,9 @@ from agnesi.autodiff.flows import (
     listed,
     pushed,
     reached,
+    row_flags,
     settled,
     tell_rows,
-    told_rows,
     variables_of,
 )
 from agnesi.autodiff.residuals import saved_values
@@ -57,10 +57,10 @@ def pulled_through(
     active = reached(op.body, flags, op, gs)
     if not active and all(v is None for v in gs):
         return (None,) * len(xs), []
-    told = told_rows(gs)
-    present = present or Presence(op.body, op, gs, active, told)
+    row_valid = row_flags(gs)
+    present = present or Presence(op.body, op, gs, active, row_valid)
     with body_trace() as trace:
-        step = _ReverseStep(trace, op, flags, active, gs, present, told)
+        step = _ReverseStep(trace, op, flags, active, gs, present, row_valid)
     history, done = step.forward(xs)
     count = done if done is not None else count
     rows = [v if v is None or not op.until else _on_last(v, count) for v in gs[op.carries:]]
@@ -105,12 +105,12 @@ class _ReverseStep:
         zeros that stand for none must not be multiplied by infinity.
     :ivar follows: (dict) Whether these have one in the step before.
     :ivar there: (list of Tensor) In which rows some stacked results have a cotangent.
-    :ivar told: (list of Tensor) Whether they have one in this step.
+    :ivar row_valid: (list of Tensor) Whether they have one in this step.
     :ivar shown: (dict) Whether kept rows that have no cotangent in some steps have one in this.
     """
 
     def __init__(self, trace: BodyTrace, op: Scan, flags: Sequence[bool], active: list[int],
-                 gs: Sequence[Any], present: Presence, told: Mapping[int, Tensor]) -> None:
+                 gs: Sequence[Any], present: Presence, row_valid: Mapping[int, Tensor]) -> None:
         self.trace, self.op, self.active, self.present = trace, op, active, present
         self.variables = variables_of(trace, op.body, flags)
         _, self.rows, self.carries, self.constants = _without_count(op).split(self.variables)
@@ -122,10 +122,10 @@ class _ReverseStep:
             for y, w in zip(self.results, wanted, strict=False)
         ]
         self.valid = {i: trace.variable(as_tensor(False)) for i in present.valid}
-        self.there = list({id(v): v for v in told.values()}.values())
-        self.told = [trace.variable(as_tensor(False)) for _ in self.there]
-        rows = {id(v): valid for v, valid in zip(self.there, self.told, strict=True)}
-        self.partial = self.valid | {i: rows[id(v)] for i, v in told.items()}
+        self.there = list({id(v): v for v in row_valid.values()}.values())
+        self.row_valid = [trace.variable(as_tensor(False)) for _ in self.there]
+        rows = {id(v): valid for v, valid in zip(self.there, self.row_valid, strict=True)}
+        self.partial = self.valid | {i: rows[id(v)] for i, v in row_valid.items()}
         self._pull(flags)
 
     def _pull(self, flags: Sequence[bool]) -> None:
@@ -195,7 +195,7 @@ class _ReverseStep:
         they are some, kept values.
         """
         given = [v for v in self.cotangents[self.op.carries:] if v is not None]
-        return [*(self.rows[i] for i in self.read), *given, *self.told, *self.saved]
+        return [*(self.rows[i] for i in self.read), *given, *self.row_valid, *self.saved]
 
     def closed(self) -> tuple[Body, list[Tensor]]:
         """The reverse step's graph."""
@@ -239,18 +239,18 @@ def _scan_jvp(op: Scan, ts: Any, y: Any, *xs: Tensor) -> Any:
     """A scan that carries values and tangents."""
     given = list(ts)[op.counted:]
     operands = xs[op.counted:]
-    told = told_rows(given[: op.sequences])
-    there = list({id(v): v for v in told.values()}.values())
+    row_valid = row_flags(given[: op.sequences])
+    there = list({id(v): v for v in row_valid.values()}.values())
     first, last = op.sequences, op.sequences + op.carries
-    begun = Beginning(op.body, [t is not None for t in given], first, op.carries, told)
+    begun = Beginning(op.body, [t is not None for t in given], first, op.carries, row_valid)
     with body_trace() as trace:
         values = variables_of(trace, op.body, begun.flags)
-        step = _ForwardStep(trace, op, begun, told, there, values)
+        step = _ForwardStep(trace, op, begun, row_valid, there, values)
         if not (step.moved or step.rows):
             return [None] * op.outputs if op.outputs > 1 else None
         moves = step.moves
         variables = [
-            *both(values[:first], moves[:first]), *step.told,
+            *both(values[:first], moves[:first]), *step.row_valid,
             *both(values[first:last], moves[first:last]), *step.valid.values(),
             *both(values[last:], moves[last:]),
         ]
@@ -280,21 +280,22 @@ class _ForwardStep:
     :ivar moved: (list of int) Carries that have a tangent in some step.
     :ivar rows: (list of int) Stacked results that have one.
     :ivar valid: (dict) Whether carries that have none in some steps have one in this.
-    :ivar told: (list of Tensor) Whether rows of sequences have one in this step.
+    :ivar row_valid: (list of Tensor) Whether rows of sequences have one in this step.
     :ivar shown: (dict) Whether stacked results that have none in some steps have one in this.
     """
 
-    def __init__(self, trace: BodyTrace, op: Scan, begun: Beginning, told: Mapping[int, Tensor],
-                 there: Sequence[Tensor], values: Sequence[Tensor]) -> None:
+    def __init__(self, trace: BodyTrace, op: Scan, begun: Beginning,
+                 row_valid: Mapping[int, Tensor], there: Sequence[Tensor],
+                 values: Sequence[Tensor]) -> None:
         self.op, self.begun = op, begun
         self.moves = [trace.variable(v) if f else None
                       for v, f in zip(values, begun.flags, strict=True)]
         self.valid = {i: trace.variable(as_tensor(False)) for i in begun.valid}
-        self.told = [trace.variable(as_tensor(False)) for _ in there]
-        rows = {id(v): valid for v, valid in zip(there, self.told, strict=True)}
+        self.row_valid = [trace.variable(as_tensor(False)) for _ in there]
+        rows = {id(v): valid for v, valid in zip(there, self.row_valid, strict=True)}
         flags = Flags()
         flags.of |= {current(values[op.sequences + i]): v for i, v in self.valid.items()}
-        flags.of |= {current(values[i]): rows[id(v)] for i, v in told.items()}
+        flags.of |= {current(values[i]): rows[id(v)] for i, v in row_valid.items()}
         results = op.body(*values)
         found = pushed(results, values, self.moves, flags)
         self.moved = [i for i in range(op.carries) if begun.flags[op.sequences + i]]

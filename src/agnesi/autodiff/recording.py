@@ -21,7 +21,7 @@ from agnesi.core.storage.views import share
 from agnesi.core.support.config import STATE, Switch, first_mode
 from agnesi.core.support.dtypes import is_inexact
 from agnesi.core.support.errors import GradientError, at, user_where
-from agnesi.core.support.tracing import is_known, note_flag, told_of
+from agnesi.core.support.tracing import is_known, note_flag, query_fact
 from agnesi.core.tensor import Tensor, register, symbol, wrap
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.identity import ALIAS, STOP
@@ -324,8 +324,8 @@ def is_leaf(x: Tensor) -> bool:
     at it all the same."""
     node = x.node
     if node is not None and node.op is None and x.array is None and (
-            told := told_of(x, "is_leaf")):
-        return bool(told["is_leaf"])
+            facts := query_fact(x, "is_leaf")):
+        return bool(facts["is_leaf"])
     return node is None or node.op is None or not (x._requires_grad and node.requires_grad)
 
 

@@ -29,15 +29,15 @@ def has_sizes_of_values(outputs: Iterable[Node]) -> bool:
     """Whether sizes in a graph are told by values, or those in one of its derivatives may be."""
     return any(
         (node.op is not None and "sizes" in node.op.traits)
-        or any(_told_by_value(n) for n in (
+        or any(_depends_on_value(n) for n in (
             *open_sizes(node), *(n for shape, _ in node.outputs or () for n in shape)))
         for node in toposort(outputs))
 
 
-def _told_by_value(size: Size) -> bool:
+def _depends_on_value(size: Size) -> bool:
     if isinstance(size, ValueDim):
         return True
-    return isinstance(size, Dim) and bool(size.op) and any(map(_told_by_value, size.args))
+    return isinstance(size, Dim) and bool(size.op) and any(map(_depends_on_value, size.args))
 
 
 def replayed(outputs: Sequence[Node], places: Mapping[Node, Tensor]) -> list[Tensor]:
@@ -84,7 +84,7 @@ class _Replay:
                 self._sizes[size] = size_of(self.tensor(size.node), most=most)
             return self._sizes[size]
         if isinstance(size, Dim) and size.op and size not in self._sizes \
-                and _told_by_value(size):
+                and _depends_on_value(size):
             return combine(size.op, *map(self._size, size.args))
         return size_with(size, self._sizes)
 

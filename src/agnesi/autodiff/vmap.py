@@ -89,7 +89,7 @@ def vmap(f: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0, axis_size: int 
             )
         along = _spread_axes("in_axes", axes, args)
         along += [0] * (len(leaves) - len(along))
-        call = _Call(leaves, along, _told(f, shape), axis_size, randomness)
+        call = _Call(leaves, along, _parameter_names(f, shape), axis_size, randomness)
         args, keywords = shape.build(call.stand_ins)
         begun, sized = list(call.batch.known), None
         with call.running():
@@ -98,9 +98,9 @@ def vmap(f: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0, axis_size: int 
             except ExampleSizeError as error:
                 sized = error
             except KeyError as error:
-                if (told := missing_key(error)) is None:
+                if (missing := missing_key(error)) is None:
                     raise
-                raise told from None
+                raise missing from None
             ends, its_shape = tree.flatten(None if sized else result)
             ends = [symbol(t.node) if isinstance(t, Tensor) and t._lazy else t for t in ends]  # type: ignore[arg-type]
         finish(begun, "a function in ag.vmap")
@@ -113,7 +113,7 @@ def vmap(f: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0, axis_size: int 
     return transformed(batched, "vmap", again, f, in_axes, out_axes, axis_size)
 
 
-def _told(f: Any, shape: tree.Tree) -> list[str]:
+def _parameter_names(f: Any, shape: tree.Tree) -> list[str]:
     """The names of arguments and of what they hold, for the user: by the function's parameters."""
     places, keywords = shape.children
     code = getattr(f, "__code__", None)
@@ -234,15 +234,15 @@ class _Call:
                        "afterwards; change a copy instead")
                 )
             return self._wanted(x, node)
-        if node.serial < self.since or self._is_told(node):
+        if node.serial < self.since or self._begins_inside(node):
             return tensor_of(node, self.since) if not is_tracing() else symbol(node)
         return None
 
-    def _is_told(self, node: Node) -> bool:
+    def _begins_inside(self, node: Node) -> bool:
         """Return whether a symbol from outside, told to require a gradient, was first used
         inside."""
-        told = node.op is ALIAS and node.handle is not None
-        return told and node.inputs[0].serial < self.since
+        begun = node.op is ALIAS and node.handle is not None
+        return begun and node.inputs[0].serial < self.since
 
     def _wanted(self, x: Tensor, node: Node | None = None) -> Tensor:
         """A value, without a record that only derivatives inside asked for."""
@@ -255,7 +255,7 @@ class _Call:
             if node in flowing:
                 continue
             begins = node.op is None or (
-                node.op is ALIAS and (abs(node.serial) < self.since or self._is_told(node))
+                node.op is ALIAS and (abs(node.serial) < self.since or self._begins_inside(node))
             )
             flowing[node] = node.requires_grad and (
                 begins or any(flowing[n] for n in node.inputs)

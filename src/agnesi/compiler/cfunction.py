@@ -109,6 +109,6 @@ def _signature(form: str, inputs: Any, outputs: Any) -> str:
         return f"{outs[0]} (int, {ins[0]} *)"
     sizes = [math.prod(s) for _, s in (*inputs, *outputs)]
     parts = [f"{'const ' if i < len(ins) else ''}{name} *" for i, name in enumerate((*ins, *outs))]
-    told = ", ".join(f"{p}/*{n}*/" for p, n in zip(parts, sizes, strict=True))
-    return f"int ({told})"
+    parameters = ", ".join(f"{p}/*{n}*/" for p, n in zip(parts, sizes, strict=True))
+    return f"int ({parameters})"
 

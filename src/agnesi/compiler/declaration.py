@@ -93,12 +93,12 @@ def function(
     """
     given = [inputs] if isinstance(inputs, (Tensor, ObjectVariable)) else list(inputs)
     if has_objects(given, outputs):
-        told: dict[str, Any] = {
+        options: dict[str, Any] = {
             "updates": updates, "no_default_updates": no_default_updates, "name": name,
             "on_unused_input": on_unused_input, "optimizer": optimizer, "include": include,
             "exclude": exclude, "memory_limit": memory_limit, "save_dtype": save_dtype,
             "algebra": algebra, "profile": profile, "givens": bare(givens)}
-        made: Any = ObjectFunction(given, outputs, lambda i, o: function(i, o, **told))
+        made: Any = ObjectFunction(given, outputs, lambda i, o: function(i, o, **options))
         return made
     for i in given:
         if not isinstance(i, (In, Tensor)):

@@ -30,10 +30,10 @@ from agnesi.compiler.shared import (
 from agnesi.compiler.specialization.data_dependent_sizes import (
     carried,
     carrier,
+    data_dependent_sizes,
     deciding,
     first_alike,
     last_rows_uncut,
-    told_sizes,
     value_dims,
 )
 from agnesi.compiler.specialization.dynamic_sizes import (
@@ -47,7 +47,7 @@ from agnesi.compiler.specialization.dynamic_sizes import (
     shapes_of,
     sizes_of,
 )
-from agnesi.compiler.specialization.untold_sizes import all_told, told_by_reshapes
+from agnesi.compiler.specialization.missing_sizes import sizes_from_reshapes, without_missing_sizes
 from agnesi.core.dispatch import assign, graph_node, touch
 from agnesi.core.graph import FunctionGraph
 from agnesi.core.ir.dims import Dim, is_static
@@ -111,10 +111,10 @@ class Function(Direct, Inspectable):
         places: dict[Any, int] = {
             d: i for i, n in enumerate(given) for d in valued if d.node is n}
         self._places = [places.get(d, -1) for d in self._sizes]
-        told = substituted([d.node for d in valued], replaced)
-        whole = FunctionGraph([*given, *map(carrier, self._sizes)], [*nodes, *told])
-        whole = told_by_reshapes(whole.resolve(lambda n: size_with(n, same)) if same else whole)
-        self.source = whole if not told else FunctionGraph.of(
+        scalars = substituted([d.node for d in valued], replaced)
+        whole = FunctionGraph([*given, *map(carrier, self._sizes)], [*nodes, *scalars])
+        whole = sizes_from_reshapes(whole.resolve(lambda n: size_with(n, same)) if same else whole)
+        self.source = whole if not scalars else FunctionGraph.of(
             whole.inputs, whole.outputs[: len(nodes)])
         #: The scalars of sizes that values tell.
         self._scalars = whole.outputs[len(nodes):]
@@ -193,10 +193,10 @@ class Function(Direct, Inspectable):
             return found.direct
         if self._sized is None or self._sized[0] is not found:
             self._sized = found, sized_call(
-                self._told, lambda: found.asked, self.dispatch, self._fixed)
+                self._sizes_now, lambda: found.asked, self.dispatch, self._fixed)
         return self._sized[1]
 
-    def _told(self, arguments: Sequence[Any]) -> tuple[int, ...]:
+    def _sizes_now(self, arguments: Sequence[Any]) -> tuple[int, ...]:
         """The sizes that values tell."""
         counts = iter(() if self._counter is None else self._counter(*arguments))
         return tuple([
@@ -217,7 +217,7 @@ class Function(Direct, Inspectable):
 
     def _written_out(self, values: Sequence[Any]) -> Any:
         """The call as an operation of the graph around it, with gradients."""
-        found = self._operation(*values, *self._told_sizes(values))
+        found = self._operation(*values, *self._carried_sizes(values))
         if self._updates and not is_tracing() and any(y.array is None for y in found):
             raise TraceError(at(
                 f"{self.name} changes state, which a declared graph cannot do by itself: call it "
@@ -229,7 +229,7 @@ class Function(Direct, Inspectable):
             return dict(zip(self._keys, results, strict=True))
         return (results[0] if self._single else results) if results else None
 
-    def _told_sizes(self, values: Sequence[Any]) -> list[Any]:
+    def _carried_sizes(self, values: Sequence[Any]) -> list[Any]:
         """Return the sizes that depend on values, as scalars of the graph around."""
         counts = iter(() if self._counter is None else self._counter.dispatch(*values))
         return [values[i] if i >= 0 else next(counts) for d, i in zip(
@@ -241,10 +241,10 @@ class Function(Direct, Inspectable):
         if found is None:
             asked = {d: Node(None, (), (), int64, name=str(d)) for d in self._sizes
                      if isinstance(d, ValueDim)}
-            told: dict[Dim, Any] = {d: ValueDim(n) for d, n in asked.items()}
+            sizes: dict[Dim, Any] = {d: ValueDim(n) for d, n in asked.items()}
             for d in asked:
-                told[d].most = size_with(d.most, told)
-            graph = self.source.resolve(lambda n: size_with(n, told)) if told else self.source
+                sizes[d].most = size_with(d.most, sizes)
+            graph = self.source.resolve(lambda n: size_with(n, sizes)) if sizes else self.source
             inputs = [symbol(n) for n in (
                 *graph.inputs[: len(self._inputs.compiled)], *asked.values())]
             outputs = tuple(symbol(n) for n in graph.outputs)
@@ -274,7 +274,7 @@ class Function(Direct, Inspectable):
 
     def _carriers(self, arrays: list[np.ndarray]) -> list[np.ndarray]:
         """Arguments that bring along what values tell about sizes."""
-        return [carried(d, n) for d, n in zip(self._sizes, self._told(arrays), strict=True)]
+        return [carried(d, n) for d, n in zip(self._sizes, self._sizes_now(arrays), strict=True)]
 
     def _most(self, arrays: Sequence[np.ndarray]) -> list[int | None]:
         """Return upper bounds of the sizes that depend on values, for arguments of these shapes;
@@ -319,7 +319,7 @@ class Function(Direct, Inspectable):
         types = [(a.dtype.name, s) for a, s in zip(arrays, given, strict=True)]
         shapes = {n: shape for n, (_, shape) in zip(self.source.inputs, types, strict=True)}
         fixed = self._fixes(sizes)
-        graph = all_told(self._whole(fixed).specialise(shapes))
+        graph = without_missing_sizes(self._whole(fixed).specialise(shapes))
         if graph.extents:
             check(graph)
         moved = [(t, i) for t, i in self._updates if graph.outputs[i].shape != t.shape]
@@ -332,9 +332,9 @@ class Function(Direct, Inspectable):
             graph = FunctionGraph.of(graph.inputs, [graph.outputs[i] for i in order])
             updates = [(t, count + k) for k, (t, _) in enumerate(updates)]
         if fixed:
-            told: Any = sizes[-2 * len(self._sizes)::2]
-            graph = deciding(graph, told)
-            self._fixed.add(told)
+            decided: Any = sizes[-2 * len(self._sizes)::2]
+            graph = deciding(graph, decided)
+            self._fixed.add(decided)
             types = types[: len(graph.inputs)]
         known = self._known.get((rest, sizes))
         made = Compiled(
@@ -360,7 +360,7 @@ class Function(Direct, Inspectable):
         """
         if not (self._sizes and is_static(sizes)):
             return False
-        inner = told_sizes(self._scalars)
+        inner = data_dependent_sizes(self._scalars)
         return not (inner and any(n.op is not None and not n.op.traits.isdisjoint(_REFUSING)
                                   for n in toposort(self._scalars))) and all(
             d in self._sizes and d.most is None if isinstance(d, ValueDim) else d not in self._sizes
@@ -371,9 +371,9 @@ class Function(Direct, Inspectable):
         if
         ``scalars``.
         """
-        told = self._scalars if scalars else ()
-        return self.source if not told else FunctionGraph.of(
-            self.source.inputs, (*self.source.outputs, *told))
+        behind = self._scalars if scalars else ()
+        return self.source if not behind else FunctionGraph.of(
+            self.source.inputs, (*self.source.outputs, *behind))
 
     def __getitem__(self, key: Any) -> np.ndarray:
         """The value of an input that has one between calls, by name, place or variable."""

@@ -76,14 +76,14 @@ class Inputs:
     :ivar states: By place, the shared variables that stand for inputs with an update.
     """
 
-    def __init__(self, told: Sequence[In]) -> None:
-        self.names = [i.name for i in told]
-        self.variables = [i.variable for i in told]
-        self.types = [(i.variable.dtype, i.variable.ndim) for i in told]
-        self._mutable = {k for k, i in enumerate(told) if i.mutable}
+    def __init__(self, declared: Sequence[In]) -> None:
+        self.names = [i.name for i in declared]
+        self.variables = [i.variable for i in declared]
+        self.types = [(i.variable.dtype, i.variable.ndim) for i in declared]
+        self._mutable = {k for k, i in enumerate(declared) if i.mutable}
         self.states: dict[int, Shared] = {}
         self.defaults: dict[int, Any] = {}
-        for k, i in enumerate(told):
+        for k, i in enumerate(declared):
             if i.value is None:
                 continue
             if isinstance(i.value, Shared):
@@ -93,8 +93,8 @@ class Inputs:
                 held = value.copy() if i.update is None else shared(value, i.name)
             (self.defaults if i.update is None else self.states)[k] = held
         #: Of those that compiled code gets, the places among all.
-        self.places = [k for k in range(len(told)) if k not in self.states]
-        self.compiled = [told[k] for k in self.places]
+        self.places = [k for k in range(len(declared)) if k not in self.states]
+        self.compiled = [declared[k] for k in self.places]
 
     @property
     def in_order(self) -> bool:

@@ -163,10 +163,10 @@ class Jit(Direct, Inspectable, Generic[P, R]):
                 if found is MISSED and tries - len(left) > _MAX_OVERTAKEN:
                     return self.function(*args, **keywords)
         except (TypeError, AttributeError) as error:
-            told = of_argument(error, self.name, self.function, args, keywords)
-            if told is error:
+            explained = of_argument(error, self.name, self.function, args, keywords)
+            if explained is error:
                 raise
-            raise told from None
+            raise explained from None
         return found
 
     def _found(self, given: Sequence[Any], tree: Tree, args: Any, keywords: Any,
@@ -397,9 +397,10 @@ class _OfJit:
         raise AttributeError(f"a compiled function has no attribute {self.name!r}")
 
     def __set__(self, jitted: Jit[..., Any], value: Any) -> None:
-        told = f"ag.config.threads = {value!r} sets it for all" if self.name == "threads" else (
+        advice = f"ag.config.threads = {value!r} sets it for all" if self.name == "threads" else (
             f"make another one with ag.jit({jitted.name}, {self.name}={value!r})")
-        raise AttributeError(at(f"{self.name} of the compiled {jitted.name} cannot be set: {told}"))
+        raise AttributeError(at(f"{self.name} of the compiled {jitted.name} cannot be set: "
+                                f"{advice}"))
 
 
 for _option in ("algebra", "exclude", "include", "memory_limit", "optimizer", "save_dtype",
@@ -573,10 +574,10 @@ def _script(obj: Any, example_inputs: Any = None, **ignored: Any) -> Any:
     return jit(obj)
 
 
-def _instead(name: str, told: str) -> Callable[..., NoReturn]:
+def _instead(name: str, advice: str) -> Callable[..., NoReturn]:
     """What is called where PyTorch has a function that has no counterpart here."""
     def refused(*args: Any, **keywords: Any) -> NoReturn:
-        raise NotImplementedError(at(f"jit.{name}() is PyTorch's; use {told}"))
+        raise NotImplementedError(at(f"jit.{name}() is PyTorch's; use {advice}"))
 
     return refused
 
@@ -590,7 +591,7 @@ _GONE = {
 for _name, _found in (("script", _script), ("trace", _script), ("freeze", _script),
                       ("optimize_for_inference", _script), ("script_if_tracing", jit),
                       ("ScriptModule", Jit), ("ScriptFunction", Jit),
-                      *((name, _instead(name, told)) for name, told in _GONE.items()),
+                      *((name, _instead(name, advice)) for name, advice in _GONE.items()),
                       ("is_scripting", lambda: False),
                       ("is_tracing", lambda: False), ("annotate", lambda kind, value: value),
                       ("Final", Final),

@@ -235,19 +235,19 @@ def fitting(target: Any, value: Any) -> Tensor:
     try:
         value = stored(value, target.dtype)
     except DTypeError as error:
-        raise DTypeError(at(f"the update of {_told(target).rstrip(',')}: {error}")) from None
+        raise DTypeError(at(f"the update of {_name_of(target).rstrip(',')}: {error}")) from None
     if value.ndim != target.ndim:
         raise ShapeError(
-            at(f"the update of {_told(target)} is {typed(value)}: the number of axes must agree")
+            at(f"the update of {_name_of(target)} is {typed(value)}: the number of axes must agree")
         )
     if not np.can_cast(value.dtype, target.dtype, "same_kind"):
         raise DTypeError(
-            at(f"the update of {_told(target)} is {typed(value)}: convert it with .astype()")
+            at(f"the update of {_name_of(target)} is {typed(value)}: convert it with .astype()")
         )
     return cast(value, target.dtype)
 
 
-def _told(target: Any) -> str:
+def _name_of(target: Any) -> str:
     """A shared variable by its name, if it has one, and type."""
     name = getattr(target, "name", None)
     return f"{name!r}, {typed(target)}," if name else typed(target)

@@ -268,16 +268,16 @@ def _look_again(x: Tensor) -> None:
     view: Any = x._view
     base_node = current(view.base)
     view.seen = x._version[0]  # type: ignore[index]
-    told = x._requires_grad and _begins(x)
+    begins = x._requires_grad and _begins(x)
     if x.array is not None and MODE.get().trace is None and not base_node.requires_grad:
-        x.node, x._requires_grad = None, told
+        x.node, x._requires_grad = None, begins
         return
     shape, dtype = view.op.infer(base_node)
     x_node = Node(
         view.op, (base_node,), shape, dtype, where=user_where(3),
         requires_grad=base_node.requires_grad and view.op.differentiable,
     )
-    rebind(x, x_node, recorded=not told)
+    rebind(x, x_node, recorded=not begins)
 
 
 def rebind(x: Tensor, node: Node, recorded: bool = True) -> None:

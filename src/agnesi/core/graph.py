@@ -377,9 +377,9 @@ class FunctionGraph:
             born(node, new, known)
             return new
 
-        told = len(known)
+        before = len(known)
         found = self._mapped(done, rebuild)
-        return found._with_births(known) if len(known) > told else found
+        return found._with_births(known) if len(known) > before else found
 
     @no_gc()
     def merged(self, interner: Interner) -> FunctionGraph:
@@ -454,10 +454,10 @@ def _shape_now(leaf: Node, shapes: Mapping[Node, Sequence[int]]) -> tuple[int, .
 
 
 def _unfit(leaf: Node, shape: Shape, known: Mapping[Dim, Size]) -> str:
-    told = ", ".join(f"{d} = {n}" for d, n in known.items() if d in leaf.shape)
+    sizes = ", ".join(f"{d} = {n}" for d, n in known.items() if d in leaf.shape)
     return at(
         f"{leaf.name or 'an input'} has shape {shape}, but {typed(leaf)} is declared"
-        + (f" and {told} from elsewhere" if told else ""),
+        + (f" and {sizes} from elsewhere" if sizes else ""),
         leaf.where,
     )
 

@@ -56,7 +56,7 @@ def refuse(name: str, keywords: Iterable[str], known: tuple[str, ...]) -> NoRetu
     :raises TypeError: Always.
     """
     word, name = next(iter(keywords)), spelt(name, user_where(2), PACKAGE)
-    raise TypeError(at(_told(f"{name}() got an unexpected keyword argument {word!r}", known)))
+    raise TypeError(at(_with_words(f"{name}() got an unexpected keyword argument {word!r}", known)))
 
 
 def operands_of(name: str, names: tuple[str, ...], given: tuple[Any, ...],
@@ -132,7 +132,7 @@ def shown_as(*names: str) -> Callable[[F], F]:
     return decorate
 
 
-def _told(text: str, known: tuple[str, ...]) -> str:
+def _with_words(text: str, known: tuple[str, ...]) -> str:
     """Python's words, with what stands here for a keyword, or what there is."""
     found: str = with_keyword(text, known)
     if found != text or _UNKNOWN not in text:
@@ -165,8 +165,8 @@ def strict(function: F, owner: type | None = None) -> F:
         try:
             return function(*args, **keywords)
         except EXPLAINED as error:
-            told, mark, rest = str(error).partition("() ")
-            unfit = mark and "argument" in rest and " " not in told and _AT not in rest
+            subject, mark, rest = str(error).partition("() ")
+            unfit = mark and "argument" in rest and " " not in subject and _AT not in rest
             if not unfit or _entered(error, code) or not isinstance(error, TypeError):
                 name = _name(function, args, owner)
                 better = _located(error, inner, name, args, keywords) if method else None
@@ -193,7 +193,7 @@ def strict(function: F, owner: type | None = None) -> F:
             if better is None:
                 raise
             raise better from error.__cause__
-        raise TypeError(at(_told(text, known)))
+        raise TypeError(at(_with_words(text, known)))
 
     found: Any = call
     return found
@@ -245,10 +245,10 @@ def _located(error: Exception, function: Any, name: str, args: tuple[Any, ...],
     elif not _of_library(error, "sklearn") and (
             reason := stranger(error, function, args, keywords)) and not reason.startswith("self "):
         lacks = error.name if isinstance(error, AttributeError) else ""
-        told = f"{reason}, which has no {lacks!r}" if lacks else f"{reason}: {error}"
+        text = f"{reason}, which has no {lacks!r}" if lacks else f"{reason}: {error}"
         if lacks == "array":  # what tensors have, here and in the compat modules
-            told = reason.replace(" cannot be ", " must be a tensor, not ", 1)
-        found = TypeError(at(f"{name}: {told}"))
+            text = reason.replace(" cannot be ", " must be a tensor, not ", 1)
+        found = TypeError(at(f"{name}: {text}"))
     elif _of_library(error) or re.match(r"\S+\(\) (takes|missing|got) ", str(error)):
         found = retold(error, at(f"{name}: {error}"))
     elif not ours(_caller()) and type(error).__module__ in ("builtins", "numpy.exceptions"):
@@ -334,13 +334,13 @@ def strictly(module: str) -> None:
     """Let all that a public module offers refuse calls that do not fit, methods of its classes,
     too: to be called where the module ends."""
     here = vars(sys.modules[module])
-    source, told = _source(here["__spec__"]), here.get("__all__") or ()
+    source, public = _source(here["__spec__"]), here.get("__all__") or ()
     if "__getattr__" not in here:
         tell_missing(module)
     if "__dir__" not in here:
         here["__dir__"] = functools.partial(shown, module)
     for name, value in list(here.items()):
-        if name.startswith("_") or not (name in told or _offers(source, module, name, value)):
+        if name.startswith("_") or not (name in public or _offers(source, module, name, value)):
             continue
         if isinstance(value, type) and not issubclass(value, BaseException):
             for base in value.__mro__:

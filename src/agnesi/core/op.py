@@ -315,8 +315,8 @@ def check_result(found: Any, shape: Any, dtype: Any) -> None:
     """Refuse a result of another shape, or of a kind of dtype that does not fit, than declared."""
     if found.dtype.kind not in "biufcV":
         value = getattr(found, "array", found)
-        told = repr(value.item()) if value.ndim == 0 else f"an array of {found.dtype}"
-        raise TypeError(f"it returned {told}, which is no array of numbers")
+        shown = repr(value.item()) if value.ndim == 0 else f"an array of {found.dtype}"
+        raise TypeError(f"it returned {shown}, which is no array of numbers")
     if tuple(found.shape) != tuple(shape):
         raise ShapeError(
             f"it returned shape {tuple(found.shape)} where {tuple(shape)} was declared")
@@ -369,16 +369,16 @@ def explain(error: Exception, name: str, args: tuple[Any, ...], where: Any = Non
         return error
     telling = error.args and not isinstance(error, MemoryError)  # NumPy's has a type instead
     reason = with_keyword(error.args[0] if telling else str(error), known)
-    told, place = _split(reason)
-    return located(error, told, name, args, where, place)
+    message, place = _split(reason)
+    return located(error, message, name, args, where, place)
 
 
 def _split(reason: Any) -> tuple[Any, str]:
     """Return the message of an error, and the line that it names at its end, if it does."""
     if not isinstance(reason, str):
         return reason, ""
-    told, mark, place = reason.rpartition("\n  at ")
-    return (told, place) if mark else (reason, "")
+    message, mark, place = reason.rpartition("\n  at ")
+    return (message, place) if mark else (reason, "")
 
 
 #: Modules whose functions ours call: what they raise is no error of a function of the user's.
@@ -420,22 +420,22 @@ def located(error: Exception, reason: Any, name: str, args: tuple[Any, ...],
     """An error of the same kind that tells the operation, its operands and the user's line."""
     where = where if where is not None else user_where(3)
     place = place or location(where)
-    told_name = spelt(name, where, PACKAGE)
+    shown_name = spelt(name, where, PACKAGE)
     if isinstance(reason, str):  # it may tell the operation itself
         reason = of_operands(reason, args)
         reason = re.sub(rf"^{re.escape(name)}(\([^:]*\))?: ", "", reason)
-        if told_name != name:
-            reason = re.sub(rf"\b{re.escape(name)}\(", f"{told_name}(", reason)
+        if shown_name != name:
+            reason = re.sub(rf"\b{re.escape(name)}\(", f"{shown_name}(", reason)
     kind = type(error)
     if not kind.__module__.startswith(("builtins", "agnesi", "numpy.linalg")):
         # its constructor may want more
         kind = next(k for k in kind.__mro__ if k.__module__ == "builtins")
-    told: Any = kind(f"{called(told_name, args)}: {reason}\n  at {place}")
-    told.located = True
-    told.reason = reason
-    told.named = tuple([a for a in args if type(a) is Named])
-    told.accident = is_accident(error)
-    found: Exception = told
+    found_error: Any = kind(f"{called(shown_name, args)}: {reason}\n  at {place}")
+    found_error.located = True
+    found_error.reason = reason
+    found_error.named = tuple([a for a in args if type(a) is Named])
+    found_error.accident = is_accident(error)
+    found: Exception = found_error
     return found.with_traceback(error.__traceback__) if in_user_code(error) else found
 
 

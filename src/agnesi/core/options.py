@@ -34,7 +34,7 @@ from agnesi.core.support.tracing import is_tracing
 class Rule(NamedTuple):
     """One alternative of what an option may be: a kind of value, and which of the kind."""
 
-    told: str
+    text: str
     fits: Callable[[Any], bool]
     #: What a value of the kind must be beside; "" where it is that.
     wanted: Callable[[Any], str] = lambda value: ""
@@ -71,7 +71,7 @@ def within(least: float = -math.inf, most: float = math.inf, *, above: bool = Fa
            below: bool = False, whole: bool = False, infinite: bool = False) -> Rule:
     """The rule of numbers of a range, without its ends where they are only ``above`` and
     ``below``; NaN is in none."""
-    told = _range(least, most, above, below)
+    text = _range(least, most, above, below)
 
     def wanted(value: Any) -> str:
         number = _known(value)
@@ -82,8 +82,8 @@ def within(least: float = -math.inf, most: float = math.inf, *, above: bool = Fa
         if inside and (infinite or not math.isinf(number)):
             return ""
         if math.isinf(number) and inside:
-            return f"{told} and finite".removeprefix(" and ")
-        return told or ("a number that is not NaN" if infinite else "a finite number")
+            return f"{text} and finite".removeprefix(" and ")
+        return text or ("a number that is not NaN" if infinite else "a finite number")
 
     def holds(value: Any) -> Any:
         if _known(value) is not None or isinstance(value, Dim):
@@ -112,12 +112,12 @@ def _each(rule: Rule) -> Rule:
             return rule.wanted(value)
         for entry in value:
             if not rule.fits(entry):
-                return f"{rule.told} in the place of {_told(entry)}"
+                return f"{rule.text} in the place of {_described(entry)}"
             if found := rule.wanted(entry):
                 return f"{found} for each axis"
         return ""
 
-    return Rule(f"{rule.told}, or one for each axis",
+    return Rule(f"{rule.text}, or one for each axis",
                 lambda value: rule.fits(value) or _is_several(value), wanted,
                 holds=lambda value: _joined([_holds((rule,), entry) for entry in (
                     value if isinstance(value, (list, tuple)) else [value])]))
@@ -166,7 +166,7 @@ def _sizes(value: Any) -> str:
     """Return what is wrong with the first entry that is no size; None and names are accepted."""
     for entry in value if _is_several(value) else ():
         if not (entry is None or isinstance(entry, (str, Dim)) or _is_whole(entry)):
-            return f"an integer in the place of {_told(entry)}"
+            return f"an integer in the place of {_described(entry)}"
     return ""
 
 
@@ -224,9 +224,9 @@ FLAG = (_RULES["bool"],)
 
 def _choice(words: tuple[Any, ...]) -> Rule:
     """One of some words, or numbers."""
-    told, kinds = _or(list(map(repr, words))), tuple({type(word) for word in words})
-    return Rule(told, lambda value: isinstance(value, kinds) or (int in kinds and _is_whole(value)),
-                lambda value: "" if value in words and value is not True else told, True)
+    text, kinds = _or(list(map(repr, words))), tuple({type(word) for word in words})
+    return Rule(text, lambda value: isinstance(value, kinds) or (int in kinds and _is_whole(value)),
+                lambda value: "" if value in words and value is not True else text, True)
 
 
 def _or(parts: list[str]) -> str:
@@ -241,15 +241,15 @@ _CHECKED = frozenset(("Optimizer", "Trainer"))
 
 def _instance(kind: type) -> Rule:
     ours = kind.__module__.startswith(PACKAGE)
-    told = f"{PACKAGE}'s {kind.__name__}" if ours else f"a {kind.__name__}"
+    text = f"{PACKAGE}'s {kind.__name__}" if ours else f"a {kind.__name__}"
     if kind is os.PathLike:
-        told = "a path"
+        text = "a path"
     if ours and kind.__name__ == "Tensor":  # arrays are taken for tensors
-        return Rule(told, lambda value: isinstance(value, (kind, np.ndarray)))
+        return Rule(text, lambda value: isinstance(value, (kind, np.ndarray)))
     if kind is type:
         return Rule("a class", lambda value: isinstance(value, type), early=True)
     plain = ours and kind.__name__ in _CHECKED
-    return Rule(told, lambda value: isinstance(value, kind), plain=plain)
+    return Rule(text, lambda value: isinstance(value, kind), plain=plain)
 
 
 def _either(union: UnionType) -> Rule | None:
@@ -259,7 +259,7 @@ def _either(union: UnionType) -> Rule | None:
                for kind in kinds):
         return None  # what looks at several kinds says itself what they are
     rules = [_RULES["str"] if kind is str else _instance(kind) for kind in kinds]
-    return Rule(_or([rule.told for rule in rules]), lambda value: isinstance(value, tuple(kinds)))
+    return Rule(_or([rule.text for rule in rules]), lambda value: isinstance(value, tuple(kinds)))
 
 
 def _tuple(parts: list[tuple[Rule, ...] | None]) -> Rule:
@@ -271,7 +271,7 @@ def _tuple(parts: list[tuple[Rule, ...] | None]) -> Rule:
             return f"{count} numbers"
         for rules, entry in zip(parts, value, strict=True):
             if found := _refusal(rules, entry):
-                return f"{count} numbers, with one {found[0]} in the place of {_told(entry)}"
+                return f"{count} numbers, with one {found[0]} in the place of {_described(entry)}"
         return ""
 
     return Rule(f"{count} numbers", _is_several, wanted, holds=lambda value: _joined(
@@ -282,16 +282,16 @@ def _several(rule: Rule, inner: tuple[Rule, ...] | None) -> Rule:
     """A list whose entries, as far as they can be looked at, have alternatives."""
     def wanted(value: Any) -> str:
         if has(value, "shape") and len(value.shape) != 1:
-            return rule.told
+            return rule.text
         entries = _known_entries(value) if has(value, "shape") else value
         for entry in entries[:1000] if isinstance(entries, (list, tuple)) else ():
             if found := _refusal(inner, entry):
-                return f"{found[0]} in the place of {_told(entry)}"
+                return f"{found[0]} in the place of {_described(entry)}"
         return ""
 
     if inner is None:
         return rule
-    return Rule(rule.told, rule.fits, wanted, early=all(entry.plain for entry in inner),
+    return Rule(rule.text, rule.fits, wanted, early=all(entry.plain for entry in inner),
                 holds=lambda value: _joined([_holds(inner, entry) for entry in value[:1000]])
                 if isinstance(value, (list, tuple)) else None)
 
@@ -386,8 +386,8 @@ def _refusal(rules: tuple[Rule, ...] | None, value: Any) -> tuple[str, type[Exce
             reasons.append(reason)
     if not rules:
         return None
-    others = [rule.told for rule in rules if not rule.fits(value)
-              and not (reasons and _is_several(value) and rule.told != "None")]
+    others = [rule.text for rule in rules if not rule.fits(value)
+              and not (reasons and _is_several(value) and rule.text != "None")]
     return _or([*reasons, *others]), ValueError if reasons else TypeError
 
 
@@ -416,10 +416,10 @@ def check(owner: Callable[[], str], function: Any, given: Iterable[tuple[str, An
     rules = checked(function, early)
     for name, value in given:
         if name in rules and (error := refusal(name, rules[name], value)) is not None:
-            told = owner()
-            found: Any = type(error)(at(f"{told}: {error}"
-                                        f"{_instead(told, function, rules[name], value)}"))
-            found.owner = told
+            text = owner()
+            found: Any = type(error)(at(f"{text}: {error}"
+                                        f"{_instead(text, function, rules[name], value)}"))
+            found.owner = text
             raise found
 
 
@@ -437,7 +437,7 @@ def refusal(name: str, rules: tuple[Rule, ...], value: Any) -> Exception | None:
     A number that only a run of a program tells is compared there.
     """
     if (found := _refusal(rules, value)) is not None:
-        return found[1](f"{name} must be {found[0]}, not {_told(value)}")
+        return found[1](f"{name} must be {found[0]}, not {_described(value)}")
     if is_tracing() and type(value) not in (int, float, bool, str):
         with switched(recording=False):
             if (condition := _holds(rules, value)) is not None:
@@ -455,7 +455,7 @@ def _unfit(value: Any) -> Any:
     return -2**63 if _is_whole(value) else math.nan
 
 
-def _told(value: Any) -> str:
+def _described(value: Any) -> str:
     """A value in an error: numbers without axes as numbers."""
     number = attribute_of(value, "shape") == () and _is_real(value) and _known(value)
     return typed(value) if number is False or number is None else f"{number}"
@@ -464,7 +464,7 @@ def _told(value: Any) -> str:
 def _instead(owner: str, function: Any, rules: tuple[Rule, ...], value: Any) -> str:
     """How to write it where an input was given to a constructor."""
     plain = all(rule.plain for rule in rules) or (
-        len(attribute_of(value, "shape", ())) > 1 and not any("tensor" in r.told for r in rules))
+        len(attribute_of(value, "shape", ())) > 1 and not any("tensor" in r.text for r in rules))
     if plain and function.__name__ == "fit" and attribute_of(value, "shape", ()):
         return "; inputs and targets are one argument, fit((x, y))"
     takes = function.__name__ != "__init__" or not function.__module__.startswith(f"{PACKAGE}.nn.")
@@ -532,9 +532,9 @@ def set_or_tell(owner: Any, name: str, value: Any) -> None:
         found = getattr(type(owner), name, None)
         if not isinstance(found, property) or found.fset is not None:
             raise
-        told = (found.__doc__ or "").partition("\n")[0].partition(": ")[0].rstrip(".")
+        text = (found.__doc__ or "").partition("\n")[0].partition(": ")[0].rstrip(".")
         raise AttributeError(at(f"{type(owner).__name__}.{name} cannot be set: it is computed: "
-                                f"{told[:1].lower()}{told[1:]}")) from None
+                                f"{text[:1].lower()}{text[1:]}")) from None
 
 
 #: Methods that others call of modules, which a user's attribute must not hide.

@@ -112,8 +112,8 @@ def higher(function: F) -> F:
         except Exception as error:
             explained = not isinstance(error, EXPLAINED) or (
                 name in str(error) and "\n  at " in str(error))
-            told = getattr(error, "located", False) or "\n  at " in str(error)
-            inner = told and _called_by_us()
+            located = getattr(error, "located", False) or "\n  at " in str(error)
+            inner = located and _called_by_us()
             if in_user_code(error) or inner or (explained and not is_accident(error)):
                 raise
             _refuse(error, function, name, args, keywords)
@@ -372,10 +372,10 @@ def check_call(cls: type, args: tuple[Any, ...], keywords: dict[str, Any]) -> No
     places = code.co_varnames[1: code.co_argcount]
     known = code.co_varnames[1: code.co_argcount + code.co_kwonlyargcount]
     if len(args) > len(places) and not code.co_flags & inspect.CO_VARARGS:
-        told = _too_many(cls.__name__, len(args), places, known)
+        message = _too_many(cls.__name__, len(args), places, known)
         if ".nn." in str(init.__module__) and any(isinstance(a, Tensor) for a in args):
-            told += options.made_first(cls.__name__)
-        raise TypeError(at(told))
+            message += options.made_first(cls.__name__)
+        raise TypeError(at(message))
     if not code.co_flags & inspect.CO_VARKEYWORDS:
         _check_keywords(cls.__name__, keywords, known)
     needed = (*places[len(args): len(places) - len(init.__defaults__ or ())],

@@ -91,13 +91,14 @@ def unify(old: Shape, new: Shape, known: dict[Dim, Size]) -> bool:
 def inferred(node: Node, inputs: tuple[Node, ...], known: Callable[[Size], Size]) -> Node:
     """The node's operation on inputs of new types, with known sizes put into its parameters."""
     op = node.op
-    told = type(op) is Item or (op.pointwise and not op.user_defined)  # by shapes and dtypes alone
-    xs: tuple[Any, ...] = inputs if told else tuple([symbol(n) for n in inputs])
+    # Whether shapes and dtypes alone tell its result.
+    by_types = type(op) is Item or (op.pointwise and not op.user_defined)
+    xs: tuple[Any, ...] = inputs if by_types else tuple([symbol(n) for n in inputs])
     try:
         op = op.resolve(known)
         types = op.infer(*xs)
     except (ValueError, TypeError, IndexError) as error:
-        raise _told(error, node, inputs) from None
+        raise _explained(error, node, inputs) from None
     several = op.outputs > 1
     shape, dtype = types[0] if several else types
     new = Node(
@@ -107,7 +108,7 @@ def inferred(node: Node, inputs: tuple[Node, ...], known: Callable[[Size], Size]
     return new
 
 
-def _told(error: Exception, node: Node, inputs: tuple[Node, ...]) -> Exception:
+def _explained(error: Exception, node: Node, inputs: tuple[Node, ...]) -> Exception:
     """The error with the operands as the user gave them: vectors, where the function that the
     user called has made rows and columns of them."""
     given = [_as_given(n, node) for n in inputs]

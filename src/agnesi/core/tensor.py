@@ -20,7 +20,7 @@ from agnesi.core.ir.dims import Shape
 from agnesi.core.ir.node import Node
 from agnesi.core.support.config import LENT, MODE
 from agnesi.core.support.errors import GradientError, at, no_attribute, typed, warn
-from agnesi.core.support.tracing import refuse_new_name, told_of
+from agnesi.core.support.tracing import query_fact, refuse_new_name
 
 
 class Absent:
@@ -165,8 +165,8 @@ class Tensor(metaclass=_Listed):
 
     @property
     def name(self) -> str | None:
-        if (told := told_of(self, "name")) is not None:
-            return told.get("name")  # type: ignore[no-any-return]
+        if (facts := query_fact(self, "name")) is not None:
+            return facts.get("name")  # type: ignore[no-any-return]
         return self._name
 
     @name.setter

@@ -182,10 +182,10 @@ class TensorDataset(Dataset):
         return tuple(parts) if self._names is None else dict(zip(self._names, parts, strict=True))
 
     def __repr__(self) -> str:
-        told = [typed(a) for a in self.arrays]
+        shown = [typed(a) for a in self.arrays]
         if self._names is not None:
-            told = [f"{n}: {t}" for n, t in zip(self._names, told, strict=True)]
-        return f"TensorDataset({', '.join(told)})"
+            shown = [f"{n}: {t}" for n, t in zip(self._names, shown, strict=True)]
+        return f"TensorDataset({', '.join(shown)})"
 
 
 def _array(value: Any) -> np.ndarray:

@@ -155,10 +155,10 @@ def _broken(owner: weakref.ref[Workers], worker: _Worker) -> bool:
     """Tell who waits that a worker is gone."""
     mine = owner()
     if mine is not None and mine.stop.alive:
-        told = f"{worker.name} {worker.end()}"
+        message = f"{worker.name} {worker.end()}"
         batches = ", ".join(map(str, sorted(worker.tasks)))
         with mine.turn:
-            mine.broken = told + (f" while it had to make batch {batches}" if batches else "")
+            mine.broken = message + (f" while it had to make batch {batches}" if batches else "")
             mine.turn.notify_all()
     return True
 

@@ -224,5 +224,5 @@ def _read(name: str, path: str) -> Iterator[None]:
     except ValueError as error:
         raise FileFormatError(at(f"{name}: {path}: {error}")) from error
     except OSError as error:
-        told = str(error) if error.strerror or str(error) != str(path) else f"no file {path}"
-        raise type(error)(at(f"{name}: {told}")) from error
+        message = str(error) if error.strerror or str(error) != str(path) else f"no file {path}"
+        raise type(error)(at(f"{name}: {message}")) from error

@@ -22,8 +22,8 @@ from agnesi.ops.random.generators import manual_seed
 class Failure:
     """An error of a batch, on its way to the process that waits for the batch."""
 
-    def __init__(self, error: BaseException, told: str) -> None:
-        self.told, self.shown = told, traceback.format_exception_only(error)[-1].strip()
+    def __init__(self, error: BaseException, trace: str) -> None:
+        self.trace, self.shown = trace, traceback.format_exception_only(error)[-1].strip()
         try:
             self.error = pickle.dumps(error)
         except Exception:
@@ -35,7 +35,7 @@ class Failure:
         with contextlib.suppress(Exception):
             found = pickle.loads(self.error)
             error = found if isinstance(found, Exception) else error
-        error.add_note(f"{worker} raised it while it made batch {number}:\n{self.told}")
+        error.add_note(f"{worker} raised it while it made batch {number}:\n{self.trace}")
         return error
 
 

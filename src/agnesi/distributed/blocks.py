@@ -56,9 +56,9 @@ def map_blocks(function: Callable[..., Any], blocks: Any, *, workers: Workers | 
         return blocks.map_batches(call, **options)
     if isinstance(blocks, (str, bytes)) or hasattr(blocks, "columns") or not isinstance(
             blocks, Iterable):
-        told = "a frame; give its values" if hasattr(blocks, "columns") else typed(blocks)
+        what = "a frame; give its values" if hasattr(blocks, "columns") else typed(blocks)
         raise TypeError(at("map_blocks: blocks must be arrays, or a collection of Dask or Ray, "
-                           f"not {told}"))
+                           f"not {what}"))
     if options:
         raise TypeError(at(f"map_blocks: {', '.join(sorted(options))} are options of collections "
                            f"of Dask or Ray, not of {typed(blocks)}"))

@@ -124,10 +124,10 @@ class Distribution(Explained):
         held = constraint.check(value)
         if held.array is None:
             return ensured_by(type(self).__name__, value, held,
-                              f"{name} must be {constraint.told}")
+                              f"{name} must be {constraint.condition}")
         if not np.all(held.array):
-            raise ValueError(at(f"{type(self).__name__}: {name} must be {constraint.told}, not "
-                                f"{_wrong(value.array, np.asarray(held.array))}"))
+            raise ValueError(at(f"{type(self).__name__}: {name} must be {constraint.condition}, "
+                                f"not {_wrong(value.array, np.asarray(held.array))}"))
         return value
 
     def _value(self, value: Any) -> Tensor:

@@ -16,7 +16,7 @@ from agnesi.ops.linalg.spectral.eigh import eigvalsh
 class Constraint:
     """A condition on numbers, or on vectors and matrices of them.
 
-    :param told: The condition, as errors tell it.
+    :param condition: The condition, as errors tell it.
     :param check: Takes a tensor and gives where the condition holds.
     :type check: callable
     :param event_dim: How many axes at the end belong to one value.
@@ -31,28 +31,29 @@ class Constraint:
     #: The condition on each number, and how many axes belong to one value, where it is such a one.
     base: tuple[Constraint, int] | None = None
 
-    def __init__(self, told: str, check: Callable[[Tensor], Tensor], event_dim: Size = 0) -> None:
-        self.told, self.check, self.event_dim = told, check, event_dim
+    def __init__(self, condition: str, check: Callable[[Tensor], Tensor],
+                 event_dim: Size = 0) -> None:
+        self.condition, self.check, self.event_dim = condition, check, event_dim
 
     def __repr__(self) -> str:
-        return self.told
+        return self.condition
 
 
 def _whole(x: Tensor) -> Tensor:
     return F.floor(x) == x
 
 
-def _range(told: str, low: Any, high: Any) -> str:
+def _range(condition: str, low: Any, high: Any) -> str:
     """Two bounds in words, where they are numbers."""
     ends = [x.array.item() if isinstance(x, Tensor) and x.array is not None and x.shape == () else x
             for x in (low, high)]
     if not all(isinstance(x, (int, float)) for x in ends):
-        return told
+        return condition
     return f"in [{', '.join(f'{x:g}' for x in ends)}]"
 
 
-def _between(told: str, check: Callable[[Tensor], Tensor], low: Any, high: Any) -> Constraint:
-    found = Constraint(told, check)
+def _between(condition: str, check: Callable[[Tensor], Tensor], low: Any, high: Any) -> Constraint:
+    found = Constraint(condition, check)
     found.bounds = (low, high)
     return found
 
@@ -192,7 +193,7 @@ def independent(base_constraint: Constraint, reinterpreted_batch_ndims: Size) ->
     tensor(False)
     """
     axes = tuple(range(-reinterpreted_batch_ndims, 0))
-    found = Constraint(f"with all numbers {base_constraint.told}",
+    found = Constraint(f"with all numbers {base_constraint.condition}",
                        lambda x: base_constraint.check(x).all(axes) if axes
                        else base_constraint.check(x),
                        base_constraint.event_dim + reinterpreted_batch_ndims)

@@ -131,7 +131,7 @@ class Metric(Written, Explained):
 def _warning(compute: Any) -> Any:
     """The method, which warns where NaN tells only that no batch was added."""
     @functools.wraps(compute)
-    def told(self: Any) -> Any:
+    def renamed(self: Any) -> Any:
         found = compute(self)
         if self._first and isinstance(found, Tensor) and is_known(found) and np.isnan(
                 found.array).any() and all(np.array_equal(t.array, self._first[name])
@@ -139,4 +139,4 @@ def _warning(compute: Any) -> Any:
             warn(f"{type(self).__name__}.compute() before any batch is NaN: update(...) adds one")
         return found
 
-    return told
+    return renamed

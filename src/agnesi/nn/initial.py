@@ -26,8 +26,8 @@ _GAINS = {"linear": 1.0, "sigmoid": 1.0, "tanh": 5 / 3, "relu": math.sqrt(2.0), 
 def written(name: str, tensor: Any) -> None:
     """Refuse what is no tensor with a value, as a layer is none."""
     if not isinstance(tensor, Tensor):
-        told = "; give its weight" if hasattr(tensor, "weight") else ""
-        raise TypeError(at(f"nn.init.{name} fills a tensor, not {typed(tensor)}{told}"))
+        advice = "; give its weight" if hasattr(tensor, "weight") else ""
+        raise TypeError(at(f"nn.init.{name} fills a tensor, not {typed(tensor)}{advice}"))
 
 
 def filled(tensor: Tensor, value: Any) -> Tensor:

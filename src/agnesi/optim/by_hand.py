@@ -99,9 +99,9 @@ class ByHand(Optimizer):
         vars(self).update(state)
 
     def __repr__(self) -> str:
-        told = [", ".join(f"{n}={v}" for n, v in group.items() if n != "params")
+        groups = [", ".join(f"{n}={v}" for n, v in group.items() if n != "params")
                 for group in self.param_groups]
-        return f"{type(self).__name__}({'; '.join(told)})"
+        return f"{type(self).__name__}({'; '.join(groups)})"
 
 
 def _like(p: Tensor, held: Any) -> Any:

@@ -79,9 +79,9 @@ class ParameterGroup(MutableMapping[str, Any]):
             raise ValueError(at(f"{kind}: {name!r} of a group cannot change; add_param_group makes "
                                 "another group, and another optimizer other options"))
         elif name not in part.labels and (
-                told := meant(type(part).__name__, name, tuple(part.options))):
+                advice := meant(type(part).__name__, name, tuple(part.options))):
             raise MissingKeyError(at(f"{type(part).__name__}: a group of parameters has no "
-                                     f"{name!r}{told}"))
+                                     f"{name!r}{advice}"))
         else:
             part.labels[name] = value
 
@@ -89,8 +89,8 @@ class ParameterGroup(MutableMapping[str, Any]):
         del self._part.labels[name]
 
     def __repr__(self) -> str:
-        told = {n: f"{len(v)} tensors" if n == "params" else v for n, v in self.items()}
-        return f"ParameterGroup({', '.join(f'{n}={v}' for n, v in told.items())})"
+        shown = {n: f"{len(v)} tensors" if n == "params" else v for n, v in self.items()}
+        return f"ParameterGroup({', '.join(f'{n}={v}' for n, v in shown.items())})"
 
 
 def _is_number(part: Any, name: str) -> bool:
@@ -145,9 +145,9 @@ def begin(part: Any, group: Mapping[str, Any], defaults: dict[str, Any]) -> None
     options = {name: given.pop(name, value) for name, value in defaults.items()}
     for label in given:  # its owner's own, unless it is another word for an option
         kind = type(part).__name__
-        if told := meant(kind, label, tuple(defaults)):
+        if advice := meant(kind, label, tuple(defaults)):
             raise TypeError(at(f"{kind}: a group of parameters got an unexpected keyword argument "
-                               f"{label!r}{told}"))
+                               f"{label!r}{advice}"))
     part.defaults, part.options, part.labels, part.parts = defaults, options, given, [part]
     check_call(type(part), ((),), options)
     type(part).__init__.__wrapped__(part, group["params"], **options)

@@ -185,9 +185,9 @@ class Optimizer(Written):
         held = vars(self)
         mine = name[0] == "_" or name in held or "_made" not in held or hasattr(type(self), name)
         if not mine and (
-                told := meant(type(self).__name__, name, tuple(self.options))):
-            told = "" if name in self.options else told
-            raise AttributeError(at(f"{type(self).__name__} has no attribute {name!r}{told}; "
+                advice := meant(type(self).__name__, name, tuple(self.options))):
+            advice = "" if name in self.options else advice
+            raise AttributeError(at(f"{type(self).__name__} has no attribute {name!r}{advice}; "
                                     "options are set in optimizer.param_groups, for each group"))
         super().__setattr__(name, value)
 
@@ -485,9 +485,9 @@ class Optimizer(Written):
 
     def __repr__(self) -> str:
         names = [n for n in dir(type(self)) if isinstance(getattr(type(self), n), Hyper)]
-        told = ["".join(f", {n}={getattr(part, n)}" for n in names) for part in self.parts]
+        options = ["".join(f", {n}={getattr(part, n)}" for n in names) for part in self.parts]
         if len(self.parts) == 1:
-            return f"{type(self).__name__}({len(self.parameters)} parameters{told[0]})"
-        groups = "".join(f"\n  group {k}: {len(part.own_parameters)} parameters{told[k]}"
+            return f"{type(self).__name__}({len(self.parameters)} parameters{options[0]})"
+        groups = "".join(f"\n  group {k}: {len(part.own_parameters)} parameters{options[k]}"
                          for k, part in enumerate(self.parts))
         return f"{type(self).__name__}({groups}\n)"

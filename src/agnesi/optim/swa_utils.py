@@ -188,10 +188,10 @@ class AveragedModel(Module):
         values, averages = list(values), list(averages)
         if [v.shape for v in values] != [a.shape for a in averages]:
             apart = [(v, a) for v, a in zip(values, averages, strict=False) if v.shape != a.shape]
-            told = f"{len(values)} for {len(averages)}" if not apart else (
+            counts = f"{len(values)} for {len(averages)}" if not apart else (
                 f"{typed(apart[0][0])} in the place of {typed(apart[0][1])}")
             raise ValueError(at("AveragedModel.update_parameters: the model has other parameters "
-                                f"than the one that was copied: {told}"))
+                                f"than the one that was copied: {counts}"))
         return list(zip(values, averages, strict=True))
 
 

@@ -86,10 +86,10 @@ def _started_privileged() -> bool:
     files)."""
     try:
         with open("/proc/self/auxv", "rb") as file:
-            told = dict(struct.iter_unpack("@LL", file.read()))
+            auxiliary = dict(struct.iter_unpack("@LL", file.read()))
     except (OSError, struct.error):
         return False
-    return bool(told.get(_AT_SECURE))
+    return bool(auxiliary.get(_AT_SECURE))
 
 
 class Folder(Block):

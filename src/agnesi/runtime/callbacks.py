@@ -32,14 +32,14 @@ class Callback:
     :ivar inputs, outputs: What lies behind the addresses that the code passes, inputs first.
     :ivar copy: Whether inputs are copied.  Without it they are read-only views which must not
         outlive the call.
-    :ivar told: From an exception to the one that the user shall see.
+    :ivar translate: From an exception to the one that the user shall see.
     """
 
     function: Callable[..., Any]
     inputs: Signature
     outputs: Signature
     copy: bool = True
-    told: Callable[[Exception], BaseException] = lambda error: error
+    translate: Callable[[Exception], BaseException] = lambda error: error
 
 
 class Callbacks:
@@ -65,8 +65,8 @@ class Callbacks:
         if found is None:  # another hook has it
             raise KeyboardInterrupt("a handler of signals raised an exception where compiled code "
                                     "calls Python, which sys.unraisablehook has told")
-        error, told = found
-        seen = told(error) if isinstance(error, Exception) else error
+        error, translate = found
+        seen = translate(error) if isinstance(error, Exception) else error
         raise seen from error.__cause__
 
     def _run(self, packed: int, bufs: int) -> int:
@@ -74,7 +74,7 @@ class Callbacks:
         try:
             _call(self._table[index], bufs)
         except BaseException as error:  # whatever it is, it belongs to the caller
-            self._errors.found = error, self._table[index].told
+            self._errors.found = error, self._table[index].translate
             return token ^ 1
         return token
 
@@ -89,13 +89,13 @@ def _watch_unraisable() -> None:
     if getattr(before, "keeps_callbacks", False):
         return
 
-    def hook(told: Any) -> None:
-        ours = isinstance(getattr(told.object, "__self__", None), Callbacks) or (
-            "Callbacks._run of <agnesi." in (told.err_msg or ""))  # Python 3.13 gives the text only
-        if ours and isinstance(told.exc_value, BaseException):
-            _struck.found = told.exc_value, lambda error: error
+    def hook(event: Any) -> None:
+        ours = isinstance(getattr(event.object, "__self__", None), Callbacks) or (
+            "Callbacks._run of <agnesi." in (event.err_msg or ""))  # all that Python 3.13 gives
+        if ours and isinstance(event.exc_value, BaseException):
+            _struck.found = event.exc_value, lambda error: error
         else:
-            before(told)
+            before(event)
 
     hook.keeps_callbacks = True  # type: ignore[attr-defined]
     sys.unraisablehook = hook
@@ -104,10 +104,11 @@ def _watch_unraisable() -> None:
 class _Prepared:
     """A callback with all that does not change from call to call."""
 
-    __slots__ = ("copy", "function", "inputs", "places", "told", "views")
+    __slots__ = ("copy", "function", "inputs", "places", "translate", "views")
 
     def __init__(self, callback: Callback) -> None:
-        self.function, self.copy, self.told = callback.function, callback.copy, callback.told
+        self.function, self.copy = callback.function, callback.copy
+        self.translate = callback.translate
         self.inputs = len(callback.inputs)
         types = callback.inputs + callback.outputs
         self.places = ctypes.c_void_p * len(types)

@@ -83,19 +83,19 @@ class Library:
                 function.restype, function.argtypes = result, arguments
                 setattr(self.c, name, function)
 
-    def told(self, function: Any, *arguments: Any) -> tuple[Any, str]:
+    def with_text(self, function: Any, *arguments: Any) -> tuple[Any, str]:
         """Return a function's result, and the text that it writes to its last argument."""
         text = _S()
         result = function(*arguments, ctypes.byref(text))
         if not text:
             return result, ""
-        told = (text.value or b"").decode(errors="replace")
+        message = (text.value or b"").decode(errors="replace")
         self.c.DisposeString(text)
-        return result, told
+        return result, message
 
     def made(self, function: Any, *arguments: Any) -> Any:
         """Return the result of a function whose last argument is for an error."""
-        result, error = self.told(function, *arguments)
+        result, error = self.with_text(function, *arguments)
         if not result:
             raise RuntimeError(error)
         return result

@@ -91,12 +91,12 @@ def _library() -> Library:
 def host() -> tuple[str, str, dict[str, bool]]:
     """Name and features of this processor: as text for the code generator, and as a table."""
     llvm = library()
-    _, told = llvm.told(llvm.c.GetHostCPUFeatures)
-    features = {f[1:]: f[0] == "+" for f in sorted(told.split(","), key=lambda f: f[1:]) if f}
+    _, text = llvm.with_text(llvm.c.GetHostCPUFeatures)
+    features = {f[1:]: f[0] == "+" for f in sorted(text.split(","), key=lambda f: f[1:]) if f}
     flat = ",".join(f"{'+' if there else '-'}{name}" for name, there in features.items())
     if features.get("avx512f"):
         flat += ",-prefer-256-bit"
-    return llvm.told(llvm.c.GetHostCPUName)[1], flat, features
+    return llvm.with_text(llvm.c.GetHostCPUName)[1], flat, features
 
 
 class _Options:
@@ -270,8 +270,8 @@ class Generator:
 
     def __init__(self, target: Target, optimize: int) -> None:
         self._llvm, self._optimize, self._machine = library(), optimize, None
-        told, c = self._llvm.told, self._llvm.c
-        self._triple = told(c.GetDefaultTargetTriple)[1].encode()
+        with_text, c = self._llvm.with_text, self._llvm.c
+        self._triple = with_text(c.GetDefaultTargetTriple)[1].encode()
         self._machine = c.CreateTargetMachine(
             self._llvm.made(c.GetTargetFromTriple, self._triple), self._triple,
             target.cpu.encode(), target.features.encode(), 2 if optimize else 0, b"pic", b"small",
@@ -280,7 +280,7 @@ class Generator:
         if not self._machine:
             raise RuntimeError(f"LLVM makes no code for {self._triple.decode()}")
         layout = c.CreateTargetMachineData(self._machine)
-        self._layout = told(c.CopyStringRepOfTargetData, layout)[1].encode()
+        self._layout = with_text(c.CopyStringRepOfTargetData, layout)[1].encode()
         c.DisposeTargetData(layout)
 
     def __del__(self) -> None:
@@ -295,7 +295,7 @@ class Generator:
     def texts(self, text: str) -> tuple[str, str]:
         """A module after LLVM's passes, and its assembly."""
         with unforked(), self._optimized(text) as module:
-            after = self._llvm.told(self._llvm.c.PrintModuleToString, module)[1]
+            after = self._llvm.with_text(self._llvm.c.PrintModuleToString, module)[1]
             return after, self._code(module, 0).decode()
 
     def _code(self, module: int, kind: int) -> bytes:
@@ -310,7 +310,7 @@ class Generator:
         try:
             module = self._llvm.made(c.ParseAssembly, context, text.encode())
             try:
-                wrong, error = self._llvm.told(c.VerifyModule, module)
+                wrong, error = self._llvm.with_text(c.VerifyModule, module)
                 if wrong:
                     raise RuntimeError(error)
                 c.SetTarget(module, self._triple)

@@ -93,14 +93,14 @@ def load_checkpoint(path: Path_, /, **parts: Any) -> dict[str, Any]:
         saved = _described(file)
         missing = sorted(name for name in parts if not saved.get(name, {}).get("state"))
         if missing:
-            have = [name for name, told in saved.items() if told["state"]]
+            have = [name for name, entry in saved.items() if entry["state"]]
             raise StateError(at(f"{file.name} has no states of {missing}, but of {have}"))
         file.verify()
         try:
             states = {name: _state(part, saved[name]["value"], file)
                       for name, part in parts.items()}
-            data = {name: put_together(told["value"], _reader(file, False))
-                    for name, told in saved.items() if not told["state"]}
+            data = {name: put_together(entry["value"], _reader(file, False))
+                    for name, entry in saved.items() if not entry["state"]}
         except (ValueError, KeyError, RecursionError) as error:
             raise refusal(file.name, f"is no checkpoint of ours: {error}") from None
         restore(parts, states)
@@ -132,9 +132,9 @@ def _reader(file: TensorFile, later: bool) -> Any:
     return file.__getitem__ if later else lambda name: np.asarray(file[name])
 
 
-def _state(part: Any, told: Any, file: TensorFile) -> Any:
+def _state(part: Any, entry: Any, file: TensorFile) -> Any:
     """The state of an object, as this version would have saved it."""
-    state = put_together(told, _reader(file, is_large(part)))
+    state = put_together(entry, _reader(file, is_large(part)))
     older = isinstance(part, Optimizer) and is_large(part) and isinstance(state, Mapping)
     return completed(part, state) if older else state
 

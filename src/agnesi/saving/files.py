@@ -15,7 +15,7 @@ from typing import Any, Self
 import numpy as np
 
 from agnesi.core.op import typed
-from agnesi.core.support.atomic import replacing, told_at_user
+from agnesi.core.support.atomic import file_error, replacing
 from agnesi.core.support.errors import StateError, at
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.arrays.loading import Stored
@@ -279,7 +279,7 @@ def _opened(name: str) -> Any:
             raise refusal(name, "is no file")
         return open(name, "rb", buffering=0)
     except OSError as error:
-        raise told_at_user(error, f"{name!r} cannot be read") from None
+        raise file_error(error, f"{name!r} cannot be read") from None
 
 
 def open_file(path: Path_) -> TensorFile:

@@ -91,9 +91,9 @@ def token(dtype: np.dtype, name: str) -> str:
 # -- writing ------------------------------------------------------------------------------------
 def check_ending(path: str | os.PathLike[str]) -> None:
     """Refuse a path at which everybody looks for another format."""
-    told = _FOREIGN.get(os.path.splitext(os.fspath(path))[1].lower())
-    if told is not None:
-        raise ValueError(at(f"save: {str(path)!r} ends as {told}; what would be written is a "
+    kind = _FOREIGN.get(os.path.splitext(os.fspath(path))[1].lower())
+    if kind is not None:
+        raise ValueError(at(f"save: {str(path)!r} ends as {kind}; what would be written is a "
                             "safetensors file: name it *.safetensors or *.agnesi"))
 
 
@@ -116,20 +116,20 @@ def written(entries: Mapping[str, Entry], metadata: Mapping[str, str],
         " ".join([_BLANK] * pieces(e.end - e.begin))
         for name, e in entries.items()
     }
-    told: dict[str, Any] = {METADATA: {
+    header: dict[str, Any] = {METADATA: {
         **metadata, SUMS: json.dumps(texts, ensure_ascii=False, separators=(",", ":")), OWN: _BLANK,
     }}
     for name, e in entries.items():
-        told[name] = {"dtype": token(e.dtype, name), "shape": list(e.shape),
+        header[name] = {"dtype": token(e.dtype, name), "shape": list(e.shape),
                       "data_offsets": [e.begin, e.end]}
-    text = json.dumps(told, ensure_ascii=False, separators=(",", ":")).encode()
+    text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 8)
     if len(text) > MAX_HEADER_BYTES:
         raise ValueError(at(f"names and metadata take {len(text)} bytes; the header of a "
                             f"safetensors file has at most {MAX_HEADER_BYTES}"))
     if sums is not None:
         own = f"{zlib.crc32(text):08x}"
-        text = text.replace(_told(_BLANK), _told(own), 1)
+        text = text.replace(_marked(_BLANK), _marked(own), 1)
     return len(text).to_bytes(8, "little") + text
 
 
@@ -138,7 +138,7 @@ def pieces(nbytes: int) -> int:
     return -(-nbytes // CHECKSUM_BYTES)
 
 
-def _told(own: str) -> bytes:
+def _marked(own: str) -> bytes:
     return f'"{OWN}":"{own}"'.encode()
 
 
@@ -162,12 +162,12 @@ def read(file: Any, size: int, name: str) -> Header:
     text = file.read(length)
     if len(text) < length or not text.startswith(b"{"):
         raise refusal(name, "is no safetensors file: its header is no JSON object")
-    told = _parsed(text, name)
-    metadata = told.pop(METADATA, {})
+    parsed = _parsed(text, name)
+    metadata = parsed.pop(METADATA, {})
     if not (isinstance(metadata, dict) and all(isinstance(v, str) for v in metadata.values())):
         raise refusal(name, f"has {METADATA} that are not texts by name")
     _check_own(text, metadata, name)
-    entries = {key: _entry(key, value, name) for key, value in told.items()}
+    entries = {key: _entry(key, value, name) for key, value in parsed.items()}
     _check_places(entries, size - 8 - length, name)
     return Header(entries, metadata, 8 + length)
 
@@ -193,7 +193,8 @@ def _parsed(text: bytes, name: str) -> dict[str, Any]:
 
 def _check_own(text: bytes, metadata: Mapping[str, str], name: str) -> None:
     own = metadata.get(OWN)
-    if own is not None and own != f"{zlib.crc32(text.replace(_told(own), _told(_BLANK), 1)):08x}":
+    blank = b"" if own is None else text.replace(_marked(own), _marked(_BLANK), 1)
+    if own is not None and own != f"{zlib.crc32(blank):08x}":
         raise refusal(name, "is damaged: its header differs from its checksum")
 
 

@@ -50,19 +50,19 @@ def _kept(value: Any, path: str, tensors: dict[str, Any]) -> str | list[str]:
     return [name] if wide else name
 
 
-def put_together(told: Any, read: Callable[[str], Any]) -> Any:
+def put_together(content: Any, read: Callable[[str], Any]) -> Any:
     """Return the object that :func:`taken_apart` took apart; ``read`` returns an array_like by its
     name.
 
     Raises ValueError where the JSON is not such.
     """
-    if isinstance(told, list):
-        return [put_together(v, read) for v in told]
-    if not isinstance(told, dict):
-        return told
-    if len(told) != 1 or not next(iter(told)).startswith("$"):
-        return {n: put_together(v, read) for n, v in told.items()}
-    [(kind, inside)] = told.items()
+    if isinstance(content, list):
+        return [put_together(v, read) for v in content]
+    if not isinstance(content, dict):
+        return content
+    if len(content) != 1 or not next(iter(content)).startswith("$"):
+        return {n: put_together(v, read) for n, v in content.items()}
+    [(kind, inside)] = content.items()
     if kind in (_TENSOR, _ARRAY, _NUMBER):
         return _read(kind, inside, read)
     if kind == _TUPLE and isinstance(inside, list):

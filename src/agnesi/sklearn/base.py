@@ -339,9 +339,9 @@ class Estimator(BaseEstimator):
         unknown = [n for n in own if n not in known]
         if unknown and not any(p.kind is p.VAR_KEYWORD for p in known.values()):
             name = getattr(maker, "__name__", owner)
-            told = with_keyword(f"{name}() got an unexpected keyword argument {unknown[0]!r}",
+            message = with_keyword(f"{name}() got an unexpected keyword argument {unknown[0]!r}",
                                 tuple(known))
-            raise TypeError(at(f"{type(self).__name__}: {told}"))
+            raise TypeError(at(f"{type(self).__name__}: {message}"))
 
     def _check_options(self) -> None:
         options.check(lambda: type(self).__name__, inspect.unwrap(type(self).__init__),

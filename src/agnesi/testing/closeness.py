@@ -48,9 +48,9 @@ def assert_close(
     """
     if (rtol is None) != (atol is None):
         raise ValueError("rtol and atol are given both, or none of them")
-    told = _difference(actual, expected, "", rtol, atol, equal_nan, check_dtype)
-    if told:
-        raise AssertionError(msg(told) if callable(msg) else told if msg is None else msg)
+    found = _difference(actual, expected, "", rtol, atol, equal_nan, check_dtype)
+    if found:
+        raise AssertionError(msg(found) if callable(msg) else found if msg is None else msg)
 
 
 def _difference(a: Any, b: Any, place: str, rtol: float | None, atol: float | None,

@@ -105,10 +105,10 @@ def check_graph(function: Function, arrays: Sequence[np.ndarray], eager: Tensor)
             {n: a.shape for n, a in zip(free.inputs, arrays, strict=True)}
         )
         output = graph.outputs[0]
-        told = (output.shape, output.dtype)
-        if told != (eager.shape, eager.dtype):
+        promised = (output.shape, output.dtype)
+        if promised != (eager.shape, eager.dtype):
             raise AssertionError(
-                f"the graph promises {told[1]}{list(told[0])}, but the result is "
+                f"the graph promises {promised[1]}{list(promised[0])}, but the result is "
                 f"{eager.dtype}{list(eager.shape)}"
             )
         for form in (graph, expanded(graph)):

@@ -132,9 +132,9 @@ class Progress(Callback):
 
     def on_epoch_end(self, trainer: Any, row: dict[str, Any]) -> None:
         self._close()
-        told = " ".join(f"{name} {value:.4g}" for name, value in row.items()
+        values = " ".join(f"{name} {value:.4g}" for name, value in row.items()
                         if isinstance(value, float) and name != "seconds")
-        print(f"epoch {row['epoch']}: {told} ({row['seconds']:.1f} s)",
+        print(f"epoch {row['epoch']}: {values} ({row['seconds']:.1f} s)",
               file=self.file or sys.stderr)
 
     def on_fit_end(self, trainer: Any) -> None:

@@ -287,10 +287,10 @@ class Trainer(Written, Explained):
         self.history.append(row)
         self._tell("on_epoch_end", row)
 
-    def _tell(self, what: str, *told: Any) -> None:
+    def _tell(self, what: str, *details: Any) -> None:
         for callback in self.callbacks:
-            call_user(getattr(callback, what), (self, *told), {}, type(callback).__name__,
-                      f"{what}(trainer{', row' * bool(told)})")
+            call_user(getattr(callback, what), (self, *details), {}, type(callback).__name__,
+                      f"{what}(trainer{', row' * bool(details)})")
 
     # -- evaluating -----------------------------------------------------------------------
     def evaluate(self, data: Any, *, batch_size: Count = 256) -> dict[str, Any]:
@@ -391,18 +391,18 @@ class Trainer(Written, Explained):
         if "callbacks" not in state:
             raise StateError(at("Trainer.load_state_dict: the state is none of a Trainer, but has "
                                 f"{sorted(map(str, state))}; state_dict() of a Trainer is one"))
-        told, callbacks = state["callbacks"], self.callbacks
-        if len(told) != len(callbacks):  # those without a state may come and go
-            told = [own for own in told if own]
+        states, callbacks = state["callbacks"], self.callbacks
+        if len(states) != len(callbacks):  # those without a state may come and go
+            states = [own for own in states if own]
             callbacks = [callback for callback in callbacks if callback.state_dict()]
-        if len(told) != len(callbacks):
-            raise ValueError(at(f"the state is of a Trainer with {len(told)} callbacks that keep a "
+        if len(states) != len(callbacks):
+            raise ValueError(at(f"the state is of a Trainer with {len(states)} callbacks that keep a "
                                 f"state; here are {len(callbacks)}"))
         self._steps.load_state_dict(state["gradients"])
         self.train_loss.load_state_dict(state["loss"])
         self.epoch, self.step = int(state["epoch"]), int(state["step"])
         self.history = History(state["history"])
-        for callback, own in zip(callbacks, told, strict=True):
+        for callback, own in zip(callbacks, states, strict=True):
             callback.load_state_dict(own)
 
     def __repr__(self) -> str:

@@ -113,11 +113,11 @@ def rows_of(owner: str, xs: Nest) -> Size | None:
                 )
             )
         if found is not None and not shapes_fit((found,), (x.shape[0],)):
-            told = ", ".join(
+            counts = ", ".join(
                 f"{p} {typed(t)}" for p, t in zip(xs.paths, xs.tensors, strict=True)
             )
             raise ShapeError(
-                at(f"{owner}: the sequences differ in their numbers of rows: {told}; cut them")
+                at(f"{owner}: the sequences differ in their numbers of rows: {counts}; cut them")
             )
         if found is None or isinstance(x.shape[0], int):
             found = x.shape[0]

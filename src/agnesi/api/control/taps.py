@@ -50,9 +50,9 @@ class _Sequence:
     """A sequence and the rows of it that a step reads: those at its taps."""
 
     def __init__(self, given: Any) -> None:
-        told = _told(given, "input", "sequences")
-        self.x = as_tensor(told["input"])
-        self.taps = _listed(told.get("taps", [0]))
+        entry = _entry(given, "input", "sequences")
+        self.x = as_tensor(entry["input"])
+        self.taps = _listed(entry.get("taps", [0]))
         if not self.x.shape:
             raise ShapeError(at(f"scan: a sequence is {typed(self.x)}, a scalar without rows"))
         self.low, self.high = min(*self.taps, 0), max(*self.taps, 0)
@@ -72,9 +72,9 @@ class _Output:
     """An output: what it begins with, and which of its earlier values a step reads."""
 
     def __init__(self, given: Any) -> None:
-        told = _told(given, "initial", "outputs_info")
-        initial = told.get("initial")
-        self.taps = [] if initial is None else _listed(told.get("taps", [-1]))
+        entry = _entry(given, "initial", "outputs_info")
+        initial = entry.get("initial")
+        self.taps = [] if initial is None else _listed(entry.get("taps", [-1]))
         self.depth = max((-t for t in self.taps), default=0)
         if any(t >= 0 for t in self.taps):
             raise ValueError(at(f"scan: the taps of an output look back: {self.taps} must be < 0"))
@@ -97,7 +97,7 @@ class _Output:
         return [window[self.depth + tap] for tap in self.taps]
 
 
-def _told(given: Any, value: str, argument: str) -> Mapping[str, Any]:
+def _entry(given: Any, value: str, argument: str) -> Mapping[str, Any]:
     """What is told of a sequence or output: a dict, or the value alone."""
     if not isinstance(given, Mapping):
         return {value: given}

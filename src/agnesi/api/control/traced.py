@@ -110,11 +110,11 @@ def refuse_captures(owner: str, functions: Sequence[Function], captured: Sequenc
     """Raise for tensors that a strict body uses without being given them."""
     if not captured:
         return
-    told = ", ".join(_named(t, functions) for t in captured)
+    names = ", ".join(_named(t, functions) for t in captured)
     raise TraceError(
         at(
             f"{owner}: with strict=True the body may only use what it is given, but it also uses "
-            f"{told}; pass it with non_sequences"
+            f"{names}; pass it with non_sequences"
         )
     )
 
@@ -378,8 +378,8 @@ def _edge(first: Sequence[Node], second: Sequence[Node]) -> list[Node]:
 
 
 def _different(owner: str, what: str, first: tree.Tree, second: tree.Tree) -> Exception:
-    told = [", ".join(shape.paths("result")) or "no leaf" for shape in (first, second)]
-    return TypeError(at(f"{owner}: the {what} different nests: {told[0]}, but {told[1]}"))
+    paths = [", ".join(shape.paths("result")) or "no leaf" for shape in (first, second)]
+    return TypeError(at(f"{owner}: the {what} different nests: {paths[0]}, but {paths[1]}"))
 
 
 def _branch(f: Function, chosen: Tensor, operands: Sequence[Any]) -> Any:

@@ -534,8 +534,8 @@ def op(function: Rule | None = None, *, outputs: int = 1, like: int | None = Non
     rules = {"like": like, "infer": infer, "vjp": vjp, "jvp": jvp, "lower": lower, "batch": batch,
              "differentiable": differentiable}
     if not callable(function) or isinstance(function, core.Op):
-        told = "an Op, which is called itself" if callable(function) else typed(function)
-        raise TypeError(at(f"op makes an operation of a function, not of {told}"))
+        what = "an Op, which is called itself" if callable(function) else typed(function)
+        raise TypeError(at(f"op makes an operation of a function, not of {what}"))
     for name in ("infer", "vjp", "jvp", "lower", "batch"):
         if rules[name] is not None and not callable(rules[name]):
             raise TypeError(at(f"op: {name} must be a function, not {typed(rules[name])}"))

@@ -26,7 +26,7 @@ from agnesi.core.storage.memory_order import is_row_major
 from agnesi.core.storage.views import looking_through
 from agnesi.core.support.config import MODE, STATE
 from agnesi.core.support.errors import GradientError, TraceError, at
-from agnesi.core.support.tracing import current_trace, is_known, is_tracing, told_of, within
+from agnesi.core.support.tracing import current_trace, is_known, is_tracing, query_fact, within
 from agnesi.core.tensor import Tensor, symbol, wrap
 from agnesi.ops.base import movement
 
@@ -395,7 +395,7 @@ def is_contiguous(self: Tensor, *, memory_format: object = None) -> bool:
     :returns: True for what has no or one element.
     """
     if self.array is None:
-        told_of(self, "layout", True)
+        query_fact(self, "layout", True)
     return is_row_major(self)
 
 

@@ -29,7 +29,7 @@ from agnesi.core.support import migration_hints
 from agnesi.core.support.config import LENT
 from agnesi.core.support.docstrings import numpydoc
 from agnesi.core.support.errors import DTypeError, at, typed, warn
-from agnesi.core.support.tracing import told_of
+from agnesi.core.support.tracing import query_fact
 from agnesi.core.tensor import Absent
 from agnesi.core.tensor import Tensor as Tensor
 from agnesi.ops.base import arith
@@ -319,7 +319,7 @@ def _own() -> dict[str, Any]:
 def _hash(x: Tensor) -> int:
     """Tensors are keys by their identity, which a trace of a function cannot know of arguments."""
     if x.array is None:
-        told_of(x, "identity")
+        query_fact(x, "identity")
     return object.__hash__(x)
 
 

@@ -54,16 +54,16 @@ def no_value(x: Tensor, use: str) -> TraceError:
     """The error that says why ``use`` cannot have the value behind a tensor, and what to write."""
     node = x.node
     made = f" (made by {node.op.name} at {location(node.where)})" if node and node.op else ""
-    told = f"{use} needs the value of {show.symbolic(x)}{made}"
+    needed = f"{use} needs the value of {show.symbolic(x)}{made}"
     if not is_tracing() and STATE.examples is None:
         if hasattr(x, "get_value"):
             return TraceError(at(f"{use} is for tensors with a value; {show.symbolic(x)} is a "
                                  "shared variable, whose value is x.get_value()"))
         if left_over(x):
             return TraceError(at(
-                f"{told}: its trace is over, and what was computed there is gone. Return it, or "
+                f"{needed}: its trace is over, and what was computed there is gone. Return it, or "
                 "keep it in a tensor that is changed in place (state.copy_(x))"))
-    error = TraceError(at(f"{told}, which {_situation(_advice(use))}"))
+    error = TraceError(at(f"{needed}, which {_situation(_advice(use))}"))
     getattr(outermost(), "unanswered", []).append(error)
     return error
 

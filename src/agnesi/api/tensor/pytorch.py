@@ -101,8 +101,8 @@ def _deviation(function: Form, args: Any, keywords: Any) -> Any:
     """With ``dim`` somebody must say what to divide by: the libraries differ."""
     if len(args) == 2 and type(args[1]) is bool and not keywords:
         return function(args[0], correction=int(args[1]))
-    told = {"correction", "unbiased", "ddof"} & keywords.keys()
-    if {"dim", "input", "keepdim"} & keywords.keys() and not told:
+    options = {"correction", "unbiased", "ddof"} & keywords.keys()
+    if {"dim", "input", "keepdim"} & keywords.keys() and not options:
         raise TypeError(
             f"{function.__name__} divides by n - 1 in PyTorch and by n in NumPy; write "
             "correction=1 or correction=0"

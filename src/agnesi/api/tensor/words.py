@@ -46,8 +46,8 @@ def _middle(function: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> A
 
 def _deviation(function: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     """Squares divided by n - 1, unless the call says by what."""
-    told = keywords.keys() & {"correction", "unbiased", "ddof", "axis"}
-    if told or any(type(a) is bool for a in args):
+    options = keywords.keys() & {"correction", "unbiased", "ddof", "axis"}
+    if options or any(type(a) is bool for a in args):
         return NotImplemented
     return function(*args, **keywords, correction=1)
 

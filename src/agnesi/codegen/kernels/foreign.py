@@ -70,7 +70,7 @@ def emit_foreign(b: Builder, kernel: Foreign, rt: Value, place: Callable[[Buffer
             _leave(b, held, Value(str(code), "i32"))
             b.open_block(go)
         if looks(kernel):
-            _leave_if_told(b, held)
+            _leave_if_interrupted(b, held)
     _leave(b, held, Value("0", "i32"))
 
 
@@ -106,12 +106,12 @@ def _beside(b: Builder, maker: _Arguments, function: Value, given: list[Value], 
     b.open_block(on)
 
 
-def _leave_if_told(b: Builder, held: bool) -> None:
+def _leave_if_interrupted(b: Builder, held: bool) -> None:
     """A look for signals between two calls."""
-    told, left, on = poll(b), b.label("left"), b.label("on")
-    b.cbr(b.icmp("ne", told, Value("0", "i32")), left, on, rare=True)
+    signal, left, on = poll(b), b.label("left"), b.label("on")
+    b.cbr(b.icmp("ne", signal, Value("0", "i32")), left, on, rare=True)
     b.open_block(left)
-    _leave(b, held, told)
+    _leave(b, held, signal)
     b.open_block(on)
 
 

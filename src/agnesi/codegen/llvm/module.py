@@ -35,8 +35,8 @@ class Module:
         self._texts: dict[str, str] = {}
         self.apart: dict[tuple[str, Hashable], str] = {}  # functions by what they are for
         #: The same of those that find numbers in a table, with what makes these of a plan.
-        self.told: dict[tuple[str, Hashable], tuple[str, Callable[[Any], list[Size]]]] = {}
-        self._told = 0
+        self.tables: dict[tuple[str, Hashable], tuple[str, Callable[[Any], list[Size]]]] = {}
+        self._announced = 0
 
     def declare(self, name: str, result: str, parameters: Sequence[str]) -> None:
         """Declare an external function once."""
@@ -82,7 +82,7 @@ class Module:
 
     def new(self) -> list[str]:
         """The texts of the functions that were added behind the last call of this."""
-        first, self._told = self._told, len(self._functions)
+        first, self._announced = self._announced, len(self._functions)
         return [*self._functions.values()][first:]
 
     def __str__(self) -> str:

@@ -8,7 +8,7 @@ from zipfile import BadZipFile
 import numpy as np
 
 from agnesi.core.keywords import strictly as _strictly
-from agnesi.core.support.atomic import replacing, told_at_user
+from agnesi.core.support.atomic import file_error, replacing
 from agnesi.core.support.errors import FileFormatError, MissingKeyError, at, typed
 
 
@@ -106,7 +106,7 @@ def load_npz(filename: Any, obj: Any) -> None:
     try:
         npz = np.load(filename, allow_pickle=False)
     except OSError as error:
-        raise told_at_user(error, f"load_npz: {str(filename)!r} cannot be read") from None
+        raise file_error(error, f"load_npz: {str(filename)!r} cannot be read") from None
     except (ValueError, EOFError, BadZipFile):
         raise FileFormatError(f"{str(filename)!r} is no archive that save_npz wrote, or is damaged"
                               ) from None

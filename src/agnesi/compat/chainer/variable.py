@@ -55,11 +55,11 @@ def flag(value: Any) -> Flag:
 
 def common(flags: list[Flag], name: str) -> Flag:
     """Return the flag that follows from the flags of a function's inputs."""
-    told = {f.value for f in flags} - {None}
-    if len(told) > 1:
+    values = {f.value for f in flags} - {None}
+    if len(values) > 1:
         raise ValueError(f"{name}: volatile and non-volatile variables cannot be mixed as inputs; "
                          "set x.volatile of all to the same")
-    return Flag(told.pop() if told else None)
+    return Flag(values.pop() if values else None)
 
 
 class Variable:

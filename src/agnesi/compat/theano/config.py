@@ -87,8 +87,8 @@ class _Section:
                 raise ValueError(at(f"theano.config.floatX must be one of {kinds}, not {value!r}"))
             ours.symbolic_float = value
         else:
-            if name not in _DEFAULTS and name not in _OTHERS and (told := _near(name)):
-                raise AttributeError(at(f"theano.config has no setting {name!r}{told}"))
+            if name not in _DEFAULTS and name not in _OTHERS and (advice := _near(name)):
+                raise AttributeError(at(f"theano.config has no setting {name!r}{advice}"))
             if name == "mode":
                 import_module("agnesi.compat.theano.functions").check_mode(value)
             if name == "compute_test_value":
@@ -104,10 +104,10 @@ class _Section:
             _DEFAULTS[name] = value
 
     @contextmanager
-    def change_flags(self, *told: Any, **values: Any) -> Iterator[None]:
+    def change_flags(self, *advice: Any, **values: Any) -> Iterator[None]:
         """A block (or decorator) in which settings are others; a dict is told by place, names
         with dots have ``__`` in their place."""
-        new = {k.replace("__", "."): v for given in (*told, values) for k, v in given.items()}
+        new = {k.replace("__", "."): v for given in (*advice, values) for k, v in given.items()}
         old = {k: ours.symbolic_float if k == "floatX" else _DEFAULTS.get(k, False) for k in new}
         try:
             for k, v in new.items():
@@ -136,7 +136,7 @@ def _value(text: str) -> Any:
     return text
 
 
-def _told() -> Iterator[tuple[str, str]]:
+def _settings_of_files() -> Iterator[tuple[str, str]]:
     """Settings of the files that THEANORC names (``~/.theanorc`` by default), then of THEANO_FLAGS,
     which wins; PyTensor's names of both go, too."""
     for library in ("THEANO", "PYTENSOR"):
@@ -154,7 +154,7 @@ def _told() -> Iterator[tuple[str, str]]:
 
 def read_settings() -> None:
     """Let settings be what the environment says; names that are unknown say nothing, as there."""
-    for name, text in _told():
+    for name, text in _settings_of_files():
         known = name in ("floatX", *_DEFAULTS, *_OTHERS) or name.partition(".")[0] in _SECTIONS
         if known:
             setattr(config, name, _value(text))

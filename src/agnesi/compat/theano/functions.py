@@ -100,7 +100,7 @@ class Function:
         self.inputs, self.outputs, self.name = inputs, shape.given, name
         self._compiled, self._downcast, self._shape = found, downcast, shape
         #: The options that it was made with.
-        self._told: dict[str, Any] = {}
+        self._options: dict[str, Any] = {}
         #: Theano's word for values that need no look; they are looked at here.
         self.trust_input = False
         #: The types of scalars of dense inputs, for values that need no look.
@@ -119,32 +119,32 @@ class Function:
         known = {i.name: i for i in self.inputs}
         named: dict[str, Any] = {}
         for name, given in keywords.items():
-            told = known.get(name)
-            if told is None:
+            entry = known.get(name)
+            if entry is None:
                 named[name] = given
-            elif isinstance(told.variable, SparseVariable):
-                parts = told.variable.tensor.inputs
-                named |= zip([p.name for p in parts], self._values(told, given), strict=True)
+            elif isinstance(entry.variable, SparseVariable):
+                parts = entry.variable.tensor.inputs
+                named |= zip([p.name for p in parts], self._values(entry, given), strict=True)
             else:
-                named[name], = self._values(told, given)
+                named[name], = self._values(entry, given)
         found = self._shape.of(self._compiled(*values, *args[len(self.inputs):], **named))
         return found if subset is None else [found[i] for i in subset]
 
-    def _values(self, told: In, value: Any) -> list[Any]:
+    def _values(self, entry: In, value: Any) -> list[Any]:
         """The values of our inputs that stand for one."""
-        if isinstance(told.variable, SparseVariable):
-            return values_of(told.variable, value)
-        if isinstance(told.variable, ObjectVariable):
+        if isinstance(entry.variable, SparseVariable):
+            return values_of(entry.variable, value)
+        if isinstance(entry.variable, ObjectVariable):
             return [value]
-        return [_fitting(value, told.variable, self._downcast or bool(told.allow_downcast))]
+        return [_fitting(value, entry.variable, self._downcast or bool(entry.allow_downcast))]
 
     def __getitem__(self, key: Any) -> Any:
         return self._compiled[bare(key)]
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        told = next((i for k, i in enumerate(self.inputs)
+        entry = next((i for k, i in enumerate(self.inputs)
                      if key is i.variable or key in (k, i.name)), None)
-        fits = value if told is None else _fitting(value, told.variable, True)
+        fits = value if entry is None else _fitting(value, entry.variable, True)
         self._compiled[bare(key)] = fits
 
     def copy(self, share_memory: bool = False, swap: Pairs = None, delete_updates: bool = False,
@@ -168,21 +168,21 @@ class Function:
             found.name = name or self.name
             return found
         new = dict(_pairs(swap))
-        told = dict(self._told)
+        options = dict(self._options)
         updates = [] if delete_updates else [
-            (new.get(a, a), clone(b, new) if new else b) for a, b in _pairs(told["updates"])]
+            (new.get(a, a), clone(b, new) if new else b) for a, b in _pairs(options["updates"])]
         outputs = _each(self.outputs, lambda x: clone(x, new)) if new else self.outputs
-        told |= {"updates": updates, "no_default_updates": told["no_default_updates"] or
+        options |= {"updates": updates, "no_default_updates": options["no_default_updates"] or
                  delete_updates}
         if not isinstance(self._compiled, OurFunction):  # a mode that looks at values
             return function(self.inputs, outputs, name=name or self.name,
-                            **{**told, "on_unused_input": "ignore"})
+                            **{**options, "on_unused_input": "ignore"})
         other = self._compiled.copy(
             {bare(a): bare(b) for a, b in new.items()}, updates=not delete_updates,
             share_memory=share_memory, name=name or self._compiled.name)
         made = Function(self.inputs, _Outputs(outputs), other, self._downcast,
                         name or self.name)
-        made._told = told
+        made._options = options
         return made
 
     @property
@@ -193,13 +193,13 @@ class Function:
     @property
     def profile(self) -> ProfileStats | None:
         """Its times, where it was compiled with ``profile=True``."""
-        return ProfileStats(self._compiled) if self._told.get("profile") else None
+        return ProfileStats(self._compiled) if self._options.get("profile") else None
 
     def get_shared(self) -> list[SharedVariable]:
         """The shared variables that it reads or updates."""
         computed: list[Any] = []
         _each(self.outputs, computed.append)
-        pairs = _pairs(self._told.get("updates"))
+        pairs = _pairs(self._options.get("updates"))
         computed += [b for _, b in pairs if isinstance(b, Variable)]
         found = [a for a, _ in pairs]
         found += leaves_of([x for x in computed if isinstance(x, Variable)])
@@ -316,7 +316,7 @@ def function(inputs: Sequence[Any], outputs: Any = None, mode: Any = None, updat
             raise TypeError(f"{i!r} is a shared variable, which is no input: its value is there in "
                             "each call; set_value changes it, givens={shared: variable} replaces "
                             "it")
-    told = [i if isinstance(i, In) else In(_input(i)) for i in inputs]
+    declared = [i if isinstance(i, In) else In(_input(i)) for i in inputs]
     updates, givens = _pairs(updates), _pairs(givens, "function: givens")
     for a, _ in updates:
         if not isinstance(a, SharedVariable):
@@ -325,7 +325,7 @@ def function(inputs: Sequence[Any], outputs: Any = None, mode: Any = None, updat
     changes = [(bare(a), _given(a, b, "function: updates")) for a, b in updates]
     swaps = [(_target(a), _given(a, b, "function: givens"))
              for a, b in givens]
-    given = [ours for i in told for ours in _told(i)]
+    given = [ours for i in declared for ours in _options(i)]
     options: dict[str, Any] = {"profile": bool(config.profile if profile is None else profile)}
     chosen = mode_of(mode)
     options |= chosen.preset | chosen.choices()
@@ -334,8 +334,9 @@ def function(inputs: Sequence[Any], outputs: Any = None, mode: Any = None, updat
                         "outputs, updates = theano.scan(...), and give updates=updates, too")
     shape = _Outputs(outputs)
     unused = on_unused_input or config.on_unused_input
-    if len(given) > len(told):
-        check_inputs([i.variable for i in told], [*shape.flat, *(b for _, b in changes)], unused)
+    if len(given) > len(declared):
+        check_inputs([i.variable for i in declared], [*shape.flat, *(b for _, b in changes)],
+                     unused)
         unused = "ignore"
     def reference() -> Any:
         new = [(a, b) for a, b in changes if getattr(a, "array", None) is not None]
@@ -347,8 +348,8 @@ def function(inputs: Sequence[Any], outputs: Any = None, mode: Any = None, updat
         given, shape.asked, updates=changes, givens=swaps,
         no_default_updates=bare(no_default_updates), name=name or "function",
         on_unused_input=unused, **options), reference)
-    made = Function(told, shape, found, bool(allow_input_downcast), name)
-    made._told = {
+    made = Function(declared, shape, found, bool(allow_input_downcast), name)
+    made._options = {
         "mode": mode, "updates": updates, "givens": givens,
         "no_default_updates": no_default_updates, "allow_input_downcast": allow_input_downcast,
         "on_unused_input": on_unused_input, "profile": options["profile"]}
@@ -405,7 +406,7 @@ class _Outputs:
             self.given, Mapping) else list(found)
 
 
-def _told(i: In) -> list[Any]:
+def _options(i: In) -> list[Any]:
     """An input in our words; several for a sparse matrix."""
     if isinstance(i.variable, (ObjectVariable, SparseVariable)):
         if i.value is not None or i.update is not None:

@@ -10,7 +10,7 @@ import numpy as np
 from agnesi.api import symbolic
 from agnesi.api.control import folds, taps
 from agnesi.compat.theano.graphs.fgraph import equal_computations as equal_computations
-from agnesi.compat.theano.graphs.testvalues import untold
+from agnesi.compat.theano.graphs.testvalues import without_test_values
 from agnesi.compat.theano.opclasses import Scan as Scan
 from agnesi.compat.theano.variable import Variable, bare, wrapped
 from agnesi.compiler.shared import Shared
@@ -31,7 +31,7 @@ class until:  # noqa: N801 - used as a function
 def _step(fn: Callable[..., Any]) -> Callable[..., Any]:
     """A step over variables as one over tensors; its updates are a dict beside its outputs."""
     def step(*tensors: Any) -> Any:
-        with untold():
+        with without_test_values():
             found = call_user(fn, tuple(wrapped(list(tensors))), {}, "scan",
                               "fn(*elements of sequences, *earlier results, *non_sequences)")
         parts = list(found) if isinstance(found, tuple) else [found]

@@ -61,8 +61,8 @@ class Mode:
     @property
     def preset(self) -> dict[str, str]:
         """The optimizer, as agnesi's functions take it, where it is not the usual one."""
-        told = settings.optimizer if self.optimizer == "default" else self.optimizer
-        found = _PRESETS.get(str(told).lower())
+        name = settings.optimizer if self.optimizer == "default" else self.optimizer
+        found = _PRESETS.get(str(name).lower())
         return {} if found is None else {"optimizer": found}
 
     def around(self, compiled: Any, reference: Callable[[], Any]) -> Any:
@@ -129,10 +129,10 @@ class NanGuardMode(_Watching):
                     continue
                 for name, test in self._refused:
                     if test(array).any():
-                        told = node.name or "a constant" if node.op is None else (
+                        maker = node.name or "a constant" if node.op is None else (
                             f"{name_at(node.op.name, node.where)}"
                             f"({', '.join(map(typed, node.inputs))})")
-                        raise AssertionError(at(f"{name} is a value of {told}", node.where))
+                        raise AssertionError(at(f"{name} is a value of {maker}", node.where))
 
         return watch
 
@@ -161,12 +161,12 @@ class MonitorMode(_Watching):
             known[node] = value
             if node.op is None or type(node.op) is Item:  # a result, which came with the others
                 return
-            told = applied(node)
+            apply_node = applied(node)
             results = value if node.op.outputs > 1 else (value,)
             fn = _Thunk([[known.get(n)] for n in node.inputs], [[v] for v in results])
             for f in (self.pre_func, self.post_func):
                 if f is not None:
-                    given = (count, told, fn)
+                    given = (count, apply_node, fn)
                     f(*((compiled.graph, *given) if _takes_four(f) else given))
             count += 1
 
@@ -245,12 +245,12 @@ class Around:
 _NAMED = {"DEBUGMODE": DebugMode, "DEBUG_MODE": DebugMode, "NANGUARDMODE": NanGuardMode}
 
 
-def mode_of(told: Any) -> Mode:
+def mode_of(mode: Any) -> Mode:
     """The mode that a name stands for; where it is None, ``config.mode``."""
-    told = settings.mode if told is None else told
-    if str(told).upper() == "MODE":
+    mode = settings.mode if mode is None else mode
+    if str(mode).upper() == "MODE":
         return Mode()
-    if isinstance(told, str):
-        kind = _NAMED.get(told.upper())
-        return Mode(optimizer=told) if kind is None else kind()
-    return told if isinstance(told, Mode) else Mode()
+    if isinstance(mode, str):
+        kind = _NAMED.get(mode.upper())
+        return Mode(optimizer=mode) if kind is None else kind()
+    return mode if isinstance(mode, Mode) else Mode()

@@ -146,8 +146,8 @@ def _tensor(name: str) -> Any:
 def _reducing(function: str) -> Callable[..., Any]:
     """What makes reductions: ``Sum(axis=0)(x)``."""
     def makes(axis: Any = None, dtype: Any = None, acc_dtype: Any = None, **ignored: Any) -> Any:
-        told = {k: v for k, v in (("dtype", dtype), ("acc_dtype", acc_dtype)) if v is not None}
-        return lambda x: _tensor(function)(x, axis=axis, **told)
+        given = {k: v for k, v in (("dtype", dtype), ("acc_dtype", acc_dtype)) if v is not None}
+        return lambda x: _tensor(function)(x, axis=axis, **given)
 
     return makes
 

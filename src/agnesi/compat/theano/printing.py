@@ -88,8 +88,8 @@ class Print:
             return value
 
         found = bare(x)
-        told = agnesi.op(show, infer=lambda v: (v.shape, v.dtype), vjp=lambda g, y, v: (g,))
-        return wrapped(told(found))
+        printer = agnesi.op(show, infer=lambda v: (v.shape, v.dtype), vjp=lambda g, y, v: (g,))
+        return wrapped(printer(found))
 
 
 _strictly(__name__)

@@ -61,8 +61,8 @@ class TensorType:
         try:
             object.__setattr__(self, "dtype", np.dtype(kind).name)
         except TypeError:
-            told = f"unsupported dtype {kind!r}; choose one of {dtypes.names()}"
-            raise TypeError(at(told)) from None
+            message = f"unsupported dtype {kind!r}; choose one of {dtypes.names()}"
+            raise TypeError(at(message)) from None
         object.__setattr__(self, "broadcastable", tuple(bool(b) for b in broadcastable))
 
     @property

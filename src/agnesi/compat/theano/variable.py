@@ -449,8 +449,8 @@ def _made(cls: type[Variable], x: Tensor, key: Any) -> Variable:
         found.tag = tag_of(key)
         if type(key.op) is Item:
             RESULTS.setdefault(key.inputs[0], weakref.WeakValueDictionary())[key.op.index] = found
-        for told in MADE:
-            told(found)
+        for observer in MADE:
+            observer(found)
     return found
 
 

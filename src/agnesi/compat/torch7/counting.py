@@ -37,7 +37,7 @@ _NO_NUMBER = ("ufunc ", "unsupported operand", "invalid literal", "could not con
               "not a valid estimator")
 
 
-def told_from_one(text: str) -> str:
+def counted_from_one(text: str) -> str:
     """What is beyond an axis or a tensor, counted from 1; nothing where a text tells of neither."""
     if found := _PLACE.search(text):
         place, axis, size = map(int, found.groups())
@@ -73,10 +73,10 @@ def _better(error: Any, name: str, args: tuple[Any, ...], doc: str) -> Exception
     if getattr(error, "counted", False):
         return None
     found: Any
-    text, told = str(first), told_from_one(str(first))
+    text, recounted = str(first), counted_from_one(str(first))
     located = "\n  at " in str(error)
-    if told:
-        found = IndexError(at(f"{name}: {told}"))
+    if recounted:
+        found = IndexError(at(f"{name}: {recounted}"))
     elif isinstance(first, (IndexError, ValueError)) and any(w in text for w in _SIZES) and any(
             map(_has_view, args)) and is_accident(first) and not in_user_code(first):
         found = ValueError(at(f"{_given(name, args)}: {_sizes(name, args)}"
@@ -183,8 +183,8 @@ def no_number(text: str, args: tuple[Any, ...]) -> str:
 def _summary(doc: str) -> str:
     """What a function does and takes, as the end of a message: the first sentence of its
     docstring."""
-    told = " ".join(doc.split(".\n")[0].split()).rstrip(".")
-    return f"; it is: {told[:1].lower()}{told[1:]}" if told else ""
+    summary = " ".join(doc.split(".\n")[0].split()).rstrip(".")
+    return f"; it is: {summary[:1].lower()}{summary[1:]}" if summary else ""
 
 
 def count_from_one(kind: type) -> None:

@@ -203,13 +203,13 @@ def caller(tree: Tree, statics: Sequence[Any], native: Callable[..., Any],
     if any(conditions):
         text.require(" and ".join(c for c in conditions if c))
     for c in computed:
-        told = text.name()
-        text.write(f"{told} = {text.name(c.compiled)}.bound.direct({', '.join(leaves)})")
-        text.require(f"{told} is not MISSED")
+        found = text.name()
+        text.write(f"{found} = {text.name(c.compiled)}.bound.direct({', '.join(leaves)})")
+        text.require(f"{found} is not MISSED")
         handed = [text.name() for _ in c.handed]
         if handed:
-            text.write(f"{told}, {', '.join(handed)} = {told}")
-        leaves += [f"{text.name(CARRIERS)}[{told}.item()]", *handed]
+            text.write(f"{found}, {', '.join(handed)} = {found}")
+        leaves += [f"{text.name(CARRIERS)}[{found}.item()]", *handed]
     text.write(f"found = {text.name(native)}({', '.join(leaves)})")
     text.require("found is not MISSED")
     text.given = leaves

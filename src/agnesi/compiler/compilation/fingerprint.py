@@ -63,7 +63,7 @@ def _leaf(node: Node, places: Mapping[int, int], found: list[int]) -> str:
 def fingerprint(graph: FunctionGraph, live: Sequence[Tensor]) -> str | None:
     """The text that identifies a graph with live leaves ``live``; None with users' operations."""
     numbers: dict[Node, int] = {}
-    told: dict[int, str | None] = {}  # of operations
+    texts: dict[int, str | None] = {}  # of operations
     kinds: dict[Any, int] = {}  # operations and types, which many nodes have in common
     places = {id(t): i for i, t in enumerate(live)}
     rows = array("q")
@@ -74,10 +74,10 @@ def fingerprint(graph: FunctionGraph, live: Sequence[Tensor]) -> str | None:
         found = [numbers[n] for n in node.inputs]
         if op is None:
             what = _leaf(node, places, found)
-        elif id(op) in told:
-            what = told[id(op)]
+        elif id(op) in texts:
+            what = texts[id(op)]
         else:
-            what = told[id(op)] = operation(op)
+            what = texts[id(op)] = operation(op)
         if what is None:
             return None
         kind = kinds.setdefault((what, node.dtype, node.shape, node.outputs), len(kinds))

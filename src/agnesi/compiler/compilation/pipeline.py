@@ -220,7 +220,7 @@ def _callback(kernel: Callback) -> Any:
         tuple((b.dtype.name, b.shape) for b in kernel.inputs),
         tuple((b.dtype.name, b.shape) for b in kernel.results),
         copy=not op.copies,
-        told=lambda error: explain(error, name_at(op.name, where), shown, where),
+        translate=lambda error: explain(error, name_at(op.name, where), shown, where),
     )
 
 

@@ -16,8 +16,8 @@ def library() -> Library:
     """Return the library that evaluates matrix products where the policy says so."""
     kinds = [d for d in map(np.dtype, ("float32", "float64")) if has("gemm", d)]
     threads = cores(config.threads)
-    told = threads == 1 or (not config.lapack and counts() is not None)
-    return Library({d.name: symbol("gemm", d) for d in kinds}, threads if told else 0)
+    controlled = threads == 1 or (not config.lapack and counts() is not None)
+    return Library({d.name: symbol("gemm", d) for d in kinds}, threads if controlled else 0)
 
 
 def _address(name: str) -> int | None:

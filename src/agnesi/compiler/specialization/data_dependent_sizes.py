@@ -51,7 +51,7 @@ def value_dims(inputs: Sequence[Node], outputs: Sequence[Node],
     there = {size for n in leaves for size in n.shape}
     given = {*inputs, *replaced}
     found = []
-    for size in _told_among(order):
+    for size in _data_dependent_among(order):
         if isinstance(size, ValueDim):
             node = size.node
             if node.op is None and node not in given and live_tensor(node) is None:
@@ -63,12 +63,12 @@ def value_dims(inputs: Sequence[Node], outputs: Sequence[Node],
     return found
 
 
-def told_sizes(nodes: Iterable[Node]) -> list[ValueDim | SharedDim]:
+def data_dependent_sizes(nodes: Iterable[Node]) -> list[ValueDim | SharedDim]:
     """Sizes in a graph that values tell, and those of shared variables."""
-    return _told_among(toposort(nodes))
+    return _data_dependent_among(toposort(nodes))
 
 
-def _told_among(order: Sequence[Node]) -> list[ValueDim | SharedDim]:
+def _data_dependent_among(order: Sequence[Node]) -> list[ValueDim | SharedDim]:
     found: dict[ValueDim | SharedDim, None] = {}
     waiting, met = list(_sizes_among(order)), set[int]()
     while waiting:
@@ -88,9 +88,9 @@ def _told_among(order: Sequence[Node]) -> list[ValueDim | SharedDim]:
 def first_alike(sizes: Sequence[ValueDim | SharedDim]) -> dict[Dim, Dim]:
     """Sizes whose scalars are computed as those of earlier ones, with these."""
     found: dict[Dim, Dim] = {}
-    told = [d for d in sizes if isinstance(d, ValueDim)]
-    for i, size in enumerate(told):
-        for other in told[:i]:
+    dependent = [d for d in sizes if isinstance(d, ValueDim)]
+    for i, size in enumerate(dependent):
+        for other in dependent[:i]:
             if alike(size.node, other.node):
                 found[size] = found.get(other, other)
                 break

@@ -51,7 +51,7 @@ class SizeWanted(BaseException):
         self.made: Computed | None = None
 
 
-class Told:
+class SizeQueries:
     """The sizes that values tell, one by one as a trace asks for them.
 
     :param arguments: What native code takes.
@@ -195,12 +195,12 @@ class Computed:
 
 def _present(graph: FunctionGraph) -> tuple[FunctionGraph, list[Tensor]]:
     """A graph with the present sizes of shared variables, and these."""
-    told = [d for n in graph.sizes for d in leaves(n) if isinstance(d, SharedDim)]
-    if not told:
+    shared = [d for n in graph.sizes for d in leaves(n) if isinstance(d, SharedDim)]
+    if not shared:
         return graph, []
-    known: dict[Dim, Any] = {d: d.now for d in told}
+    known: dict[Dim, Any] = {d: d.now for d in shared}
     return graph.resolve(lambda n: size_with(n, known)), list(
-        {id(d.storage): d.storage for d in told}.values())
+        {id(d.storage): d.storage for d in shared}.values())
 
 
 def behind(computed: Sequence[Computed]) -> int:

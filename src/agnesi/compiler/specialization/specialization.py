@@ -27,9 +27,9 @@ from agnesi.compiler.specialization.dynamic_sizes import (
     shapes_of,
     sizes_of,
 )
-from agnesi.compiler.specialization.precomputed_sizes import Computed, Told
+from agnesi.compiler.specialization.precomputed_sizes import Computed, SizeQueries
 from agnesi.compiler.specialization.recorded import as_they_are, pullback_of, recorded
-from agnesi.compiler.tracing.argument_facts import assumed, containers, told
+from agnesi.compiler.tracing.argument_facts import assumed, containers, known_facts
 from agnesi.compiler.tracing.closing import closed, flowing, is_its_own, trains
 from agnesi.compiler.tracing.containers.nests import Part, StandIns, together
 from agnesi.compiler.tracing.dead_checks import with_dead_checks
@@ -90,17 +90,17 @@ class Version:
         self.statics = [None if isinstance(s, Tensor) else s for s in symbols]
         inputs = [symbols[i].node for i in self.arrays]
         trace = Trace((s for s in symbols if isinstance(s, Tensor)), owner.name)
-        trace.exclude, trace.facts = owner.settings.unstable, told(leaves, symbols)
+        trace.exclude, trace.facts = owner.settings.unstable, known_facts(leaves, symbols)
         #: What computes sizes that values tell, which come as arguments behind all others.
         self.computed = tuple(computed)
         arguments = [argument_of(*kind) for kind in given]
-        trace.told = Told(arguments, symbols, inputs, computed, pattern is None)
+        trace.precomputed = SizeQueries(arguments, symbols, inputs, computed, pattern is None)
         trace.decisions = self._decisions(inputs, leaves, pattern)
-        with trace.told.found(owner, pattern):
+        with trace.precomputed.found(owner, pattern):
             nodes, reads, token = self._traced(trace, symbols)
         self.assumed = assumed(trace, reads, leaves[: tree.leaves + len(hidden)], tree,
                                owner.versions.asked, bool(self.effects))
-        if pattern is not None and not trace.told.all_asked:
+        if pattern is not None and not trace.precomputed.all_asked:
             raise UnknownSizeError("not all sizes are needed where they change from call to call")
         #: What Python decided by values, in order.
         self.decisions = tuple(trace.decisions.made)

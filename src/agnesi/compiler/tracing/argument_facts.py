@@ -39,7 +39,7 @@ def facts_of(leaves: Iterable[Any], asked: Collection[str]) -> Facts:
     return tuple(found)
 
 
-def told(leaves: Sequence[Any], symbols: Sequence[Any]) -> dict[int, Mapping[str, Any]]:
+def known_facts(leaves: Sequence[Any], symbols: Sequence[Any]) -> dict[int, Mapping[str, Any]]:
     """Return, by each symbol's identity, what it answers when code asks for such facts of the
     argument.
     """

@@ -31,8 +31,8 @@ def with_dead_checks(trace: Any, results: Sequence[Node], token: Node | None) ->
     """The results, and where it is needed a value that exists where ``token`` does and no check of
     the trace fails that they do not depend on."""
     if trace.witness is not None:
-        told = trace.witness if token is None else apply(After(), symbol(token), trace.witness)
-        token = current(told)
+        after = trace.witness if token is None else apply(After(), symbol(token), trace.witness)
+        token = current(after)
     token = checked(token, trace.raising, [*results] if token is None else [*results, token])
     return [*results] if token is None else [*results, token]
 

@@ -178,11 +178,11 @@ class Decisions:
                                  f"{location(user_where(3))}", TEXT_INSTEAD)
 
     def _note(self, node: Node, kind: str, use: str, value: np.ndarray, where: Where) -> None:
-        told: Any = value
+        answer: Any = value
         if kind == "truth":
-            told = bool(value.item())
+            answer = bool(value.item())
         elif kind == "whole":
-            told = int(value.item())
+            answer = int(value.item())
         line = location(where)
         self._turns[line] += 1
         if self._turns[line] > _MAX_DECISIONS_PER_LINE:
@@ -191,9 +191,9 @@ class Decisions:
                 "values",
                 INSTEAD,
             )
-        shown = value.tolist() if kind == "value" else told
+        shown = value.tolist() if kind == "value" else answer
         self.made.append(Decision(line, use, exactly(shown)))
-        self._tests.append((node, kind, told))
+        self._tests.append((node, kind, answer))
 
     def value_of(self, node: Node) -> np.ndarray | None:
         """The value of a node in the present call, by which nothing is decided."""
@@ -288,26 +288,26 @@ def _has_effect(node: Node) -> bool:
 
 
 # -- what compiled code asks ---------------------------------------------------------------------
-def _holds(node: Node, kind: str, told: Any) -> Tensor:
+def _holds(node: Node, kind: str, answer: Any) -> Tensor:
     """Return a boolean tensor: whether Python would get the same value from this node again."""
     x = symbol(node)
     if x.dtype in dtypes.HALVES:
         x = cast(x, dtypes.float32)
     if kind == "truth":
         flag = x if x.dtype.kind == "b" else not_equal(x, constant(0, x.dtype))
-        return _all(flag if told else logical_not(flag))
+        return _all(flag if answer else logical_not(flag))
     if kind == "whole":
         whole = trunc(x) if x.dtype.kind == "f" else x
-        return _all(equal(whole, constant(told, x.dtype)))
+        return _all(equal(whole, constant(answer, x.dtype)))
     if x.dtype.kind == "c":
-        parts = [_same(real(x), told.real), _same(imag(x), told.imag)]
+        parts = [_same(real(x), answer.real), _same(imag(x), answer.imag)]
         return _all(logical_and(*parts))
-    return _all(_same(x, told))
+    return _all(_same(x, answer))
 
 
-def _same(x: Tensor, told: np.ndarray) -> Tensor:
+def _same(x: Tensor, answer: np.ndarray) -> Tensor:
     """Return where numbers are identical: NaN equals NaN, and zeros are told apart by sign."""
-    value = constant(told.astype(x.dtype), x.dtype)
+    value = constant(answer.astype(x.dtype), x.dtype)
     if x.dtype.kind != "f":
         return equal(x, value)
     like = logical_and(equal(x, value), equal(signbit(x), signbit(value)))

@@ -26,7 +26,7 @@ class ModuleReads(PlaceTable):
 
     def __init__(self, hidden: Iterable[Any] = ()) -> None:
         super().__init__(hidden)
-        self._told: set[tuple[int, str]] = set()
+        self._recorded: set[tuple[int, str]] = set()
         #: Whether code uses NumPy.
         self._uses_numpy = False
 
@@ -50,9 +50,9 @@ class ModuleReads(PlaceTable):
                 Name, f"{module.__name__}.{name}", held, name, MISSING))
         for name in sorted(names & held.keys()):
             path, value, key = f"{module.__name__}.{name}", held[name], (id(held), name)
-            if name.startswith("__") or key in self._told:
+            if name.startswith("__") or key in self._recorded:
                 continue
-            self._told.add(key)
+            self._recorded.add(key)
             self._add(key, functools.partial(Name, path, held, name, value))
             if isinstance(value, ModuleType):
                 self._environment(value, code, name, local)
@@ -103,9 +103,9 @@ class ModuleReads(PlaceTable):
                 continue
             key = id(held), name
             if isinstance(value, ModuleType):
-                if key in self._told or of_library(value):
+                if key in self._recorded or of_library(value):
                     continue
-                self._told.add(key)
+                self._recorded.add(key)
                 self._module(value, f"{path}.{name}", code)
             self._add(key, lambda n=name, v=value: Name(f"{path}.{n}", held, n, v))  # type: ignore
             if value is not MISSING:

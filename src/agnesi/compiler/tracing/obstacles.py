@@ -52,8 +52,8 @@ def note_failure(error: BaseException, versions: Any, symbols: Sequence[Any], ch
 
     :raises TraceError: If a dict was asked for a computed tensor.
     """
-    if (told := missing_key(error)) is not None:
-        raise told from None
+    if (missing := missing_key(error)) is not None:
+        raise missing from None
     if isinstance(error, LookedAtError):
         error.locate(symbols)
     elif isinstance(error, Exception) and not (

@@ -63,12 +63,12 @@ from agnesi.compiler.tracing.places import (
 )
 from agnesi.compiler.tracing.process import ambient, kept_results
 from agnesi.compiler.tracing.things import (
+    ERROR_CONTENTS,
     HOLDERS,
     RAW,
     REFERENCES,
     SCALARS,
     TABLES,
-    TOLD_BY_ERRORS,
     behind,
     described,
     generators,
@@ -280,7 +280,7 @@ class Reads(OwnedReads):
         if isinstance(value, BaseException):
             self._class(kind, kind.__name__)
             place = self._add((id(value), "contents"), lambda: ambient.State(
-                path, value, *TOLD_BY_ERRORS))
+                path, value, *ERROR_CONTENTS))
             for args, held in place.value:
                 for inner in (args, *(inner for _, inner in held)):
                     self.meet(inner, f"{path}.args")
@@ -336,11 +336,11 @@ class Reads(OwnedReads):
                     Name, name, names, name, names.get(name, MISSING)), True)
         if any(not _GLOBALS.isdisjoint(inner.co_names) for inner in codes(code)):
             names = function.__globals__
-            told = globals_by_text(code)
-            if told is None:
+            named = globals_by_text(code)
+            if named is None:
                 self._add((id(names), "names"), lambda: Answer(
                     f"the names around {path}", lambda: tuple(names), tuple))
-            for name in [n for n in names if n[:2] != "__"] if told is None else told:
+            for name in [n for n in names if n[:2] != "__"] if named is None else named:
                 self._name(names, name, code, by_text=True)
 
     def _name(self, names: dict[str, Any], name: str, code: CodeType, by_text: bool = False
@@ -366,7 +366,7 @@ class Reads(OwnedReads):
         """Read an attribute, and take down what was read."""
         if name == "__class__":
             return self.kind(plainly(owner, name))
-        if (id(owner), name) not in self._told:
+        if (id(owner), name) not in self._recorded:
             with switched(reads=None):
                 self._took(owner, name)
         value = plainly(owner, name)
@@ -411,10 +411,10 @@ class Reads(OwnedReads):
     def written(self, owner: Any, name: str, deleted: bool = False) -> None:
         """Forget a read attribute: the function has assigned it itself; one that it deletes has to
         be there."""
-        if (id(owner), name) in self._told:
+        if (id(owner), name) in self._recorded:
             return
         if id(owner) not in self._paths:  # made by the function
-            self._told.add((id(owner), name))
+            self._recorded.add((id(owner), name))
             return
         known = self.places
         self.places = self.places if deleted else self.given
@@ -488,7 +488,7 @@ class Reads(OwnedReads):
 
     def _took(self, owner: Any, name: str) -> None:
         """Note where the value of an attribute comes from."""
-        self._told.add((id(owner), name))
+        self._recorded.add((id(owner), name))
         self._met.setdefault(id(owner), owner)
         kind = type(owner)
         path = f"{self._paths.get(id(owner), kind.__name__)}.{name}"

@@ -151,20 +151,20 @@ def holds_symbol(value: Any) -> bool:
     return any(isinstance(v, Tensor) and v.array is None for v in flatten(value)[0])
 
 
-def told_by(error: BaseException) -> tuple[Any, ...]:
+def contents_of(error: BaseException) -> tuple[Any, ...]:
     """What an exception holds."""
     return error.args, tuple(vars(error).items())
 
 
-def tell_again(error: BaseException, told: tuple[Any, ...]) -> None:
+def restore_contents(error: BaseException, contents: tuple[Any, ...]) -> None:
     """Let an exception hold what it did."""
-    error.args = told[0]
+    error.args = contents[0]
     vars(error).clear()
-    vars(error).update(told[1])
+    vars(error).update(contents[1])
 
 
 #: How to ask exceptions what they hold, and to restore it.
-TOLD_BY_ERRORS = told_by, tell_again
+ERROR_CONTENTS = contents_of, restore_contents
 
 
 def holds_nan(values: tuple[Any, ...]) -> bool:

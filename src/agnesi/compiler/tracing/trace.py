@@ -24,7 +24,7 @@ from agnesi.core.storage.views import looking_through
 from agnesi.core.support.config import traced, witnessed
 from agnesi.core.support.errors import GradientError, TraceError, at, location, ours, user_where
 from agnesi.core.support.forks import Lock
-from agnesi.core.support.tracing import finish, told_of
+from agnesi.core.support.tracing import finish, query_fact
 from agnesi.core.tensor import CONSUMED, Tensor, symbol, wrap
 from agnesi.ops.identity import ALIAS
 
@@ -117,7 +117,7 @@ class Trace:
         self.pullbacks: dict[Any, Any] = {}
         #: The sizes that values tell (``compiler.specialization.precomputed_sizes``), and what
         #: Python decides by values (``compiler.tracing.decisions``).
-        self.told: Any = None
+        self.precomputed: Any = None
         self.decisions: Any = None
         #: Errors of code that needs values which are not there.
         self.unanswered: list[TraceError] = []
@@ -128,10 +128,10 @@ class Trace:
     # -- values ---------------------------------------------------------------------------
     def size(self, node: Node, most: Any = None, given: Node | None = None) -> Any:
         """The size that an integer scalar tells; ``most`` it can be, where data decides it."""
-        if self.told is None:
+        if self.precomputed is None:
             raise TraceError(at("a size that a value tells has no place here"))
         self.decisions.check_size(node)
-        return self.told.next(node, most, given, self.decisions.token())
+        return self.precomputed.next(node, most, given, self.decisions.token())
 
     def decide(self, x: Tensor, use: str) -> Any:
         """The value by which Python decides; None where no call tells it by itself."""
@@ -322,7 +322,7 @@ class Trace:
         """``t.grad`` inside the trace."""
         if t.array is None:
             if t._grad is None:
-                told_of(t, GRAD)
+                query_fact(t, GRAD)
             return t._grad
         record = self._record(t)
         if not record.written:

@@ -243,8 +243,8 @@ def of_argument(error: Exception, name: str, function: Any, args: tuple[Any, ...
     words = set(re.findall(r"\w+", text))
     for parameter, value in (*zip(places, args, strict=False), *keywords.items()):
         if type(value).__name__ in words and not isinstance(value, (Tensor, int, float)):
-            told = f"jit of {name}: {text}; argument {parameter} is {typed(value)}"
-            found = type(error)(at(told, (step.tb_frame.f_code, step.tb_lasti, "")))
+            text_of_all = f"jit of {name}: {text}; argument {parameter} is {typed(value)}"
+            found = type(error)(at(text_of_all, (step.tb_frame.f_code, step.tb_lasti, "")))
             return found.with_traceback(error.__traceback__)
     return error
 

@@ -423,12 +423,12 @@ class Form:
             arguments.check_counts(self.counts, args, given)
             self.ranges.check(args, given)
         except (TypeError, ValueError) as error:
-            told = str(error)
-            name = told.partition(" ")[0]
+            message = str(error)
+            name = message.partition(" ")[0]
             words = [w for w in keywords if w not in self.names and keywords[w] is given.get(name)]
             if not words:
                 raise
-            raise type(error)(told.replace(name, words[0], 1)) from None
+            raise type(error)(message.replace(name, words[0], 1)) from None
 
     def by_place(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """PyTorch's arguments behind ours; reductions' third one says whether the axis stays."""

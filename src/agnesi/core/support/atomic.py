@@ -51,7 +51,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         _forget(target)
         file, aside = _aside(target)
     except OSError as error:
-        raise told_at_user(error, f"{str(path)!r} cannot be written") from None
+        raise file_error(error, f"{str(path)!r} cannot be written") from None
     try:
         with file:
             yield file
@@ -64,7 +64,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         with contextlib.suppress(OSError):
             aside.unlink()
         if isinstance(error, OSError) and error.errno in _OF_DISKS and "\n" not in str(error):
-            raise told_at_user(error, f"{str(path)!r} cannot be written, and stays as it was"
+            raise file_error(error, f"{str(path)!r} cannot be written, and stays as it was"
                                ) from None
         raise
     _settle(target.parent)
@@ -97,7 +97,7 @@ def append_line(path: str | os.PathLike[str], line: str) -> None:
                 file.truncate(size)
                 raise
     except OSError as error:
-        raise told_at_user(error, f"no line can be added to {str(path)!r}") from None
+        raise file_error(error, f"no line can be added to {str(path)!r}") from None
 
 
 def _forget(target: Path) -> None:
@@ -120,7 +120,7 @@ def _check_target(target: Path) -> None:
         raise OSError(errno.EINVAL, "it is a device or a pipe, not a file")
 
 
-def told_at_user(error: OSError, what: str) -> OSError:
+def file_error(error: OSError, what: str) -> OSError:
     """The error of the system with what was wanted of which file, and the user's line."""
     return type(error)(error.errno, at(f"{what}: {error.strerror}"))
 

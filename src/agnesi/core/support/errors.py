@@ -414,13 +414,13 @@ def no_attribute(owner: str, name: str, instance: object = None) -> AttributeErr
         object.__getattribute__(instance, name)
     subject = owner if instance is None else f"{type(instance).__name__!r} object"
     reads = _reads_attribute(sys._getframe(1))
-    told = (reads and instance is None and namesake(owner, name)) or hint(owner, name)
-    if not told and reads:
-        told = elsewhere(owner, name) if instance is None else _alike(instance, name)
-    text = f"{subject} has no attribute {name!r}{told}"
-    if told and _imports(sys._getframe(1)):  # which takes every AttributeError for its own
+    advice = (reads and instance is None and namesake(owner, name)) or hint(owner, name)
+    if not advice and reads:
+        advice = elsewhere(owner, name) if instance is None else _alike(instance, name)
+    text = f"{subject} has no attribute {name!r}{advice}"
+    if advice and _imports(sys._getframe(1)):  # which takes every AttributeError for its own
         raise ImportError(f"cannot import {name!r}: {text}")
-    if told:  # or Python would guess a name that is spelt alike
+    if advice:  # or Python would guess a name that is spelt alike
         return AttributeError(text, name=name, obj=None)
     return AttributeError(text) if instance is None else AttributeError(
         text, name=name, obj=instance)

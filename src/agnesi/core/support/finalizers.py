@@ -14,7 +14,7 @@ import sys
 import threading
 from typing import Any
 
-_told_before = sys.unraisablehook
+_hook_before = sys.unraisablehook
 
 
 class _Again:
@@ -27,18 +27,18 @@ class _Again:
 _again = _Again()
 
 
-def hook(told: Any) -> None:
+def hook(event: Any) -> None:
     """Have the interrupt handled once more; tell all else as before."""
-    trace = told.exc_traceback
+    trace = event.exc_traceback
     if (
-        isinstance(told.exc_value, KeyboardInterrupt) and trace is not None
+        isinstance(event.exc_value, KeyboardInterrupt) and trace is not None
         and trace.tb_frame.f_globals.get("__name__", "").startswith("agnesi.")
         and threading.current_thread() is threading.main_thread()
     ):
-        del told, trace
+        del event, trace
         _again.now  # noqa: B018 - nothing comes between this and the end
     else:
-        _told_before(told)
+        _hook_before(event)
 
 
 sys.unraisablehook = hook

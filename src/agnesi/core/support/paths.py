@@ -20,8 +20,8 @@ class Room(ModuleType):
         alike = [name for name in dir(sys.modules[parent])
                  if name.lower() == last and name != last]
         alike += [f"{last}.{last}"] * hasattr(self, last)
-        told = f"; call {parent}.{alike[0]}" if alike else ""
-        raise TypeError(at(f"{self.__name__} is a module, which is not called{told}"))
+        advice = f"; call {parent}.{alike[0]}" if alike else ""
+        raise TypeError(at(f"{self.__name__} is a module, which is not called{advice}"))
 
 
 class Path(Room):
@@ -46,13 +46,13 @@ _FOR_CALLS = {"agnesi.hub": None, "agnesi.onnx": None, "agnesi.utils.model_zoo":
               "agnesi.multiprocessing": "multiprocessing"}
 
 
-def absent(owner: str, name: str, told: str = "") -> type:
+def absent(owner: str, name: str, advice: str = "") -> type:
     """What an import of a name gets that is not here, and whose call tells what to use: a class, as
     programs ask whether something is an instance of it."""
 
     def refuse(cls: type, *args: Any, **keywords: Any) -> NoReturn:
         raise NotImplementedError(at(f"there is no {owner}.{name}"
-                                     f"{told or hint(f'module {owner!r}', name)}"))
+                                     f"{advice or hint(f'module {owner!r}', name)}"))
 
     return type(name, (), {"__new__": refuse, "__module__": owner})
 
@@ -99,10 +99,10 @@ class Hints:
             return ModuleSpec(name, FunctionAsModule)  # type: ignore[arg-type]
         if name.startswith("agnesi."):
             parent, _, last = name.rpartition(".")
-            told = hint(f"module {parent!r}", last)
+            advice = hint(f"module {parent!r}", last)
             folders = getattr(sys.modules.get(parent), "__path__", None)
-            if told and (folders is None or PathFinder.find_spec(name, folders) is None):
-                raise ModuleNotFoundError(f"there is no {name}{told}")
+            if advice and (folders is None or PathFinder.find_spec(name, folders) is None):
+                raise ModuleNotFoundError(f"there is no {name}{advice}")
         return None
 
     @staticmethod

@@ -58,9 +58,9 @@ class CompilePolicy:
     def __str__(self) -> str:
         """The stages, and what differs from ``fast_run``."""
         usual = vars(FAST_RUN)
-        told = [f"{name} {value}" for name, value in vars(self).items()
+        fields = [f"{name} {value}" for name, value in vars(self).items()
                 if name not in ("optimizer", "stages") and value != usual[name]]
-        return "; ".join([f"{self.optimizer}: stages {', '.join(self.stages) or 'none'}", *told])
+        return "; ".join([f"{self.optimizer}: stages {', '.join(self.stages) or 'none'}", *fields])
 
 
 FAST_RUN = CompilePolicy("fast_run", ("canonicalize", "stabilize", "specialize"))

@@ -137,9 +137,9 @@ def checked(name: str, value: Any) -> Any:
     if name == "threads" and (not isinstance(value, int) or value < 0):
         raise ValueError(at(
             f"config.threads must be a number of threads or 0, not {value!r}"))
-    told = _KINDS.get(type(DEFAULTS[name]))
-    if told is not None and not told[1](value):
-        raise ValueError(at(f"config.{name} must be {told[0]}, not {value!r}"))
+    kind = _KINDS.get(type(DEFAULTS[name]))
+    if kind is not None and not kind[1](value):
+        raise ValueError(at(f"config.{name} must be {kind[0]}, not {value!r}"))
     if name in CHOICES and value not in CHOICES[name]:
         raise ValueError(at(f"config.{name} must be one of {CHOICES[name]}, not {value!r}"))
     return value

@@ -39,7 +39,7 @@ def is_known(*xs: Any) -> bool:
     return True
 
 
-def told_of(x: Any, fact: str, of_computed: bool = False) -> Any:
+def query_fact(x: Any, fact: str, of_computed: bool = False) -> Any:
     """Return what is known of a symbol that is an argument of a traced function, where code asks
     for a fact of it: its name, for example; None for others.
 

@@ -214,15 +214,15 @@ class Group(Explained):
         """Return the answer of native code from a generator, as errors of signal handlers are
         raised at the beginning of a function too, where nobody could keep them.
         """
-        told = 0
+        answer = 0
         while True:
             try:
-                told = self._answer((yield told))
+                answer = self._answer((yield answer))
             except GeneratorExit:
                 return
             except BaseException as error:  # raised again behind the native code
                 self._fail(error)
-                told = _INTERRUPTED
+                answer = _INTERRUPTED
 
     def _answer(self, peer: int) -> int:
         """Asked by native code while it waits, and where processes differ."""

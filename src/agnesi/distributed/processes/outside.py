@@ -23,7 +23,7 @@ class Outside(Group):
     def __bool__(self) -> bool:
         return False
 
-    def told(self) -> str:
+    def explain(self) -> str:
         """Why nothing can be done here."""
         return (f"rank {self.mine} is not among the ranks {list(self.ranks)} of this group, of "
                 "which only those call it: `if group:`")
@@ -38,7 +38,7 @@ class Outside(Group):
 def passes(group: Group | None, name: str) -> bool:
     """Return whether this process is outside a group, and warn that its tensor stays as it is."""
     if isinstance(group, Outside):
-        warnings.warn(at(f"{name} does nothing here: {group.told()}"), stacklevel=4)
+        warnings.warn(at(f"{name} does nothing here: {group.explain()}"), stacklevel=4)
         return True
     return False
 
@@ -49,5 +49,5 @@ def checked(group: Group) -> Group:
     :raises ValueError: If this process is outside.
     """
     if isinstance(group, Outside):
-        raise ValueError(at(group.told()))
+        raise ValueError(at(group.explain()))
     return group

@@ -22,7 +22,7 @@ def fixed(module: Any, name: str, value: Any) -> None:
                             f"{typed(value)}: make another one, {kind}(..., {name}={value!r})"))
 
 
-def told_by(parameter: str, *axes: int | None) -> Rule:
+def sizes_of(parameter: str, *axes: int | None) -> Rule:
     """The rule of options which repeat sizes of a parameter: of one axis, of those from one on
     (``axis, None``), or whether it is there.  They may be written before the parameter is."""
 

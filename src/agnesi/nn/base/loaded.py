@@ -15,8 +15,8 @@ class LoadedKeys(NamedTuple):
     def __repr__(self) -> str:
         if not any(self):
             return "<All keys matched successfully>"
-        told = (f"{name}={value}" for name, value in self._asdict().items())
-        return f"LoadedKeys({', '.join(told)})"
+        fields = (f"{name}={value}" for name, value in self._asdict().items())
+        return f"LoadedKeys({', '.join(fields)})"
 
 
 def renaming(missing: Sequence[str], unknown: Sequence[str]) -> str:

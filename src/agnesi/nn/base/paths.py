@@ -45,11 +45,11 @@ def with_layer_path(error: Exception, module: Any, args: tuple[Any, ...] = ()) -
     elif name := _name(module, layer[0]):
         path = f"{name}.{layer[1]}".rstrip(".")
         error.layer = module, path  # type: ignore[attr-defined]
-        error.args = (f"{_told(path)}, {error.reason_inside}",)  # type: ignore[attr-defined]
+        error.args = (f"{_shortened(path)}, {error.reason_inside}",)  # type: ignore[attr-defined]
     return error
 
 
-def _told(path: str) -> str:
+def _shortened(path: str) -> str:
     """A path as messages have it: that of a layer very deep inside without its middle."""
     names = path.split(".")
     if len(names) <= _FIRST_NAMES + _LAST_NAMES:
@@ -102,7 +102,7 @@ def _called(error: Exception, module: Any) -> str:
         return f"{type(module).__name__}.forward is a method: it is defined as forward(self, ...)"
     names = code.co_varnames[1: code.co_argcount] if code is not None else ("...",)
     text = str(error).rpartition(".")[2]
-    told: str = with_keyword(text, names)
-    if told.startswith((f"{text}; use ", f"{text}; did you mean")):
-        return told
+    message: str = with_keyword(text, names)
+    if message.startswith((f"{text}; use ", f"{text}; did you mean")):
+        return message
     return f"{text}; it is called as {type(module).__name__}()({', '.join(names)})"

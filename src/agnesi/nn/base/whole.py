@@ -37,22 +37,22 @@ CHANGES = Changes()
 class Whole:
     """The compiled code of a module, and the module's identity when it was compiled."""
 
-    __slots__ = ("count", "forwards", "regions", "told")
+    __slots__ = ("count", "forwards", "identity", "regions")
 
     def __init__(self, module: Any) -> None:
         self.regions: Regions | None = None
-        self.told: list[Any] | None = None
+        self.identity: list[Any] | None = None
         self.look(module)
 
     def look(self, module: Any) -> None:
         """Begin anew if the module has become another one."""
         self.count = CHANGES.count
-        told = _identity(module)
-        if self.regions is None or told is None or told != self.told:
-            self.told = told
+        identity = _identity(module)
+        if self.regions is None or identity is None or identity != self.identity:
+            self.identity = identity
             #: What the classes in it run.
-            self.forwards = [] if told is None else _forwards(module)
-            self.regions = None if told is None else Regions(module.forward)
+            self.forwards = [] if identity is None else _forwards(module)
+            self.regions = None if identity is None else Regions(module.forward)
 
 
 def is_ours(kind: type) -> bool:

@@ -83,8 +83,8 @@ def _read(config: Any) -> Any:
         try:
             return _parsed(_READERS[path.suffix], path.read_text(encoding="utf-8"))
         except ValueError as error:
-            told = str(error).partition("\n  at ")[0]
-            raise retold(error, at(f"{path}: {told}")) from None
+            message = str(error).partition("\n  at ")[0]
+            raise retold(error, at(f"{path}: {message}")) from None
     if not isinstance(config, str):
         return config
     if prototxt.is_like(config):

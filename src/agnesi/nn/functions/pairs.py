@@ -11,7 +11,7 @@ from agnesi.core.support import dtypes
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor
 from agnesi.nn.base.aliases import also
-from agnesi.nn.base.fixed import rules, told_by
+from agnesi.nn.base.fixed import rules, sizes_of
 from agnesi.nn.base.module import Module, size_of
 from agnesi.nn.base.renewed import Renewed
 from agnesi.nn.functions.elementary import uniform
@@ -115,8 +115,8 @@ class Bilinear(Renewed, Module):
     """
 
     _rules = rules(
-        out_features=told_by("weight", 0), in1_features=told_by("weight", 1),
-        in2_features=told_by("weight", 2))
+        out_features=sizes_of("weight", 0), in1_features=sizes_of("weight", 1),
+        in2_features=sizes_of("weight", 2))
 
     def __init__(self, in1_features: Count, in2_features: Count, out_features: Count,
                  bias: bool = True, *, dtype: DTypeLike = None) -> None:

@@ -44,13 +44,13 @@ def _in_place(function: Callable[..., Tensor], example: str) -> Callable[..., Te
     change.__signature__ = signature.replace(parameters=[first, *rest])  # type: ignore[attr-defined]
     _, head, raised = inspect.cleandoc(function.__doc__ or "").partition("Raises\n")
     raises = head + raised.partition("\n\n")[0] + "\n\n" if head else ""
-    told = "".join(f"\n{p.name} : object\n    As there." for p in rest)
+    rows = "".join(f"\n{p.name} : object\n    As there." for p in rest)
     change.__doc__ = f"""{function.__name__} in place: see :func:`{function.__name__}`.
 
 Parameters
 ----------
 input : Tensor
-    Is changed.{told}
+    Is changed.{rows}
 
 Returns
 -------

@@ -114,13 +114,13 @@ def one_hot(input: TensorLike, num_classes: int = -1) -> Tensor:
                                 f"{num_classes - 1}"))
     else:
         classes: Any = num_classes
-        told = f"one_hot({typed(labels)}): labels must go from 0"
+        message = f"one_hot({typed(labels)}): labels must go from 0"
         labels = F.astype(labels, "int64")  # to compare int8 with 200 classes
         if num_classes == -1:  # checked by what tells the size: it may be 0
-            classes = F.ensure(F.max(labels, initial=-1) + 1, F.all(labels >= 0), told)
+            classes = F.ensure(F.max(labels, initial=-1) + 1, F.all(labels >= 0), message)
         else:
             labels = F.ensure(labels, (labels >= 0) & (labels < num_classes),
-                              f"{told} to {num_classes - 1}")
+                              f"{message} to {num_classes - 1}")
         return F.astype(labels[..., None] == F.arange(classes), "int64")
     return F.astype(labels[..., None] == F.arange(num_classes), "int64")
 

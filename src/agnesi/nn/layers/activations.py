@@ -11,7 +11,7 @@ from agnesi.core.options import Count, Positive
 from agnesi.core.support.errors import ShapeError, at
 from agnesi.core.tensor import Tensor
 from agnesi.nn import functional
-from agnesi.nn.base.fixed import rules, told_by
+from agnesi.nn.base.fixed import rules, sizes_of
 from agnesi.nn.base.module import Module, size_of
 from agnesi.nn.base.overwriting import Overwriting
 from agnesi.nn.base.renewed import Renewed
@@ -189,7 +189,7 @@ class PReLU(Renewed, Module):
     tensor([-0.5,  2. ])
     """
 
-    _rules = rules("init", num_parameters=told_by("weight", 0))
+    _rules = rules("init", num_parameters=sizes_of("weight", 0))
 
     def __init__(self, num_parameters: Count = 1, init: float = 0.25, *, dtype: DTypeLike = None
                  ) -> None:

@@ -322,8 +322,8 @@ class MultiheadAttention(Module):
         ):
             shape = None if given is None else as_tensor(given).shape
             if shape is not None and not any(_spreads(shape, form) for form in forms):
-                told = " or ".join(map(str, forms))
-                raise ShapeError(at(f"MultiheadAttention: {name} must be {told}, not "
+                expected = " or ".join(map(str, forms))
+                raise ShapeError(at(f"MultiheadAttention: {name} must be {expected}, not "
                                     f"{typed(as_tensor(given))}"))
         mask = None if attn_mask is None else _allowed(attn_mask)
         if mask is not None and mask.ndim == 3:

@@ -13,7 +13,7 @@ from agnesi.core.shapes import fits
 from agnesi.core.support.errors import DTypeError, ShapeError, at
 from agnesi.core.tensor import Tensor
 from agnesi.nn import init
-from agnesi.nn.base.fixed import rules, told_by
+from agnesi.nn.base.fixed import rules, sizes_of
 from agnesi.nn.base.module import Module, size_of
 from agnesi.nn.base.renewed import Renewed
 from agnesi.ops.base.arith import add
@@ -182,8 +182,8 @@ class RNNCellBase(Renewed, Module):
     """
 
     _rules = rules(
-        "bias nonlinearity", input_size=told_by("weight_ih", 1),
-        hidden_size=told_by("weight_hh", 1))
+        "bias nonlinearity", input_size=sizes_of("weight_ih", 1),
+        hidden_size=sizes_of("weight_hh", 1))
 
     def __init__(self, input_size: Count, hidden_size: Count, bias: bool, num_chunks: Count, *,
                  dtype: DTypeLike = None) -> None:

@@ -11,7 +11,7 @@ from agnesi.core.op import typed
 from agnesi.core.options import Count, Counts, Sizes
 from agnesi.core.support.errors import at
 from agnesi.core.tensor import Tensor
-from agnesi.nn.base.fixed import rules, told_by
+from agnesi.nn.base.fixed import rules, sizes_of
 from agnesi.nn.base.module import Module, size_of
 from agnesi.nn.base.renewed import Renewed
 from agnesi.nn.layers.linear import bias_for, weights
@@ -52,8 +52,8 @@ class _Conv(Renewed, Module):
     transposed: ClassVar[bool] = False
 
     _rules = rules(
-        in_channels=told_by("weight", 1), out_channels=told_by("weight", 0),
-        kernel_size=told_by("weight", 2, None))
+        in_channels=sizes_of("weight", 1), out_channels=sizes_of("weight", 0),
+        kernel_size=sizes_of("weight", 2, None))
 
     def __init__(self, in_channels: Count, out_channels: Count, kernel_size: Counts,
                  stride: Counts = 1, padding: Sizes | Literal["valid", "same", "full"] = 0,
@@ -268,8 +268,8 @@ class _ConvTranspose(_Conv):
     transposed = True
 
     _rules = rules(
-        in_channels=told_by("weight", 0), out_channels=told_by("weight", 1),
-        kernel_size=told_by("weight", 2, None))
+        in_channels=sizes_of("weight", 0), out_channels=sizes_of("weight", 1),
+        kernel_size=sizes_of("weight", 2, None))
 
     def __init__(self, in_channels: Count, out_channels: Count, kernel_size: Counts,
                  stride: Counts = 1, padding: Sizes | Literal["valid", "same", "full"] = 0,

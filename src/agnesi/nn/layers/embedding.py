@@ -11,7 +11,7 @@ from agnesi.core.options import Count, NotNegativeBound, Order, Size
 from agnesi.core.support.errors import ShapeError, at
 from agnesi.core.tensor import Tensor
 from agnesi.nn import init
-from agnesi.nn.base.fixed import rules, told_by
+from agnesi.nn.base.fixed import rules, sizes_of
 from agnesi.nn.base.module import Module, size_of
 from agnesi.nn.base.renewed import Renewed
 from agnesi.nn.functions.elementary import uniform
@@ -68,7 +68,7 @@ def _padding(layer: Any, name: str, value: Any) -> None:
 
 
 _OF_VECTORS = rules(
-    num_embeddings=told_by("weight", 0), embedding_dim=told_by("weight", 1), padding_idx=_padding)
+    num_embeddings=sizes_of("weight", 0), embedding_dim=sizes_of("weight", 1), padding_idx=_padding)
 
 
 class Embedding(Renewed, Module):

@@ -11,7 +11,7 @@ from agnesi.core.accepted import DTypeLike
 from agnesi.core.options import Count, Size
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.nn import init
-from agnesi.nn.base.fixed import rules, told_by
+from agnesi.nn.base.fixed import rules, sizes_of
 from agnesi.nn.base.module import Module, size_of
 from agnesi.nn.base.renewed import Renewed
 from agnesi.ops.base.creation import empty
@@ -77,7 +77,7 @@ class Linear(Renewed, Module):
     (3, 2)
     """
 
-    _rules = rules(in_features=told_by("weight", 1), out_features=told_by("weight", 0))
+    _rules = rules(in_features=sizes_of("weight", 1), out_features=sizes_of("weight", 0))
 
     def __init__(self, in_features: Count, out_features: Size, bias: bool = True, *,
                  dtype: DTypeLike = None) -> None:

@@ -13,7 +13,7 @@ from agnesi.core.options import Count, NotNegative, Share
 from agnesi.core.support.errors import ShapeError, at
 from agnesi.core.tensor import Tensor
 from agnesi.nn import functional
-from agnesi.nn.base.fixed import rules, told_by
+from agnesi.nn.base.fixed import rules, sizes_of
 from agnesi.nn.base.module import Module, size_of
 from agnesi.nn.base.renewed import Renewed, Tracked
 from agnesi.nn.functions import forms
@@ -41,8 +41,8 @@ def _sizes(layer: Module, given: Any) -> tuple[int, ...]:
 
 
 _OF_SIZES = rules(
-    normalized_shape=told_by("weight", 0, None), elementwise_affine=told_by("weight"))
-_OF_FEATURES = rules(num_features=told_by("weight", 0), affine=told_by("weight"))
+    normalized_shape=sizes_of("weight", 0, None), elementwise_affine=sizes_of("weight"))
+_OF_FEATURES = rules(num_features=sizes_of("weight", 0), affine=sizes_of("weight"))
 
 
 class LayerNorm(Renewed, Module):
@@ -348,7 +348,7 @@ class GroupNorm(Renewed, Module):
     (1, 4, 3, 3)
     """
 
-    _rules = rules(num_channels=told_by("weight", 0), affine=told_by("weight"))
+    _rules = rules(num_channels=sizes_of("weight", 0), affine=sizes_of("weight"))
 
     def __init__(self, num_groups: Count, num_channels: Count, eps: NotNegative = 1e-5,
                  affine: bool = True, *,

@@ -17,7 +17,7 @@ from agnesi.core.options import Count, Share, Size
 from agnesi.core.shapes import fits
 from agnesi.core.support.errors import DTypeError, ShapeError, at
 from agnesi.core.tensor import Tensor
-from agnesi.nn.base.fixed import rules, told_by
+from agnesi.nn.base.fixed import rules, sizes_of
 from agnesi.nn.base.module import Module, size_of
 from agnesi.nn.base.renewed import Renewed
 from agnesi.nn.functional import dropout
@@ -74,7 +74,7 @@ class RNNBase(Renewed, Module):
 
     _rules = rules(
         "hidden_size num_layers bias bidirectional proj_size mode nonlinearity",
-        input_size=told_by("weight_ih_l0", 1))
+        input_size=sizes_of("weight_ih_l0", 1))
 
     def __init__(self, mode: str, input_size: Count, hidden_size: Count, num_layers: Count = 1,
                  bias: bool = True, batch_first: bool = False, dropout: Share = 0.0,

@@ -35,11 +35,11 @@ def pair(name: str, input: Any, target: Any, strict: bool = False) -> tuple[Tens
         raise ShapeError(at(f"{name}({typed(x)}, {typed(t)}): the shapes of input and target do "
                             "not broadcast")) from None
     if common != x.shape and x.shape and not fits(common, x.shape):
-        told = f"{typed(x)} and {typed(t)}"
+        types = f"{typed(x)} and {typed(t)}"
         if strict:
             raise ShapeError(at(f"{name}: the target must have the shape of the input, {x.shape}, "
                                 f"or one that broadcasts to it, not {t.shape}; {_HOW}"))
-        warn(f"{name} of {told} broadcasts them to {common}, so that other pairs are compared "
+        warn(f"{name} of {types} broadcasts them to {common}, so that other pairs are compared "
              f"than were probably meant; {_HOW}")
     return x, t if t.dtype.kind in "fcV" else F.astype(t, x.dtype)
 

@@ -37,12 +37,12 @@ def check_state(owner: str, state: Any) -> None:
     if isinstance(state, Mapping):
         return
     if hasattr(state, "state_dict"):
-        told = "give its state, .state_dict()"
+        advice = "give its state, .state_dict()"
     else:
-        told = "read the file first, as ag.load(path) does" if isinstance(
+        advice = "read the file first, as ag.load(path) does" if isinstance(
             state, (str, bytes)) or hasattr(state, "__fspath__") else "state_dict() gives one"
     raise TypeError(at(f"{owner}.load_state_dict takes a mapping of names to values, not "
-                       f"{typed(state)}; {told}"))
+                       f"{typed(state)}; {advice}"))
 
 
 def differing(mine: Mapping[str, Any], state: Mapping[str, Any]) -> str:

@@ -99,10 +99,10 @@ def filled_by_steps(shape: Any, value: Any, dtype: np.dtype) -> Tensor:
     if type(shape) is int:
         return filled(checked_sizes(shape), value, dtype)
     wanted = shape if isinstance(shape, (tuple, list, Sequence)) else (shape,)
-    told = [a for a, n in enumerate(wanted) if isinstance(n, Tensor) and refusal(n) is not None]
-    if len(told) != 1:
+    unknown = [a for a, n in enumerate(wanted) if isinstance(n, Tensor) and refusal(n) is not None]
+    if len(unknown) != 1:
         return filled(checked_sizes(shape), value, dtype)
-    (axis,) = told
+    (axis,) = unknown
     one = filled(checked_sizes((*wanted[:axis], 1, *wanted[axis + 1:])), value, dtype)
     found: Tensor = LENT.repeated(one, wanted[axis], axis)
     return found

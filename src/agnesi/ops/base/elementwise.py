@@ -355,12 +355,12 @@ def prepared(op: Elementwise, xs: tuple[Any, ...]) -> tuple[Tensor, ...]:
 def _order(op: Elementwise, x: Any) -> Tensor:
     """A whole number, which a float may hold; compiled code looks whether it does."""
     order = as_tensor(x)
-    told = f"{op.name} takes whole numbers for its order"
+    rule = f"{op.name} takes whole numbers for its order"
     if order.dtype.kind not in "biuf" or (
             order.dtype.kind == "f" and order.array is not None and (order.array % 1).any()):
-        raise DTypeError(f"{told}, not {typed(x)}; convert them with x.astype('int64')")
+        raise DTypeError(f"{rule}, not {typed(x)}; convert them with x.astype('int64')")
     if order.dtype.kind == "f" and order.array is None:
-        order = LENT.ensured(op.name, order, order % 1 == 0, f"{told}: x.astype('int64')")
+        order = LENT.ensured(op.name, order, order % 1 == 0, f"{rule}: x.astype('int64')")
     return cast(order, dtypes.int64)
 
 

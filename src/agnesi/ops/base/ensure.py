@@ -24,11 +24,11 @@ from agnesi.ops.base.reduce import reducer
 class Ensure(Op):
     """The first operand, if all of the second is true; else an error.
 
-    ``told`` is the function that asks for it, if not ``ensure``.
+    ``caller`` is the function that asks for it, if not ``ensure``.
     """
 
     message: str
-    told: str = ""
+    caller: str = ""
     work = elements(2)
     name = "ensure"
     traits = frozenset(("cheap", "raises"))
@@ -49,7 +49,7 @@ class Ensure(Op):
     def decompose(self, x: Tensor, condition: Tensor) -> Tensor:
         from agnesi.ops.base.gather.gather_scatter import Ensured
 
-        subject = called(self.told, (x,)) if self.told else called(self.name, (x, condition))
+        subject = called(self.caller, (x,)) if self.caller else called(self.name, (x, condition))
         axes = tuple(range(len(condition.shape)))
         holds = apply(reducer("logical_and", axes, False), condition) if axes else condition
         return apply(Ensured(self.message, subject), x, holds)
@@ -65,9 +65,9 @@ class Ensure(Op):
         return passed(self, ts[0], condition)
 
 
-def ensured_by(told: str, x: Tensor, condition: Tensor, message: str) -> Tensor:
+def ensured_by(caller: str, x: Tensor, condition: Tensor, message: str) -> Tensor:
     """``x``, once a condition holds that something of another name asks for."""
-    return apply(Ensure(message, told), x, LENT.behind_effects(condition))
+    return apply(Ensure(message, caller), x, LENT.behind_effects(condition))
 
 
 LENT.ensured = ensured_by

@@ -22,9 +22,9 @@ def refusing(body: Body, error: Exception, known: Callable[[Any], Any]) -> Body:
     def sized(n: Node) -> Any:
         return tuple([known(size) for size in n.shape])
 
-    told = str(error).partition("\n")[0]
-    subject, _, message = told.partition("): ")
-    subject, message = (f"{subject})", message) if message else (body.outputs[0].op.name, told)
+    text = str(error).partition("\n")[0]
+    subject, _, message = text.partition("): ")
+    subject, message = (f"{subject})", message) if message else (body.outputs[0].op.name, text)
     op = Ensured(message, subject, type(error).__name__)
     inputs = [Node(None, (), sized(n), n.dtype, False, n.requires_grad, n.where, name=n.name)
               for n in body.inputs]

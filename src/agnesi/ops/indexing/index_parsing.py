@@ -173,10 +173,10 @@ def _one(place: Extent, n: Any, axis: int) -> Any:
 
 def parse(x: Tensor, key: Any) -> Keys:
     """A key for ``x``, taken apart."""
-    told = complete(x, entries_of(key))
-    if any(isinstance(e, (Tensor, np.ndarray)) for e in told):
-        told = [as_tensor(e) if isinstance(e, Extent) else e for e in told]
-    entries = _expand_masks(x, told)
+    full = complete(x, entries_of(key))
+    if any(isinstance(e, (Tensor, np.ndarray)) for e in full):
+        full = [as_tensor(e) if isinstance(e, Extent) else e for e in full]
+    entries = _expand_masks(x, full)
     basic: list[Any] = []
     indices: list[Tensor] = []
     axes: list[int] = []
@@ -216,7 +216,7 @@ def parse(x: Tensor, key: Any) -> Keys:
     if indices and advanced == list(range(advanced[0], advanced[-1] + 1)):
         before = entries[: advanced[0]]
         at = sum(not isinstance(e, int) and e is not Ellipsis for e in before)
-    unique = sum(isinstance(e, (Tensor, np.ndarray)) for e in told) == sum(map(is_mask, told)) == 1
+    unique = sum(isinstance(e, (Tensor, np.ndarray)) for e in full) == sum(map(is_mask, full)) == 1
     return Keys(slicing, shape, tuple(axes), at, tuple(indices), unique)
 
 

@@ -317,11 +317,11 @@ def unstack(x: TensorLike, /, axis: int = 0) -> tuple[Tensor, ...]:
 def border_widths(pad_width: Any, ndim: int) -> list[tuple[Any, Any]]:
     """Border before and behind each axis, from NumPy's forms: n, (n,), (a, b), ((a, b), ...)."""
     try:
-        given = np.asarray(_told(pad_width))
+        given = np.asarray(_plain_widths(pad_width))
     except ValueError:  # its parts differ in length
         given = np.zeros((0, 0, 0))
     if given.dtype.kind == "f":  # counts beyond 64 bits beside others are not floats
-        given = np.asarray(_told(pad_width), object)
+        given = np.asarray(_plain_widths(pad_width), object)
     if given.ndim > 2 or given.shape[:-1] not in ((), (1,), (ndim,)) or given.shape[-1:] > (2,):
         raise ValueError(
             f"pad_width must be n, (before, after), or such a pair for each of {ndim} dimensions, "
@@ -333,10 +333,10 @@ def border_widths(pad_width: Any, ndim: int) -> list[tuple[Any, Any]]:
     return [(a, b) for a, b in widths]
 
 
-def _told(widths: Any) -> Any:
+def _plain_widths(widths: Any) -> Any:
     """Widths of borders with sizes in the place of integer scalars whose values are not known."""
     if isinstance(widths, (list, tuple)):
-        return [_told(n) for n in widths]
+        return [_plain_widths(n) for n in widths]
     unknown = isinstance(widths, Tensor) and widths.array is None and widths.ndim == 0
     return size_of(widths, "a width") if unknown else widths
 

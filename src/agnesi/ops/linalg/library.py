@@ -88,14 +88,14 @@ def counts() -> tuple[int, int] | None:
 
     None where that is not possible, or counts for the calling thread only.
     """
-    kind, told, taken = (
+    kind, set_threads, taken = (
         _in("", f"openblas_{name}")[0]
         for name in ("get_parallel", "get_num_threads", "set_num_threads")
     )
-    if kind is None or told is None or taken is None:
+    if kind is None or set_threads is None or taken is None:
         return None
     openmp = ctypes.CFUNCTYPE(ctypes.c_int)(kind)() == _OPENMP
-    return None if openmp else (told, taken)
+    return None if openmp else (set_threads, taken)
 
 
 def size(n: Any) -> Argument:

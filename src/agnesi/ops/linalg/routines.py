@@ -54,22 +54,22 @@ class _Room:
         self.arguments: list[Argument] = []
         self.scratch: list[Size] = []
 
-    def numbers(self, n: Size, *, told: bool = True) -> _Room:
-        """Memory for numbers of the matrix's dtype; then how many, if that is ``told``."""
-        return self._add(n, self.dtype.itemsize, told)
+    def numbers(self, n: Size, *, counted: bool = True) -> _Room:
+        """Memory for numbers of the matrix's dtype; then how many, if that is ``counted``."""
+        return self._add(n, self.dtype.itemsize, counted)
 
-    def reals(self, n: Size, *, told: bool = False) -> _Room:
+    def reals(self, n: Size, *, counted: bool = False) -> _Room:
         """Memory for real numbers, which complex matrices need beside."""
-        return self._add(n, dtypes.real_of(self.dtype).itemsize, told)
+        return self._add(n, dtypes.real_of(self.dtype).itemsize, counted)
 
-    def integers(self, n: Size, *, told: bool = False) -> _Room:
+    def integers(self, n: Size, *, counted: bool = False) -> _Room:
         """Memory for integers."""
-        return self._add(n, np.dtype(library.index_type()).itemsize, told)
+        return self._add(n, np.dtype(library.index_type()).itemsize, counted)
 
-    def _add(self, n: Size, itemsize: int, told: bool) -> _Room:
+    def _add(self, n: Size, itemsize: int, counted: bool) -> _Room:
         self.arguments.append(foreign.scratch(len(self.scratch)))
         self.scratch.append(n * itemsize)
-        if told:
+        if counted:
             self.arguments.append(library.size(n))
         return self
 
@@ -176,8 +176,8 @@ class Syevd(Routine):
         wide = 2 * n * n if self.vectors else 0
         room.numbers(wide + (_BLOCK_COLUMNS + 6) * n + 1)
         if a.dtype.kind == "c":
-            room.reals(wide + 5 * n + 1, told=True)
-        room.integers(5 * n + 3, told=True)
+            room.reals(wide + 5 * n + 1, counted=True)
+        room.integers(5 * n + 3, counted=True)
         before = (foreign.letter("V" if self.vectors else "N"),
                   foreign.letter("L" if self.low else "U"), size, foreign.result(0), size,
                   foreign.result(1))
@@ -235,7 +235,7 @@ class Gees(Routine):
             room.reals(n)
         room.integers(n)
         work = list(room.arguments)
-        room.integers(1).numbers(n, told=False).numbers(n, told=False)
+        room.integers(1).numbers(n, counted=False).numbers(n, counted=False)
         count_, first, second = room.arguments[len(work):]  # of sorted values; the values
         values = [first] if a.dtype.kind == "c" else [first, second]
         room.arguments = work

@@ -131,7 +131,7 @@ def _found(x: Tensor, asked: tuple[bool, ...], equal_nan: bool = True) -> tuple[
     order: Any = argsort(flat) if asked[0] or asked[1] else None
     ordered = sort(flat) if order is None else take(flat, order)
     starts = _starts(ordered, equal_nan)
-    place, rest = _told(order, starts, x.shape, asked)
+    place, rest = _places(order, starts, x.shape, asked)
     return take(ordered, place), *rest
 
 
@@ -144,11 +144,11 @@ def _slices(x: Tensor, axis: int, asked: tuple[bool, ...]) -> tuple[Tensor, ...]
     order = lexsort(flip(matrix_transpose(rows), 0))
     ordered = take(rows, order, 0)
     differ = reduce.any(not_equal(ordered, roll(ordered, 1, 0)), axis=1)
-    place, rest = _told(order, logical_or(differ, equal(arange(n), 0)), (n,), asked)
+    place, rest = _places(order, logical_or(differ, equal(arange(n), 0)), (n,), asked)
     return take(x, take(order, place), axis), *rest
 
 
-def _told(order: Any, starts: Tensor, shape: Any, asked: tuple[bool, ...]
+def _places(order: Any, starts: Tensor, shape: Any, asked: tuple[bool, ...]
           ) -> tuple[Tensor, list[Tensor]]:
     """Where different ones begin in order, and what is asked for about them."""
     n = starts.shape[0]

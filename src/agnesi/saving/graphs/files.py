@@ -88,9 +88,9 @@ def save(what: Any, path: Path_, *, weights: bool = False, inputs: Sequence[Tens
             isinstance(x, Tensor) for x in inputs)):
         raise TypeError(at(f"save: inputs are a list of variables, not {typed(inputs)}"))
     if isinstance(what, Module):
-        told: Any = to_config(what)
+        content: Any = to_config(what)
         arrays = {k: np.asarray(v) for k, v in what.state_dict().items()} if weights else {}
-        return _write(path, "module", told, arrays)
+        return _write(path, "module", content, arrays)
     if inputs is None and updates is None and not _is_symbolic(what):
         arrays = {}
         return _write(path, "values", {"nest": taken_apart(what, "value", arrays)}, arrays)
@@ -105,9 +105,9 @@ def save(what: Any, path: Path_, *, weights: bool = False, inputs: Sequence[Tens
     if inputs is not None and missing:
         raise ValueError(at(f"save: the outputs depend on {writer.rows[missing[0]]['name']}, which "
                             "is not among the inputs"))
-    told = {"sizes": writer.sizes, "rows": writer.rows, "inputs": first or met, "nest": nest,
+    content = {"sizes": writer.sizes, "rows": writer.rows, "inputs": first or met, "nest": nest,
             "outputs": numbers, "updates": changes}
-    return _write(path, "graph", told, writer.arrays)
+    return _write(path, "graph", content, writer.arrays)
 
 
 def _is_symbolic(what: Any) -> bool:
@@ -115,8 +115,8 @@ def _is_symbolic(what: Any) -> bool:
     return any(isinstance(v, Tensor) and v.array is None for v in flatten(what)[0])
 
 
-def _write(path: Path_, kind: str, told: Any, arrays: Mapping[str, np.ndarray]) -> None:
-    text = json.dumps(told, ensure_ascii=False, separators=(",", ":"),
+def _write(path: Path_, kind: str, content: Any, arrays: Mapping[str, np.ndarray]) -> None:
+    text = json.dumps(content, ensure_ascii=False, separators=(",", ":"),
                       allow_nan=kind == "values")
     save_file(arrays, path, {"format": "agnesi", _KIND: kind, _VERSION: str(VERSION), _TEXT: text})
 
@@ -134,8 +134,8 @@ def _through_file(owner: str, file: Any, call: Callable[[str], Any]) -> Any:
         try:
             found = call(inner)
         except FileFormatError as error:
-            told = str(getattr(file, "name", "the open file"))
-            error.args = (str(error).replace(inner, told),)
+            shown = str(getattr(file, "name", "the open file"))
+            error.args = (str(error).replace(inner, shown),)
             raise
         if owner == "save":
             with open(inner, "rb") as copy:
@@ -214,18 +214,18 @@ def load(path: Path_, map_location: Any = None, *,
                            f"file, not {typed(weights)}"))
     name = str(path)
     with open_file(path) as file:
-        told = _kind_and_text(file.header.metadata, name)
+        content = _kind_and_text(file.header.metadata, name)
         file.verify()
         arrays = {key: np.asarray(file[key]) for key in file}
     extra: Mapping[str, Any] = (
         {} if weights is None else weights if isinstance(weights, Mapping) else load_file(weights))
     given = {k: np.asarray(v) for k, v in extra.items()}
     try:
-        if told["kind"] == "values":
-            return put_together(told["text"]["nest"], arrays.__getitem__)
-        if told["kind"] == "module":
-            return _module(told["text"], {**arrays, **given})
-        return _graph(told["text"], arrays, given)
+        if content["kind"] == "values":
+            return put_together(content["text"]["nest"], arrays.__getitem__)
+        if content["kind"] == "module":
+            return _module(content["text"], {**arrays, **given})
+        return _graph(content["text"], arrays, given)
     except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError) as error:
         reason = str(error).partition("\n")[0][:400] or type(error).__name__
         raise refusal(name, f"has no graph that can be believed: {reason}") from None
@@ -257,34 +257,34 @@ def _no_constant(text: str) -> Any:
 _constants = (_no_constant, float)
 
 
-def _module(told: Any, arrays: Mapping[str, np.ndarray]) -> Module:
-    module = from_config(told)
+def _module(content: Any, arrays: Mapping[str, np.ndarray]) -> Module:
+    module = from_config(content)
     if arrays:
         module.load_state_dict(dict(arrays))
     return module
 
 
-def _graph(told: Any, arrays: Mapping[str, np.ndarray],
+def _graph(content: Any, arrays: Mapping[str, np.ndarray],
            given: Mapping[str, np.ndarray]) -> Graph:
-    reader = Reader(told["sizes"], arrays, given)
-    reader.read(told["rows"])
-    inputs = [reader.node(k) for k in told["inputs"]]
+    reader = Reader(content["sizes"], arrays, given)
+    reader.read(content["rows"])
+    inputs = [reader.node(k) for k in content["inputs"]]
     if {id(n) for n in reader.inputs} != {id(n) for n in inputs} or len(inputs) != len(
             reader.inputs):
         raise ValueError("its inputs are not the variables that it has")
     known: dict[int, Any] = {id(v.node): v for v in reader.variables.values()}
     parameters = {name: known[id(n)] if id(n) in known else symbol(n)
                   for name, n in reader.parameters.items()}
-    outputs = [symbol(reader.node(k)) for k in told["outputs"]]
-    updates = {known[id(reader.node(a))]: symbol(reader.node(b)) for a, b in told["updates"]
+    outputs = [symbol(reader.node(k)) for k in content["outputs"]]
+    updates = {known[id(reader.node(a))]: symbol(reader.node(b)) for a, b in content["updates"]
                if id(reader.node(a)) in known}
-    return Graph(tuple(map(symbol, inputs)), _nest(told["nest"], outputs), parameters, updates)
+    return Graph(tuple(map(symbol, inputs)), _nest(content["nest"], outputs), parameters, updates)
 
 
-def _nest(told: Any, outputs: Iterable[Any]) -> Any:
+def _nest(content: Any, outputs: Iterable[Any]) -> Any:
     """Outputs as they were saved."""
     parts = list(outputs)
-    kind, names = told["kind"], told["names"]
+    kind, names = content["kind"], content["names"]
     if kind == "one" and len(parts) == 1:
         return parts[0]
     if kind == "dict" and len(names) == len(parts) and all(isinstance(n, str) for n in names):

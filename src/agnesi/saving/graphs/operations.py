@@ -24,8 +24,8 @@ def _table(*rows: str) -> dict[str, tuple[str, str]]:
     found = {}
     for row in rows:
         module, *classes = row.split()
-        for told in classes:
-            name, _, cls = told.partition("=")
+        for entry in classes:
+            name, _, cls = entry.partition("=")
             found[name] = (_OPS + module if module[0] != "." else "agnesi" + module, cls or name)
     return found
 

@@ -44,7 +44,7 @@ class Reader:
                  around: Reader | None = None) -> None:
         if not isinstance(sizes, list):
             raise ValueError("its sizes are no list")
-        self.told_sizes, self.arrays = sizes, arrays
+        self.size_rows, self.arrays = sizes, arrays
         #: The reader of the whole graph, which knows what sizes are.
         self._root: Reader = self if around is None else around._root
         self._depth: int = 0 if around is None else around._depth + 1
@@ -126,27 +126,28 @@ class Reader:
         kept = None if kept is None else np.asarray(kept)
         if kept is None and array is not None:
             kept = self._array(array, dtype)
-        told = tuple(_list(shape, "shape"))
-        if not all(n is None or (type(n) is int and n >= 0) for n in told) or len(told) > _AXES:
+        declared = tuple(_list(shape, "shape"))
+        counts = all(n is None or (type(n) is int and n >= 0) for n in declared)
+        if not counts or len(declared) > _AXES:
             raise ValueError("its shape has sizes that are none")
         if kept is None:
-            sizes = tuple(Dim() if n is None else n for n in told)
+            sizes = tuple(Dim() if n is None else n for n in declared)
             node = Node(None, (), sizes, dtype, requires_grad=grad, name=name)
         else:
-            node = self._variable(name, told, dtype, grad, kept)
+            node = self._variable(name, declared, dtype, grad, kept)
         self.parameters[name] = node
         return node
 
-    def _variable(self, name: str, told: Any, dtype: Any, grad: bool, kept: np.ndarray) -> Node:
+    def _variable(self, name: str, declared: Any, dtype: Any, grad: bool, kept: np.ndarray) -> Node:
         """A parameter with a value: a shared variable."""
-        fits = kept.dtype == dtype and len(told) == kept.ndim and all(
-            n is None or n == m for n, m in zip(told, kept.shape, strict=True))
+        fits = kept.dtype == dtype and len(declared) == kept.ndim and all(
+            n is None or n == m for n, m in zip(declared, kept.shape, strict=True))
         if not fits:
-            raise ValueError(f"{name!r} is {dtype}{list(told)}, but its value is "
+            raise ValueError(f"{name!r} is {dtype}{list(declared)}, but its value is "
                              f"{kept.dtype}{list(kept.shape)}")
         storage = wrap(np.array(kept, order="C"))
         storage.name = name
-        found = self.variables[name] = variable_over(storage, told, grad)
+        found = self.variables[name] = variable_over(storage, declared, grad)
         node: Any = found.node
         return node
 
@@ -165,9 +166,9 @@ class Reader:
             types = tuple(found) if op.outputs > 1 else (found,)
             if op.outputs > 1 and len(types) != op.outputs:
                 raise ValueError("it has another number of results")
-        told = [[dtype.name, len(shape)] for shape, dtype in types]
-        if told != row.get("type") or any(ndim > _AXES for _, ndim in told):
-            raise ValueError(f"its result is {told}, but {str(row.get('type'))[:80]} is told")
+        signature = [[dtype.name, len(shape)] for shape, dtype in types]
+        if signature != row.get("type") or any(ndim > _AXES for _, ndim in signature):
+            raise ValueError(f"its result is {signature}, but {str(row.get('type'))[:80]} is told")
         if type(op) is not Item:
             tried(op, inputs, types)
         shape, dtype = types[0]
@@ -178,28 +179,28 @@ class Reader:
         return node
 
     # -- parameters -----------------------------------------------------------------------
-    def value(self, told: Any, depth: int = 0) -> Any:
+    def value(self, content: Any, depth: int = 0) -> Any:
         """A parameter from plain data."""
         if depth > _DEPTH:
             raise ValueError(f"its parameters lie more than {_DEPTH} deep in each other")
-        if told is None or isinstance(told, (bool, str, float)):
-            return told
-        if isinstance(told, int):
-            if abs(told) > 1 << 64:
+        if content is None or isinstance(content, (bool, str, float)):
+            return content
+        if isinstance(content, int):
+            if abs(content) > 1 << 64:
                 raise ValueError("a number is beyond all that fit")
-            return told
-        if isinstance(told, list):
-            return tuple([self.value(v, depth + 1) for v in told])
-        if not isinstance(told, dict) or not told:
+            return content
+        if isinstance(content, list):
+            return tuple([self.value(v, depth + 1) for v in content])
+        if not isinstance(content, dict) or not content:
             raise ValueError("a parameter is nothing that there is")
-        kind, *_ = told
-        return _KINDS[kind](self, told, depth) if kind in _KINDS else self._unknown(kind)
+        kind, *_ = content
+        return _KINDS[kind](self, content, depth) if kind in _KINDS else self._unknown(kind)
 
     def _unknown(self, kind: Any) -> Any:
         raise ValueError(f"there is no kind of parameter {str(kind)[:40]!r}")
 
-    def _shape(self, told: Any) -> tuple[Any, ...]:
-        shape = tuple([self.value(n) for n in _list(told, "shape")])
+    def _shape(self, content: Any) -> tuple[Any, ...]:
+        shape = tuple([self.value(n) for n in _list(content, "shape")])
         if len(shape) > _AXES or not all(
                 isinstance(n, Dim) or (type(n) is int and 0 <= n < 1 << 48) for n in shape):
             raise ValueError("its shape has sizes that are none")
@@ -209,60 +210,60 @@ class Reader:
         """The size of a number in the table of sizes."""
         if self._root is not self:
             return self._root.size(k)
-        if type(k) is not int or not 0 <= k < len(self.told_sizes):
+        if type(k) is not int or not 0 <= k < len(self.size_rows):
             raise ValueError("there is no such size")
         if k not in self._sizes:
-            self._sizes[k] = self._made_size(k, self.told_sizes[k])
+            self._sizes[k] = self._made_size(k, self.size_rows[k])
         return self._sizes[k]
 
-    def _made_size(self, k: int, told: Any) -> Any:
-        if not isinstance(told, dict):
+    def _made_size(self, k: int, content: Any) -> Any:
+        if not isinstance(content, dict):
             raise ValueError("a size is no object")
-        if "do" in told:
-            args = _list(told["args"], "args")
-            if told["do"] not in _ARITHMETIC or not args or any(
+        if "do" in content:
+            args = _list(content["args"], "args")
+            if content["do"] not in _ARITHMETIC or not args or any(
                     isinstance(a, dict) and a.get("size", k) >= k for a in args):
                 raise ValueError("a size is computed in a way that there is not")
-            return combine(told["do"], *(self.value(a) for a in args))
-        if "value" in told:
-            node = self.node(told["value"])
+            return combine(content["do"], *(self.value(a) for a in args))
+        if "value" in content:
+            node = self.node(content["value"])
             if node.shape != () or node.dtype.kind not in "iu":
                 raise ValueError("a size is no whole number")
-            return ValueDim(node, self.value(told.get("most")))
-        if "of" in told:
-            return self.node(told["of"]).shape[told["axis"]]
-        name = told.get("name")
+            return ValueDim(node, self.value(content.get("most")))
+        if "of" in content:
+            return self.node(content["of"]).shape[content["axis"]]
+        name = content.get("name")
         if name is not None and not isinstance(name, str):
             raise ValueError("a size is named by something else than a text")
         return Dim(name)
 
-    def body(self, told: Any) -> Body:
+    def body(self, content: Any) -> Body:
         """A graph that an operation holds."""
-        inner = Reader(self.told_sizes, self.arrays, {}, self)
-        inner.read(told["rows"])
+        inner = Reader(self.size_rows, self.arrays, {}, self)
+        inner.read(content["rows"])
         if inner.parameters:
             raise ValueError("the graph of an operation has parameters")
-        inputs = [inner.node(k) for k in _list(told["inputs"], "inputs")]
+        inputs = [inner.node(k) for k in _list(content["inputs"], "inputs")]
         if {id(n) for n in inner.inputs} - {id(n) for n in inputs}:
             raise ValueError("the graph of an operation has inputs that it is not given")
-        outputs = [inner.node(k) for k in _list(told["outputs"], "outputs")]
+        outputs = [inner.node(k) for k in _list(content["outputs"], "outputs")]
         return Body(FunctionGraph(inputs, outputs))
 
 
-def _float(reader: Reader, told: Any, depth: int) -> float:
-    if told["float"] not in ("nan", "inf", "-inf"):
+def _float(reader: Reader, content: Any, depth: int) -> float:
+    if content["float"] not in ("nan", "inf", "-inf"):
         raise ValueError("a number is none")
-    return float(told["float"])
+    return float(content["float"])
 
 
-def _complex(reader: Reader, told: Any, depth: int) -> complex:
-    real, imaginary = (reader.value(v, depth + 1) for v in told["complex"])
+def _complex(reader: Reader, content: Any, depth: int) -> complex:
+    real, imaginary = (reader.value(v, depth + 1) for v in content["complex"])
     return complex(real, imaginary)
 
 
-def _record(reader: Reader, told: Any, depth: int) -> Any:
-    cls = class_of(RECORDS, told["record"])
-    found = cls(*(reader.value(v, depth + 1) for v in _list(told["fields"], "fields")))
+def _record(reader: Reader, content: Any, depth: int) -> Any:
+    cls = class_of(RECORDS, content["record"])
+    found = cls(*(reader.value(v, depth + 1) for v in _list(content["fields"], "fields")))
     steps = (*found.stride, *found.dilation)
     borders = [n for pair in found.padding for n in pair]
     numbers = all(type(n) is int and abs(n) < _MAX_STEP for n in (*steps, *borders))
@@ -274,9 +275,9 @@ def _record(reader: Reader, told: Any, depth: int) -> Any:
 _KINDS: dict[Any, Any] = {
     "float": _float,
     "complex": _complex,
-    "size": lambda reader, told, depth: reader.size(told["size"]),
-    "dtype": lambda reader, told, depth: _dtype(told["dtype"]),
-    "body": lambda reader, told, depth: reader.body(told["body"]),
+    "size": lambda reader, content, depth: reader.size(content["size"]),
+    "dtype": lambda reader, content, depth: _dtype(content["dtype"]),
+    "body": lambda reader, content, depth: reader.body(content["body"]),
     "record": _record,
 }
 

@@ -64,8 +64,8 @@ def tried(op: Any, inputs: Sequence[Node], types: Sequence[Any]) -> None:
 
 def _check_axes(op: Any, name: str, inputs: Sequence[Node]) -> None:
     """Refuse axes that the first operand does not have; those of IndexSum are the result's."""
-    told = [key for key in ("axis", "axes") if key in getattr(op, "_fields", ())]
-    for key in told if name != "IndexSum" else ():
+    keys = [key for key in ("axis", "axes") if key in getattr(op, "_fields", ())]
+    for key in keys if name != "IndexSum" else ():
         axes = getattr(op, key)
         axes = (axes,) if isinstance(axes, int) else axes
         ndim = len(inputs[0].shape) if inputs else 0
@@ -119,7 +119,7 @@ def _small(op: Any, inputs: Sequence[Node], types: Sequence[Any], numbers: Seque
     """The operation for sizes that are numbers, the shapes of its operands, the results' types, and
     whether all are the file's own; None where they are large, or where numbers do not fit."""
     shapes = [n.shape for n in inputs]
-    told = [n for shape in (*shapes, *(s for s, _ in types)) for n in shape]
+    sizes = [n for shape in (*shapes, *(s for s, _ in types)) for n in shape]
     found: list[Any] = []
 
     def note(n: Any) -> Any:
@@ -127,7 +127,7 @@ def _small(op: Any, inputs: Sequence[Node], types: Sequence[Any], numbers: Seque
         return n
 
     op.resolve(note)
-    names = list(dict.fromkeys(d for n in (*told, *found) for d in leaves(n)))
+    names = list(dict.fromkeys(d for n in (*sizes, *found) for d in leaves(n)))
     if names:
         known: dict[Dim, Any] = {d: numbers[k % len(numbers)] for k, d in enumerate(names)}
         try:

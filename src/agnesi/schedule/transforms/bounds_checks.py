@@ -40,13 +40,13 @@ def fuse_bounds_checks(program: Program) -> Program:
     return program
 
 
-def _asking(kernel: Foreign, told: BoundsCheck, kernels: Sequence[Kernel]) -> list[Check]:
+def _asking(kernel: Foreign, check: BoundsCheck, kernels: Sequence[Kernel]) -> list[Check]:
     """Return the checks of indices that the library function ``kernel`` makes itself, so that they
     need
-    no kernel of their own; ``told`` says of which operand, and between which bounds.
+    no kernel of their own; ``check`` says of which operand, and between which bounds.
     """
-    node = kernel.nodes[0].inputs[told.operand]
-    if node.op is None or node.op.name != "ensure" or node.op.bounds != told.bounds:
+    node = kernel.nodes[0].inputs[check.operand]
+    if node.op is None or node.op.name != "ensure" or node.op.bounds != check.bounds:
         return []
     condition = node.inputs[node.op.condition]
     return [k for k in kernels if isinstance(k, Check)

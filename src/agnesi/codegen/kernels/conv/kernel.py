@@ -213,15 +213,16 @@ def _emit_squares(b: Builder, part: Any, emitter: Any,
         if part.turned:
             room = b.gep("i8", scratch, i64(sum(part.areas[:3]) + part.room * part.itemsize))
             finish_line = lines(b, part.type, each, dense, part.lanes, room)
-        told = constants(b, part)
-        emitter(b, told, part, shape, *operands, finish, scratch, None, finish_line).emit(low, high)
+        known = constants(b, part)
+        tiles = emitter(b, known, part, shape, *operands, finish, scratch, None, finish_line)
+        tiles.emit(low, high)
         return
     from agnesi.codegen.kernels.conv.winograd.products import product_of
 
-    def body(own: Builder, told: Any, *given: Value) -> None:
+    def body(own: Builder, known: Any, *given: Value) -> None:
         *operands, scratch, low, high, places, product, function = given
-        finish = called(own, function, places, told.width)
-        emitter(own, told, told, shape, *operands, finish, scratch, product).emit(low, high)
+        finish = called(own, function, places, known.width)
+        emitter(own, known, known, shape, *operands, finish, scratch, product).emit(low, high)
 
     product = product_of(b, part.type, part.panels[0].pieces, part.rows)
     function = apart(b, dense, part.type, part.lanes, along, pointer)

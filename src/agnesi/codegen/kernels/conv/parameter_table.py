@@ -10,7 +10,7 @@ from agnesi.core.ir.dims import Size
 from agnesi.core.ir.extents import Extent
 
 
-class Told:
+class ParameterTable:
     """A plan, or a part of one, whose numbers are values of the code that is being written."""
 
     def __init__(self, thing: Any, number: Callable[[str, Size], Value], path: str = "") -> None:
@@ -27,12 +27,12 @@ class Told:
     def _parameter(self, name: str, found: Any) -> Any:
         if isinstance(found, int | Extent):
             return self._number(self._path + name, found)
-        return Told(found, self._number, self._path + name)
+        return ParameterTable(found, self._number, self._path + name)
 
 
 def constants(b: Builder, plan: Any) -> Any:
     """The numbers of a plan as they are."""
-    return Told(plan, lambda _, n: b.size(n))
+    return ParameterTable(plan, lambda _, n: b.size(n))
 
 
 def call_with_table(b: Builder, prefix: str, key: Hashable, plan: Any, body: Callable[..., None],
@@ -42,7 +42,7 @@ def call_with_table(b: Builder, prefix: str, key: Hashable, plan: Any, body: Cal
     ``body`` takes the function's builder, the plan as :class:`Told`, and what is given.
     """
     module = b.module
-    if (prefix, key) not in module.told:
+    if (prefix, key) not in module.tables:
         parameters = [("ptr", "table"), *((v.type, f"x{i}") for i, v in enumerate(given))]
         own = Builder(module, module.fresh(prefix), parameters)
         table, *values = own.parameters
@@ -54,11 +54,11 @@ def call_with_table(b: Builder, prefix: str, key: Hashable, plan: Any, body: Cal
                     places[path] = own.load("i64", own.gep("i64", table, i64(len(places))))
             return places[path]
 
-        body(own, Told(plan, number), *values)
+        body(own, ParameterTable(plan, number), *values)
         own.ret()
         numbers = eval(f"lambda plan: [{', '.join(f'plan{path}' for path in places)}]")
-        module.told[prefix, key] = module.shared(own), numbers
-    name, numbers = module.told[prefix, key]
+        module.tables[prefix, key] = module.shared(own), numbers
+    name, numbers = module.tables[prefix, key]
     b.call("void", name, _table(b, numbers(plan)), *given)
 
 

@@ -78,10 +78,10 @@ class _First:
         b, count = self.b, self.b.load("i64", self.count)
         for k, place in enumerate((self.elements, self.words, self.words)):
             b.store(place, b.gep("ptr", self.short, i64(k)))
-        told = {"n": count, "turned": self.rows.turned, "first": i64(0), "last": count,
+        fields = {"n": count, "turned": self.rows.turned, "first": i64(0), "last": count,
                 "step": i64(0)}
         for k, name in enumerate(FIELDS[3:], 3):
-            b.store(told.get(name, i64(1)), b.gep("i64", self.short, i64(k)))
+            b.store(fields.get(name, i64(1)), b.gep("i64", self.short, i64(k)))
         b.call("void", "sort_row", self.short, i64(0), self.words, self.polls.place)
 
     def _result(self, word: Value) -> Value:

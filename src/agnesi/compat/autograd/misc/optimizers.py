@@ -28,11 +28,11 @@ def unflatten_optimizer(optimize: Function) -> Function:
                                     f"numbers, as x has, not {len(found)}: {typed(slope)}"))
             return found
 
-        def told(x: Any, i: int, g: Any) -> Any:
+        def report(x: Any, i: int, g: Any) -> Any:
             form = "callback(x, i, g)"
             return call_user(callback, (unflatten(x), i, unflatten(g)), {}, "callback", form)
 
-        return unflatten(optimize(gradient, start, told if callback else None, *args, **keywords))
+        return unflatten(optimize(gradient, start, report if callback else None, *args, **keywords))
 
     return of_nests
 

@@ -65,15 +65,16 @@ def rebuild_collect_shared(
     several = isinstance(outputs, (list, tuple))
     whole = list(outputs) if several else [] if outputs is None else [outputs]
     made = clone(whole, swaps)
-    told = dict(updates.items() if isinstance(updates, dict) else updates or ())
-    told = {x: clone(y, swaps) for x, y in told.items()}
-    shared = _shared([*made, *told.values()])
+    changes = dict(updates.items() if isinstance(updates, dict) else updates or ())
+    changes = {x: clone(y, swaps) for x, y in changes.items()}
+    shared = _shared([*made, *changes.values()])
     for x in () if no_default_updates else shared:
-        if x not in told and getattr(x.tensor, "default_update", None) is not None:
-            told[x] = clone(x.default_update, swaps)
-    shared = _shared([*made, *told, *told.values()])
+        if x not in changes and getattr(x.tensor, "default_update", None) is not None:
+            changes[x] = clone(x.default_update, swaps)
+    shared = _shared([*made, *changes, *changes.values()])
     copies = made if several else made[0] if made else None
-    return fresh, copies, [dict(zip(whole, made, strict=True)), told, list(told.items()), shared]
+    swapped = dict(zip(whole, made, strict=True))
+    return fresh, copies, [swapped, changes, list(changes.items()), shared]
 
 
 def _shared(variables: Sequence[Any]) -> list[SharedVariable]:

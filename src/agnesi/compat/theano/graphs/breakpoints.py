@@ -51,12 +51,12 @@ class PdbBreakpoint:
             return values if len(values) > 1 else values[0]
 
         one = len(monitored) == 1
-        told = agnesi.op(
+        marker = agnesi.op(
             stop, outputs=len(monitored),
             infer=lambda c, *vs: (vs[0].shape, vs[0].dtype) if one else tuple(
                 (v.shape, v.dtype) for v in vs),
             vjp=lambda g, y, c, *vs: (None, *((g,) if one else g)))
-        found = told(*xs)
+        found = marker(*xs)
         return wrapped(found) if one else [wrapped(y) for y in found]
 
 

@@ -23,10 +23,10 @@ _SILENT = ("reshape", "broadcast_to", "cast", "expand_dims", "squeeze")
 
 def formula(node: Node) -> str:
     """An expression as one line."""
-    told: dict[Node, str] = {}
+    texts: dict[Node, str] = {}
     for n in toposort([node]):
-        told[n] = _leaf(n) if n.op is None else _applied(n, [told[m] for m in n.inputs])
-    return told[node]
+        texts[n] = _leaf(n) if n.op is None else _applied(n, [texts[m] for m in n.inputs])
+    return texts[node]
 
 
 def _leaf(n: Node) -> str:
@@ -78,9 +78,9 @@ def tree(outputs: Sequence[Node], depth: int = -1, types: bool = False) -> str:
     def put(n: Node, first: str, rest: str, left: int) -> None:
         again = n in names
         name = names.setdefault(n, _letters(len(names)))
-        told = _leaf(n) if n.op is None else n.op.name
-        told += f" {typed(n)}" if types else ""
-        lines.append(f"{first}{told} [id {name}]")
+        texts = _leaf(n) if n.op is None else n.op.name
+        texts += f" {typed(n)}" if types else ""
+        lines.append(f"{first}{texts} [id {name}]")
         if n.op is None or not left:
             return
         if again:

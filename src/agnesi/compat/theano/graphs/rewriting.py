@@ -64,15 +64,15 @@ class LocalOptimizer:
 
     def _on_node(self, node: Any) -> Any:
         """The node's replacement, for agnesi's rules."""
-        told = applied(node)
-        if self._tracks is not None and not any(_made_by(told.op, t) for t in self._tracks):
+        apply_node = applied(node)
+        if self._tracks is not None and not any(_made_by(apply_node.op, t) for t in self._tracks):
             return None
         with floats():
-            found = self.transform(told)
+            found = self.transform(apply_node)
         if found is None or found is False:
             return None
         if isinstance(found, dict):
-            found = [found.get(told.outputs[0])]
+            found = [found.get(apply_node.outputs[0])]
         if not isinstance(found, (list, tuple)) or len(found) != 1:
             raise TypeError(at(f"{self.name} returned {typed(found)}: a rule returns a list with a "
                                "variable for the node's output, or False"))

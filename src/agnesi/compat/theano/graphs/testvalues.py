@@ -40,7 +40,7 @@ def switch(how: str) -> None:
 
 
 @contextmanager
-def untold() -> Iterator[None]:
+def without_test_values() -> Iterator[None]:
     """Within it, nothing is told of new variables: those of a loop's step have no value before it
     runs."""
     kept = MADE[:]
@@ -70,12 +70,12 @@ def _attach(x: Variable, how: str) -> None:
     missing = [n for n in order if n.op is None and n not in _KNOWN
                and live_tensor(n) is None and constant_value(n) is None]
     if missing:
-        told = at(f"{missing[0].name or 'an input without a name'} has no test value: set its "
+        message = at(f"{missing[0].name or 'an input without a name'} has no test value: set its "
                   "tag.test_value", node.where)
         if how == "raise":
-            raise AttributeError(told)
+            raise AttributeError(message)
         if how == "warn":
-            warnings.warn(told, stacklevel=2)
+            warnings.warn(message, stacklevel=2)
         return
     read = [n for n in order if n in _KNOWN]
     with config(compile=False):

@@ -42,12 +42,12 @@ class Op:
         return hash((type(self), self._props()))
 
     def _props(self) -> tuple[Any, ...]:
-        told = self.__props__
-        return (id(self),) if told is None else tuple(getattr(self, p) for p in told)
+        props = self.__props__
+        return (id(self),) if props is None else tuple(getattr(self, p) for p in props)
 
     def __str__(self) -> str:
-        told = ", ".join(f"{p}={getattr(self, p)}" for p in self.__props__ or ())
-        return f"{type(self).__name__}{told and f'{{{told}}}'}"
+        shown = ", ".join(f"{p}={getattr(self, p)}" for p in self.__props__ or ())
+        return f"{type(self).__name__}{shown and f'{{{shown}}}'}"
 
     def make_node(self, *inputs: Any) -> Apply:
         """The operation on inputs; the default checks ``itypes`` and makes ``otypes``."""
@@ -131,14 +131,14 @@ class Op:
         perform.__dict__["made_by"] = self
         return userops.op(perform, **options)
 
-    def _filled(self, i: int, found: np.ndarray, told: TensorType) -> np.ndarray:
+    def _filled(self, i: int, found: np.ndarray, declared: TensorType) -> np.ndarray:
         """What ``perform`` put into a place, if it is of the type that the node declares."""
-        kind = np.dtype(told.dtype)
-        if (found.ndim != told.ndim or found.dtype.kind not in "biufc"
+        kind = np.dtype(declared.dtype)
+        if (found.ndim != declared.ndim or found.dtype.kind not in "biufc"
                 or not fits(found.dtype, kind)):
             raise TypeError(at(
                 f"{type(self).__name__}.perform: outputs[{i}] is {typed(found)}, where the node "
-                f"declares {told}"))
+                f"declares {declared}"))
         return found.astype(kind, copy=False)
 
     def _vjp(self, node: Apply) -> Callable[..., Any] | None:
@@ -193,8 +193,8 @@ class Op:
         graph = (None,) * (len(inspect.signature(rule).parameters) > 2)  # PyTensor's comes first
 
         def infer(*xs: Any) -> Any:
-            told = rule(*graph, node, [tuple(x.shape) for x in xs])
-            pairs = tuple((tuple(map(bare, s)), k) for s, k in zip(told, kinds, strict=True))
+            shapes = rule(*graph, node, [tuple(x.shape) for x in xs])
+            pairs = tuple((tuple(map(bare, s)), k) for s, k in zip(shapes, kinds, strict=True))
             return _several(pairs)
 
         return infer
@@ -245,9 +245,9 @@ def as_op(itypes: Any, otypes: Any, infer_shape: Any = None) -> Callable[[Any], 
             for cell, value in zip(storage, found if len(outs) > 1 else [found], strict=True):
                 cell[0] = value
 
-        told = {} if infer_shape is None else {"infer_shape": staticmethod(infer_shape)}
+        rules = {} if infer_shape is None else {"infer_shape": staticmethod(infer_shape)}
         kind = type(fn.__name__, (Op,), {
-            "perform": perform, "itypes": _types(ins), "otypes": _types(outs), **told})
+            "perform": perform, "itypes": _types(ins), "otypes": _types(outs), **rules})
         return kind()
 
     return made

@@ -78,9 +78,9 @@ class COp(Op):
             if mark[1] not in SECTIONS:
                 raise ValueError(at(f"there is no #section {mark[1]}; there are "
                                     f"{', '.join(SECTIONS)}\n  at {path}:{line}"))
-            told = path.replace("\\", "\\\\").replace('"', '\\"')
+            file = path.replace("\\", "\\\\").replace('"', '\\"')
             self._parts[mark[1]] = (self._parts.get(mark[1], "")
-                                    + f'\n#line {line + 1} "{told}"\n{text[mark.end() + 1: end]}\n')
+                                    + f'\n#line {line + 1} "{file}"\n{text[mark.end() + 1: end]}\n')
 
     def c_support_code(self) -> str:
         """What stands before everything."""

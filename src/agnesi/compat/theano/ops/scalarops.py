@@ -81,9 +81,9 @@ def int_out(*types: TensorType) -> list[TensorType]:
     return _of("int64")
 
 
-def specific_out(*told: TensorType) -> Callable[..., list[TensorType]]:
+def specific_out(*preferred: TensorType) -> Callable[..., list[TensorType]]:
     """Types that are told, whatever the operands are."""
-    return lambda *types: list(told)
+    return lambda *types: list(preferred)
 
 
 def transfer_type(*places: Any) -> Callable[..., list[TensorType]]:
@@ -127,8 +127,8 @@ class ScalarOp(Op):
 
     def output_types(self, types: Sequence[TensorType]) -> list[TensorType]:
         """The types of results, as those of numbers."""
-        told = getattr(self, "output_types_preference", upcast_out)(*types)
-        return list(told) if isinstance(told, (list, tuple)) else [told]
+        preferred = getattr(self, "output_types_preference", upcast_out)(*types)
+        return list(preferred) if isinstance(preferred, (list, tuple)) else [preferred]
 
     def make_node(self, *inputs: Any) -> Apply:
         """The operation on tensors that have been broadcast to one shape."""

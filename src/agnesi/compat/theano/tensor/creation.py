@@ -43,8 +43,8 @@ def _constructor(dtype: str | None, broadcastable: tuple[bool, ...]) -> Callable
 def _several(make: Callable[..., Variable]) -> Callable[..., Any]:
     def several(*names: Any) -> Any:
         """Several inputs: by their names, by letters or a list of these, or by a number."""
-        told = names[0] if len(names) == 1 else names
-        found = [make(n) for n in ([None] * told if isinstance(told, int) else told)]
+        wanted = names[0] if len(names) == 1 else names
+        found = [make(n) for n in ([None] * wanted if isinstance(wanted, int) else wanted)]
         return found[0] if len(found) == 1 else found
 
     return several

@@ -111,9 +111,9 @@ def grad(cost: Any, wrt: Any, consider_constant: Any = None, disconnected_inputs
     if return_disconnected != "zero" and rule == "zero":
         stands = DisconnectedType()() if return_disconnected == "disconnected" else None
         alone = data if many else [data]
-        told = [_is_connected(cost, x, held) for x in alone]
+        connected = [_is_connected(cost, x, held) for x in alone]
         kept = [wrapped(g) if there else stands for g, there in zip(
-            found if many else [found], told, strict=True)]
+            found if many else [found], connected, strict=True)]
         return kept if many else kept[0]
     if many:
         found = [x.with_data(g) if isinstance(x, SparseTensor) else g

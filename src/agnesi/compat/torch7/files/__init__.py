@@ -14,7 +14,7 @@ from agnesi.compat.torch7.files.reading import Reader
 from agnesi.compat.torch7.files.sources import Binary, Text
 from agnesi.compat.torch7.files.values import built
 from agnesi.compat.torch7.files.writing import Writer
-from agnesi.core.support.atomic import replacing, told_at_user
+from agnesi.core.support.atomic import file_error, replacing
 from agnesi.core.support.errors import FileFormatError, at
 
 #: Kinds of files, and the bytes of sizes, by the modes of Torch7.
@@ -100,7 +100,7 @@ def load(filename: str | os.PathLike[str], mode: str = "binary") -> Any:
         with open(name, "rb") as file:
             data = file.read()
     except OSError as error:
-        raise told_at_user(error, f"{name!r} cannot be read") from None
+        raise file_error(error, f"{name!r} cannot be read") from None
     return _read(data, mode, name)
 
 

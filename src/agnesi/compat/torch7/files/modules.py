@@ -126,19 +126,19 @@ def made(name: str, fields: Fields) -> Any:
 
 def _constructed(kind: Any, name: str, fields: Fields) -> Any:
     parameters = _parameters(kind)
-    told = {k: v for k, v in fields.items() if k != "bias" or not isinstance(v, View)}
+    options = {k: v for k, v in fields.items() if k != "bias" or not isinstance(v, View)}
     if "sizes" in parameters and "size" in fields:
-        told["sizes"] = list(fields["size"])
-    if any(default is _REQUIRED and p not in told for p, default in parameters.items()):
-        told = {**_DERIVED.get(kind.__name__, lambda f: {})(fields), **told}
+        options["sizes"] = list(fields["size"])
+    if any(default is _REQUIRED and p not in options for p, default in parameters.items()):
+        options = {**_DERIVED.get(kind.__name__, lambda f: {})(fields), **options}
     if parameters.get("bias") is True:
-        told["bias"] = isinstance(fields.get("bias"), View)
+        options["bias"] = isinstance(fields.get("bias"), View)
     if "affine" in parameters and "running_mean" in fields:
-        told["affine"] = bool(fields.get("affine", "weight" in fields))
+        options["affine"] = bool(fields.get("affine", "weight" in fields))
     given = {}
     for p, default in parameters.items():
-        if p in told:
-            given[p] = told[p]
+        if p in options:
+            given[p] = options[p]
         elif default is _REQUIRED:
             raise FileFormatError(f"has a module {name!r} without its field {p!r}")
     stars = [p for p in given if p in ("sizes", "widths", "pairs")]

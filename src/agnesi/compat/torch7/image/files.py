@@ -12,7 +12,7 @@ import numpy as np
 from agnesi import image as ours
 from agnesi.compat.torch7.image.colours import minmax
 from agnesi.compat.torch7.maths import Tensor, new
-from agnesi.core.support.atomic import by_name, told_at_user
+from agnesi.core.support.atomic import by_name, file_error
 
 __all__ = [
     "compressJPG", "compressPNG", "decompress", "decompressJPG", "decompressPNG", "display",
@@ -26,7 +26,7 @@ def _opened(file: Any, depth: int | None, tensortype: str = "float") -> Tensor:
     try:
         picture = importlib.import_module("PIL.Image").open(file)
     except OSError as error:
-        raise told_at_user(error, f"load: {str(file)!r} cannot be read") from None
+        raise file_error(error, f"load: {str(file)!r} cannot be read") from None
     wanted = {1: "L", 3: "RGB", 4: "RGBA"}.get(depth or 0, picture.mode)
     array = np.asarray(picture.convert("RGB" if wanted == "P" else wanted))
     array = array[None] if array.ndim == 2 else np.moveaxis(array, 2, 0).copy()

@@ -71,7 +71,7 @@ class Criterion:
         return x, t.reshape(x.shape)
 
     @contextlib.contextmanager
-    def _told(self, method: str, input: Any, target: Any) -> Iterator[None]:
+    def _checked(self, method: str, input: Any, target: Any) -> Iterator[None]:
         """Errors tell the loss and what it was given."""
         name = f"{type(self).__name__}.{method}"
         if target is None and type(self)._elementwise:
@@ -102,13 +102,13 @@ class Criterion:
 
     def updateOutput(self, input: Any, target: Any = None) -> float:
         """The loss."""
-        with self._told("forward", input, target):
+        with self._checked("forward", input, target):
             self.output = float(self.compute(*self._paired(arrays(input), arrays(target))))
         return self.output
 
     def updateGradInput(self, input: Any, target: Any = None) -> Any:
         """The gradient of the input, which stays in ``gradInput``."""
-        with self._told("backward", input, target):
+        with self._checked("backward", input, target):
             leaves, shape = tree.flatten(arrays(input))
             t = arrays(target)
             y, pull = vjp(lambda *xs: self.compute(*self._paired(shape.build(xs), t)), *leaves)

@@ -12,7 +12,7 @@ import numpy as np
 from agnesi.autodiff.transforms import vjp
 from agnesi.compat.torch7.counting import from_one
 from agnesi.compat.torch7.maths import Tensor
-from agnesi.compat.torch7.nn.telling import told
+from agnesi.compat.torch7.nn.telling import wrap_methods
 from agnesi.compat.torch7.tensor import Storage, View, dtype_of
 from agnesi.core.support import tree
 from agnesi.core.support.errors import ShapeError, at, no_attribute
@@ -75,7 +75,7 @@ class Module:
     def __init_subclass__(cls, **named: Any) -> None:
         super().__init_subclass__(**named)
         keep_arguments(cls)
-        told(cls)
+        wrap_methods(cls)
 
     def __init__(self) -> None:
         self.output: Any = Tensor()
@@ -296,8 +296,8 @@ def _as(y: Any, g: Any) -> Any:
     gs = tree.flatten(g)[0]
     sizes = [["x".join(map(str, np.shape(t))) for t in ts] for ts in (ys, gs)]
     if [t.size for t in ys] != [getattr(t, "size", None) for t in gs]:
-        told = [s[0] if len(s) == 1 else f"[{', '.join(s)}]" for s in sizes]
-        raise ShapeError(f"gradOutput must be as the output, {told[0]}, not {told[1]}")
+        shown = [s[0] if len(s) == 1 else f"[{', '.join(s)}]" for s in sizes]
+        raise ShapeError(f"gradOutput must be as the output, {shown[0]}, not {shown[1]}")
     return shape.build([t.reshape(v.shape).astype(v.dtype) for v, t in zip(ys, gs, strict=True)])
 
 
@@ -321,4 +321,4 @@ def _flattened(tensors: list[Tensor]) -> Tensor:
 
 
 keep_arguments(Module)
-told(Module)
+wrap_methods(Module)

@@ -114,15 +114,15 @@ class PrintSize(ZeroGrad):
         super().__init__()
         self.prefix = prefix
 
-    def _told(self, what: str, x: Any) -> None:
+    def _print_sizes(self, what: str, x: Any) -> None:
         sizes = tree.map_leaves(lambda t: "x".join(map(str, t.size())), x)
         print(f"{self.prefix}:{what} {sizes}")
 
     def updateOutput(self, input: Any) -> Any:
-        self._told("input", input)
+        self._print_sizes("input", input)
         return super().updateOutput(input)
 
     def updateGradInput(self, input: Any, gradOutput: Any) -> Any:
-        self._told("gradOutput", gradOutput)
+        self._print_sizes("gradOutput", gradOutput)
         self.gradInput = gradOutput
         return gradOutput

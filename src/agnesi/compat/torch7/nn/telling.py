@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from agnesi.compat.torch7.counting import told_from_one
+from agnesi.compat.torch7.counting import counted_from_one
 from agnesi.core.keywords import WRAPPERS
 from agnesi.core.op import in_user_code
 from agnesi.core.support.errors import ShapeError, at, retold, typed
@@ -17,7 +17,7 @@ _METHODS = {"updateOutput": "forward", "updateGradInput": "backward",
             "accGradParameters": "backward"}
 
 
-def told(kind: type) -> None:
+def wrap_methods(kind: type) -> None:
     """Let the methods of a class of modules tell the module and its input where they fail."""
     for name, value in list(vars(kind).items()):
         if name in _METHODS and not hasattr(value, "__wrapped__"):
@@ -67,7 +67,7 @@ def _better(error: Any, module: Any, name: str, input: Any) -> Exception:
         if text == "list index out of range":
             text = "the table has too few entries" if getattr(module, "modules", True) else (
                 "it has no modules: add(module) gives it one")
-        reason = told_from_one(text) or str(
+        reason = counted_from_one(text) or str(
             getattr(error, "reason", None) or text.partition("\n  at ")[0])
         for known in (f"{owner}.compute: ", f"{owner}.{name}: ", f"{owner}: "):
             reason = reason.removeprefix(known)

@@ -98,10 +98,10 @@ class Program:
     """The kernels of a program: functions, each with the number of its blocks."""
 
     def __init__(self, text: str, optimize: int, target: Target) -> None:
-        told = json.loads(text)
-        self.code = machine.load(told["module"], optimize=optimize, target=target)
+        artifact = json.loads(text)
+        self.code = machine.load(artifact["module"], optimize=optimize, target=target)
         self.kernels = [(_Kernel(self.code.address(f"k{i}")), count)
-                        for i, count in enumerate(told["blocks"]) if count]
+                        for i, count in enumerate(artifact["blocks"]) if count]
 
     def run(self, memory: Memory, arrays: Sequence[Array], order: int) -> None:
         """Run all kernels on arrays, in the order of the table of buffers."""

@@ -66,7 +66,7 @@ class HandedArray(LentArray):
         if not ours(sys._getframe(1).f_code.co_filename):
             if _is_elsewhere(self):
                 return getattr(_array_of(self), name)
-            if name not in _TOLD:
+            if name not in _KNOWN_NAMES:
                 object.__getattribute__(self, "spoil")()
         return object.__getattribute__(self, name)
 
@@ -338,7 +338,7 @@ def _fit(uses: Uses) -> tuple[bool, bool]:
 #: Attributes that arrays and tensors have alike.
 _REVERSED = Named("T")
 _SIZES = frozenset(map(Named, ("shape", "dtype", "ndim", "size")))
-_TOLD = frozenset((_REVERSED.name, *(key.name for key in _SIZES)))
+_KNOWN_NAMES = frozenset((_REVERSED.name, *(key.name for key in _SIZES)))
 #: Attributes of arrays that tell nothing of elements, and those that are views.
 _OUTSIDE = frozenset(("shape", "dtype", "ndim", "size", "nbytes", "itemsize", "strides", "flags"))
 _VIEWS = frozenset(("T", "mT", "reshape", "ravel", "transpose", "squeeze", "swapaxes", "view"))
@@ -372,13 +372,13 @@ def _can_be_lent(array: np.ndarray, changed: bool) -> bool:
 def stored_at(error: BaseException) -> Where:
     """Return where the user's code was putting a computed value into an array, if an error is of
     that."""
-    told = next((e for e in causes(error) if isinstance(e, TraceError)), None)
+    refused = next((e for e in causes(error) if isinstance(e, TraceError)), None)
     last, at = None, error.__traceback__
     while at is not None:
         if not ours(at.tb_frame.f_code.co_filename):
             last = at
         at = at.tb_next
-    if told is None or last is None:
+    if refused is None or last is None:
         return None
     code = last.tb_frame.f_code
     found = next((i for i in dis.get_instructions(code) if i.offset == last.tb_lasti), None)

@@ -25,7 +25,7 @@ from agnesi.core.support.exports import module_of
 class Question(NamedTuple):
     """What code asks by some names of a module; without names, by any use of it."""
 
-    told: str
+    what: str
     names: frozenset[str] = frozenset()
     #: The answer, for the module; None where each call has another one.
     ask: Any = None
@@ -44,8 +44,8 @@ def context_of(module: Any) -> tuple[Any, ...]:
 _PARTS = ("prec", "rounding", "Emin", "Emax", "capitals", "clamp")
 
 
-def _asks(told: str, names: str, ask: Callable[[Any], tuple[Any, ...]] | None = None) -> Question:
-    return Question(told, frozenset(names.split()), ask)
+def _asks(what: str, names: str, ask: Callable[[Any], tuple[Any, ...]] | None = None) -> Question:
+    return Question(what, frozenset(names.split()), ask)
 
 
 def _recording(module: Any) -> tuple[Any, ...]:
@@ -153,10 +153,10 @@ def answers(module: Any, names: frozenset[str], local: bool = False
         found.append(_BY_LOCAL_NAMES[name])
     for question in found:
         if question.ask is None:
-            raise OnlyEagerError(f"it {question.told}")
+            raise OnlyEagerError(f"it {question.what}")
         ask = functools.partial(question.ask, module)
         kind = _KINDS.get(question.ask, Answer)
-        yield (name, question.told), functools.partial(kind, question.told, ask, tuple)
+        yield (name, question.what), functools.partial(kind, question.what, ask, tuple)
 
 
 def answers_of(value: Any, names: AbstractSet[str]) -> Iterator[tuple[Any, Callable[[], Place]]]:
@@ -175,12 +175,12 @@ def printing() -> Iterator[tuple[Any, Callable[[], Place]]]:
     """How NumPy makes text of arrays: a key and a place."""
     table: Any = sys.modules.get("numpy._core.printoptions")
     variable = getattr(table, "format_options", None)
-    told = "NumPy's options of printing"
+    what = "NumPy's options of printing"
     if isinstance(variable, ContextVar):
-        yield ("numpy", told), functools.partial(Printing, told, variable)
+        yield ("numpy", what), functools.partial(Printing, what, variable)
     else:
-        yield ("numpy", told), functools.partial(
-            Answer, told, lambda: (repr(sys.modules["numpy"].get_printoptions()),), tuple)
+        yield ("numpy", what), functools.partial(
+            Answer, what, lambda: (repr(sys.modules["numpy"].get_printoptions()),), tuple)
 
 
 def is_plain(module: Any, value: Any) -> bool:
@@ -260,9 +260,9 @@ def kinships(kind: type, kinds: Any) -> Iterator[tuple[Any, Callable[[], Place]]
             stack += other if isinstance(other, tuple) else other.__args__
         elif isinstance(other, type) and type(other) is not type and isinstance(
                 getattr(type(other), "__instancecheck__", None), FunctionType):
-            told = f"whether {kind.__name__} is a {other.__name__}"
+            what = f"whether {kind.__name__} is a {other.__name__}"
             yield (kind, other), functools.partial(
-                Answer, told, functools.partial(_is_kin, kind, other), tuple)
+                Answer, what, functools.partial(_is_kin, kind, other), tuple)
 
 
 def _is_kin(kind: type, other: Any) -> tuple[bool | None]:

@@ -78,12 +78,12 @@ def warn(message: Any, category: Any = None, stacklevel: int = 1, source: Any = 
     while frame.f_back is not None and (stacklevel > 1 or ours(frame.f_code.co_filename)):
         frame, stacklevel = frame.f_back, stacklevel - 1
     category = type(message) if isinstance(message, Warning) else category or UserWarning
-    told = {"message": message, "category": category, "filename": frame.f_code.co_filename,
+    warning = {"message": message, "category": category, "filename": frame.f_code.co_filename,
             "lineno": frame.f_lineno, "module": frame.f_globals.get("__name__"), "source": source}
     with warnings.catch_warnings(record=True):
-        warnings.warn_explicit(**told, registry={})
+        warnings.warn_explicit(**warning, registry={})
     registry = frame.f_globals.setdefault("__warningregistry__", {})
-    _say(functools.partial(warnings.warn_explicit, **told, registry=registry))
+    _say(functools.partial(warnings.warn_explicit, **warning, registry=registry))
 
 
 def _listen() -> Callable[[], None] | None:

@@ -18,7 +18,7 @@ from agnesi.core.support.config import MODE, STATE, config
 class Setting(NamedTuple):
     """A setting as it was: how to ask for it, and what makes it that again."""
 
-    told: str
+    what: str
     ask: Callable[[], Any]
     value: Any
     restore: Callable[[Any], Any]
@@ -26,7 +26,7 @@ class Setting(NamedTuple):
 
 def settings() -> list[Setting]:
     """Return the settings that functions may change, as they are."""
-    return [Setting(told, ask, ask(), restore) for told, ask, restore in _settings()]
+    return [Setting(what, ask, ask(), restore) for what, ask, restore in _settings()]
 
 
 def _settings() -> Iterator[tuple[str, Callable[[], Any], Callable[[Any], Any]]]:
@@ -82,7 +82,7 @@ def restored(before: Iterable[Setting]) -> str:
     for setting in before:
         if setting.ask() != setting.value:
             setting.restore(setting.value)
-            found = setting.told
+            found = setting.what
     return found
 
 

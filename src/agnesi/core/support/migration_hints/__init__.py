@@ -82,9 +82,9 @@ def lines(text: str) -> Iterator[tuple[str, str]]:
         if bar:
             yield call.partition("(")[0], f"`{code}` for `{call}`"
             continue
-        names, _, told = line.partition(" : ")
+        names, _, advice = line.partition(" : ")
         for name in names.split():
-            yield name, told.replace("{0}", name.rstrip("_"))
+            yield name, advice.replace("{0}", name.rstrip("_"))
 
 
 def _file(name: str) -> Any:
@@ -99,8 +99,8 @@ def table(owner: str) -> dict[str, str]:
     found: dict[str, str] = {}
     for place in _TEXTS.get(owner, "").split():
         file, _, name = place.partition(".")
-        for key, told in lines(getattr(_file(file), name)):
-            found.setdefault(key, told)
+        for key, advice in lines(getattr(_file(file), name)):
+            found.setdefault(key, advice)
     return found
 
 
@@ -114,10 +114,10 @@ def _keywords() -> tuple[tuple[frozenset[str], re.Pattern[str], str], ...]:
     """Rows of the table of keywords: which words, functions' names, what is told."""
     rows = []
     for line in _file("keywords").KEYWORDS.strip().replace("\n    ", " ").splitlines():
-        left, _, told = line.partition(" : ")
+        left, _, advice = line.partition(" : ")
         words, _, forms = left.partition(" | ")
         names = re.compile("|".join(map(fnmatch.translate, forms.split())))
-        rows.append((frozenset(words.split()), names, told))
+        rows.append((frozenset(words.split()), names, advice))
     return tuple(rows)
 
 
@@ -131,17 +131,17 @@ def with_keyword(reason: Any, known: Iterable[str] = ()) -> Any:
     if not unknown or not name.isidentifier():
         return reason
     given, known, called = list(known), set(known), _called(call)
-    here = [(words, told) for words, names, told in _keywords()
-            if names.match(called) and _has(known, told)]
+    here = [(words, advice) for words, names, advice in _keywords()
+            if names.match(called) and _has(known, advice)]
     if known & {"f", "function", "model", "parameters"}:
-        here = [(words, told) for words, told in here if not told.startswith("operands")]
-    for words, told in here:
+        here = [(words, advice) for words, advice in here if not advice.startswith("operands")]
+    for words, advice in here:
         if name in words:
-            return f"{reason}; use {told}"
+            return f"{reason}; use {advice}"
     near = nearest(name, known) or _longer(name, known)
     if near:
         return f"{reason}; did you mean `{near}`?"
-    others = {word: told for row, told in reversed(here) for word in row if len(word) > 5}
+    others = {word: advice for row, advice in reversed(here) for word in row if len(word) > 5}
     alike = nearest(name, others, 0.88)
     if alike:
         return f"{reason}; use {others[alike]}"
@@ -152,8 +152,8 @@ def with_keyword(reason: Any, known: Iterable[str] = ()) -> Any:
 def meant(owner: str, name: str, known: tuple[str, ...]) -> str:
     """That an attribute or option has another name, or nothing where it may be the user's own."""
     text = f"{owner}() got an unexpected keyword argument {name!r}"
-    told = with_keyword(text, known)
-    return told[len(text):] if told.startswith((f"{text}; use", f"{text}; did you")) else ""
+    advice = with_keyword(text, known)
+    return advice[len(text):] if advice.startswith((f"{text}; use", f"{text}; did you")) else ""
 
 
 def _called(call: str) -> str:
@@ -161,9 +161,9 @@ def _called(call: str) -> str:
     return call.removesuffix("()").rpartition(" ")[2].rpartition(".")[2]
 
 
-def _has(known: Collection[str], told: str) -> bool:
+def _has(known: Collection[str], advice: str) -> bool:
     """Return whether a function has the parameter that is told, or none is."""
-    parameter = told[1:].partition("`")[0].partition("=")[0] if told.startswith("`") else ""
+    parameter = advice[1:].partition("`")[0].partition("=")[0] if advice.startswith("`") else ""
     return not parameter.isidentifier() or not known or parameter in known
 
 
@@ -191,7 +191,7 @@ def hint(owner: str, name: str) -> str:
     if found == _AS_FUNCTION:
         found = table("module 'agnesi'")[name]
     found = found or next(
-        (told for file in _FORMS.get(owner, ()) for form, told in _file(file).FORMS
+        (advice for file in _FORMS.get(owner, ()) for form, advice in _file(file).FORMS
          if fnmatch.fnmatchcase(name, form)), "")
     if owner == "module 'agnesi'":
         found = found.replace("`T.", "`ag.symbolic.")

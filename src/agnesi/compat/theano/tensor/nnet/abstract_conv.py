@@ -30,11 +30,11 @@ _CONVOLUTIONS: dict[int, Callable[..., Variable]] = {2: conv2d, 3: conv3d}
 # -- transposes ---------------------------------------------------------------------------------
 def _sizes(shape: Any, like: Sequence[Any], what: str) -> list[Any]:
     """Sizes from what is told, which are numbers, None or scalars; ``like`` where that is None."""
-    told = list(like) if shape is None else list(shape)
-    if len(told) != len(like):
-        raise ValueError(at(f"{what} must have {len(like)} sizes, not {len(told)}: {shape}"))
+    sizes = list(like) if shape is None else list(shape)
+    if len(sizes) != len(like):
+        raise ValueError(at(f"{what} must have {len(like)} sizes, not {len(sizes)}: {shape}"))
     found = []
-    for n, m in zip(told, like, strict=True):
+    for n, m in zip(sizes, like, strict=True):
         size = m if n is None else bare(n)
         if size is None:
             raise ValueError(at(f"{what} must tell the sizes of rows and columns, not {shape}"))
@@ -153,7 +153,7 @@ class _Convolution:
         names = ("border_mode", "subsample", "filter_flip", "filter_dilation", "num_groups")
         return {name: getattr(self, name) for name in names} | {"unshared": self.unshared}
 
-    def _told(self, shape: Any, given: Any, channels: Any) -> Any:
+    def _whole_shape(self, shape: Any, given: Any, channels: Any) -> Any:
         """A whole shape, from one that was told before, or from the sizes of rows and columns."""
         if given is None:
             return shape
@@ -171,7 +171,7 @@ class AbstractConv2d_gradWeights(_Convolution):  # noqa: N801 - Theano's name
     """:func:`conv2d_grad_wrt_weights` with settings of its own."""
 
     def __call__(self, img: Any, topgrad: Any, shape: Any = None) -> Variable:
-        sizes = self._told(self.kshp, shape, (None, None))
+        sizes = self._whole_shape(self.kshp, shape, (None, None))
         return _grad_wrt_weights(self.rank, img, topgrad, sizes, self.imshp, **self._settings)
 
 
@@ -179,7 +179,7 @@ class AbstractConv2d_gradInputs(_Convolution):  # noqa: N801 - Theano's name
     """:func:`conv2d_grad_wrt_inputs` with settings of its own."""
 
     def __call__(self, kern: Any, topgrad: Any, shape: Any = None) -> Variable:
-        sizes = self._told(self.imshp, shape, (None, None))
+        sizes = self._whole_shape(self.imshp, shape, (None, None))
         return _grad_wrt_inputs(self.rank, topgrad, kern, sizes, self.kshp, **self._settings)
 
 

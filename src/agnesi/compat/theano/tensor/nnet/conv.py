@@ -57,10 +57,10 @@ def _convolved(function: Any, rank: int, x: Any, w: Any, border: Any, stride: An
         if not isinstance(given, (tuple, list)) or len(given) != rank:
             raise ValueError(at(f"conv{rank}d: {name} must be {rank} numbers, as {(1,) * rank}, "
                                 f"not {typed(given)}"))
-    for name, told in (("input_shape", x_shape), ("filter_shape", w_shape)):
-        if told is not None and not (isinstance(told, (tuple, list)) and len(told) == rank + 2):
+    for name, shape in (("input_shape", x_shape), ("filter_shape", w_shape)):
+        if shape is not None and not (isinstance(shape, (tuple, list)) and len(shape) == rank + 2):
             raise ValueError(at(f"conv{rank}d: {name} must be {rank + 2} sizes, None where one is "
-                                f"not known, not {typed(told)}"))
+                                f"not known, not {typed(shape)}"))
     x, w = _sized(x, x_shape), _sized(w, w_shape)
     sizes = w.shape[-rank:]
     spread = [(n - 1) * d + 1 for n, d in zip(sizes, dilation, strict=True)]
@@ -89,8 +89,8 @@ def _sized(x: Any, shape: Any) -> Any:
     value = as_tensor_variable(x)._value
     if shape is None:
         return value
-    told = [n if isinstance(n, int) else None for n in shape]
-    if all(n is None or n == m for n, m in zip(told, value.shape, strict=True)):
+    sizes = [n if isinstance(n, int) else None for n in shape]
+    if all(n is None or n == m for n, m in zip(sizes, value.shape, strict=True)):
         return value
     return F.reshape(value, tuple(m if n is None else n
-                                  for n, m in zip(told, value.shape, strict=True)))
+                                  for n, m in zip(sizes, value.shape, strict=True)))

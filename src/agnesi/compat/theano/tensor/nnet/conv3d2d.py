@@ -29,7 +29,7 @@ def conv3d(signals: Any, filters: Any, signals_shape: Any = None, filters_shape:
         Where filters lie: inside, wherever they touch, or centred.
     """
     return _over_volumes(
-        _swapped(signals), _swapped(filters), _told(signals_shape), _told(filters_shape),
+        _swapped(signals), _swapped(filters), _reordered(signals_shape), _reordered(filters_shape),
         border_mode=border_mode).dimshuffle(*_CHANNELS_SECOND)
 
 
@@ -37,7 +37,7 @@ def _swapped(x: Any) -> Any:
     return as_tensor_variable(x).dimshuffle(*_CHANNELS_SECOND)
 
 
-def _told(shape: Any) -> Any:
+def _reordered(shape: Any) -> Any:
     return None if shape is None else tuple(shape[axis] for axis in _CHANNELS_SECOND)
 
 

@@ -25,8 +25,8 @@ def ctc(activations: Any, labels: Any, input_lengths: Any) -> Variable:
     """
     x, y, lengths = (as_tensor_variable(v)._value for v in (activations, labels, input_lengths))
     with floats():
-        told = F.sum(y >= 0, 1)
-        return wrapped(ctc_loss(F.log_softmax(x, -1), F.maximum(y, 0), lengths, told,
+        label_lengths = F.sum(y >= 0, 1)
+        return wrapped(ctc_loss(F.log_softmax(x, -1), F.maximum(y, 0), lengths, label_lengths,
                                 reduction="none"))
 
 

@@ -125,7 +125,7 @@ class Pool(metaclass=Kind):
                   padding: Any = None) -> list[Any]:
         """The shape of what comes out for images of some shape."""
         size, step = ds if ws is None else ws, st if stride is None else stride
-        around = (0,) * ndim if (told := padding if pad is None else pad) is None else told
+        around = (0,) * ndim if (border := padding if pad is None else pad) is None else border
         step = size if step is None else step
         return [*imgshape[:-ndim], *(windows(n + 2 * p, k, s, ignore_border) for n, k, s, p in zip(
             imgshape[-ndim:], size, step, around, strict=True))]

@@ -17,16 +17,16 @@ from agnesi.core.support.errors import MissingInputError, at
 from agnesi.ops.base.movement import Reshape
 
 
-def told_by_reshapes(graph: FunctionGraph) -> FunctionGraph:
+def sizes_from_reshapes(graph: FunctionGraph) -> FunctionGraph:
     """The graph with sizes that no leaf has as what keeps the number of elements."""
-    told = {d for n in graph.nodes if n.op is None for size in n.shape for d in leaves(size)}
-    told.update(d for n in graph.inputs for size in n.shape for d in leaves(size))
+    known = {d for n in graph.nodes if n.op is None for size in n.shape for d in leaves(size)}
+    known.update(d for n in graph.inputs for size in n.shape for d in leaves(size))
     found: dict[Dim, Size] = {}
     for node in graph.nodes:
         if isinstance(node.op, Reshape):
             ours, theirs = _without_common(node.inputs[0].shape, node.op.shape)
             if len(ours) == len(theirs) == 1 and isinstance(theirs[0], Dim) and (
-                    not theirs[0].op and theirs[0] not in told and declared(theirs[0])):
+                    not theirs[0].op and theirs[0] not in known and declared(theirs[0])):
                 found.setdefault(theirs[0], size_with(ours[0], found))
     return graph.resolve(lambda n: size_with(n, found)) if found else graph
 
@@ -40,7 +40,7 @@ def _without_common(a: Sequence[Size], b: Sequence[Size]) -> tuple[list[Size], l
     return left, more
 
 
-def all_told(graph: FunctionGraph) -> FunctionGraph:
+def without_missing_sizes(graph: FunctionGraph) -> FunctionGraph:
     """The graph, which is compiled now; refused where a size of a declared variable is left."""
     for size in graph.sizes:
         for d in () if isinstance(size, Extent) else leaves(size):
