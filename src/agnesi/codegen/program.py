@@ -204,14 +204,14 @@ class _Program:
         pointer = self._addresses(b, buffers)
         target = self.module.target
 
-        def left() -> Value:
+        def interrupted() -> Value:
             return b.icmp("ne", poll(b, thread), Value("0", "i32"))
 
         spare: Any = 0
         units: Size
         looks = False
         if isinstance(kernel, Product):
-            units, looks = self._product(b, kernel, pointer, begin, end, left)
+            units, looks = self._product(b, kernel, pointer, begin, end, interrupted)
             spare = _work(kernel) - target.costs.product_multiply_adds
             parallel = guess(units) > 1 and (isinstance(spare, Extent) or spare > 0)
         elif conv is not None:
@@ -231,7 +231,7 @@ class _Program:
             plan = self.module.mapping.nest(kernel)
             units, parallel, spare = plan.units, plan.parallel, plan.spare
             b.calls_functions |= self._effort.repeats(plan)
-            looks = emit_nest(b, plan, pointer, begin, end, left=left)
+            looks = emit_nest(b, plan, pointer, begin, end, interrupted=interrupted)
             if self._effort.little(plan.work):
                 b.attributes = LIGHT
         b.ret()
@@ -254,7 +254,7 @@ class _Program:
         return self._added(b)
 
     def _product(self, b: Builder, kernel: Product, pointer: Callable[[Buffer], Value],
-                 begin: Value, end: Value, left: Callable[[], Value]) -> tuple[Size, bool]:
+                 begin: Value, end: Value, interrupted: Callable[[], Value]) -> tuple[Size, bool]:
         """Emit the work of a product; in how many units, and whether it polls."""
         module = self.module
         if kernel.symbol:
@@ -268,7 +268,7 @@ class _Program:
 
         cut = plan_product(kernel, module.target, module.policy)
         polled = cut.form != "stream" and polls(kernel)
-        emit_product(b, kernel, cut, pointer, begin, end, left if polled else None)
+        emit_product(b, kernel, cut, pointer, begin, end, interrupted if polled else None)
         return cut.units, polled
 
     def _addresses(self, b: Builder, buffers: Sequence[Buffer]) -> Callable[[Buffer], Value]:

@@ -155,12 +155,12 @@ class Jit(Direct, Inspectable, Generic[P, R]):
             from agnesi.compiler.reports.precision import warn_of_losses
 
             return warn_of_losses(self, args, keywords)
-        found, left, tries = MISSED, list[Version](), 0
+        found, diverged, tries = MISSED, list[Version](), 0
         try:
             while found is MISSED:
-                found = self._found(leaves, tree, args, keywords, left)
+                found = self._found(leaves, tree, args, keywords, diverged)
                 tries += 1
-                if found is MISSED and tries - len(left) > _MAX_OVERTAKEN:
+                if found is MISSED and tries - len(diverged) > _MAX_OVERTAKEN:
                     return self.function(*args, **keywords)
         except (TypeError, AttributeError) as error:
             explained = of_argument(error, self.name, self.function, args, keywords)
@@ -170,16 +170,16 @@ class Jit(Direct, Inspectable, Generic[P, R]):
         return found
 
     def _found(self, given: Sequence[Any], tree: Tree, args: Any, keywords: Any,
-               left: list[Version]) -> Any:
+               diverged: list[Version]) -> Any:
         """The result of the version for these arguments; ``MISSED`` to try again.
 
-        Versions that found that Python would decide otherwise go to those that were ``left``.
+        Versions that found that Python would decide otherwise go to those that were ``diverged``.
         """
         if self.versions.gives_up(given, tree):
             return self.function(*args, **keywords)
         eager, version = False, None
         try:
-            version, leaves = self.versions.of(given, tree, left)
+            version, leaves = self.versions.find_or_make(given, tree, diverged)
         except OnlyEagerError as reason:
             self.versions.give_up(str(reason), reason.instead)
             eager = True
@@ -203,7 +203,7 @@ class Jit(Direct, Inspectable, Generic[P, R]):
             return self.function(*args, **keywords)
         result = version(leaves, (args, keywords))
         if result is MISSED:
-            left += [version] if version.decisions else []
+            diverged += [version] if version.decisions else []
         elif version.direct is not None:
             self._use(version)
             self.versions.use(version)
@@ -297,18 +297,18 @@ class Jit(Direct, Inspectable, Generic[P, R]):
 
     @strict
     def version(self, leaves: Sequence[Any], tree: Tree,
-                left: Sequence[Version] = ()) -> Version:
+                diverged: Sequence[Version] = ()) -> Version:
         """The compiled version for arguments; made now if there is none.
 
         :param leaves: Tensors and other leaves of the arguments.
         :type leaves: sequence
         :param tree: The shape of their nest.
-        :param left: Those that it is not, for Python decided otherwise in this call.
+        :param diverged: Those that it is not, for Python decided otherwise in this call.
         :returns: The code, and what it depends on.
         :raises TraceError: If the function only runs eagerly.
         """
         try:
-            version = self.versions.of(leaves, tree, left)[0]
+            version = self.versions.find_or_make(leaves, tree, diverged)[0]
             if version.computed:
                 raise TraceError(at(f"{self.name} has results whose sizes values tell"))
             return version

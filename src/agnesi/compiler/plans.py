@@ -81,7 +81,7 @@ def plan(function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str
     records = any(x._requires_grad for x in xs)
     if len(computing) < _MIN_COMPILED and not composed:
         if made.quick and made.build is None and apart and not records:
-            made.left = np.array([CALLS_BEFORE_REGION])
+            made.calls_left = np.array([CALLS_BEFORE_REGION])
         return made
     if not apart:
         return None

@@ -84,7 +84,7 @@ class Regions:
         region = self._found.get(key, 0)
         if type(region) is not Region:
             region = self._counted(key, region, leaves) if type(region) is int else None
-        if region is None or (region.left > 0 and not region.pays()):
+        if region is None or (region.unpaid > 0 and not region.pays()):
             return self.function(*args, **keywords)
         if not region.outer.fit():
             del self._found[key]
@@ -97,7 +97,7 @@ class Regions:
         """The compiled function of a region that was called with distinct operands, if it reads and
         changes nothing else and gives one result without gradients; else None."""
         for (_, tree, places, *_), region in self._found.items():
-            if tree is places is None and type(region) is Region and region.left <= 0 and not (
+            if tree is places is None and type(region) is Region and region.unpaid <= 0 and not (
                     region.changed or region.outer.tensors or region.backward) and (
                     region.tree.kind is None):
                 found: Callable[..., tuple[Tensor, ...]] = region.forward
@@ -126,7 +126,7 @@ class Regions:
     def _made(self, key: Any, leaves: Sequence[Any]) -> Region | None:
         made = self._spare.pop(key, None)
         if made is not None:
-            made.left = made.price
+            made.unpaid = made.price
             self._found[key] = made
             return made
         try:
@@ -205,13 +205,13 @@ class Region:
         self.backward = backward
         if backward is not None:
             price += backward.close(saved, args)
-        self.left = self.price = 0 if wanted else price * _PRICE - self.work
+        self.unpaid = self.price = 0 if wanted else price * _PRICE - self.work
 
     def pays(self) -> bool:
         """Return whether it was wanted often enough; counts this call."""
-        if self.left <= 0:
+        if self.unpaid <= 0:
             return True
-        self.left -= self.work
+        self.unpaid -= self.work
         return False
 
     def call(self, args: Sequence[Tensor], mode: Any) -> Any:

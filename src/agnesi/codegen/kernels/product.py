@@ -64,8 +64,10 @@ def _typical(strides: tuple[Any, Any]) -> tuple[int, int]:
 
 def emit_product(b: Builder, product: Product, cut: GemmPlan,
                  pointer: Callable[[Buffer], Value], begin: Value, end: Value,
-                 left: Callable[[], Value] | None = None) -> None:
-    """Emit work units [begin, end) of a product; ``left`` emits the test whether to stop early."""
+                 interrupted: Callable[[], Value] | None = None) -> None:
+    """Emit work units [begin, end) of a product; ``interrupted`` emits the test whether a signal
+    asks to stop early.
+    """
     *batches, at_i, at_j = product.axes
     axes = set(product.axes)
     root = Scope(b, pointer, {})
@@ -98,7 +100,7 @@ def emit_product(b: Builder, product: Product, cut: GemmPlan,
 
     operands = Operands(
         _operand(b, product.a, pointer, "mk", batches),
-        _operand(b, product.b, pointer, "kn", batches), epilogue, call, left,
+        _operand(b, product.b, pointer, "kn", batches), epilogue, call, interrupted,
     )
     scratch = b.alloca("i8", max(cut.scratch, 64))
     emit_gemm(b, cut, operands, begin, end, scratch)

@@ -69,14 +69,14 @@ class Polls:
         b.either(b.icmp("sge", b.mul(n, i64(several)), i64(_POLL_ELEMENTS)),
                  lambda: groups(self), lambda: groups(_Short(b, self.place)))
 
-    def left(self) -> Value:
+    def interrupted(self) -> Value:
         """Return whether the function is to be left."""
         b = self.b
         return b.icmp("ne", b.load("i64", b.gep("i64", self.place, i64(_LEFT))), i64(0))
 
     def remaining(self, n: Value) -> Value:
         """Return how many of ``n`` are worth working on: none where the function is to be left."""
-        return self.b.select(self.left(), i64(0), n)
+        return self.b.select(self.interrupted(), i64(0), n)
 
     def worked(self, n: Value) -> Value:
         """Count so many elements; whether the function is to be left."""
@@ -84,7 +84,7 @@ class Polls:
 
     def finished(self, n: Value) -> Value:
         """Count rows of so many elements unless their chunks were; whether to leave."""
-        return self.left()
+        return self.interrupted()
 
     @contextmanager
     def chunks(self, first: Value, last: Value, carried: tuple[Value, ...] = (), each: int = 1
@@ -97,8 +97,8 @@ class Polls:
         with b.loop(first, last, size, carried) as turn:
             end = b.intrinsic("smin", b.add(turn.index, i64(size)), last)
             yield turn, end
-            left = self.worked(b.mul(b.sub(end, turn.index), i64(each)))
-            turn.until = left if turn.until is None else b.op("or", turn.until, left)
+            interrupted = self.worked(b.mul(b.sub(end, turn.index), i64(each)))
+            turn.until = interrupted if turn.until is None else b.op("or", turn.until, interrupted)
 
 
 class _Short(Polls):

@@ -108,7 +108,7 @@ class Scope:
         #: Where what is loaded lies, by the names of addresses.
         self.loaded: frozenset[str] = frozenset() if parent is None else parent.loaded
         #: How many lanes a mask has set that is only known at run time.
-        self.left: Value | None = None
+        self.remaining: Value | None = None
         #: Places that the lanes run through: that of the first lane, and the others' distances.
         self.runs: Mapping[Expr, tuple[Value, tuple[int, ...]]] = (
             {} if parent is None else parent.runs)
@@ -354,7 +354,7 @@ class Scope:
             return
         address = self.address(dtype, buffer, at)
         if varies and self.mask is not None and buffer.role != ROW:
-            count = self.left or self.active
+            count = self.remaining or self.active
             if count is None or self.pointer(buffer).ref not in self.loaded:
                 self.b.masked_store(result, address, self.mask, ITEM_BYTES[dtype])
             else:  # loads right behind a masked store wait until it is done
@@ -391,11 +391,11 @@ class Scope:
         if any(a.extent == 0 for a in bound):
             return const(starts[0].type, 0) if value.param[0] == "add" else starts[0]
 
-        def turn(scope: Scope, left: tuple[Axis, ...], totals: list[Value]) -> list[Value]:
-            if not left:
+        def turn(scope: Scope, axes: tuple[Axis, ...], totals: list[Value]) -> list[Value]:
+            if not axes:
                 return [scope.folded(r, total, lanes_ > 1) for r, total in zip(group, totals,
                                                                                strict=True)]
-            axis, *rest = left
+            axis, *rest = axes
             inner = scope.inside({})
             scope.hoist([r.args[0] for r in group], {axis, *rest}, inner)
             n = axis.extent

@@ -29,13 +29,13 @@ _LOOK_POINTS, _MIN_LOOKS = 1 << 17, 8
 
 def emit_nest(b: Builder, plan: NestPlan, pointer: Callable[[Buffer], Value], begin: Value,
               end: Value, around: Mapping[Axis, Value] | None = None,
-              left: Callable[[], Value] | None = None) -> bool:
+              interrupted: Callable[[], Value] | None = None) -> bool:
     """Emit work units [begin, end) of a nest into the current function; whether it may be left.
 
-    ``around`` has the indices of loops that are there already; ``left`` writes a look for signals,
-    whether the function is to return, for long loops that are not shared out.
+    ``around`` has the indices of loops that are there already; ``interrupted`` emits a poll for
+    signals, whether the function is to return, for long loops that are not shared out.
     """
-    nest = _Nest(b, plan, left)
+    nest = _Nest(b, plan, interrupted)
     root = Scope(b, lambda buffer: nest.rows.get(buffer) or pointer(buffer), around or {})
     root.rereads = bool(plan.ordered)
     values = nest._values(plan.stores)
@@ -45,11 +45,12 @@ def emit_nest(b: Builder, plan: NestPlan, pointer: Callable[[Buffer], Value], be
 
 
 class _Nest:
-    def __init__(self, b: Builder, plan: NestPlan, left: Callable[[], Value] | None = None) -> None:
+    def __init__(self, b: Builder, plan: NestPlan,
+                 interrupted: Callable[[], Value] | None = None) -> None:
         self.b = b
         self.plan = plan
         #: Where a look at signals that ends the nest leaves a note.
-        self.look = left
+        self.look = interrupted
         #: Whether a loop along the lanes looks, too, and between how many points.
         self.looks, self.points = False, _LOOK_POINTS
         self.note = b.alloca("i8", 1) if self._is_watched() else None
@@ -247,8 +248,8 @@ class _Nest:
                              unit=1)
         scope.hoist(values, {axis}, inner)
         with b.loop(*span, wide, carried) as loop:
-            left = b.splat(b.cast("trunc", b.sub(span[1], loop.index), "i32"), wide)
-            inner.mask = b.icmp("ult", lanes(vector("i32", wide), range(wide)), left)
+            remaining = b.splat(b.cast("trunc", b.sub(span[1], loop.index), "i32"), wide)
+            inner.mask = b.icmp("ult", lanes(vector("i32", wide), range(wide)), remaining)
             inner.axes[axis] = loop.index
             loop.carry(*body(inner, loop.carried))
         return loop.results

@@ -115,11 +115,11 @@ class _Iterations:
         """Emit the masked iteration over the remainder."""
         b, end = self.b, self._end(count)
         with b.beginning():
-            left = b.sub(self.size, end)
-            counts = b.splat(b.cast("trunc", left, "i32"), count)
+            remaining = b.sub(self.size, end)
+            counts = b.splat(b.cast("trunc", remaining, "i32"), count)
             mask = b.icmp("ult", lanes(vector("i32", count), range(count)), counts)
         inner = self._inside(end, count, mask)
-        inner.left = left
+        inner.remaining = remaining
         if self.beyond is self.size:
             return self.body(inner, totals)
         with b.when(self.last):

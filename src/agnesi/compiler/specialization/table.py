@@ -100,11 +100,11 @@ class Versions:
         #: What Python was told at each line, for each kind of arguments.
         self._ways: dict[Any, dict[Any, Decision]] = {}
 
-    def of(self, leaves: Sequence[Any], tree: Tree,
-           left: Sequence[Version] = ()) -> tuple[Version, Sequence[Any]]:
+    def find_or_make(self, leaves: Sequence[Any], tree: Tree,
+                     diverged: Sequence[Version] = ()) -> tuple[Version, Sequence[Any]]:
         """The specialization for arguments, made if missing, and all values that it takes.
 
-        Those in ``left`` are skipped: a decision in them already failed in this call.
+        Those in ``diverged`` are skipped: a decision in them already failed in this call.
         """
         chosen: dict[int, Computed] = {}
         before: Any = None
@@ -113,7 +113,7 @@ class Versions:
         while True:
             with TRACING.lock:
                 taken: Sequence[Any] = self._taken(leaves, tree)
-                found = self._found(taken, tree, (), left)
+                found = self._found(taken, tree, (), diverged)
                 if found is not None:
                     return found
                 taken, computed = self._guessed(taken, tree, chosen)
@@ -121,7 +121,7 @@ class Versions:
                 if self._promote(key) or self._promote_integers(leaves, tree):
                     continue
             try:
-                return self._make(key, taken, computed, left), taken
+                return self._make(key, taken, computed, diverged), taken
             except SizeWanted as wanted:
                 self._compute(key, taken, computed, wanted, chosen)
             except (Exception, LookedAtError) as error:
@@ -143,16 +143,16 @@ class Versions:
                 chosen.clear()
 
     def _found(self, taken: Sequence[Any], tree: Tree, computed: tuple[Computed, ...],
-               left: Sequence[Version]) -> tuple[Version, Sequence[Any]] | None:
+               diverged: Sequence[Version]) -> tuple[Version, Sequence[Any]] | None:
         """A version for arguments, behind which are sizes that values tell, or for further such."""
         key = self._key(taken, tree, computed)
-        version = self._serving(key, taken, left)
+        version = self._serving(key, taken, diverged)
         if version is not None:
             return version, taken
         for c in self._known(key, taken):
             results = c.results(taken)
             if results is not None:
-                found = self._found([*taken, *results], tree, (*computed, c), left)
+                found = self._found([*taken, *results], tree, (*computed, c), diverged)
                 if found is not None:
                     return found
         return None
@@ -279,16 +279,16 @@ class Versions:
 
     # -- which there are --------------------------------------------------------------------
     def _serving(self, key: Any, leaves: Sequence[Any],
-                 left: Sequence[Version] = ()) -> Version | None:
+                 diverged: Sequence[Version] = ()) -> Version | None:
         """The version that serves a key now; one for all sizes comes before one for these."""
         found = self._served.get(key)
-        if found is not None and found not in left and found.valid():
+        if found is not None and found not in diverged and found.valid():
             return self._serve(key, found)
         family = self._families.get(but_sizes(key), Family())
         shapes, known = shapes_of(leaves), self._made.get(key, [])
         for holds in (Version.valid, Version.adopts):
             def serves(v: Version, holds: Any = holds) -> bool:
-                return v not in left and holds(v)
+                return v not in diverged and holds(v)
 
             found = family.find(shapes, serves) or next(filter(serves, reversed(known)), None)
             if found is not None:
@@ -345,17 +345,17 @@ class Versions:
 
     # -- new ones ---------------------------------------------------------------------------
     def _make(self, key: Any, leaves: Sequence[Any], computed: Sequence[Any] = (),
-              left: Sequence[Version] = ()) -> Version:
+              diverged: Sequence[Version] = ()) -> Version:
         """A new version for a key."""
         tree, kinds, *_ = key
         shapes, family = shapes_of(leaves), self._families.setdefault(but_sizes(key), Family())
         known = self._made.get(key, [])
-        cause = _other_way(left[-1]) if left else self._cause(key, known)
+        cause = _other_way(diverged[-1]) if diverged else self._cause(key, known)
 
         def make(pattern: Any = None) -> Version:
             try:
                 return self._version(leaves, tree, pattern, computed,
-                                     [v.decisions for v in left])
+                                     [v.decisions for v in diverged])
             except SizeWanted as wanted:
                 if pattern is not None and self._opens:  # what cannot be so is told here
                     wanted.made = wanted.make()
@@ -541,6 +541,6 @@ class Versions:
         return "; ".join(changed) or "it was called with these arguments for the first time"
 
 
-def _other_way(left: Version) -> str:
+def _other_way(version: Version) -> str:
     """Return why there is another version: Python decides otherwise."""
-    return f"Python decided otherwise than {left.way()}"
+    return f"Python decided otherwise than {version.way()}"

@@ -46,7 +46,7 @@ class Plan:
     """Operations in order: each reads operands, constants and results before it, by place; behind
     the places is what native code may call instead (``Op.c_call``), or None."""
 
-    __slots__ = ("build", "constants", "element", "ends", "left", "quick", "steps")
+    __slots__ = ("build", "calls_left", "constants", "element", "ends", "quick", "steps")
 
     def __init__(self, constants: Iterable[Tensor], steps: Iterable[Step],
                  ends: Iterable[int], build: Callable[[list[Tensor]], Any] | None) -> None:
@@ -58,7 +58,7 @@ class Plan:
         #: Whether the result, a view of one element, is taken out of what it looks into.
         self.element = False
         #: Calls before it is to be compiled, an array that native code counts down; None where not.
-        self.left: np.ndarray | None = None
+        self.calls_left: np.ndarray | None = None
 
     def __call__(self, xs: Sequence[Tensor]) -> Any:
         return self.result(self.values(xs))
@@ -185,8 +185,8 @@ def by_plan(plans: Plans, known: Any, xs: list[Tensor], args: tuple[Any, ...],
         plan = plan + 1 if plan < CALLS_BEFORE_PLAN else LENT.plan(
             plans.function, args, keywords, xs)
         plans.found[known] = plan
-    elif type(plan) is Plan and plan.left is not None and plan.left[0] <= 0:
-        plan.left = None  # whatever comes of it
+    elif type(plan) is Plan and plan.calls_left is not None and plan.calls_left[0] <= 0:
+        plan.calls_left = None  # whatever comes of it
         plan = plans.found[known] = LENT.compiled_plan(
             plan, plans.function, args, keywords, xs)
     if plan is None or type(plan) is int:

@@ -1574,7 +1574,7 @@ whole:
   %quick = icmp eq ptr %flag, %true
   br i1 %quick, label %count.down, label %by.python
 count.down:
-  %left.array = call ptr @slot(ptr %table, ptr %chosen, i64 {w:Plan.left})
+  %left.array = call ptr @slot(ptr %table, ptr %chosen, i64 {w:Plan.calls_left})
   %never = icmp eq ptr %left.array, %none
   br i1 %never, label %run, label %count.one
 count.one:

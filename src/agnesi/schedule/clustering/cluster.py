@@ -27,7 +27,7 @@ class Cluster:
 
     __slots__ = (
         "goal", "lowers", "makers", "merged", "met", "number", "price", "product", "rank",
-        "reduces", "rereads", "roots", "shapes", "stretch", "sweeps", "users", "widest",
+        "reduces", "rereads", "roots", "scalars", "shapes", "sweeps", "users", "widest",
     )
 
     def __init__(self, number: int, root: Node, users: set[Cluster], facts: NodeFacts) -> None:
@@ -55,8 +55,8 @@ class Cluster:
         self.merged: Cluster | None = None
         #: The last searches that met it, or were for it.
         self.met = self.goal = 0
-        #: The numbers of its stretch, users first.
-        self.stretch: list[Node] = []
+        #: The scalars of its segment of a scalar program, users first.
+        self.scalars: list[Node] = []
 
     def __hash__(self) -> int:
         return self.number

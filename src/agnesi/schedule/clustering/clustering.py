@@ -86,7 +86,8 @@ class Clustering:
         self.clusters: list[Cluster] = []
         self._ranks = Order()
         self._facts = facts_of(order, target)
-        self._must = {id(flat_source(n)) for n in outputs}
+        #: Values that must be materialized, by their ids.
+        self._required = {id(flat_source(n)) for n in outputs}
         #: Products that get memory of their own.
         self.separate: set[int] = set()
         #: What a gather reads from memory, so that no kernel has both.
@@ -98,15 +99,16 @@ class Clustering:
         self.items: dict[int, list[Node]] = {}
         self._depth: dict[int, int] = {}
         self._evaluations = Evaluations(self._facts)
-        self._again = Recomputation(order, self._facts)
+        self._recomputation = Recomputation(order, self._facts)
         #: What is computed inside of a reduction in its kernel, for every element of its operand.
         self._inside: set[int] = set()
         #: What values without elements are made of, of which all checks are demanded.
         self._checked: set[int] = set()
-        # The numbers of a body stay in registers from iteration to iteration, or close by.
-        order, self._stretch = Cut(order, {}) if inner or apart else cut(
+        #: Which segment of a scalar program each of its values is in; none in a loop's body, whose
+        #: scalars stay in registers.
+        order, self._segment_of = Cut(order, {}) if inner or apart else cut(
             order, self._waiting)
-        self._stretches: dict[int, Cluster] = {}
+        self._segments: dict[int, Cluster] = {}
         self._order = order
 
     def fuse(self) -> None:
@@ -119,13 +121,13 @@ class Clustering:
         """Materialize every value by a kernel of its own."""
         for node in reversed(self._order):
             users = present(self._users.pop(id(node), set()))
-            if node.op is None or (not users and id(node) not in self._must):
+            if node.op is None or (not users and id(node) not in self._required):
                 continue
             if node.op.name == "item":
                 self._visit_item(node, users)
                 continue
-            users = {self._opened(node, users)}
-            self._demand(node)
+            users = {self._open_cluster(node, users)}
+            self._require_operands(node)
             for operand in node.inputs:
                 self._let_use(operand, users)
 
@@ -140,25 +142,26 @@ class Clustering:
     def _visit(self, node: Node) -> None:
         key = id(node)
         users = present(self._users.pop(key, set()))
-        if not users and key not in self._must:
+        if not users and key not in self._required:
             return
         if 0 in node.shape and is_empty(node):
-            self._opened(node, users)
-            self._demand_checks(node)
+            self._open_cluster(node, users)
+            self._require_checks(node)
             return
-        if key in self._stretch:
-            self._visit_number(node, users)
+        if key in self._segment_of:
+            self._visit_scalar(node, users)
             return
         if node.op.name == "item":
             self._visit_item(node, users)
             return
         depth = self._depth.pop(key, 0) + (_HEAVY_OP_STEPS if "heavy" in node.op.traits else 1)
         if self._needs_memory(node, users, depth):
-            users, depth = {self._joined(node, users, depth) or self._opened(node, users)}, 0
+            users = {self._join_cluster(node, users, depth) or self._open_cluster(node, users)}
+            depth = 0
             self._inside.discard(key)
         users = present(users)
         self._note(node, users)
-        self._demand(node)
+        self._require_operands(node)
         self._evaluations.visit(node, key in self.root)
         reduces, inside = bool(self._facts[key].axes), key in self._inside
         for operand in node.inputs:
@@ -174,31 +177,31 @@ class Clustering:
             self._let_use(flat_source(flag), users)
 
     def _visit_item(self, node: Node, users: set[Cluster]) -> None:
-        """Fill one of several results where all of them are."""
+        """Record one result of an operation that has several; its kernel fills all of them."""
         (maker,) = node.inputs
         self.items.setdefault(id(maker), []).append(node)
-        self._must.add(id(maker))
+        self._required.add(id(maker))
         self._let_use(maker, users)
 
     def _let_use(self, node: Node, users: set[Cluster]) -> None:
-        """Let clusters compute what needs a node; sets of them are shared, and never change."""
+        """Record that clusters read a node; sets of them are shared, never changed."""
         known = self._users.get(id(node))
         if known is not users:
             self._users[id(node)] = users if known is None else known | users
 
-    def _visit_number(self, node: Node, users: set[Cluster]) -> None:
+    def _visit_scalar(self, node: Node, users: set[Cluster]) -> None:
         """Put a scalar into the kernel of its part of a scalar program, stored if others read."""
-        stretch = self._stretch[id(node)]
-        known = self._stretches.get(stretch)
+        segment = self._segment_of[id(node)]
+        known = self._segments.get(segment)
         if known is None:
-            cluster = self._stretches[stretch] = self._opened(node, users)
+            cluster = self._segments[segment] = self._open_cluster(node, users)
         else:
             cluster = known.now()
-            if id(node) in self._must or users != {cluster}:
+            if id(node) in self._required or users != {cluster}:
                 assert self._ranks.below(users, cluster), "numbers are cut so that none waits"
                 cluster.fill([node], users)
                 self.root[id(node)] = cluster
-        cluster.stretch.append(node)
+        cluster.scalars.append(node)
         self._note(node, {cluster})
         for operand in node.inputs:
             self._let_use(operand, {cluster})
@@ -218,7 +221,7 @@ class Clustering:
             if sweep is not None:
                 cluster.sweeps[sweep] = None
 
-    def _opened(self, node: Node, users: set[Cluster]) -> Cluster:
+    def _open_cluster(self, node: Node, users: set[Cluster]) -> Cluster:
         cluster = Cluster(len(self.root), node, users, self._facts[id(node)])
         self.clusters.append(cluster)
         self._ranks.opened()
@@ -226,7 +229,7 @@ class Clustering:
             self.root[id(filled)] = cluster
         return cluster
 
-    def _joined(self, node: Node, users: set[Cluster], depth: int) -> Cluster | None:
+    def _join_cluster(self, node: Node, users: set[Cluster], depth: int) -> Cluster | None:
         """Return a kernel that can store this root too, as it computes it at each of its points."""
         facts = self._facts[id(node)]
         if not facts.lowers or node.op.template or facts.axes:
@@ -249,42 +252,44 @@ class Clustering:
             return cluster
         return None
 
-    def _demand(self, node: Node) -> None:
-        """Operands that must have memory because of what ``node`` is."""
+    def _require_operands(self, node: Node) -> None:
+        """Mark the operands that must be materialized because of the operation that reads them."""
         op, facts = node.op, self._facts[id(node)]
         if op.condition is not None:
-            self._must.add(id(flat_source(node.inputs[op.condition])))
+            self._required.add(id(flat_source(node.inputs[op.condition])))
         if facts.product:
-            self._must.update([id(self._source(operand)) for operand in node.inputs])
+            self._required.update([id(self._source(operand)) for operand in node.inputs])
         elif not facts.lowers:
             if op.changes and not self._facts[id(node.inputs[0])].movement:
-                self._must.add(id(node.inputs[0]))
+                self._required.add(id(node.inputs[0]))
             if op.parts is None:
                 control = "control" in op.traits
-                self._must.update(id(self._source(i) if control else i) for i in node.inputs)
+                self._required.update(id(self._source(i) if control else i) for i in node.inputs)
             elif op.changes:
-                self._demand_unread(node)
+                self._require_written(node)
         elif op.rereads or "ordering" in op.traits:
-            self._must.update(id(self._source(operand)) for operand in node.inputs)
+            self._required.update(id(self._source(operand)) for operand in node.inputs)
         elif op.flat and not splits_evenly(node.inputs[0].shape, node.shape):
-            self._must.add(id(flat_source(node)))
+            self._required.add(id(flat_source(node)))
         elif "gather" in op.traits:
             if repeats_reductions(node, self._facts, MAX_CHEAP_EVALUATIONS):
                 read = id(self._source(node.inputs[0]))
-                self._must.add(read)
+                self._required.add(read)
                 self._gathered.add(read)
         elif op.pointwise or "broadcast" in op.traits:
             if "comparison" in op.traits:
-                self._must |= shared_sums(node, self._facts)
+                self._required |= shared_sums(node, self._facts)
             size = facts.weight
             for operand in node.inputs:
                 base = self._source(operand)
                 many = self._facts[id(base)].weight
-                if 2 * many <= size and self._again.broadcast_is_expensive(base, many, size):
-                    self._must.add(id(base))
+                if 2 * many <= size and (
+                        self._recomputation.broadcast_is_expensive(base, many, size)):
+                    self._required.add(id(base))
 
-    def _demand_checks(self, node: Node) -> None:
-        """Ask all that is to be checked before a value without elements, which reads nothing."""
+    def _require_checks(self, node: Node) -> None:
+        """Materialize the conditions of checks before a value without elements, which reads no
+        operand."""
         stack = [node]
         while stack:
             maker = stack.pop()
@@ -292,10 +297,10 @@ class Clustering:
                 continue
             self._checked.add(id(maker))
             if maker.op.condition is not None:
-                self._demand(maker)
+                self._require_operands(maker)
             stack += maker.inputs
 
-    def _demand_unread(self, node: Node) -> None:
+    def _require_written(self, node: Node) -> None:
         """Materialize what is written into a few elements of a large value and is computed from
         others of it: in one kernel with the writes it would need a copy of the large value."""
         base, new, *_ = node.inputs
@@ -310,7 +315,7 @@ class Clustering:
         while stack:
             maker = stack.pop()
             if not places.isdisjoint(map(id, maker.inputs)) or len(seen) > MAX_SEARCHED_NODES:
-                self._must.add(id(new))
+                self._required.add(id(new))
                 return
             facts = self._facts[id(maker)]
             if facts.lowers and not facts.product:  # else its operands are materialized
@@ -319,11 +324,11 @@ class Clustering:
                 stack += waiting
 
     def _needs_memory(self, node: Node, users: set[Cluster], depth: int) -> bool:
-        if id(node) in self._must or depth > _MAX_CHAIN_OPS:
+        if id(node) in self._required or depth > _MAX_CHAIN_OPS:
             return True
         op, facts = node.op, self._facts[id(node)]
         if not facts.lowers:
-            return not self._claim_regions(node, users)
+            return not self._take_regions(node, users)
         special = False
         for c in users:
             if c.price > _MAX_KERNEL_INSTRUCTIONS:
@@ -332,23 +337,23 @@ class Clustering:
         if special and any([not c.lowers and not c.roots[0].op.inlines for c in users]):
             return not (facts.movement and all("control" in c.roots[0].op.traits for c in users))
         if facts.product:
-            return not self._claim(node, users)
+            return not self._take_epilogue(node, users)
         if op.template or (op.rereads and any(c.product is not None for c in users)):
             return True
-        if facts.axes and not self._fits(node, users):
+        if facts.axes and not self._fits_loops(node, users):
             return True
-        if self._again.ends_product(node) and any(
+        if self._recomputation.ends_product(node) and any(
                 [c.reduces or c.foreign or c.regions for c in users]):
             return True
         if not facts.movement and self._is_repeated(node, users):
             return True
-        if len(users) < 2 or facts.movement or self._again.is_cheap(node):
+        if len(users) < 2 or facts.movement or self._recomputation.is_cheap(node):
             return False
         if facts.weight == 1 and all([weight(c.widest) >= MIN_ELEMENTS for c in users]):
             # One loop over the arrays of all: caches and prefetchers do not follow so many streams
             # (Adam on 15 matrices took 1.8 times as long, 10 times where all began on a page).
             return True
-        return not (self.merge(users) or self._again.is_light(node))
+        return not (self.merge(users) or self._recomputation.is_light(node))
 
     def _is_repeated(self, node: Node, users: set[Cluster]) -> bool:
         """Return whether a value would be computed too often for each of its elements."""
@@ -358,19 +363,19 @@ class Clustering:
             users = present(users)
         return self._evaluations.are_many(node, len(users))
 
-    def _claim_regions(self, node: Node, users: set[Cluster]) -> bool:
+    def _take_regions(self, node: Node, users: set[Cluster]) -> bool:
         """Compute a sum of piecewise values region by region in the one kernel that uses it."""
         if node.op.name != "overlay" or any(
             len(c.roots) > _MAX_REGION_ROOTS or c.price > _MAX_REGION_INSTRUCTIONS for c in users
         ):
             return False
-        if not self._claim(node, users):
+        if not self._take_epilogue(node, users):
             return False
         for cluster in users:
             cluster.rereads = True
         return True
 
-    def _claim(self, node: Node, users: set[Cluster]) -> bool:
+    def _take_epilogue(self, node: Node, users: set[Cluster]) -> bool:
         """Make a product part of the one kernel that uses it, as its epilogue."""
         if len(users) != 1 or id(node) in self.separate:
             return False
@@ -382,7 +387,7 @@ class Clustering:
         cluster.product = node
         return True
 
-    def _fits(self, node: Node, users: set[Cluster]) -> bool:
+    def _fits_loops(self, node: Node, users: set[Cluster]) -> bool:
         """Return whether a reduction can be computed inside the loops of all its users."""
         operand, axes = node.inputs[0], self._facts[id(node)].axes
         outer = tuple(n for i, n in enumerate(operand.shape) if i not in axes and n != 1)

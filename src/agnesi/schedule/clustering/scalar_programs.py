@@ -1,4 +1,4 @@
-"""Long scalar programs, cut into stretches that become one kernel each.
+"""Long scalar programs, cut into segments that become one kernel each.
 
 The cost of such a program is the latency of its dependence chains.  So its operations are sorted by
 the earliest time at which they could be ready with unlimited execution units, and this order is cut
@@ -24,13 +24,13 @@ _MIN_PROGRAM_SCALARS = 128
 
 
 class Cut(NamedTuple):
-    """An order of nodes, makers first, and the stretch of each number in it by its id."""
+    """An order of nodes, makers first, and the segment of each scalar in it by its id."""
 
     order: Sequence[Node]
-    stretch: dict[int, int]
+    segment: dict[int, int]
 
 
-def _is_number(node: Node) -> bool:
+def _is_scalar(node: Node) -> bool:
     op = node.op
     return (
         op is not None and node.shape == () and (op.pointwise or "conversion" in op.traits)
@@ -42,45 +42,45 @@ def _is_number(node: Node) -> bool:
 
 
 def cut(order: Sequence[Node], waiting: Mapping[int, Sequence[Node]] = _NONE) -> Cut:
-    """The nodes of a graph with the numbers in stretches, if it is mostly a program of numbers.
+    """Return the nodes of a graph with its scalars in segments, if it is mostly a scalar program.
 
-    ``waiting`` tells what else nodes wait for, by their ids.
+    ``waiting`` has the nodes that others must come after besides their operands, by their ids.
     """
-    numbers = {id(n) for n in order if _is_number(n)}
+    scalars = {id(n) for n in order if _is_scalar(n)}
     operations = sum(n.op is not None for n in order)
-    if len(numbers) < _MIN_PROGRAM_SCALARS or 2 * len(numbers) < operations:
+    if len(scalars) < _MIN_PROGRAM_SCALARS or 2 * len(scalars) < operations:
         return Cut(order, {})
-    stages = _stages(order, numbers, waiting)
-    start, left = times(order, lambda n: n.inputs,
-                        lambda n: latency(n.op.name) if n.op and id(n) in numbers else 0)
+    stages = _stages(order, scalars, waiting)
+    start, below = times(order, lambda n: n.inputs,
+                         lambda n: latency(n.op.name) if n.op and id(n) in scalars else 0)
     # Of several that could start at once, the one that most has to wait for comes first.
     result = sorted(order, key=lambda n: (
         stages[id(n)],
-        (1, start[n], -left[n]) if id(n) in numbers else (0, 0, 0),
+        (1, start[n], -below[n]) if id(n) in scalars else (0, 0, 0),
     ))
-    return Cut(result, _stretches(result, numbers, stages))
+    return Cut(result, _segments(result, scalars, stages))
 
 
-def _stages(order: Sequence[Node], numbers: set[int],
+def _stages(order: Sequence[Node], scalars: set[int],
             waiting: Mapping[int, Sequence[Node]]) -> dict[int, int]:
     """Return how many nodes other than scalars stand between each node and the leaves behind
     scalars.
     """
     stages: dict[int, int] = {}
     for node in order:
-        mine = id(node) in numbers
+        mine = id(node) in scalars
         stages[id(node)] = max(
-            (stages[id(i)] + (id(i) in numbers and not mine)
+            (stages[id(i)] + (id(i) in scalars and not mine)
              for i in (*node.inputs, *waiting.get(id(node), ()))), default=0
         )
     return stages
 
 
-def _stretches(order: Sequence[Node], numbers: set[int], stages: dict[int, int]) -> dict[int, int]:
+def _segments(order: Sequence[Node], scalars: set[int], stages: dict[int, int]) -> dict[int, int]:
     found: dict[int, int] = {}
     number, count, stage = 0, 0, 0
     for node in order:
-        if id(node) not in numbers:
+        if id(node) not in scalars:
             continue
         if count == _MAX_KERNEL_SCALARS or stages[id(node)] != stage:
             number, count, stage = number + 1, 0, stages[id(node)]

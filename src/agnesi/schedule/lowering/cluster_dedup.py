@@ -140,7 +140,7 @@ class Repeats:
 
     def emit(self, cluster: Any, emit: Callable[[Any], None]) -> None:
         """Add the kernels of a cluster to the program, which ``emit`` does for the first one."""
-        if cluster.stretch or any(root.op.foreign is not None for root in cluster.roots):
+        if cluster.scalars or any(root.op.foreign is not None for root in cluster.roots):
             return emit(cluster)
         product = cluster.product
         signature = _Signature(self, cluster.roots, product)

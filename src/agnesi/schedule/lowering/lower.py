@@ -268,7 +268,7 @@ class _Lowering:
         inside = frozenset(id(r) for r in cluster.roots)
         axes = axes_of(cluster.widest.shape)
         body = []
-        for node in reversed(cluster.stretch):  # none looks far for what it reads
+        for node in reversed(cluster.scalars):  # none looks far for what it reads
             self._read(node, inside)()
         for root in cluster.roots:
             at = point_in(root.shape, axes)

@@ -58,5 +58,5 @@ def emit_gemm(
             with b.when(b.icmp("ne", made_for, loop.carried[0])):
                 unit.prepare()
         unit.emit()
-        loop.until = operands.left() if operands.left else None
+        loop.until = operands.interrupted() if operands.interrupted else None
         loop.carry(made_for)

@@ -36,14 +36,14 @@ class Operand:
 class Operands:
     """The operands that :func:`emit_gemm` reads, and where the sums go.
 
-    ``left`` writes a look for signals, whether to return: products that take long have some.
+    ``interrupted`` writes a look for signals, whether to return: products that take long have some.
     """
 
     a: Operand
     b: Operand
     epilogue: Epilogue
     call: Call | None = None
-    left: Callable[[], Value] | None = None
+    interrupted: Callable[[], Value] | None = None
 
 
 def direct(
@@ -123,7 +123,7 @@ def transposed(operands: Operands) -> Operands:
         assert inner is not None
         inner(b, batch, j, i, columns, rows)
 
-    ends = (epilogue, call if inner is not None else None, operands.left)
+    ends = (epilogue, call if inner is not None else None, operands.interrupted)
     return Operands(turned(operands.b), turned(operands.a), *ends)
 
 

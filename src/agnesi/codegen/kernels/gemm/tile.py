@@ -36,8 +36,8 @@ class TileUnit(Unit):
             self.first = b.icmp("eq", loop.index, i64(0))
             self.last = b.icmp("sle", left, i64(plan.k_block))
             self._block(loop.index, b.intrinsic("smin", left, i64(plan.k_block)))
-            if self.operands.left is not None and self._is_long():
-                loop.until = self.operands.left()
+            if self.operands.interrupted is not None and self._is_long():
+                loop.until = self.operands.interrupted()
 
     def _is_long(self) -> bool:
         """Return whether a unit may take so long that it looks for signals between blocks of k."""

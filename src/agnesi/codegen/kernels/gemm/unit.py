@@ -142,9 +142,9 @@ class Unit:
             start, stop = self.plan.those(b, panel, start, stop)
         with b.loop(start, stop) as loop:
             yield loop.index
-            if isinstance(panel.rows, OpenRows) and self.operands.left is not None and (
+            if isinstance(panel.rows, OpenRows) and self.operands.interrupted is not None and (
                     surely(lambda: self.plan.spec.sizes[3] >= _LONG_LINES)):
-                loop.until = self.operands.left()
+                loop.until = self.operands.interrupted()
 
     def _column(self, index: Value) -> Value:
         return self.b.mul(index, i64(self.plan.panel_columns))

@@ -145,7 +145,7 @@ class Places:
         room = b.gep("i32", self.room, b.mul(b.parameters[1], self.m))
         self._make_ready(room)
         first, last = share(b, self.count, self.units)
-        last = b.select(self.polls.left(), first, last)  # places may be missing
+        last = b.select(self.polls.interrupted(), first, last)  # places may be missing
 
         def several(polls: Polls, first: Value, last: Value) -> None:
             self.polls = polls

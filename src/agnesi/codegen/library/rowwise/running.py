@@ -72,7 +72,7 @@ class _Running:
         with b.loop(*share(b, count, units)) as row:
             start = b.mul(row.index, n)
             self._row(b.gep(self.type, source, start), b.gep(self.type, target, start), n)
-            row.until = self.polls.left()
+            row.until = self.polls.interrupted()
         b.finish()
 
     def write_in_order(self) -> None:

@@ -70,7 +70,7 @@ class _First:
                 result = self._result(b.load("i64", b.gep("i64", self.words, turn.index)))
                 at = b.add(b.mul(row.index, self.k), turn.index)
                 b.store(result, b.gep("i64", rows.target, at))
-            row.until = self.polls.left()
+            row.until = self.polls.interrupted()
         b.finish()
 
     def _sort_elements(self) -> None:
@@ -130,8 +130,8 @@ class _First:
     def _append(self, start: Value, first: Value, bits: Value, bound: Value) -> None:
         b, rows = self.b, self.rows
         with b.loop(i64(0), b.intrinsic("ctpop", bits), 1, [bits], nonempty=True) as turn:
-            (left,) = turn.carried
-            place = b.add(first, b.intrinsic("cttz", left, Value("true", "i1")))
+            (bits,) = turn.carried
+            place = b.add(first, b.intrinsic("cttz", bits, Value("true", "i1")))
             raw = rows.load(b.add(start, place))
             key = rows.key(raw)
             alike = b.cast("zext", b.icmp("eq", key, bound), "i64")
@@ -146,7 +146,7 @@ class _First:
             taken = b.select(b.op("and", enough, b.icmp("eq", key, bound)), i64(0), i64(1))
             b.store(b.add(at, taken), self.count)
             b.store(equal, self.equal)
-            turn.carry(b.op("and", left, b.sub(left, i64(1))))
+            turn.carry(b.op("and", bits, b.sub(bits, i64(1))))
         enough = b.icmp("sge", b.load("i64", self.equal), self.k)
         below = b.intrinsic("ssub.sat", bound, const(bound.type, 1))
         b.store(b.select(enough, below, bound), self.limit)

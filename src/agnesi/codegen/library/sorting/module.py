@@ -71,7 +71,7 @@ class _Driver:
         with b.when(one_by_one), self._share(rows.count) as row:
             b.call("void", "sort_row", self.table, rows.start(row.index), room,
                    self.polls.place)
-            row.until = self.polls.left()
+            row.until = self.polls.interrupted()
         b.finish()
 
     def _share(self, count: Value) -> AbstractContextManager[Loop]:

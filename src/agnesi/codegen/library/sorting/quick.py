@@ -137,7 +137,7 @@ class _Quick:
             b.call("void", "sort_few", self.words, self.n)
         with b.when(b.op("xor", short, _YES)):
             done = b.call("i1", "rises", self.words, self.n, self.polls.place)
-            done = b.op("or", done, self.polls.left())
+            done = b.op("or", done, self.polls.interrupted())
             with b.when(b.op("xor", done, _YES)):
                 b.module.declare("llvm.readcyclecounter", "i64", [])
                 self.chance = b.call("i64", "llvm.readcyclecounter")
@@ -175,7 +175,7 @@ class _Quick:
             return [self._cut(top, start, n, turn.index)]
 
         (waiting,) = b.either(b.icmp("sle", n, i64(self.few)), few, cut)
-        turn.until = b.op("or", b.icmp("eq", waiting, i64(0)), self.polls.left())
+        turn.until = b.op("or", b.icmp("eq", waiting, i64(0)), self.polls.interrupted())
         turn.carry(waiting)
 
     def _cut(self, top: Value, start: Value, n: Value, number: Value) -> Value:

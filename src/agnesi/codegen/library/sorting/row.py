@@ -68,7 +68,7 @@ class Row:
         self._each(place)
         n = self.polls.remaining(self.rows.n)
         b.call("void", "sort_words", self.words, n, self.polls.place)
-        with b.when(b.op("xor", b.op("or", exact, self.polls.left()), _YES)):
+        with b.when(b.op("xor", b.op("or", exact, self.polls.interrupted()), _YES)):
             b.call("void", "sort_ties", self.table, self.start, self.words, least,
                    self.polls.place)
 
