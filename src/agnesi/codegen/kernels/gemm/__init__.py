@@ -1,7 +1,8 @@
 """Matrix products as generated register tiles, with prologues and epilogues fused.
 
 In: a product's sizes, dtypes and operands (``spec.py``, ``operands.py``). Out: a ``GemmPlan``
-(``planner.py``, tile sizes in ``costs.py``) and its LLVM IR (``driver.py``).
+(``planner.py``, blocks in ``blocking.py``, tile sizes in ``costs.py``) and its LLVM IR
+(``driver.py``).
 
 - Large products run in panels (``strip.py``): a transposed operand is packed tile by tile and
   prefetched during all products, the other stays in the second-level cache; short sums of large

@@ -4,24 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from agnesi.codegen.kernels.gemm.blocking import (
+    blocks_for,
+    cut_k,
+    is_far,
+    pack_from_rows,
+    prefetched_lines,
+    row_tiles,
+)
 from agnesi.codegen.kernels.gemm.costs import (
     TALL_TILE_ROWS,
     Cut,
     best_dots,
     best_tiles,
     line_cost,
-    lines_apart,
-    open_tiles,
     pack_cost,
     tall_tiles,
-    tiles_of_runs,
 )
-from agnesi.codegen.kernels.gemm.gemmplan import WHOLE_BLOCK, GemmPlan
+from agnesi.codegen.kernels.gemm.gemmplan import GemmPlan
 from agnesi.codegen.kernels.gemm.prefetched import (
-    PREFETCH_LINES,
     PRODUCT_UNITS,
-    beside_room,
-    clashes,
     fits_beside,
     near_lines,
     stream_plan,
@@ -37,7 +39,7 @@ from agnesi.codegen.kernels.tiling import (
     Piece,
 )
 from agnesi.core.ir.dims import is_static
-from agnesi.core.ir.extents import Extent, least, most
+from agnesi.core.ir.extents import Extent, least
 from agnesi.core.support.policy import FAST_COMPILE, FAST_RUN, CompilePolicy
 from agnesi.core.support.record import replace
 from agnesi.core.target import Target
@@ -46,18 +48,10 @@ _SPILL_FROM = 256  # k from which passing a tile through scratch memory costs ne
 _CALLS_FROM = 64  # the smallest k at which a tile is bound by computation
 #: The longest block of k of strips whose A is not packed, where the third-level cache is far.
 _MAX_STRIP_K = 1024
-_READ_TILES = 12  # tiles of rows, at most, that read B without packing
 #: Where B comes from memory: bytes of a line of B in one work unit.
 _RUN_BYTES = 8192
-#: Rows of B processed together (twice as many if B is read only once): more would exceed the
-#: streams that the hardware prefetches.
-_RUN_LINES = 16
-#: Rows of A, at most.
-_MAX_RUN_ROWS = 80
-#: Lines of B to prefetch where it comes from memory.
-_RUN_PREFETCH_LINES = 4
-# A block of a large A of dynamic sizes in the second-level cache, and columns of C that share it:
-_LARGE_ROWS, _LARGE_K, _LARGE_COLUMNS = 512, 448, 1024
+#: Rows of a large A in the second-level cache, and columns of C that share them.
+_LARGE_ROWS, _LARGE_COLUMNS = 512, 1024
 #: Panels: share of the first-level cache for a tile of A.
 _L1_SHARE = 0.8125
 #: Share of the second-level cache for B.
@@ -78,7 +72,6 @@ _MIN_FLAT_VECTORS = 8
 #: Size of a transposed A, in first-level caches, from which it is packed (where the third-level
 #: cache is as far as memory).
 _MIN_PACKED_L1 = 6
-_MIN_STRIP_K = 1024  # k from which A in whole lines goes in strips, although B would do
 _MAX_FEW_ROWS = 40  # rows, or columns, of a run-time number that have a plan of their own
 _MIN_UNITS = 4  # work units of a large product
 #: Rows of a work unit, at least; and where a thread merges its units into one.
@@ -171,74 +164,42 @@ def _transposes_rows(spec: GemmSpec, machine: Machine) -> bool:
 def _tile_plan(
     spec: GemmSpec, swapped: bool, machine: Machine, long_epilogue: bool
 ) -> tuple[float, GemmPlan]:
-    pack_a = not spec.a_direct
-    static, static_k = is_static(spec.sizes[1:3]), is_static(spec.sizes[3:])
-    fixed = static and static_k
+    """Plan a product with lanes along columns, in register tiles or strips of rows; return its cost
+    in cycles and the plan.
+    """
+    fixed = is_static(spec.sizes[1:])
     if fixed and _is_flat(spec, machine):
         return _flat_plan(spec, swapped, machine, long_epilogue)
     large = _is_large(spec, machine)
     beside = fixed and fits_beside(spec, machine, large)
     large = large and not beside
-    if (static and large) or (fixed and not beside and _is_far_b(spec, machine)):
+    far_b = fixed and not beside and _is_far_b(spec, machine)
+    if far_b or (large and is_static(spec.sizes[1:3])):
         return _strip_plan(spec, swapped, machine, tall_tiles(spec, machine), large=True)
     if fixed and _is_tall(spec, machine):
         cost, chosen = _strip_plan(spec, swapped, machine, tall_tiles(spec, machine))
         return cost, replace(chosen, early=chosen.calls)
-    cut = _cut(spec, machine, same_rows=pack_a or not static)
-    pack_b = not beside and _packs_b(spec, machine, cut)
-    width = max(p.width for p in cut.panels)
-    k_block = _k_block(spec, machine, width) if _row_tiles(cut) > 1 else spec.k
-    runs = _in_runs(spec, machine, cut) and not beside
-    if beside:
-        k_block = _beside_block(spec, machine, cut, width)
-    elif fixed and _is_long(spec, machine, k_block):
+    blocks = blocks_for(spec, machine, beside, large)
+    if blocks is None:
         return _strip_plan(spec, swapped, machine, tall_tiles(spec, machine), large=True)
-    if runs:
-        cut = tiles_of_runs(spec, machine) if static else cut
-        once = static and _row_tiles(cut) == 1
-        k_block = min(_RUN_LINES * (2 if once else 1), spec.k)
-        pack_b = clashes(spec) and not once
-        pack_a = static and lines_apart(spec, spec.a_strides) < cut.panels[0].rows.largest
-    elif large:
-        k_block = -(-spec.k // -(-spec.k // _LARGE_K)) if static_k else _LARGE_K
-        pack_a = pack_b = True
-    if not static_k:
-        k_block = _open_block(spec, k_block, machine, width, pack_a or pack_b)
-    if k_block < spec.k and not (runs and static):
-        cut = _cut(replace(spec, a_direct=not pack_a), machine, same_rows=True)
-    chunks, groups = _units(spec, cut, pack_a, pack_b)
-    if runs:
+    cut, k_block, pack_b = blocks.cut, blocks.k_block, blocks.pack_b
+    chunks, groups = _units(spec, cut, blocks.pack_a, pack_b)
+    if blocks.runs:
         chunks, groups = 1, max(2, min(8, _power(spec.n * spec.itemsize // _RUN_BYTES)))
     elif large:
         groups = -(-spec.n // _LARGE_COLUMNS)
         chunks = _chunks(spec, groups, _LARGE_ROWS, _LEAST_ROWS)
-    spill = spec.k >= _SPILL_FROM or long_epilogue
-    pack_from = _pack_from(spec, cut) if pack_b and not large else 0
-    few = pack_from > 0 or _row_tiles(cut) <= 4
-    far = spec.n * spec.k * spec.itemsize > machine.l2 and few
-    lines = (_RUN_PREFETCH_LINES if runs else PREFETCH_LINES if far and not beside
-             else near_lines(k_block, width, spec, machine))
+    pack_from = pack_from_rows(spec, cut) if pack_b and not large else 0
     chosen = GemmPlan(
         spec, swapped, "tile", machine.lanes,
         _opened(cut.panels, spec, [(cut.panels[0].pieces[-1], 0)]),
-        chunks, groups, k_block, pack_a, pack_b, spill, lines, beside=beside,
+        chunks, groups, k_block, blocks.pack_a, pack_b,
+        spill=spec.k >= _SPILL_FROM or long_epilogue,
+        ahead=prefetched_lines(spec, machine, blocks, pack_from), beside=beside,
         calls=spec.m * spec.n * spec.itemsize >= machine.l2 and min(k_block, spec.k) >= _CALLS_FROM,
         pack_from=pack_from,
     )
     return cut.cost + (pack_cost(spec, machine) if pack_b else 0.0), chosen
-
-
-def _beside_block(spec: GemmSpec, machine: Machine, cut: Cut, width: int) -> int:
-    """The block of k where tiles prefetch the next panel of B."""
-    several = _row_tiles(cut) > 1
-    return _cut_k(spec, beside_room(machine) // (width * spec.itemsize)) if several else spec.k
-
-
-def _cut(spec: GemmSpec, machine: Machine, same_rows: bool) -> Cut:
-    """The best register tiles of those that the sizes admit."""
-    if not is_static(spec.sizes[2:3]):
-        return open_tiles(spec, machine)
-    return best_tiles(spec, machine, same_rows)
 
 
 def _strip_plan(
@@ -283,10 +244,10 @@ def _cut_for_tiles(spec: GemmSpec, machine: Machine, cut: Cut) -> tuple[int, int
     room = int(machine.l2 * _L2_SHARE) // (width * spec.itemsize)  # lines of panels that stay near
     if machine.far_l3:  # where sums of blocks lie, too
         room = int(machine.l2 * _FAR_L2_SHARE) // (width * spec.itemsize)
-        k_block = _cut_k(spec, longest if spec.a_strides[1] != 1 else _MAX_STRIP_K)
+        k_block = cut_k(spec, longest if spec.a_strides[1] != 1 else _MAX_STRIP_K)
         return k_block, -(-panels // max(1, room // k_block)), 1
     one = room // panels // 16 * 16  # for which all panels stay near
-    k_block = _cut_k(spec, min(longest, one) if one >= _MIN_CACHED_K else longest)
+    k_block = cut_k(spec, min(longest, one) if one >= _MIN_CACHED_K else longest)
     return k_block, -(-panels // max(1, room // k_block)), 1
 
 
@@ -297,19 +258,12 @@ def _cut_for_panels(spec: GemmSpec, machine: Machine, cut: Cut) -> tuple[int, in
     more of B than of A.
     """
     panels, width = sum(p.count for p in cut.panels), max(p.width for p in cut.panels)
-    k_block = _cut_k(spec, int(machine.l1 * _L1_PANEL_SHARE) // (width * spec.itemsize))
+    k_block = cut_k(spec, int(machine.l1 * _L1_PANEL_SHARE) // (width * spec.itemsize))
     tile_bytes = cut.panels[0].rows.largest * k_block * spec.itemsize
     groups = -(-spec.n // _LARGE_COLUMNS)
     if groups == 1 and 2 * spec.n > spec.m and panels > _MIN_UNITS:
         groups = 2  # A is packed once for a group, B once for a chunk of rows
     return k_block, groups, max(1, int(machine.l2 * _L2_TILES_SHARE) // tile_bytes)
-
-
-def _cut_k(spec: GemmSpec, limit: int) -> int:
-    """The block of k: at most so long."""
-    if is_static(spec.sizes[3:]):
-        return min(spec.k, _even_block(spec.k, max(1, limit)))
-    return max(16, limit // 16 * 16)
 
 
 def _flat_plan(
@@ -326,17 +280,6 @@ def _chunks(spec: GemmSpec, groups: int, rows: int, least: int) -> int:
     return max(-(-spec.m // rows), min(-(-_MIN_UNITS // groups), max(1, spec.m // least)))
 
 
-def _open_block(spec: GemmSpec, k_block: int, machine: Machine, width: int, packs: bool) -> int:
-    """Return the block of a k that is a run-time value: the workspace must do for all its values.
-    """
-    if k_block < spec.k:
-        return k_block
-    if not packs:
-        return WHOLE_BLOCK
-    limit, top = _k_block(replace(spec, k=WHOLE_BLOCK), machine, width), most(spec.sizes[3])
-    return limit if top is None or top > limit else -(-top // 16) * 16
-
-
 def _opened(panels: tuple[Panel, ...], spec: GemmSpec, rests: Sequence[Rest]
             ) -> tuple[Panel, ...]:
     """Panels whose rows and columns are as many as there are at run time."""
@@ -351,50 +294,6 @@ def _opened(panels: tuple[Panel, ...], spec: GemmSpec, rests: Sequence[Rest]
                    for piece, above in rests)
 
 
-def _row_tiles(cut: Cut) -> int:
-    return max(p.rows.tiles for p in cut.panels)
-
-
-def _packs_b(spec: GemmSpec, machine: Machine, cut: Cut) -> bool:
-    """Return whether to pack panels of B: where it is contiguous along k, or several row tiles
-    would read it with cache misses.
-    """
-    if spec.b_strides[0] == 1 != spec.b_strides[1]:
-        return True
-    if _row_tiles(cut) == 1:
-        return False
-    return not (spec.b_direct and spec.b_strides[1] == 1 and _reads_well(spec, machine, cut))
-
-
-def _reads_well(spec: GemmSpec, machine: Machine, cut: Cut) -> bool:
-    """Return whether every row tile can read a panel of B in place."""
-    if clashes(spec):
-        return False
-    size = spec.k * spec.b_strides[0] * spec.itemsize
-    return _row_tiles(cut) <= _READ_TILES or size <= machine.l2 // 2
-
-
-def _pack_from(spec: GemmSpec, cut: Cut) -> int:
-    """Return the number of rows from which panels of B are packed; 0 where it is no run-time
-    question.
-    """
-    if is_static(spec.sizes[1:2]) or not (spec.b_direct and spec.b_strides[1] == 1):
-        return 0
-    tiles = 1 if clashes(spec) else _READ_TILES
-    return tiles * cut.panels[0].rows.largest + 1
-
-
-def _in_runs(spec: GemmSpec, machine: Machine, cut: Cut) -> bool:
-    """Return whether B is in memory and used little: it is read a few long lines at a time then.
-
-    A third cache does not count: the rest of the program and other programs use it too.
-    """
-    large = spec.n * spec.k * spec.itemsize > 2 * machine.l2
-    plain = spec.b_direct and spec.a_direct and spec.b_strides[1] == 1
-    little = spec.m <= _MAX_RUN_ROWS if is_static(spec.sizes[1:2]) else _row_tiles(cut) <= 8
-    return large and plain and little and spec.n >= 8 * machine.lanes
-
-
 def _is_large(spec: GemmSpec, machine: Machine) -> bool:
     """Return whether A is large and contiguous along m: then every step along k is another cache
     line, or page, and A is packed tile by tile rather than read again for every panel.
@@ -402,8 +301,8 @@ def _is_large(spec: GemmSpec, machine: Machine) -> bool:
     if spec.a_strides[1] == 1:
         return False
     if machine.far_l3:
-        return _is_far(spec, machine, _MIN_PACKED_L1 * machine.l1)
-    return _is_far(spec, machine, (2 if _clashes_turned(spec) else 4) * machine.l2)
+        return is_far(spec, machine, _MIN_PACKED_L1 * machine.l1)
+    return is_far(spec, machine, (2 if _clashes_turned(spec) else 4) * machine.l2)
 
 
 def _is_flat(spec: GemmSpec, machine: Machine) -> bool:
@@ -422,17 +321,6 @@ def _clashes_turned(spec: GemmSpec) -> bool:
     return spec.a_strides[1] * spec.itemsize % 1024 == 0
 
 
-def _is_long(spec: GemmSpec, machine: Machine, k_block: int) -> bool:
-    """Return whether A is large and contiguous along k, whole tiles of it stay cached if it is cut,
-    and so long that it pays.
-    """
-    if spec.k <= min(k_block, _MIN_STRIP_K):
-        return False
-    apart = lines_apart(spec, spec.a_strides) >= TALL_TILE_ROWS
-    far = _is_far(spec, machine, 4 * machine.l2)
-    return far and spec.a_strides[1] == 1 and apart and spec.b_direct
-
-
 def _is_tall(spec: GemmSpec, machine: Machine) -> bool:
     """Return whether whole rows of A are adjacent, so that tiles of them are prefetched in turn,
     and either there are many along a cached B, or the result is in memory.
@@ -441,7 +329,7 @@ def _is_tall(spec: GemmSpec, machine: Machine) -> bool:
         return False
     columns = -(-spec.n // machine.lanes) * machine.lanes
     near = columns * spec.k * spec.itemsize <= machine.l2 * _L2_SHARE
-    many = near and _is_far(spec, machine, 4 * machine.l2)
+    many = near and is_far(spec, machine, 4 * machine.l2)
     direct = spec.a_strides[1] == 1 and spec.a_direct and spec.b_direct
     large = min(spec.m, spec.n) >= 4 * machine.lanes
     return direct and (many or (large and spec.m * spec.n * spec.itemsize >= 4 * machine.l2))
@@ -462,40 +350,16 @@ def _strip_depth(spec: GemmSpec, machine: Machine) -> int:
     return int(machine.l1 * _L1_SHARE) // (TALL_TILE_ROWS * spec.itemsize)
 
 
-def _is_far(spec: GemmSpec, machine: Machine, size: int) -> bool:
-    """Return whether A in memory has ``size`` bytes, so that panels would read it from beyond a
-    cache.
-    """
-    least = 4 * machine.lanes
-    large = spec.m * spec.k * spec.itemsize >= size
-    return large and spec.a_direct and spec.m >= least and spec.n >= least
-
-
 def _power(value: int) -> int:
     """The largest power of two that is not larger."""
     return 1 << max(0, value.bit_length() - 1)
-
-
-def _k_block(spec: GemmSpec, machine: Machine, width: int) -> int:
-    """Cut k where a panel of B would fill half of the second-level cache."""
-    limit = max(256, machine.l2 // 2 // (width * spec.itemsize))
-    if spec.k <= limit:
-        return spec.k
-    if spec.k == WHOLE_BLOCK:
-        return limit // 16 * 16
-    return _even_block(spec.k, limit)
-
-
-def _even_block(k: int, limit: int) -> int:
-    """Blocks of about equal size, in whole blocks of turned lines."""
-    return -(-k // -(-k // limit) // 16) * 16
 
 
 def _units(spec: GemmSpec, cut: Cut, pack_a: bool, pack_b: bool) -> tuple[int, int]:
     """Row chunks and column groups: enough for even shares, without packing anything twice."""
     if spec.m * spec.n * spec.k * spec.batch < 1 << 15:
         return 1, 1
-    tiles, panels = _row_tiles(cut), sum(p.count for p in cut.panels)
+    tiles, panels = row_tiles(cut), sum(p.count for p in cut.panels)
     wanted = max(1, -(-PRODUCT_UNITS // spec.batch))
     if pack_a:
         return min(tiles, max(1, spec.m // 128) if pack_b else wanted), 1
