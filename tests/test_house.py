@@ -386,7 +386,7 @@ OLD_WORDS = {
     r"in haste|hasty": "fast compile",
 }
 #: Parts of names that say neither what a value is nor where it comes from.
-VAGUE_PARTS = {"told", "untold"}
+VAGUE_PARTS = {"lie", "lies", "tells", "told", "untold"}
 
 
 def is_number(value: ast.expr) -> bool:

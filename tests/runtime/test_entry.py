@@ -254,9 +254,9 @@ def test_states_lie_as_they_did_when_code_was_made(monkeypatch):
     owners, code = [Box(a) for a in arrays], body(len(arrays), "")
 
     def bound():
-        lying = watched.Lying(arrays)
+        lying = watched.ArrayHeads(arrays)
         states = [State(a, o, "data") for a, o in zip(arrays, owners, strict=True)]
-        return lying, *[bind(code, EntrySpec(result="none"), states=states, lying=lying)
+        return lying, *[bind(code, EntrySpec(result="none"), states=states, heads=lying)
                         for _ in range(2)]
 
     bound()

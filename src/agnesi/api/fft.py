@@ -8,7 +8,7 @@ Examples
 tensor([1., 2., 3.])
 """
 
-from agnesi.core.support.errors import tell_missing as _tell_missing
+from agnesi.core.support.errors import explain_missing as _explain_missing
 from agnesi.core.support.exports import shown as _shown
 from agnesi.ops.signal.fft import fft as fft
 from agnesi.ops.signal.fft import fft2 as fft2
@@ -44,4 +44,4 @@ def __dir__() -> list[str]:
     return _shown(__name__)
 
 
-_tell_missing(__name__)
+_explain_missing(__name__)

@@ -7,7 +7,7 @@ generated code's.  ``backend()`` names the library.
 
 from numpy.linalg import LinAlgError as LinAlgError
 
-from agnesi.core.support.errors import tell_missing as _tell_missing
+from agnesi.core.support.errors import explain_missing as _explain_missing
 from agnesi.core.support.exports import shown as _shown
 from agnesi.ops.base.movement import matrix_transpose as matrix_transpose
 from agnesi.ops.contractions.matmul import matmul as matmul
@@ -112,4 +112,4 @@ def __dir__() -> list[str]:
     return _shown(__name__)
 
 
-_tell_missing(__name__)
+_explain_missing(__name__)

@@ -19,8 +19,8 @@ from agnesi.autodiff.flows import (
     pushed,
     reached,
     row_flags,
+    set_row_flags,
     settled,
-    tell_rows,
     variables_of,
 )
 from agnesi.autodiff.residuals import saved_values
@@ -219,7 +219,7 @@ class _ReverseStep:
         for place, value in zip(places, found, strict=False):
             results[place] = value
         for i, there in zip(self.shown, found[len(places):], strict=True):
-            tell_rows(results[counted + i], there)
+            set_row_flags(results[counted + i], there)
         if isinstance(op.length, int) and not (op.until or op.counted):
             for i in set(self.valid) - self.present.behind(op.length):
                 results[first + i] = None  # zeros that rules before might multiply by infinity
@@ -319,7 +319,7 @@ class _ForwardStep:
         for place, t in zip(places, done, strict=False):
             tangents[place] = t
         for i, there in zip(self.shown, done[len(places):], strict=False):
-            tell_rows(tangents[i], there)
+            set_row_flags(tangents[i], there)
         if isinstance(op.length, int) and not (op.until or op.counted):
             for i, some in enumerate(self.begun.after(op.length)):
                 tangents[i] = tangents[i] if some else None

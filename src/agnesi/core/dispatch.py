@@ -92,7 +92,7 @@ def apply(op: Op, *xs: Tensor) -> Tensor:
 def laid(op: Op, data: Any) -> np.ndarray:
     """What an operation gave as an array, in row-major order unless it says how results lie."""
     data = np.asarray(data)
-    if data.flags.c_contiguous or op.view or op.lie is not None:
+    if data.flags.c_contiguous or op.view or op.layout_of is not None:
         return data
     return aside(data.size, data.copy)
 
@@ -307,7 +307,7 @@ def symbolic(op: Op, xs: tuple[Tensor, ...]) -> Tensor:
             note(xs[0], t)
     trace = MODE.get().trace
     if trace is not None:
-        if op.lie is not None and not op.view:
+        if op.layout_of is not None and not op.view:
             note_memory_order(t, op, xs)
         if t._requires_grad:
             trace.reads.kept[t.node] = *xs, t

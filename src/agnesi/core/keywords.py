@@ -24,9 +24,9 @@ from agnesi.core.support.errors import (
     PACKAGE,
     NestingError,
     at,
+    explain_missing,
     ours,
     retold,
-    tell_missing,
     user_where,
 )
 from agnesi.core.support.exports import shown
@@ -336,7 +336,7 @@ def strictly(module: str) -> None:
     here = vars(sys.modules[module])
     source, public = _source(here["__spec__"]), here.get("__all__") or ()
     if "__getattr__" not in here:
-        tell_missing(module)
+        explain_missing(module)
     if "__dir__" not in here:
         here["__dir__"] = functools.partial(shown, module)
     for name, value in list(here.items()):

@@ -97,9 +97,9 @@ class Op:
     keep_output: ClassVar[bool] = False
     #: Whether the result may share the first input's memory.
     view: ClassVar[bool] = False
-    #: ``lie(*arrays)``: an array that lies in memory as the result does, whatever its elements;
-    #: those of the operands must not be touched.  Without it results lie in row-major order.
-    lie: Callable[..., Any] | None = None
+    #: ``layout_of(*arrays)``: an array with the result's strides, whatever its elements; those of
+    #: the operands must not be touched.  Without it results are in row-major order.
+    layout_of: Callable[..., Any] | None = None
     differentiable: ClassVar[bool] = True
     #: Whether compiled code reads an operand's elements several times, so that they need memory.
     rereads: ClassVar[bool] = False

@@ -518,7 +518,7 @@ def _written(kind: type) -> dict[str, tuple[Rule, ...]]:
     return found
 
 
-def set_or_tell(owner: Any, name: str, value: Any) -> None:
+def set_or_refuse(owner: Any, name: str, value: Any) -> None:
     """Set an attribute.
 
     :raises AttributeError: If it is a property that only computes something, which is told.
@@ -563,4 +563,4 @@ class Written:
         held = object.__getattribute__(self, "__dict__").get(name, self)
         if held is not self and name[0] != "_":
             check_written(self, name, held, value)
-        set_or_tell(self, name, value)
+        set_or_refuse(self, name, value)

@@ -368,7 +368,7 @@ def pattern_rule(pattern: Tensor, replacement: Any, *, name: str, stage: str,
 def _not_pointwise(pattern: Pattern) -> Iterator[Op]:
     """The operations of a pattern that look at more than one element."""
     if pattern.op is not None:
-        if not pattern.op.pointwise and pattern.op.lie is None:
+        if not pattern.op.pointwise and pattern.op.layout_of is None:
             yield pattern.op
         for arg in pattern.args:
             yield from _not_pointwise(arg)

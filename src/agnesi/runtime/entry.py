@@ -23,7 +23,7 @@ from agnesi.core.support.record import record
 from agnesi.runtime import pool, support
 from agnesi.runtime.machine import Code
 from agnesi.runtime.state_locks import lock_list, memory_owner
-from agnesi.runtime.watched import Lying, Watched, c_array, checks
+from agnesi.runtime.watched import ArrayHeads, Watched, c_array, checks
 
 Kind = Literal["array", "scalar", "float", "int", "bool", "identity", "ignore"]
 _KINDS = {"array": 0, "float": 1, "int": 2, "bool": 3, "identity": 4, "ignore": 5, "scalar": 9}
@@ -246,7 +246,7 @@ def bind(
     slow: Callable[..., Any],
     failed: Callable[[int], Any],
     states: Sequence[State] = (),
-    lying: Lying | None = None,
+    heads: ArrayHeads | None = None,
     constants: Sequence[np.ndarray] = (),
     guards: Sequence[Guard] = (),
     watched: Watched | None = None,
@@ -261,7 +261,7 @@ def bind(
     """A builtin function that checks its arguments, runs ``body`` and makes the result.
 
     :param slow: Called with the same arguments when they, a state, a guard or a pair do not match.
-    :param lying: How the states' arrays lay in memory when code was made for them; without it, as
+    :param heads: How the states' arrays lay in memory when code was made for them; without it, as
         they do now.
     :param watched: What else is compared before each call.
     :param failed: Called with the body's code when that is not 0, or with -1 - i where there is no
@@ -292,18 +292,18 @@ def bind(
     _fill_arguments(table, spec, keep)
     given = table.first_output
     _fill_outputs(table, spec, keep)
-    if lying is None:
-        lying = Lying([s.array for s in states])
+    if heads is None:
+        heads = ArrayHeads([s.array for s in states])
     if spec.sizes:
         table.measure = code.address("measure")
         bounds = [b for n in spec.sizes for b in (n.least or 0, n.most or MAX_INT64)]
         table.bounds = c_array(ctypes.c_int64, bounds, keep)
-    _fill_buffers(table, spec, lying, constants, keep)
-    _fill_guards(table, states, lying, guards, keep)
+    _fill_buffers(table, spec, heads, constants, keep)
+    _fill_guards(table, states, heads, guards, keep)
     if watched is not None:
         table.watched = ctypes.addressof(watched)
         keep.append(watched)
-    _fill_apart(table, apart, given, lying, keep)
+    _fill_apart(table, apart, given, heads, keep)
     if wrapper is not None:
         _fill_wrapper(table, wrapper, keep)
         _fill_written(table, spec, states, wrapper, keep)
@@ -439,12 +439,12 @@ def _fill_outputs(table: Context, spec: EntrySpec, keep: list[Any]) -> None:
 def _fill_buffers(
     table: Context,
     spec: EntrySpec,
-    lying: Lying,
+    heads: ArrayHeads,
     constants: Sequence[np.ndarray],
     keep: list[Any],
 ) -> None:
-    keep += (lying, *constants)
-    places = [0] * table.first_output + lying.addresses + [a.ctypes.data for a in constants]
+    keep += (heads, *constants)
+    places = [0] * table.first_output + heads.addresses + [a.ctypes.data for a in constants]
     table.first_output = len(places)
     places += [0] * (len(spec.outputs) + 1)
     places += [ctypes.c_size_t(-1).value] * len(spec.sizes)
@@ -453,14 +453,14 @@ def _fill_buffers(
 
 
 def _fill_apart(table: Context, apart: Sequence[tuple[int, int, int, int]], count: int,
-                lying: Lying, keep: list[Any]) -> None:
+                heads: ArrayHeads, keep: list[Any]) -> None:
     """Write the addresses that must not overlap: states, behind ``count`` arguments."""
     others: list[_Pair] = []
     spans: dict[tuple[int, int], list[_Span]] = {}
     for a, a_bytes, b, b_bytes in apart:
         (low, low_bytes), (high, high_bytes) = sorted(((a, a_bytes), (b, b_bytes)))
-        if low < count <= high < count + len(lying.arrays):
-            start = lying.addresses[high - count]
+        if low < count <= high < count + len(heads.arrays):
+            start = heads.addresses[high - count]
             spans.setdefault((low, low_bytes), []).append(_Span(start, start + high_bytes))
         else:
             others.append(_Pair(a, a_bytes, b, b_bytes))
@@ -483,14 +483,14 @@ def _merged(spans: list[_Span]) -> list[_Span]:
     return found
 
 
-def _fill_guards(table: Context, states: Sequence[State], lying: Lying, guards: Sequence[Guard],
-                 keep: list[Any]) -> None:
+def _fill_guards(table: Context, states: Sequence[State], heads: ArrayHeads,
+                 guards: Sequence[Guard], keep: list[Any]) -> None:
     """Write what is compared before each call, and the locks that it takes."""
     pairs: list[tuple[Any, str, Any]] = [(g.owner, g.slot, g.value) for g in guards]
     pairs += [(s.owner, s.slot, s.array) for s in states if s.slot]
     pointers = [(o, slot_offset(type(o), slot), value)  # type: ignore[arg-type]
                 for o, slot, value in pairs]
-    found = checks((), keep, pointers, lying)
+    found = checks((), keep, pointers, heads)
     keep.append(found)
     table.checks = ctypes.addressof(found)
     uses = [(memory_owner(s.array), s.written) for s in states]

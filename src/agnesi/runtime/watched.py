@@ -88,7 +88,7 @@ def pointer(owner: Any, offset: int, value: Any) -> Word:
                 extent=type(owner).__basicsize__)
 
 
-class Lying:
+class ArrayHeads:
     """Where arrays lie in memory, and as what: ``resize`` and their attributes change that.
 
     :ivar heads: A row for each array: the words from its address on that say so.
@@ -145,13 +145,13 @@ class Lying:
 
 def array_words(array: np.ndarray) -> list[Word]:
     """Words that show a change of an array's memory, dtype or shape, those of sizes included."""
-    lies = Lying([array])
+    heads = ArrayHeads([array])
     extent = type(array).__basicsize__
     found = [Word(id(array), DATA_AT + 8 * i, value, mask, (array, array.dtype), extent)
-             for i, (value, mask) in enumerate(zip(lies.heads[0].tolist(), _HEAD_MASK.tolist(),
+             for i, (value, mask) in enumerate(zip(heads.heads[0].tolist(), _HEAD_MASK.tolist(),
                                                    strict=True)) if mask]
     return found + [Word(at, offset, value, mask, None, extent, True)
-                    for kind, ((at, *values),) in lies.sizes().items()
+                    for kind, ((at, *values),) in heads.sizes().items()
                     for (offset, mask, extent), value in zip(kind, values, strict=True)]
 
 
@@ -212,7 +212,7 @@ _Words = dict[int, dict[tuple[int, int, int], int]]
 
 
 def checks(words: Iterable[Word], keep: list[Any], pointers: Iterable[tuple[Any, int, Any]] = (),
-           lying: Lying | None = None) -> Checks:
+           array_heads: ArrayHeads | None = None) -> Checks:
     """Words to be compared, several of one object at once; objects that hold very objects at places
     of their memory; and how arrays lie.
     """
@@ -226,7 +226,7 @@ def checks(words: Iterable[Word], keep: list[Any], pointers: Iterable[tuple[Any,
         where = offset, ALL_BITS, type(owner).__basicsize__
         early.setdefault(id(owner), {})[where] = id(value)
         keep += (owner, value)
-    of_arrays = (None, None) if lying is None else (lying.early, lying.late)
+    of_arrays = (None, None) if array_heads is None else (array_heads.early, array_heads.late)
     return Checks(*[_memory([rows, _Rows(_by_kind(words))], keep)
                     for rows, words in zip(of_arrays, (early, late), strict=True)])
 

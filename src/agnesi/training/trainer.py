@@ -207,15 +207,15 @@ class Trainer(Written, Explained):
         self.stop = None
         if resume is not None:
             self._resume(resume)
-        self._tell("on_fit_begin")
+        self._notify("on_fit_begin")
         try:
             while self.epoch < epochs and self.stop is None:
                 began = time.perf_counter()
-                self._tell("on_epoch_begin")
+                self._notify("on_epoch_begin")
                 self._run_epoch(loader)
                 self._end_epoch(tests, began)
         finally:
-            self._tell("on_fit_end")
+            self._notify("on_fit_end")
         return self.history
 
     def _run_epoch(self, loader: Iterable[Any]) -> None:
@@ -285,9 +285,9 @@ class Trainer(Written, Explained):
                 self.schedule.step(*([row.get("val_loss", row["loss"])]
                                      if hasattr(self.schedule, "patience") else []))
         self.history.append(row)
-        self._tell("on_epoch_end", row)
+        self._notify("on_epoch_end", row)
 
-    def _tell(self, what: str, *details: Any) -> None:
+    def _notify(self, what: str, *details: Any) -> None:
         for callback in self.callbacks:
             call_user(getattr(callback, what), (self, *details), {}, type(callback).__name__,
                       f"{what}(trainer{', row' * bool(details)})")
@@ -396,8 +396,8 @@ class Trainer(Written, Explained):
             states = [own for own in states if own]
             callbacks = [callback for callback in callbacks if callback.state_dict()]
         if len(states) != len(callbacks):
-            raise ValueError(at(f"the state is of a Trainer with {len(states)} callbacks that keep a "
-                                f"state; here are {len(callbacks)}"))
+            raise ValueError(at(f"the state is of a Trainer with {len(states)} callbacks that keep "
+                                f"a state; here are {len(callbacks)}"))
         self._steps.load_state_dict(state["gradients"])
         self.train_loss.load_state_dict(state["loss"])
         self.epoch, self.step = int(state["epoch"]), int(state["step"])

@@ -1,6 +1,6 @@
 """PyTorch's path to datasets and loaders, which :mod:`agnesi.data` has."""
 
-from agnesi.core.support.errors import tell_missing as _tell_missing
+from agnesi.core.support.errors import explain_missing as _explain_missing
 from agnesi.core.support.exports import shown as _shown
 from agnesi.core.support.paths import lend as _lend
 from agnesi.data import BatchSampler as BatchSampler
@@ -27,4 +27,4 @@ def __dir__() -> list[str]:
 
 
 _lend(__name__, "dataloader dataset distributed sampler")
-_tell_missing(__name__)
+_explain_missing(__name__)

@@ -34,7 +34,7 @@ _MAX_CALLS_PER_THREAD = 4
 _MIN_CALL_MULTIPLY_ADDS = 1 << 18
 #: Widths of calls are multiples of this.
 _WIDTH_MULTIPLE = 8
-Lying = tuple[int, int]  # strides
+Strides = tuple[int, int]  # strides
 
 
 @record
@@ -111,10 +111,10 @@ def plan_call(product: Product, threads: int) -> Call | None:
     first, second, rows, columns = (product.a, (m, k)), (product.b, (k, n)), m, n
     if not across:  # its transpose is the product of the transposes, in the other order
         first, second, rows, columns = second, first, n, m
-    lies = [_lines(matrix.strides[-2:], sizes) for matrix, sizes in (first, second)]
-    if None in lies:
+    layouts = [_lines(matrix.strides[-2:], sizes) for matrix, sizes in (first, second)]
+    if None in layouts:
         return None
-    (a_across, a_apart), (b_across, b_apart) = lies  # type: ignore[misc]
+    (a_across, a_apart), (b_across, b_apart) = layouts  # type: ignore[misc]
     options = "N" if a_across == across else "T", "N" if b_across == across else "T"
     numbers = rows, columns, k, a_apart, b_apart, apart
     steps = first[0].strides[-2 if across else -1], second[0].strides[-1 if across else -2]
@@ -140,7 +140,7 @@ def _blocks(product: Product, lines: Size, threads: int) -> int:
     )
 
 
-def _whole(product: Product, strides: Lying) -> tuple[Summed, tuple[bool, Size]] | None:
+def _whole(product: Product, strides: Strides) -> tuple[Summed, tuple[bool, Size]] | None:
     """The epilogue and how the result lies, where the library can do it all."""
     _, m, n, _ = product.sizes
     epilogue = summed(product.body, product.total)
@@ -169,7 +169,7 @@ def _copied(product: Product, epilogue: Summed) -> bool:
     return base is not None and spot(base) != spot(product.body[0].buffer)
 
 
-def _by_lines(product: Product, strides: Lying) -> tuple[Lines, tuple[bool, Size]] | None:
+def _by_lines(product: Product, strides: Strides) -> tuple[Lines, tuple[bool, Size]] | None:
     """Plan the epilogue of a library product whose sums go to a buffer of some lines at a time.
 
     Returns the lines with their loop nest, and whether the sums are stored transposed with the

@@ -54,7 +54,7 @@ def warn_of_losses(jitted: Any, args: tuple[Any, ...], keywords: dict[str, Any],
     tensors = [t for t in flatten(result)[0] if isinstance(t, Tensor)]
     for i, (t, true, off) in enumerate(zip(tensors, exact, spread, strict=False)):
         if t.dtype.kind == "f":
-            _tell(f"result {i} of {jitted.name}, {typed(t)},", t.array, true, off)
+            _print_error(f"result {i} of {jitted.name}, {typed(t)},", t.array, true, off)
     return result
 
 
@@ -101,7 +101,7 @@ def _epsilon(dtype: Any) -> Any:
     return np.finfo(real_of(dtype)).eps
 
 
-def _tell(what: str, got: np.ndarray, exact: Any, spread: Any) -> None:
+def _print_error(what: str, got: np.ndarray, exact: Any, spread: Any) -> None:
     """Warn about the element that is furthest off, if one is further than it may be."""
     with np.errstate(all="ignore"):
         size = np.asarray(abs(exact), object)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.compiler.tracing.leaves import Constant, Handed, is_small, requires_grad
-from agnesi.compiler.tracing.things import tells
+from agnesi.compiler.tracing.things import is_users_object
 from agnesi.core.support.errors import DTypeError, at
 from agnesi.core.support.tree import exact
 from agnesi.core.tensor import Tensor
@@ -44,7 +44,7 @@ def kind_of(value: Any) -> Any:
         hash(value)
     except (TypeError, ValueError):  # a memoryview that may be written to
         return ("object", id(value))
-    if tells(type(value)):  # equal objects of the user's may hold different things
+    if is_users_object(type(value)):  # equal objects of the user's may hold different things
         return ("object", id(value))
     return ("static", exact(value))
 

@@ -38,7 +38,7 @@ from agnesi.compiler.tracing.places import (
 )
 from agnesi.compiler.tracing.process.ambient import State
 from agnesi.compiler.tracing.reads import Reads
-from agnesi.compiler.tracing.things import tells
+from agnesi.compiler.tracing.things import is_users_object
 from agnesi.core.ir.extents import Extent
 from agnesi.core.support.exports import module_of
 from agnesi.core.support.tracing import current_trace
@@ -373,7 +373,7 @@ def _is_new(value: Any, reads: Reads) -> bool:
     """Return whether each call has to make a thing anew."""
     if isinstance(value, (Tensor, Extent, _Given)) or reads.knows(value):
         return False
-    return tells(type(value)) or not _is_lasting(value)
+    return is_users_object(type(value)) or not _is_lasting(value)
 
 
 def _is_lasting(value: Any) -> bool:

@@ -16,7 +16,7 @@ from agnesi.compiler.tracing.introspection import TELL_ALL, questions
 from agnesi.compiler.tracing.obstacles import OnlyEagerError
 from agnesi.compiler.tracing.places import MISSING, PLAIN, Attribute, Definition, Name, attributes
 from agnesi.compiler.tracing.tensor_facts import TensorFacts
-from agnesi.compiler.tracing.things import is_users, tells
+from agnesi.compiler.tracing.things import is_users, is_users_object
 from agnesi.core.support.config import switched
 from agnesi.core.support.exports import module_of
 from agnesi.core.tensor import Tensor
@@ -126,7 +126,7 @@ class OwnedReads(TensorFacts):
             return
         for name, inner in list(held.items()):  # other names are the library's own
             if name[0] != "_" and (type(inner) in ATOMS or isinstance(inner, _LOOKED_INTO)
-                                   or tells(type(inner))):
+                                   or is_users_object(type(inner))):
                 self._add((id(value), name), functools.partial(
                     Attribute, f"{path}.{name}", value, name, inner))
                 self.meet(inner, f"{path}.{name}")

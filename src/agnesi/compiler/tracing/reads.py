@@ -79,10 +79,10 @@ from agnesi.compiler.tracing.things import (
     is_dead,
     is_library,
     is_librarys_cache,
+    is_users_object,
     of_library,
     refuse_weak,
     taking_elements,
-    tells,
 )
 from agnesi.core.support.config import switched
 from agnesi.core.support.exports import module_of
@@ -165,9 +165,9 @@ class Reads(OwnedReads):
         atom = isinstance(value, SCALARS)
         if atom or id(value) in self._met:
             self._look_into(value, path)
-            if not atom or not tells(type(value)) or id(value) in self._met:
+            if not atom or not is_users_object(type(value)) or id(value) in self._met:
                 return
-        if isinstance(value, Iterator) and not tells(type(value)):
+        if isinstance(value, Iterator) and not is_users_object(type(value)):
             raise OnlyEagerError(f"it takes elements from {path}, {described(value)}, which a "
                                  "trace would use up")
         if isinstance(value, generators()):
@@ -284,7 +284,7 @@ class Reads(OwnedReads):
             for args, held in place.value:
                 for inner in (args, *(inner for _, inner in held)):
                     self.meet(inner, f"{path}.args")
-        if not tells(kind):
+        if not is_users_object(kind):
             self.meet(getattr(value, "__wrapped__", None), path)
             self._librarys(value, path)
             return
@@ -505,7 +505,8 @@ class Reads(OwnedReads):
             self._add((id(owner), name), lambda: Slot(path, owner, defined, value))
         elif hasattr(type(defined), "__set__"):
             self._definition(kind).add(name)
-            self.meet(getattr(defined, "fget", defined if tells(type(defined)) else None), path)
+            own = defined if is_users_object(type(defined)) else None
+            self.meet(getattr(defined, "fget", own), path)
         else:
             value = attributes(owner).get(name, MISSING)
             self._definition(kind).add(name)  # a property may come to stand before the value
@@ -514,5 +515,5 @@ class Reads(OwnedReads):
             if value is MISSING:
                 if defined is MISSING:
                     self._definition(kind).add("__getattr__")
-                if hasattr(type(defined), "__get__") and tells(type(defined)):
+                if hasattr(type(defined), "__get__") and is_users_object(type(defined)):
                     self.meet(defined, path)

@@ -10,7 +10,7 @@ from agnesi.compiler.tracing.bytecode import read_of
 from agnesi.compiler.tracing.module_reads import ModuleReads
 from agnesi.compiler.tracing.obstacles import OnlyEagerError
 from agnesi.compiler.tracing.places import Fact, MemoryType, Place
-from agnesi.compiler.tracing.things import tells
+from agnesi.compiler.tracing.things import is_users_object
 from agnesi.core.tensor import Tensor
 
 #: An attribute of tensors by which Python may decide.
@@ -90,5 +90,5 @@ class TensorFacts(ModuleReads):
 
 def _has_array(kind: Any) -> bool:
     """Return whether objects of a user's class have an attribute ``array``."""
-    return isinstance(kind, type) and kind is not Tensor and tells(kind) and (
+    return isinstance(kind, type) and kind is not Tensor and is_users_object(kind) and (
         "array" in getattr(kind, "__dataclass_fields__", ()) or hasattr(kind, "array"))

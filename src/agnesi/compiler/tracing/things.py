@@ -113,7 +113,7 @@ def inside(value: Any) -> Iterator[tuple[Any, Any]]:
 _OF_TYPES = frozenset(vars(types))
 
 
-def tells(kind: type) -> bool:
+def is_users_object(kind: type) -> bool:
     """Return whether a class is the user's, or one of ours whose objects users build."""
     return not issubclass(kind, (BaseException, type, Tensor)) and is_users(kind)
 

@@ -304,7 +304,7 @@ class Trace:
             if family[0] > then or result[0] > count:
                 families.append(family)
                 sources.append(node)
-        met = set(toposort(sources, _lies_anyhow))
+        met = set(toposort(sources, _keeps_layout))
         return [self.first(x) in met or any(f is x._version for f in families) for x in arguments]
 
     def derived(self, gradients: Iterable[Tensor]) -> None:
@@ -368,10 +368,10 @@ def _begins(node: Node) -> bool:
     return node.op is None or (node.op is ALIAS and node.handle is not None)
 
 
-def _lies_anyhow(node: Node) -> bool:
+def _keeps_layout(node: Node) -> bool:
     """Return whether the layout of a value does not depend on the memory of its operands."""
     op = node.op
-    return op is None or not (op.view or op.changes or op.lie is not None)
+    return op is None or not (op.view or op.changes or op.layout_of is not None)
 
 
 #: Under which functions are traced: what they change meanwhile holds symbols.

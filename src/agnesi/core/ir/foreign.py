@@ -59,7 +59,7 @@ class Call:
         it does the units of work from ``begin`` to ``end``, of so many; the arguments are in the
         table. Threads share them.
     :ivar over: The operand with which the result is initialized.
-    :ivar tells: The check of indices that it makes itself
+    :ivar bounds_check: The check of indices that it makes itself
         (``schedule/transforms/bounds_checks.py``).
     :ivar when: {"", "early", "late"}: "early" starts work that goes on beside the program: it runs
         as soon as its operands are there.  "late" waits for such work: all that does not need its
@@ -76,7 +76,7 @@ class Call:
     status: bool = False
     units: int = 0
     over: int | None = None
-    tells: BoundsCheck | None = None
+    bounds_check: BoundsCheck | None = None
     error: str = "RuntimeError"
     when: str = ""
     leave: str = ""

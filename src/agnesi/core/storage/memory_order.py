@@ -98,13 +98,13 @@ def _small(array: np.ndarray) -> np.ndarray:
 
 
 @functools.lru_cache(maxsize=1024)
-def _lie(op: Op, layouts: Sequence[tuple[np.dtype, Any, Any]]) -> np.ndarray | None:
+def _result_layout(op: Op, layouts: Sequence[tuple[np.dtype, Any, Any]]) -> np.ndarray | None:
     """Return the layout of a result for these layouts of the operands; None if it is row-major,
     or larger than any memory."""
     arrays = [np.lib.stride_tricks.as_strided(np.empty(1, dtype), shape, strides)
               for dtype, shape, strides in layouts]
     try:
-        found: np.ndarray = op.lie(*arrays)  # type: ignore[misc]
+        found: np.ndarray = op.layout_of(*arrays)  # type: ignore[misc]
     except ValueError as error:
         if oversized(error) is error:
             raise
@@ -126,12 +126,12 @@ def _plain(operands: Sequence[Tensor], laid: dict[int, Any]) -> bool:
 def note_memory_order(result: Tensor, op: Op, operands: Sequence[Tensor]) -> None:
     """Let the trace know how a result lies that is not in row-major order."""
     laid = getattr(MODE.get().trace, "laid", None)
-    if laid is None or op.lie is None or (
+    if laid is None or op.layout_of is None or (
             "broadcast" not in op.traits and _plain(operands, laid)):
         return
     arrays = [laid_out(x) for x in operands]
     if all(a is not None and a.size for a in arrays):
-        array = _lie(op, tuple([(a.dtype, a.shape, a.strides) for a in arrays]))  # type: ignore
+        array = _result_layout(op, tuple([(a.dtype, a.shape, a.strides) for a in arrays]))  # type: ignore
         if array is not None:
             laid[id(result)] = (result, array)
 

@@ -193,7 +193,7 @@ class Config:
         self.__dict__["_blocks"] = {}
         #: Settings of blocks that are over, which contexts may have that were copied in them.
         self.__dict__["_copied"] = {}
-        self._tell()
+        self._publish()
 
     @property
     def compiles(self) -> bool:
@@ -229,9 +229,9 @@ class Config:
             here[name] = value
         else:
             self.__dict__["_values"][name] = value
-        self._tell(name)
+        self._publish(name)
 
-    def _tell(self, *changed: str) -> None:
+    def _publish(self, *changed: str) -> None:
         """Say what goes for everybody, if it is the same in all threads and tasks."""
         copied = [found for ref in list(self._copied.values()) if (found := ref()) is not None]
         blocks = [*self._blocks.values(), *copied]
@@ -251,7 +251,7 @@ class Config:
         """A block is over; tasks that began in it go on with its settings."""
         def gone(_: Any, key: int = id(values)) -> None:
             self._copied.pop(key, None)
-            self._tell()
+            self._publish()
 
         self._copied[id(values)] = weakref.ref(values, gone)
 
@@ -302,7 +302,7 @@ class Settings(Block, ContextDecorator):
         self._mine = _Values({**(self._before or {}), **self._settings})
         config._blocks[id(self)] = self._mine
         _HERE.set(self._mine)
-        config._tell(*self._settings)
+        config._publish(*self._settings)
         return config
 
     def end(self) -> None:
@@ -312,7 +312,7 @@ class Settings(Block, ContextDecorator):
             config._blocks.pop(id(self), None)
             if sys.getrefcount(self._mine) > _OWN_REFERENCES:
                 config._leave(self._mine)
-            config._tell(*self._settings)
+            config._publish(*self._settings)
             self._mine = None
 
 

@@ -467,7 +467,7 @@ def _instruction(frame: Any) -> int:
     return frame.f_code.co_code[frame.f_lasti] if frame else 0
 
 
-def tell_missing(name: str) -> None:
+def explain_missing(name: str) -> None:
     """Let a module without ``__getattr__`` tell of other libraries' names, as the others do."""
     owner = f"module {name.replace('.api.', '.')!r}"
 

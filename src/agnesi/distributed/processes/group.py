@@ -233,7 +233,7 @@ class Group(Explained):
             self._fail(f"rank {self.rank} was stopped while {self._here()}")
             return 0
         if peer < 0:
-            self._tell(self._differ() if peer == -1 else self._differ_from(-2 - peer))
+            self._record_failure(self._differ() if peer == -1 else self._differ_from(-2 - peer))
             return 0
         reason = self._over(peer)
         if not reason:
@@ -332,13 +332,13 @@ class Group(Explained):
         return signature(s, box + (number & 1) * (s.letter + native.LETTER))
 
     # -- failing ----------------------------------------------------------------------------
-    def _tell(self, reason: Any) -> None:
+    def _record_failure(self, reason: Any) -> None:
         if not (_failure and isinstance(_failure[0], BaseException)):
             _failure[:] = [reason]
 
     def _fail(self, reason: Any) -> None:
         """The group is of no use any more, and others need not wait for this process."""
-        self._tell(reason)
+        self._record_failure(reason)
         self.give_up(str(reason) or type(reason).__name__)
         self.reason = str(reason)
 

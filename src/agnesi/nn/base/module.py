@@ -12,7 +12,7 @@ import numpy as np
 from agnesi.core.accepted import DTypeLike
 from agnesi.core.dispatch import assign
 from agnesi.core.op import typed
-from agnesi.core.options import set_or_tell
+from agnesi.core.options import set_or_refuse
 from agnesi.core.public import check_call, on_host, target_dtype
 from agnesi.core.support.errors import StateError, TraceError, at, no_attribute, shown, warn
 from agnesi.core.support.tracing import current_reads, is_tracing
@@ -193,7 +193,7 @@ class Module(Stated, Lookups):
             self._learned.discard(name)
         elif begins(value):
             self._learned.add(name)
-        set_or_tell(self, name, value)
+        set_or_refuse(self, name, value)
 
     def __delattr__(self, name: str) -> None:
         whole.CHANGES.count += 1

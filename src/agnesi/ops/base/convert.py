@@ -71,7 +71,7 @@ class Cast(Op):
         plain = x.dtype.kind not in "cV" and self.dtype != dtypes.uint32
         return (np.ndarray.astype, (self.dtype,)) if plain else None
 
-    def lie(self, x: np.ndarray) -> np.ndarray:
+    def layout_of(self, x: np.ndarray) -> np.ndarray:
         return as_operands(self, x)
 
     def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:

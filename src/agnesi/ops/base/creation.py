@@ -290,7 +290,7 @@ def asarray(obj: TensorLike, /, dtype: DTypeLike = None, *, device: str | None =
     if copy or (copy is None and type(obj) in SCALARS):
         return tensor(obj, dtype)
     result = as_tensor(obj, kind)
-    if copy is False and not _lies_in(result, obj):
+    if copy is False and not _shares_memory(result, obj):
         raise ValueError("copy=False, but the data must be copied to make a tensor of it")
     return over(result)
 
@@ -302,7 +302,7 @@ def over(x: Tensor) -> Tensor:
     return x if known else noted(x, given=True)
 
 
-def _lies_in(t: Tensor, source: Any) -> bool:
+def _shares_memory(t: Tensor, source: Any) -> bool:
     """Return whether a tensor looks into the memory of an array or buffer that it was made from."""
     if isinstance(source, (np.ndarray, np.generic)):
         return np.may_share_memory(source, t.array)

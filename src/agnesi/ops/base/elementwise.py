@@ -46,7 +46,7 @@ from agnesi.ops.base.rowdocs import docstring
 
 _OPERANDS = ("a", "b", "c", "d", "e")
 #: Rows that are computed in 16-bit floats as such: in float32 their results would differ.
-_OF_DIGITS = ("where", "negative", "abs", "nextafter")
+_IN_16_BITS = ("where", "negative", "abs", "nextafter")
 _ndarray = np.ndarray
 
 
@@ -232,7 +232,7 @@ class Elementwise(Op):
     def perform(self, *xs: np.ndarray) -> np.ndarray:
         kind = xs[-1].dtype.kind
         small = memory.are_few(xs)
-        if kind in self.direct or (kind == "V" and self.name in _OF_DIGITS):
+        if kind in self.direct or (kind == "V" and self.name in _IN_16_BITS):
             return silently(self.function if small else self.in_pool, *xs)
         if kind == "V":
             return aside(_WIDENED_NANOSECONDS * spread(xs), self._widened, *xs)
@@ -248,7 +248,7 @@ class Elementwise(Op):
         result = np.asarray(silently(self.function, *wide))
         return silently(result.astype, xs[-1].dtype) if result.dtype == np.float32 else result
 
-    def lie(self, *xs: np.ndarray) -> np.ndarray:
+    def layout_of(self, *xs: np.ndarray) -> np.ndarray:
         return as_operands(self, *xs)
 
     def in_pool(self, *xs: np.ndarray) -> np.ndarray:
@@ -334,7 +334,7 @@ class Elementwise(Op):
     def lower(self, at: Any, *reads: Any) -> Any:
         values = [r.broadcast(at) for r in reads]
         half = values[-1].dtype
-        if half in ("float16", "bfloat16") and self.name not in _OF_DIGITS:
+        if half in ("float16", "bfloat16") and self.name not in _IN_16_BITS:
             wide = [loops.cast(v, "float32") if v.dtype == half else v for v in values]
             result = self._scalar(wide)
             return loops.cast(result, half) if result.dtype == "float32" else result

@@ -69,7 +69,7 @@ class BroadcastTo(LinearOp):
                 return found
         return np.broadcast_to(x, shape)
 
-    def lie(self, x: np.ndarray) -> np.ndarray:
+    def layout_of(self, x: np.ndarray) -> np.ndarray:
         shape = tuple(map(guess, self.shape))
         return np.broadcast_to(x, shape) if dims.is_static(shape) else np.empty(0)
 

@@ -153,8 +153,8 @@ def channels_last_copies(node: Node, operands: Sequence[Matrix], last: bool, pre
     kind, sizes = sizes_of(node)
     if sizes.channels != 1 or sizes.filters != 1 or sizes.groups == 1:
         return False, False
-    lie = [m.strides[1] == 1 for m in operands]
-    have = lie[0], lie[1] if kind == "weight" else last
+    contiguous = [m.strides[1] == 1 for m in operands]
+    have = contiguous[0], contiguous[1] if kind == "weight" else last
     best, chosen = math.inf, have
     for option in prefers(kind, sizes, itemsize=node.dtype.itemsize):
         result = option.second if kind == "weight" else option.result

@@ -199,7 +199,7 @@ def _limited(program: Program, limit: int) -> list[Kernel]:
 def _idle(kernel: Kernel) -> bool:
     """Return whether a kernel copies a buffer onto itself."""
     return isinstance(kernel, Nest) and _copies(kernel) and all(
-        _spot(s.value.param[0]) == _spot(s.buffer) for s in kernel.body
+        _address(s.value.param[0]) == _address(s.buffer) for s in kernel.body
     )
 
 
@@ -210,7 +210,7 @@ def _copies(nest: Nest) -> bool:
     )))
 
 
-def _spot(buffer: Buffer) -> tuple[int, int]:
+def _address(buffer: Buffer) -> tuple[int, int]:
     return buffer.slot, buffer.offset
 
 

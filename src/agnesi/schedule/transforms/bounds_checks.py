@@ -21,17 +21,17 @@ def fuse_bounds_checks(program: Program) -> Program:
         if not isinstance(kernel, Foreign) or not isinstance(kernel.call, Call):
             continue
         call = kernel.call
-        checks = [] if call.tells is None else _asking(kernel, call.tells, found)
+        checks = [] if call.bounds_check is None else _asking(kernel, call.bounds_check, found)
         sweep = _sweep(checks[0].flag, found) if checks else None
-        if call.tells is not None and sweep is not None:
+        if call.bounds_check is not None and sweep is not None:
             flag = checks[0].flag
             sweep.axes = ()
             first = flag.place(tuple(loops.Affine() for _ in flag.shape))
             sweep.change([Store(flag, first, loops.const(True, "bool"))])
             arguments = list(call.arguments)
-            arguments[call.tells.argument] = result(len(kernel.results))
+            arguments[call.bounds_check.argument] = result(len(kernel.results))
             kernel.results.append(flag)
-            kernel.call = replace(call, arguments=tuple(arguments), tells=None)
+            kernel.call = replace(call, arguments=tuple(arguments), bounds_check=None)
             found = [k for k in found if all(k is not c for c in checks)]
             behind = next(i for i, k in enumerate(found) if k is kernel) + 1
             found[behind:behind] = checks

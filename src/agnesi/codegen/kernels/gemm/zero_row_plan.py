@@ -74,8 +74,8 @@ def _fits(spec: GemmSpec, machine: Machine) -> bool:
     if not (large and in_memory and is_static(sizes) and machine.lanes >= 4):
         return False
     many = spec.zeros[0] >= MIN_ZERO_SHARE + _COPY_ZERO_SHARE_ROWS / spec.m
-    lie = all(1 in strides for strides in (spec.a_strides, spec.b_strides, spec.c_strides))
-    return many and lie and spec.m * spec.n * spec.k >= _LEAST_WORK
+    contiguous = all(1 in strides for strides in (spec.a_strides, spec.b_strides, spec.c_strides))
+    return many and contiguous and spec.m * spec.n * spec.k >= _LEAST_WORK
 
 
 def _chunks(rows: int, room: int) -> int:

@@ -21,7 +21,7 @@ from agnesi.core.support.record import replace
 from agnesi.core.tensor import Tensor
 from agnesi.runtime import entry
 from agnesi.runtime.machine import Code
-from agnesi.runtime.watched import Lying
+from agnesi.runtime.watched import ArrayHeads
 
 _IN_BUFFERS = ("array", "scalar", "float", "int", "bool")
 #: How native code reads tensors and makes new ones.
@@ -59,7 +59,7 @@ class Bound:
         #: Those of which the code needs nothing: if they are empty, for one, but not otherwise.
         self.unread = [entry.Guard(t, "array", t.array) for t in live if id(t) not in read]
         arrays = [s.array for s in self.states]
-        self._lying = Lying(arrays)
+        self._heads = ArrayHeads(arrays)
         spec = entry.EntrySpec(
             arguments=_marked(call.arguments, written),
             outputs=tuple(entry.Out(*call.outputs[i]) for i in recipe.results),
@@ -72,7 +72,7 @@ class Bound:
         common: dict[str, Any] = {
             "failed": raiser(recipe, graph, call.name, back.failed if back else _unexpected,
                              bool(written)),
-            "states": self.states, "lying": self._lying,
+            "states": self.states, "heads": self._heads,
             "constants": recipe.constants, "wrapper": _WRAPPER, "callback": back,
             "foreign": recipe.foreign, "name": call.name, "counters": call.counters,
         }
@@ -107,7 +107,7 @@ class Bound:
 
     def present(self) -> bool:
         """Return whether all live tensors have the memory that the code knows."""
-        return (all([s.owner.array is s.array for s in self.states]) and self._lying.holds()
+        return (all([s.owner.array is s.array for s in self.states]) and self._heads.holds()
                 and all([g.owner.array is g.value for g in self.unread]))
 
 

@@ -156,7 +156,7 @@ def _chain(code: CodeType, found: Sequence[Step], n: int, keys: tuple[Any, ...]
     """Yield the uses of the value on top of the stack before an instruction."""
     while n < len(found):
         first = found[n]
-        entries = _gives_entries(found[n:n + 2])
+        entries = _yields_entries(found[n:n + 2])
         behind = n + 2 * entries
         done = _called(code, found, behind)
         if done is What.ITERATE or (done is not None and not entries):
@@ -217,7 +217,7 @@ def _step(found: Sequence[Step], n: int) -> tuple[Any, int, What | None]:
     return None, n, None
 
 
-def _gives_entries(found: Sequence[Step]) -> bool:
+def _yields_entries(found: Sequence[Step]) -> bool:
     """Return whether code calls ``items()``, ``keys()`` or ``values()``."""
     return found[0].name in _METHODS and found[0].argval in _ENTRIES and (
         [(i.name, i.arg) for i in found[1:]] == [("CALL", 0)])

@@ -365,9 +365,9 @@ def _function(library: str, op: Any, x: Any, given: int, indices: Sequence[Any],
     table = (operand(given), operand(given + 1), result(), scratch(), scratch(1),
              *map(number, (count, n, m, units)))
     room = 4 * m * units if count > 1 else 1
-    tells = BoundsCheck(given + 1, (-n, n), 4) if over is None else None
+    bounds_check = BoundsCheck(given + 1, (-n, n), 4) if over is None else None
     return Call(f"{library}:{kind} {index.dtype.name}", table, scratch=(room, 1), units=units,
-                over=over, tells=tells)
+                over=over, bounds_check=bounds_check)
 
 
 def _copies(op: Any, x: Any, indices: Sequence[Any]) -> Call | None:
@@ -384,7 +384,7 @@ def _copies(op: Any, x: Any, indices: Sequence[Any]) -> Call | None:
              *map(number, (count, n, m, units, size)))
     past = " past" if count * m * size >= _MIN_MEMORY_BYTES else ""
     return Call(f"blocks:{index.dtype.name}{past}", table, scratch=(1,), units=units,
-                tells=BoundsCheck(1, (-n, n), 4))
+                bounds_check=BoundsCheck(1, (-n, n), 4))
 
 
 @record
