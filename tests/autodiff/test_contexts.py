@@ -166,3 +166,34 @@ def test_gradients_by_pytorchs_function() -> None:
     np.testing.assert_allclose(x.grad.numpy(), 3 * X**2 + X)
     np.testing.assert_allclose(y.grad.numpy(), X)
     assert ag.autograd.Variable(x) is x and ag.autograd.Variable(X, requires_grad=True).is_leaf
+
+
+class Product(ag.autograd.Function):
+    """Keeps a sparse matrix that it makes."""
+
+    @staticmethod
+    def forward(ctx: Any, places: Any, values: Any, b: Any) -> Any:
+        a = ag.sparse_coo_tensor(places, values, (2, 3))
+        ctx.save_for_backward(a, b)
+        return a @ b
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        a, b = ctx.saved_tensors
+        rows, columns = a._indices()
+        return None, (g @ b.T)[rows, columns], a.t() @ g
+
+
+@pytest.mark.parametrize("run", [lambda f: f, ag.jit])
+def test_sparse_tensors_are_kept(run: Any) -> None:
+    places = ag.tensor([[0, 0, 1], [0, 2, 1]])
+
+    def slopes(values: Any, b: Any) -> Any:
+        return ag.grad(lambda v, b: (Product.apply(places, v, b) ** 2).sum(), (0, 1))(values, b)
+
+    values, b = ag.tensor(X), ag.tensor(np.arange(6.0).reshape(3, 2))
+    dense = np.array([[X[0], 0, X[1]], [0, X[2], 0]])
+    g = 2 * dense @ b.array
+    of_values, of_b = run(slopes)(values, b)
+    np.testing.assert_allclose(of_values.array, (g @ b.array.T)[[0, 0, 1], [0, 2, 1]])
+    np.testing.assert_allclose(of_b.array, dense.T @ g)

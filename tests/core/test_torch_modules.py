@@ -45,6 +45,9 @@ SAME = {
     "torch.tril_indices(row=2, col=3, offset=1)": "ag.stack(ag.tril_indices(2, k=1, m=3))",
     "torch.equal(x, x + 0)": "x.equal(x)", "torch.equal(x, v)": "ag.tensor(False)",
     "x.transpose(0, 1)": "x.T", "x.transpose(-1, -2)": "x.T",
+    "v[(v > 1).byte()]": "v[v > 1]", "x[(x > 1).to(torch.uint8)]": "x[x > 1]",
+    "x[0, (x[0] > 1).byte()]": "x[0, x[0] > 1]",
+    "torch.where((v > 1).byte(), v, -v)": "ag.where(v > 1, v, -v)",
     "x.squeeze(1)": "x", "x[:, :1].squeeze(1)": "x[:, 0]", "torch.squeeze(x[:1])": "x[0]",
 }
 
@@ -121,3 +124,25 @@ def test_no_plan_of_one_module_answers_the_other():
     for _ in range(3):  # which no plan of the other module answers
         with pytest.raises(TypeError, match="leaves a matrix as it is in NumPy"):
             x.transpose(0, 1)
+
+
+WRITES = """
+def step(v):
+    y, z = v * 1, v * 1
+    y[(v > 1).byte()] = 9.0
+    z[(v > 1).byte()] = v[(v > 1).byte()] * 2
+    return y, z
+"""
+
+
+@pytest.mark.parametrize("jit", [False, True])
+def test_masks_of_uint8_are_written_under(jit):
+    masks, places = (run(WRITES, name=n)["step"] for n in ("torch", "ag"))
+    masks, places = (ag.jit(masks), ag.jit(places)) if jit else (masks, places)
+    assert values(masks(V)) == values((ag.where(V > 1, 9.0, V), ag.where(V > 1, V * 2, V)))
+    assert places(V)[0].tolist() == [9.0, 9.0, 0.0, 2.0]
+
+
+def test_other_masks_than_of_bools_select_nothing():
+    with pytest.raises(TypeError, match="must be bool, not uint8"):
+        ag.masked_select(V, (V > 1).byte())

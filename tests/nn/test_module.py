@@ -44,11 +44,71 @@ def test_a_shared_module_counts_once_and_is_saved_under_each_name():
     shared = nn.Linear(2, 2)
     model = nn.Sequential(shared, nn.Tanh(), shared)
     assert len(list(model.parameters())) == 2
-    assert list(model.state_dict()) == ["0.weight", "0.bias"]
+    assert list(model.state_dict()) == ["0.weight", "0.bias", "2.weight", "2.bias"]
+    model.load_state_dict({"0.weight": ag.ones(2, 2), "0.bias": ag.ones(2)})  # one name will do
+    model.load_state_dict({n: t + 1 for n, t in model.state_dict().items()})
+    assert (shared.weight.array == 2).all()
     tied = Net()
     tied.blocks[0].weight = tied.blocks[1][1].weight
     assert sum(1 for _ in tied.parameters()) == 7
     assert {"blocks.0.weight", "blocks.1.1.weight"} < tied.state_dict().keys()
+
+
+class Doubly(nn.Module):
+    """What lies in lists and dicts of Python's has other names too."""
+
+    def __init__(self):
+        self.heads = [nn.Linear(2, 2) for _ in range(2)]
+        for i, head in enumerate(self.heads):
+            self.add_module(f"head_{i}", head)
+        self.kept = []
+        self.register_buffer("seen", ag.zeros(2))
+        self.kept.append(self.seen)
+        self.inner = nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2))
+        self.parts = {"norm": self.inner[1], "weight": self.inner[0].weight}
+        self.alone = [nn.Linear(2, 1)]
+        self.again = nn.Sequential(self.inner[1], self.inner[1])
+
+
+def test_names_of_attributes_go_before_those_in_lists_and_dicts():
+    model = Doubly()
+    assert [n for n, _ in model.named_parameters()] == [
+        "head_0.weight", "head_0.bias", "head_1.weight", "head_1.bias", "inner.0.weight",
+        "inner.0.bias", "inner.1.weight", "inner.1.bias", "alone.0.weight", "alone.0.bias",
+    ]
+    assert [n for n, _ in model.named_buffers()] == [
+        "seen", *(f"inner.1.{n}" for n in ("running_mean", "running_var", "num_batches_tracked"))]
+    assert [n for n, _ in model.named_modules()] == [
+        "", "head_0", "head_1", "inner", "inner.0", "inner.1", "alone.0", "again"]
+    assert [n for n, m in model.named_children() if n.startswith("head")] == ["head_0", "head_1"]
+    names = list(model.state_dict())
+    assert [n for n in names if n.endswith("weight")] == [
+        "head_0.weight", "head_1.weight", "inner.0.weight", "inner.1.weight", "alone.0.weight",
+        "again.0.weight", "again.1.weight"]
+    assert not any(n.startswith(("heads", "parts", "kept")) for n in names)
+    model.load_state_dict(Doubly().state_dict())
+
+
+def test_classes_behind_modules_are_called_by_their_names():
+    class Scaled:
+        def __init__(self, scale):
+            self.scale = scale
+
+    class Layer(nn.Module, Scaled):
+        def __init__(self):
+            super().__init__()
+            Scaled.__init__(self, 3)
+            self.inner = nn.Linear(2, 2)
+
+    class Plain(nn.Module, Scaled):
+        pass
+
+    layer = Layer()
+    assert layer.scale == 3 and [n for n, _ in layer.named_parameters()] == [
+        "inner.weight", "inner.bias"]
+    assert not hasattr(Plain(), "scale")
+    with pytest.raises(TypeError, match="no arguments"):
+        Plain(3)
 
 
 def test_state_goes_over_in_place():

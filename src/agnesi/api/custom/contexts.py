@@ -18,6 +18,7 @@ from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.creation import zeros_like
 from agnesi.ops.control.loop import applied
+from agnesi.ops.sparse.words import is_sparse
 
 
 class FunctionCtx:
@@ -59,11 +60,11 @@ class FunctionCtx:
         """Keep arguments, results or other tensors for ``backward``.
 
         :param *tensors: Which ones.
-        :type *tensors: Tensor or None
+        :type *tensors: Tensor, sparse tensor or None
         :raises TypeError: If one is no tensor.
         """
         for t in tensors:
-            if t is not None and not isinstance(t, Tensor):
+            if t is not None and not isinstance(t, Tensor) and not is_sparse(t):
                 raise TypeError(at(f"save_for_backward keeps tensors, not {typed(t)}; other values "
                                    "are attributes: ctx.scale = scale"))
         self.saved_tensors = tensors

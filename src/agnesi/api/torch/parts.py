@@ -125,6 +125,9 @@ def masked_select(x: TensorLike, mask: TensorLike, *, out: Tensor | None = None)
     if mask.dtype != np.bool_:
         raise DTypeError(f"the mask must be bool, not {typed(mask)}; compare it (mask != 0)")
     x, mask = broadcast_tensors(x, mask)
+    if mask.dtype.kind != "b":
+        raise DTypeError(f"masked_select: the mask must be bool, not {typed(mask)}; compare it "
+                         "(mask != 0), or write x[places] for places")
     return x[mask]
 
 

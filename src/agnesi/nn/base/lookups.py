@@ -10,6 +10,7 @@ from agnesi.core.op import typed
 from agnesi.core.support.errors import StateError, at
 from agnesi.core.tensor import Tensor
 from agnesi.nn.base.owned import is_frozen
+from agnesi.nn.base.tree import children_of
 
 
 def check_name(module: Any, method: str, name: Any) -> None:
@@ -26,13 +27,12 @@ class Lookups:
     __slots__ = ()
 
     def named_children(self) -> Iterator[tuple[str, Any]]:
-        """Modules directly inside, with their names.
+        """Modules directly inside, with their names, each once.
 
         :returns: In the order in which they were assigned.
         :rtype: Iterator of (str, Module)
         """
-        this: Any = self
-        return ((name, v) for name, v in this._entries() if not isinstance(v, Tensor))
+        return children_of(self)
 
     @property
     def _modules(self) -> Mapping[str, Any]:

@@ -40,7 +40,15 @@ from agnesi.nn.base.owned import (
 )
 from agnesi.nn.base.paths import with_layer_path
 from agnesi.nn.base.states import Loading, Stated, saved
-from agnesi.nn.base.tree import containers, dotted, entries, refuse_depth, replaced, table
+from agnesi.nn.base.tree import (
+    containers,
+    dotted,
+    entries,
+    named_alone,
+    refuse_depth,
+    replaced,
+    table,
+)
 from agnesi.ops.arrays.loading import check_state, snapshot, write_all
 
 P = ParamSpec("P")
@@ -59,7 +67,7 @@ class _Forward(Protocol[P, R]):
 
 def _follow(cls: type) -> None:
     """Have the ``__init__`` of a class, and those that ``super().__init__()`` calls, followed."""
-    if cls.__init__ is object.__init__:  # type: ignore[misc]
+    if cls.__init__ is Module.__init__:  # type: ignore[misc]
         return
     for base in (cls, *cls.__mro__[1:]):
         if base is cls or ("__init__" in vars(base) and Module in base.__mro__[1:]):
@@ -116,11 +124,14 @@ class Module(Stated, Lookups):
     def __new__(cls, *args: Any, **keywords: Any) -> Self:
         check_call(cls, *by_place(cls.__init__, args, in_our_words(cls, cls.__init__, keywords)))
         self = super().__new__(cls)
-        self._training, self._made = True, cls.__init__ is object.__init__
+        self._training, self._made = True, cls.__init__ is Module.__init__
         _follow(cls)  # again, where it was given another __init__
         self._owned, self._learned, self._lent, self._hooks = {}, set(), frozenset(), ()
         self._whole = None if whole.is_ours(cls) else False
         return self
+
+    def __init__(self) -> None:  # ends the chain: what follows in a class is called by its name
+        pass
 
     def __call__(self: _Forward[P, R], *args: P.args, **keywords: P.kwargs) -> R:
         """Run ``forward``; the types are those of ``forward``."""
@@ -224,12 +235,12 @@ class Module(Stated, Lookups):
 
     # -- what it owns ---------------------------------------------------------------------
     def children(self) -> Iterator[Module]:
-        """Modules directly inside.
+        """Modules directly inside, each once.
 
         :returns: In the order in which they were assigned.
         :rtype: Iterator of Module
         """
-        return (v for _, v in self._entries() if isinstance(v, Module))
+        return (v for _, v in self.named_children())
 
     def modules(self) -> Iterator[Module]:
         """The module itself and all modules inside, each once.
@@ -250,6 +261,7 @@ class Module(Stated, Lookups):
     def _walk(self, named: bool = True) -> Iterator[tuple[str, Module]]:
         """The module itself and all modules inside, each once, by their names if asked for."""
         seen: set[int] = set()
+        alone: set[int] | None = None
         stack: list[tuple[str, Module]] = [("", self)]
         while stack:
             name, module = stack.pop()
@@ -258,6 +270,9 @@ class Module(Stated, Lookups):
             seen.add(id(module))
             yield name, module
             inside = [(n, v) for n, v in module._entries() if isinstance(v, Module)]
+            if any("." in n for n, _ in inside):
+                alone = named_alone(self) if alone is None else alone
+                inside = [(n, v) for n, v in inside if "." not in n or id(v) not in alone]
             stack.extend((dotted(name, n) if named else "", v) for n, v in reversed(inside))
 
     def _entries(self) -> Iterator[tuple[str, Any]]:
@@ -273,21 +288,30 @@ class Module(Stated, Lookups):
         return _found(held)
 
     def _held(self, recurse: bool = True, named: bool = True,
-              wanted: Callable[[Any, str, Tensor], bool] = is_owned
+              wanted: Callable[[Any, str, Tensor], bool] = is_owned, shared: bool = False
               ) -> Iterator[tuple[str, Tensor, Module, str]]:
         """Every parameter and buffer by each of its names, if asked for, with its module and the
-        name there; those of a module before those of its children.  Or what else is wanted."""
+        name there; those of a module before those of its children.  Or what else is wanted.
+
+        Modules that have several names count once, unless those of ``shared`` ones are asked for.
+        """
         seen: set[int] = set()
-        stack: list[tuple[str, Module]] = [("", self)]
+        alone: set[int] | None = None
+        stack: list[tuple[str, Module, frozenset[int]]] = [("", self, frozenset())]
         while stack:
-            prefix, module = stack.pop()
-            if id(module) in seen:
+            prefix, module, around = stack.pop()
+            if id(module) in (around if shared else seen):
                 continue
             seen.add(id(module))
             inside = []
             for name, value in module._entries():
+                if "." in name:
+                    alone = named_alone(self) if alone is None else alone
+                    if id(value) in alone or (shared and id(value) in seen):
+                        continue
                 if isinstance(value, Module):
-                    inside.append((dotted(prefix, name) if named else "", value))
+                    outer = around | {id(module)} if shared else around
+                    inside.append((dotted(prefix, name) if named else "", value, outer))
                 elif isinstance(value, Tensor) and wanted(module, name, value):
                     yield dotted(prefix, name) if named else name, value, module, name
             if recurse:
@@ -296,7 +320,8 @@ class Module(Stated, Lookups):
     def _named_tensors(self) -> Iterator[tuple[str, Tensor]]:
         """Every parameter and buffer that is saved, by each of its names; a module's parameters
         before its buffers, as PyTorch has them."""
-        for _, found in itertools.groupby(self._held(), key=lambda entry: id(entry[2])):
+        held = self._held(shared=True)
+        for _, found in itertools.groupby(held, key=lambda e: e[0].removesuffix(e[3])):
             entries = [e for e in found if is_saved(*e[2:])]
             entries.sort(key=lambda e: not is_parameter(e[2], e[3], e[1]))
             yield from [e[:2] for e in entries]
@@ -437,9 +462,10 @@ class Module(Stated, Lookups):
         check_state(type(self).__name__, state)
         loading = Loading(self, state, strict)
         state, mine = loading.state, dict(self._named_tensors())
-        assigned = {n for n, _, owner, name in self._held() if is_assigned(owner, name)}
-        missing = [n for n in mine
-                   if n not in state and n not in assigned and not n.endswith(_ONLY_COUNTED)]
+        assigned = {n for n, _, owner, name in self._held(shared=True) if is_assigned(owner, name)}
+        loaded = {id(t) for n, t in mine.items() if n in state}  # by any of its names
+        missing = [n for n, t in mine.items() if n not in state and id(t) not in loaded
+                   and n not in assigned and not n.endswith(_ONLY_COUNTED)]
         unknown = [n for n in state if n not in mine and not n.endswith(_ONLY_COUNTED)]
         keys = loading.report(LoadedKeys(loading.ours(missing), loading.ours(unknown)))
         if strict and not loading.has_hooks_behind:  # which may take names out

@@ -61,6 +61,34 @@ def _named(name: str, nest: Any) -> Iterator[tuple[str, Any]]:
     return ((dotted(name, key), value) for key, value in keyed)
 
 
+def named_alone(module: Any) -> set[int]:
+    """Modules and tensors inside that have a name which no list, tuple or dict of Python's gives.
+
+    Those names are PyTorch's, which looks into no such container; others count where there is
+    none of them.
+    """
+    found: set[int] = set()
+    stack = [module]
+    while stack:
+        for name, value in stack.pop()._entries():
+            if "." not in name and id(value) not in found:
+                found.add(id(value))
+                if not isinstance(value, Tensor):
+                    stack.append(value)
+    return found
+
+
+def children_of(module: Any) -> Iterator[tuple[str, Any]]:
+    """Modules directly inside, each once, by an attribute's name where it has one."""
+    inside = [(n, v) for n, v in module._entries() if not isinstance(v, Tensor)]
+    alone = {id(v) for n, v in inside if "." not in n}
+    seen: set[int] = set()
+    for name, value in inside:
+        if id(value) not in seen and not ("." in name and id(value) in alone):
+            seen.add(id(value))
+            yield name, value
+
+
 def dotted(prefix: str, name: Any) -> str:
     """The name of what lies in something that has a name."""
     if len(prefix) > _MAX_NAME_LETTERS:
@@ -146,7 +174,7 @@ def _lines(module: Any) -> Iterator[tuple[str, int]]:
         around.append(id(value))
         count = totals[id(value)] if totals else _count(value)
         yield f"{head}{type(value).__name__}({value.extra_repr()})", count
-        inside = [(depth + 1, n, v) for n, v in value._entries() if not isinstance(v, Tensor)]
+        inside = [(depth + 1, n, v) for n, v in children_of(value)]
         if depth == _MAX_SHOWN_LEVELS and inside:
             yield "  " * depth + "  ...", 0
         else:

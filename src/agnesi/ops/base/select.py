@@ -115,6 +115,8 @@ def where(condition: TensorLike = NEEDED, input: TensorLike | None = None,
             return where(condition, input, other, out=out)
     try:
         condition = as_tensor(condition)
+        if condition.dtype is dtypes.uint8:  # NumPy's and PyTorch's other masks
+            condition = condition != 0
         if condition.dtype.kind != "b":
             raise DTypeError(
                 f"the condition must be bool, not {typed(condition)}; compare it (x != 0)"

@@ -22,7 +22,7 @@ def _chosen_at_once(key: Any, value: Any, data: np.ndarray) -> Any:
     if type(key) is not Tensor:
         found = at_places(key if type(key) is tuple else (key,))
     elif (found := key.array) is not None and (
-            found.dtype.kind not in "biu" or found.size > 1024
+            found.dtype.kind not in "bi" or found.size > 1024
             or (found.dtype.kind == "b" and found.shape != data.shape[:found.ndim])):
         found = None
     if found is None:

@@ -19,6 +19,7 @@ from agnesi.core.ir.dims import Size
 from agnesi.core.op import Op, called, typed
 from agnesi.core.public import at_once, planned, public
 from agnesi.core.storage.views import taken
+from agnesi.core.support import dtypes
 from agnesi.core.support.config import MODE
 from agnesi.core.support.errors import DTypeError
 from agnesi.core.support.tracing import is_known
@@ -29,7 +30,14 @@ from agnesi.ops.base.literals import as_places, of_python
 from agnesi.ops.base.movement import Reshape, reshape
 from agnesi.ops.base.select import clip, where
 from agnesi.ops.base.slices import FULL, Slice
-from agnesi.ops.indexing.index_parsing import at_places, new_axes, parse, plain, view_of
+from agnesi.ops.indexing.index_parsing import (
+    asked_in_torch,
+    at_places,
+    new_axes,
+    parse,
+    plain,
+    view_of,
+)
 
 _INT64 = np.dtype("int64")
 #: Positions of an axis that are kept.
@@ -100,6 +108,8 @@ def _selected(x: Tensor, key: Any) -> Tensor:
     simple = plain(key, x.ndim)
     if simple is not None:
         return apply(Slice(simple), x)
+    if type(key) is Tensor and key.dtype is dtypes.uint8 and asked_in_torch():
+        key = key != 0
     if type(key) is Tensor and key.dtype.kind in "iu" and key.shape and x.shape:
         return apply(_index((0,), 0), x, key)
     if type(key) is Tensor and key.dtype.kind == "b" and key.shape and is_known(key) and (
