@@ -162,3 +162,19 @@ def test_attributes_by_getattr_are_found_and_followed() -> None:
     assert float(fn(ag.tensor(1.0))) == 3.0
     with pytest.raises(AttributeError, match="'Assigned' object has no attribute 'other'"):
         net.__getattr__("other")
+
+
+@pytest.mark.parametrize("jit", [False, True])
+def test_values_that_were_computed_are_loaded_without_their_gradients(jit):
+    slow, fast = nn.Linear(2, 2), nn.Linear(2, 2)
+    before = {n: p.array.copy() for n, p in slow.named_parameters()}
+
+    def follow():
+        mine = dict(slow.named_parameters())
+        slow.load_state_dict({n: 0.75 * mine[n] + 0.25 * p for n, p in fast.named_parameters()})
+
+    (ag.jit(follow) if jit else follow)()
+    for name, p in slow.named_parameters():
+        assert p.is_leaf and p.requires_grad
+        new = 0.75 * before[name] + 0.25 * fast.get_parameter(name).array
+        np.testing.assert_allclose(p.array, new, rtol=1e-6)

@@ -132,3 +132,19 @@ def test_a_step_changes_weights_in_place_whatever_their_memory(momentum):
 def test_errors():
     with pytest.raises(ValueError, match="ConvTranspose2d: 3 and 4"):
         nn.ConvTranspose2d(3, 4, 2, groups=2)
+
+
+@pytest.mark.parametrize("mode", ["zeros", "reflect"])
+@pytest.mark.parametrize("jit", [False, True])
+def test_filters_that_a_subclass_computes(mode, jit):
+    class Scaled(nn.Conv2d):
+        def forward(self, x):
+            return self._conv_forward(x, self.weight * 2, self.bias)
+
+    layer = Scaled(2, 3, 3, padding=1, stride=2, padding_mode=mode)
+    plain = nn.Conv2d(2, 3, 3, padding=1, stride=2, padding_mode=mode)
+    plain.load_state_dict({"weight": layer.weight * 2, "bias": layer.bias})
+    x = ag.tensor(np.random.default_rng(0).normal(size=(2, 2, 5, 6)).astype("f4"))
+    run = ag.jit(layer) if jit else layer
+    np.testing.assert_allclose(run(x).detach(), plain(x).detach(), rtol=1e-5, atol=1e-6)
+    assert layer._get_name() == "Scaled"

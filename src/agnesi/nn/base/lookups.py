@@ -49,6 +49,9 @@ class Lookups:
         this: Any = self
         return MappingProxyType(dict(this.named_buffers(recurse=False)))
 
+    def _get_name(self) -> str:
+        return type(self).__name__
+
     def _of(self, kind: str, known: dict[str, Any], target: str) -> Any:
         if target not in known:
             names = [name for name in known if name]

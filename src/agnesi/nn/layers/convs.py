@@ -97,9 +97,13 @@ class _Conv(Renewed, Module):
         return after, before // self.groups
 
     def forward(self, x: Tensor) -> Tensor:
+        return self._conv_forward(x, self.weight, self.bias)
+
+    def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        """The same with other filters, which programs for PyTorch compute."""
         bordered = self.padding_mode != "zeros"
         return type(self).function(
-            self._with_border(x) if bordered else x, self.weight, self.bias, stride=self.stride,
+            self._with_border(input) if bordered else input, weight, bias, stride=self.stride,
             padding=0 if bordered else self.padding, dilation=self.dilation, groups=self.groups,
             algorithm=self.algorithm,
         )

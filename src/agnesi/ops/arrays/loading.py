@@ -68,7 +68,7 @@ def _array(name: str, value: Any) -> Any:
     if isinstance(value, Tensor) and is_tracing():
         return snapshot(value)
     try:
-        return np.asarray(value)
+        return np.asarray(value.detach() if isinstance(value, Tensor) else value)
     except ValueError:
         raise ValueError(at(f"load_state_dict: {name} is {typed(value)}, whose parts differ in "
                             "length")) from None
