@@ -130,8 +130,10 @@ class Module(Stated, Lookups):
         self._whole = None if whole.is_ours(cls) else False
         return self
 
-    def __init__(self) -> None:  # ends the chain: what follows in a class is called by its name
-        pass
+    if not TYPE_CHECKING:  # ``__new__`` tells what layers take
+
+        def __init__(self) -> None:  # ends the chain: classes behind it are called by their names
+            pass
 
     def __call__(self: _Forward[P, R], *args: P.args, **keywords: P.kwargs) -> R:
         """Run ``forward``; the types are those of ``forward``."""
