@@ -52,6 +52,10 @@ LOG1P = Elementwise(
 
 def _sigmoid(x: np.ndarray) -> np.ndarray:
     """The smaller part, ``1 / (1 + exp(|x|))``, or 1 less it: no digit is lost at 0 or 1."""
+    if x.dtype == np.float32:  # in double precision neither end is reached
+        e = np.exp(np.negative(x, dtype=np.float64))
+        e += 1
+        return np.asarray(np.reciprocal(e).astype(np.float32))
     e = np.exp(-np.abs(x))
     e /= e + 1
     return np.asarray(np.abs(np.greater(x, 0) - e))

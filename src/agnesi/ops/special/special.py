@@ -159,6 +159,8 @@ _SMALL_SIZE = 0.03
 
 def _log_gamma(x: np.ndarray) -> np.ndarray:
     y = np.asarray(_gammaln(x))
+    if x.dtype != np.float64:  # computed in double precision and rounded once
+        return np.where(x == -np.inf, np.inf, y).astype(x.dtype, copy=False)
     size = np.abs(y)
     usual = (size > _SMALL_SIZE) & (size < np.inf)
     if not usual.all():
@@ -181,8 +183,7 @@ LGAMMA = Elementwise(
     "lgamma", _log_gamma, (lambda g, x: g * digamma(x),), kinds="f"
 )
 DIGAMMA = Elementwise(
-    "digamma", mended(or_scipy("psi", psi_of), psi_of, lambda x: x < 0),
-    (lambda g, x: g * trigamma(x),), kinds="f",
+    "digamma", or_scipy("psi", psi_of), (lambda g, x: g * trigamma(x),), kinds="f"
 )
 TRIGAMMA = row("trigamma", _trigamma,
                (lambda g, x: g * polygamma(2, x),), __name__)  # type: ignore[has-type]
