@@ -223,8 +223,8 @@ CASES: list[Any] = [
      "be a number from 1 to 3, or 3 scores, not 4"),
     (lambda: chainer.links.Linear(3, 2).copyparams(chainer.links.Linear(4, 2)), ShapeError,
      "Linear.copyparams: /W is float32[2, 3], and float32[2, 4] in the other link"),
-    (lambda: x.eval({"x": 3}), TypeError, "eval takes values by variables, as in y.eval({x: value})"
-     ", not by 'x'"),
+    (lambda: x.eval({"b": 3}), TypeError, "eval takes values by variables, as in y.eval({x: value})"
+     ", not by 'b'"),
     (lambda: torch.cat([ones(2, 3), ones(3, 2)], 1), ValueError, "cat([DoubleTensor of 2x3, "
      "DoubleTensor of 3x2], 1): sizes must be equal in all dimensions but the one along which "
      "tensors are joined"),
