@@ -11,7 +11,7 @@ import agnesi as ag
 from agnesi.core import dispatch
 from agnesi.core.support.config import LENT
 from agnesi.ops.base import elementwise
-from agnesi.runtime import eager
+from agnesi.runtime import eager, support
 
 W = ag.tensor(np.ones((3, 4), "float32"), requires_grad=True)
 V = ag.tensor(np.full((3, 4), 2, "float32"), requires_grad=True)
@@ -87,6 +87,12 @@ def test_records_are_those_of_python(name, native):
     assert found == expected
     with ag.no_grad():
         assert CASES[name]()._requires_grad is False or name == "changed view"
+
+
+@pytest.mark.parametrize("word", support.words())
+def test_every_word_of_native_code_is_found(word):
+    """A slot that was renamed would leave eager operations to Python, without an error."""
+    assert eager._word(word, [])
 
 
 def test_lines_and_serials(native):
