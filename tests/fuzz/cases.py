@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.fuzz import statements, training
+from tests.fuzz import nested, statements, training
 from tests.fuzz.bisect import culprits
 from tests.fuzz.check import Failure, failing
 from tests.fuzz.generator import program
@@ -19,7 +19,8 @@ from tests.fuzz.statements import Script, Text
 from tests.fuzz.ways import WAYS, Way
 
 #: Ways of functions that are drawn by themselves.
-SCRIPTS = {statements.WAY: statements.script, training.WAY: training.training}
+SCRIPTS = {statements.WAY: statements.script, training.WAY: training.training,
+           nested.WAY: nested.nested}
 
 
 def case(seed: Any, ways: Iterable[Way] = WAYS, **how: Any) -> Case | Script | None:

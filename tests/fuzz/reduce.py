@@ -11,7 +11,6 @@ import numpy as np
 
 import agnesi as ag
 from tests.fuzz.program import Body, Input, Program, Step
-from tests.fuzz.statements import Text
 
 Fails = Callable[[Any], bool]
 SECONDS = 60
@@ -21,7 +20,7 @@ def reduced(program: Any, fails: Fails, seconds: float = SECONDS) -> Any:
     """The smallest program found in a time that still fails."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
-        text = isinstance(program, Text)
+        text = hasattr(program, "smaller")
         for smaller in program.smaller() if text else _smaller(program):
             if time.monotonic() > end:
                 break

@@ -115,7 +115,7 @@ def test_a_wrong_pass_is_found_reduced_and_blamed(wrong_pass):
 
 def test_programs_repeat_and_reports_run():
     for seed in range(12):
-        found = case((seed, 4))  # of seed 0, training
+        found = case((seed, 4))  # of seed 0, nested transforms
         assert found is not None and found.program.source == case((seed, 4)).program.source
         if found.way.name in ("numpy", "interpreted", "pickle"):
             continue
