@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import numpy as np
 import pytest
@@ -285,3 +286,32 @@ def test_imaginary_parts_that_are_lost_are_told(name):
     with pytest.warns(np.exceptions.ComplexWarning, match="loses its imaginary part") as told:
         WRITES[name](ag.zeros(3))
     assert len(told) == 1 and told[0].filename == __file__
+
+
+@pytest.mark.parametrize("laid", [
+    lambda a: a.copy().T.copy().T, lambda a: a[::-1].copy()[::-1],
+    lambda a: a[:, ::-1].copy()[:, ::-1], lambda a: np.repeat(a, 2, 0)[::2],
+], ids=["transposed", "reversed", "other axis", "steps"])
+def test_of_repeated_places_the_last_counts_wherever_indices_lie_in_memory(laid: Any) -> None:
+    """NumPy goes through indices and values in the order of memory where both lie alike."""
+    rng = np.random.default_rng(3)
+    places, values = rng.integers(0, 3, (3, 4)), rng.normal(size=(3, 4))
+    line, board = np.zeros(3), np.zeros((3, 4))
+    for (i, j), place in np.ndenumerate(places):
+        line[place] = board[place, j] = values[i, j]
+
+    def write(x: Any, i: Any, v: Any) -> Any:
+        x[i] = v
+        return x
+
+    def write_rows(x: Any, i: Any, v: Any) -> Any:
+        x[i, ag.arange(4)] = v
+        return x
+
+    for f, expected in ((write, line), (write_rows, board),
+                        (lambda x, i, v: ag.put_along_axis(x, i, v, 0), board),
+                        (lambda x, i, v: ag.scatter(x, 0, i, v), board),
+                        (lambda x, i, v: ag.index_put(x, (i, ag.arange(4)), v), board)):
+        for run in (f, ag.jit(f)):
+            x, i, v = (ag.asarray(a) for a in (np.zeros_like(expected), laid(places), laid(values)))
+            np.testing.assert_array_equal(run(x, i, v), expected)

@@ -25,6 +25,8 @@ def _chosen_at_once(key: Any, value: Any, data: np.ndarray) -> Any:
             found.dtype.kind not in "bi" or found.size > 1024
             or (found.dtype.kind == "b" and found.shape != data.shape[:found.ndim])):
         found = None
+    elif found is not None:
+        found = np.asarray(found, order="C")  # of repeated places the last counts, not in memory
     if found is None:
         return None
     if isinstance(value, np.ndarray):

@@ -269,7 +269,7 @@ def at_places(key: Any) -> Any:
             if (e := e.array) is None or e.dtype.kind != "i" or not 0 < e.size <= _FEW_PLACES or (
                     not e.ndim):
                 return None
-            chosen = True
+            e, chosen = np.asarray(e, order="C"), True  # written in this order
         elif kind is list:
             if not 0 < len(e) <= _FEW_PLACES or set(map(type, e)) != {int}:
                 return None

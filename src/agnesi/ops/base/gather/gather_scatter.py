@@ -90,6 +90,7 @@ def replaced(base: np.ndarray, axes: Sequence[int], at: int, new: np.ndarray,
              indices: Any) -> np.ndarray:
     """A copy of ``base`` with ``new`` at the indices; of repeated ones the last stays."""
     result = np.array(base, order="C")
+    indices = [np.asarray(i, order="C") for i in indices]  # NumPy goes in the order of memory
     if len(indices) > _MOST_INDICES:
         places = _flat(base, axes, at, indices)
         result.reshape(-1)[places.reshape(-1)] = np.broadcast_to(new, places.shape).reshape(-1)
