@@ -256,6 +256,7 @@ def unlike(a: Any, b: Any, near: float) -> str:
     if type(a) is int:  # of any size, which NumPy does not compare
         return "" if 10**5 * abs(a - b) <= abs(b) else f"{a!r} and {b!r}"
     if isinstance(a, (ag.Tensor, float, int)):
+        a, b = (x.detach() if isinstance(x, ag.Tensor) else x for x in (a, b))
         same = np.allclose(np.asarray(a), np.asarray(b), near, near / 10, equal_nan=True)
         return "" if same else f"{a!r} and {b!r}"
     return "" if a == b or isinstance(a, type) else f"{a!r} and {b!r}"
