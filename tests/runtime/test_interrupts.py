@@ -76,6 +76,20 @@ def test_a_reduction_over_many_pairs(threads):
     stop(run, ag.ones(300_000), after=0.5)
 
 
+@pytest.mark.parametrize("function", [
+    lambda n: (n * 2.5).sum(),
+    lambda n: ag.sin(n[:, None] * 0.5 + ag.arange(4)).sum(0),
+    lambda n: (ag.arange(4)[:, None] * n % 11).max(1),
+    lambda n: (n[:1 << 22, None] * n[:1 << 23] % 11).sum(),
+], ids=["all", "columns", "rows", "pairs"])
+def test_a_reduction_that_reads_no_memory(threads, function):
+    """Its parts are few beside its length, and each of them polls."""
+    run = ag.jit(lambda: function(ag.arange(1 << 45)))
+    begin = time.process_time()
+    stop(run, after=1.0)
+    assert time.process_time() - begin < 4
+
+
 ROW = ag.tensor(np.random.default_rng(0).normal(size=8_000_000).astype("float32"))
 
 

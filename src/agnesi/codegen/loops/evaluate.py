@@ -24,8 +24,9 @@ from agnesi.codegen.loops.strided_loads import (
     pattern,
     rows_at,
 )
-from agnesi.core.ir.dims import Size
-from agnesi.core.ir.extents import guess, is_some
+from agnesi.codegen.loops.watched import Watch, totals_loop
+from agnesi.core.ir.dims import Size, product
+from agnesi.core.ir.extents import guess
 from agnesi.core.ir.kernels import Buffer, bound_in, walk
 from agnesi.core.ir.loops import ITEM_BYTES, Affine, Axis, Expr, Substitution, fresh_axis
 from agnesi.core.ir.mapping import LONGEST_STEP, period_of
@@ -107,6 +108,8 @@ class Scope:
         self.rereads: bool = parent is not None and parent.rereads
         #: Where what is loaded lies, by the names of addresses.
         self.loaded: frozenset[str] = frozenset() if parent is None else parent.loaded
+        #: How long loops look for signals.
+        self.watch: Watch | None = None if parent is None else parent.watch
         #: How many lanes a mask has set that is only known at run time.
         self.remaining: Value | None = None
         #: Places that the lanes run through: that of the first lane, and the others' distances.
@@ -398,13 +401,16 @@ class Scope:
             axis, *rest = axes
             inner = scope.inside({})
             scope.hoist([r.args[0] for r in group], {axis, *rest}, inner)
-            n = axis.extent
-            with self.b.loop(i64(0), self.b.size(n), 1, totals, nonempty=is_some(n)) as loop:
-                inner.axes[axis] = loop.index
+
+            def inner_turn(index: Value, totals: list[Value]) -> list[Value]:
+                inner.axes[axis] = index
                 if lanes_ > 1 and not rest:
                     inner._call_ahead([r.args[0] for r in group], axis)
-                loop.carry(*turn(inner, tuple(rest), loop.carried))
-            return loop.results
+                return turn(inner, tuple(rest), totals)
+
+            n = axis.extent
+            return totals_loop(self.b, self.watch, n, self.b.size(n), 1, totals,
+                               lanes_ * product([a.extent for a in rest]), inner_turn)
 
         scope = self if lanes_ > 1 else self.inside({}, lanes=1, mask=None)
         results = turn(scope, bound, starts)

@@ -15,6 +15,7 @@ from agnesi.codegen.loops.horizontal_reduction import horizontal
 from agnesi.codegen.loops.lane_runs import in_lane_runs
 from agnesi.codegen.loops.slp_stores import store_all
 from agnesi.codegen.loops.tail_masking import one_register, open_turns
+from agnesi.codegen.loops.watched import MIN_LOOKS, Watch, totals_loop
 from agnesi.core.ir.costs import is_heavy
 from agnesi.core.ir.dims import product
 from agnesi.core.ir.extents import Extent, guess, is_some, most
@@ -22,9 +23,6 @@ from agnesi.core.ir.kernels import Buffer, Store, reductions, walk
 from agnesi.core.ir.lanes import reduced_along
 from agnesi.core.ir.loops import ITEM_BYTES, Affine, Axis, Expr, load
 from agnesi.core.ir.mapping import NestPlan
-
-#: Iterations of a serial loop between two polls for signals, and the fewest polls worth emitting.
-_LOOK_POINTS, _MIN_LOOKS = 1 << 17, 8
 
 
 def emit_nest(b: Builder, plan: NestPlan, pointer: Callable[[Buffer], Value], begin: Value,
@@ -35,24 +33,24 @@ def emit_nest(b: Builder, plan: NestPlan, pointer: Callable[[Buffer], Value], be
     ``around`` has the indices of loops that are there already; ``interrupted`` emits a poll for
     signals, whether the function is to return, for long loops that are not shared out.
     """
-    nest = _Nest(b, plan, interrupted)
+    watch = Watch(interrupted)
+    nest = _Nest(b, plan, watch)
     root = Scope(b, lambda buffer: nest.rows.get(buffer) or pointer(buffer), around or {})
-    root.rereads = bool(plan.ordered)
+    root.rereads, root.watch = bool(plan.ordered), watch
     values = nest._values(plan.stores)
     root.loaded = frozenset(pointer(v.param[0]).ref for v in walk(values) if v.op == "load")
     nest.run(root, begin, end)
-    return nest.note is not None or nest.looks
+    return nest.note is not None or nest.looks or watch.used
 
 
 class _Nest:
-    def __init__(self, b: Builder, plan: NestPlan,
-                 interrupted: Callable[[], Value] | None = None) -> None:
+    def __init__(self, b: Builder, plan: NestPlan, watch: Watch) -> None:
         self.b = b
         self.plan = plan
         #: Where a look at signals that ends the nest leaves a note.
-        self.look = interrupted
+        self.look = watch.look
         #: Whether a loop along the lanes looks, too, and between how many points.
-        self.looks, self.points = False, _LOOK_POINTS
+        self.looks, self.points = False, watch.points
         self.note = b.alloca("i8", 1) if self._is_watched() else None
         if self.note:
             b.store(const("i8", 0), self.note)
@@ -118,7 +116,7 @@ class _Nest:
         """Return whether a loop in sequence looks for signals."""
         return (self.look is not None and axis in self.plan.ordered
                 and (isinstance(axis.extent, Extent)
-                     or axis.extent > _MIN_LOOKS * self._turns_between(axis)))
+                     or axis.extent > MIN_LOOKS * self._turns_between(axis)))
 
     def _is_watched(self) -> bool:
         outer = self.plan.outer
@@ -226,11 +224,17 @@ class _Nest:
             inner = scope.inside({}, along=axis, lanes=wide, mask=None, unit=wide)
             inner.axes[axis] = i64(0)
             scope.hoist(values, {axis}, inner)
-            start, stop = (first, stop) if span is not None else (i64(0), i64(main))
-            with self.b.loop(start, stop, wide, carried, nonempty=span is None) as loop:
-                inner.axes[axis] = loop.index
-                loop.carry(*body(inner, loop.carried))
-            carried = loop.results
+
+            def turn(index: Value, carried: list[Value]) -> list[Value]:
+                inner.axes[axis] = index
+                return body(inner, carried)
+
+            if span is None:
+                carried = totals_loop(b, scope.watch, main, i64(main), wide, carried, 1, turn)
+            else:
+                with self.b.loop(first, stop, wide, carried) as loop:
+                    loop.carry(*turn(loop.index, loop.carried))
+                carried = loop.results
         if tail:
             if last is not None:
                 with self.b.when(last):
@@ -309,12 +313,14 @@ class _Nest:
             first, *rest = outer
             inner = scope.inside({})
             scope.hoist(bodies, {*outer, axis}, inner)
-            n = first.extent
-            with self.b.loop(i64(0), self.b.size(n), 1, totals, nonempty=is_some(n)) as loop:
-                inner.axes[first] = loop.index
+
+            def around(index: Value, carried: list[Value]) -> list[Value]:
+                inner.axes[first] = index
                 self._sweeps(inner, bodies, {*rest, axis})
-                loop.carry(*self._around(inner, rest, axis, group, loop.carried, stores))
-            return loop.results
+                return self._around(inner, rest, axis, group, carried, stores)
+
+            return totals_loop(self.b, scope.watch, first.extent, self.b.size(first.extent), 1,
+                               totals, product([a.extent for a in (*rest, axis)]), around)
 
         def turn(inner: Scope, carried: list[Value]) -> list[Value]:
             totals = [self._fold(inner, r, c) for r, c in zip(group, carried, strict=True)]
