@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import array
 import math
 import threading
+import types
 import warnings
 from typing import Any
 
@@ -227,3 +229,23 @@ def test_relu_of_many_is_not_taken_one_by_one(monkeypatch: pytest.MonkeyPatch) -
     x = ag.from_numpy(np.linspace(-1, 1, 50_000, dtype="f"))
     monkeypatch.delattr(np, "maximum")
     assert float(ag.relu(x).min()) == 0.0
+
+
+HOLDERS = {
+    "__array__": lambda a: type("Held", (), {"__array__": lambda self, dtype=None, copy=None: a})(),
+    "__array_interface__": lambda a: types.SimpleNamespace(
+        __array_interface__=a.__array_interface__, kept=a),
+    "memoryview": memoryview,
+    "array.array": lambda a: array.array(a.dtype.char, a.tobytes()),
+}
+
+
+@pytest.mark.parametrize("holder", HOLDERS)
+@pytest.mark.parametrize("dtype", ["uint8", "int16", "int32", "float32"])
+def test_numbers_give_way_to_whatever_has_memory_of_a_dtype(holder, dtype):
+    a = np.arange(6).astype(dtype)
+    held = HOLDERS[holder](a)
+    for found, expected in ((ag.add(held, 2), a + 2), (ag.multiply(3, held), 3 * a),
+                            (ag.maximum(held, 1.5), ag.maximum(ag.tensor(a), 1.5).numpy())):
+        assert found.dtype == expected.dtype
+        np.testing.assert_array_equal(found.numpy(), expected)

@@ -178,3 +178,15 @@ def of_scalar(scalar: Any) -> np.dtype:
     if type(scalar) is int and scalar > MAX_INT64:
         return uint64
     return promote_scalar(bool_, scalar)
+
+
+def has_memory(x: Any) -> bool:
+    """Return whether an object that is no array gives memory of a dtype: one with ``__array__``, a
+    memoryview, an ``array.array``."""
+    if any([hasattr(x, name) for name in ("__array__", "__array_interface__", "__array_struct__")]):
+        return True
+    try:
+        memoryview(x)
+    except TypeError:
+        return False
+    return True

@@ -445,9 +445,9 @@ def pair(a: Any, b: Any) -> tuple[Tensor, Tensor]:
     """Two operands as tensors of their common dtype; Python scalars give way."""
     if type(a) is type(b) is Tensor and a.dtype is b.dtype and a.weak is b.weak:
         return a, b
-    if type(b) in SCALARS and isinstance(a, _STRONG):
+    if type(b) in SCALARS and (isinstance(a, _STRONG) or dtypes.has_memory(a)):
         return _beside(as_tensor(a), b)
-    if type(a) in SCALARS and isinstance(b, _STRONG):
+    if type(a) in SCALARS and (isinstance(b, _STRONG) or dtypes.has_memory(b)):
         second, first = _beside(as_tensor(b), a)
         return first, second
     a, b = joined(a), joined(b)
