@@ -10,6 +10,7 @@ import pytest
 import agnesi as ag
 from agnesi import nn
 from agnesi.nn.configs import yamls
+from tests.nn.layer_samples import SAMPLES
 
 LENET = """
 name: "LeNet"  # after LeCun et al.
@@ -148,6 +149,23 @@ def test_graphs_of_ag_layers_and_files(tmp_path):
     x = ag.ones((5, 3))
     assert np.allclose(net(x), ag.tanh(net.a(x)) + net.b(x), atol=1e-6)
     assert nn.from_config(str(tmp_path / "net.prototxt"))(ag.ones((2, 1, 9, 9))).shape == (2, 4)
+
+
+#: Layers that hold modules or functions that they were given, and one that counts by itself.
+REFUSED = frozenset("""
+    AdaptiveLogSoftmaxWithLoss Concat ConcatTable DataParallel MixtureOfExperts Parallel
+    ParallelTable TransformerDecoder TransformerDecoderLayer TransformerEncoder
+    TransformerEncoderLayer
+""".split())
+
+
+@pytest.mark.parametrize("name", sorted(SAMPLES.keys() - REFUSED))
+def test_every_layer_comes_back(name):
+    layer = SAMPLES[name].make("float32")
+    data = json.loads(json.dumps(nn.to_config(layer)))
+    again = nn.from_config(data)
+    assert type(again) is type(layer) and nn.to_config(again) == data and repr(again) == repr(layer)
+    again.load_state_dict(layer.state_dict())
 
 
 def test_every_layer_with_plain_parameters_comes_back():

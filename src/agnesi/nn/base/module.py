@@ -75,6 +75,10 @@ def _follow(cls: type) -> None:
             if init is not before:
                 base.__init__ = init  # type: ignore[misc]
 
+#: Types of arguments that modules keep, to tell how they were made.
+_PLAIN = frozenset((bool, int, float, str, tuple, list, type(None)))
+
+
 
 class Module(Stated, Lookups):
     """Base of layers and models: an object with tensors, and a ``forward``.
@@ -100,10 +104,11 @@ class Module(Stated, Lookups):
     """
 
     __slots__ = (
-        "__dict__", "__weakref__", "_hooks", "_learned", "_lent", "_made", "_owned", "_training",
-        "_whole",
+        "__dict__", "__weakref__", "_hooks", "_learned", "_lent", "_made", "_made_with", "_owned",
+        "_training", "_whole",
     )
 
+    _made_with: Any  # the arguments that it was made with, where all are plain
     _hooks: tuple[Any, ...]
     _training: bool
     _made: bool  # __init__ is over
@@ -128,6 +133,8 @@ class Module(Stated, Lookups):
         _follow(cls)  # again, where it was given another __init__
         self._owned, self._learned, self._lent, self._hooks = {}, set(), frozenset(), ()
         self._whole = None if whole.is_ours(cls) else False
+        self._made_with = (args, keywords) if _PLAIN.issuperset(
+            map(type, (*args, *keywords.values()))) else None
         return self
 
     if not TYPE_CHECKING:  # ``__new__`` tells what layers take

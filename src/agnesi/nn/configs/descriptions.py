@@ -130,8 +130,7 @@ def _layer(config: Mapping[str, Any]) -> Module:
     found = getattr(import_module("agnesi.nn"), kind, None)
     if not (isinstance(found, type) and issubclass(found, Module)):
         raise ValueError(at(f"from_config: there is no layer {kind!r} in agnesi.nn"))
-    given = {k: tuple(v) if isinstance(v, list) else v for k, v in config.items()
-             if k not in _OWN}
+    given = {k: _as(tuple, v) for k, v in config.items() if k not in _OWN}
     try:
         inspect.signature(found).bind(**given)
     except TypeError as error:
@@ -175,13 +174,14 @@ def _described(module: Module, depth: int) -> dict[str, Any]:
                            "tells what it does, and no file keeps that: save "
                            "module.state_dict(), and load it into a new one"))
     found: dict[str, Any] = {"type": kind.__name__}
-    takes = {} if kind is Identity else inspect.signature(kind).parameters  # it ignores them
+    bare = kind is Identity or kind.__init__ is object.__init__  # the first one ignores arguments
+    takes = {} if bare else inspect.signature(kind).parameters
     for name, parameter in takes.items():
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             raise TypeError(at(f"to_config: {kind.__name__} does not tell how it was made"))
         value = _parameter_value(module, name, kind)
         if value is not parameter.default and not _equal(value, parameter.default):
-            found[name] = list(value) if isinstance(value, tuple) else value
+            found[name] = _as(list, value)
     try:
         json.dumps(found)
         _layer(found)
@@ -200,6 +200,11 @@ def again(module: Module) -> Module:
                    if parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)})
 
 
+def _as(kind: type, value: Any) -> Any:
+    """Sequences in each other, as lists, which texts have, or as tuples."""
+    return kind(_as(kind, v) for v in value) if isinstance(value, (list, tuple)) else value
+
+
 def _equal(a: Any, b: Any) -> bool:
     return type(a) is type(b) and not isinstance(a, Tensor) and bool(a == b)
 
@@ -209,6 +214,8 @@ def _parameter_value(module: Module, name: str, kind: type) -> Any:
     if name == "dtype" or name in ("generator", "algorithm", "inplace"):
         return inspect.signature(kind).parameters[name].default
     value = getattr(module, name, inspect.Parameter.empty)
+    if value is inspect.Parameter.empty or isinstance(value, Module):
+        value = _given(module, name, kind)
     weight = getattr(module, "weight", None)
     if value is inspect.Parameter.empty and isinstance(weight, Tensor) and name in _SIZES:
         turned = kind.__name__.startswith("ConvTranspose")
@@ -223,3 +230,15 @@ def _parameter_value(module: Module, name: str, kind: type) -> Any:
     if value is inspect.Parameter.empty:
         raise TypeError(at(f"to_config: {type(module).__name__} does not keep its {name}"))
     return value
+
+
+def _given(module: Module, name: str, kind: type) -> Any:
+    """What a module was made with, or the default; ``Parameter.empty`` where it is not kept."""
+    given, signature = getattr(module, "_made_with", None), inspect.signature(kind)
+    if given is None or type(module) is not kind:
+        return inspect.Parameter.empty
+    try:
+        bound = signature.bind(*given[0], **given[1]).arguments
+    except TypeError:  # PyTorch's words
+        return inspect.Parameter.empty
+    return bound.get(name, signature.parameters[name].default)
