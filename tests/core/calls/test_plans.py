@@ -64,6 +64,39 @@ def test_what_depends_on_values_has_no_plan() -> None:
         X[ag.tensor([0, 3])]
 
 
+#: Functions of two vectors whose operations follow from types, but not what they give.
+FUNCTIONS = {
+    "array_equal": ag.array_equal, "allclose": ag.allclose, "equal": ag.Tensor.equal,
+    "interp": lambda x, y: ag.interp(x, ag.arange(4.0), y), "polyval": ag.polyval,
+    "polyadd": ag.polyadd, "polymul": ag.polymul, "median": lambda x, y: ag.median(x + y),
+    "nanmedian": lambda x, y: ag.nanmedian(x * y), "nancumsum": lambda x, y: ag.nancumsum(x - y),
+    "cumulative_sum": lambda x, y: ag.cumulative_sum(x * y), "convolve": ag.convolve,
+    "correlate": ag.correlate, "cross": lambda x, y: x[:3].cross(y[:3]),
+    "poisson_nll_loss": ag.nn.functional.poisson_nll_loss,
+    "nanargmax": lambda x, y: ag.nanargmax(x + y),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions_of_known_operations_are_planned(name: str, monkeypatch: Any) -> None:
+    made, plan = [], LENT.plan
+    monkeypatch.setattr(LENT, "plan", lambda *args: made.append(plan(*args)) or made[-1])
+    rng = np.random.default_rng(len(name))
+    rows = rng.normal(size=(3, 4))
+    rows[1, 2] = np.nan
+    fresh = FUNCTIONS[name](*ag.tensor(rows[1:]))
+    often(FUNCTIONS[name], *ag.tensor(rows[[0, 0]]))
+    assert made and None not in made
+    again = FUNCTIONS[name](*ag.tensor(rows[1:]))
+    np.testing.assert_allclose(again.numpy(), fresh.numpy(), rtol=1e-12)
+
+
+def test_checks_of_values_are_made_in_each_call() -> None:
+    often(ag.nanargmax, ag.tensor([1.0, np.nan]))
+    with pytest.raises(ValueError, match="NaN"):
+        ag.nanargmax(ag.tensor([np.nan, np.nan]))
+
+
 def test_plain_arguments_and_types_are_told_apart() -> None:
     calls = []
 

@@ -24,7 +24,7 @@ from agnesi.core import shapes
 from agnesi.core.accepted import DTypeLike, ShapeLike, TensorLike
 from agnesi.core.calls.spellings import in_our_words, warn_of
 from agnesi.core.dispatch import apply
-from agnesi.core.public import on_host, public, where_torch
+from agnesi.core.public import on_host, planned, public, where_torch
 from agnesi.core.support import dtypes
 from agnesi.core.tensor import Tensor
 from agnesi.ops.arrays import replicate
@@ -372,6 +372,7 @@ def nanmedian(self: Tensor, axis: int | None = None, *, keepdims: bool = False) 
     return _nanmedian(self, axis, keepdims)
 
 
+@planned
 @public
 def equal(self: Tensor, other: TensorLike) -> Tensor:
     """Return whether both have the same shape and elements; ``x == y`` compares each.
@@ -383,6 +384,7 @@ def equal(self: Tensor, other: TensorLike) -> Tensor:
     return array_equal(self, other)
 
 
+@planned
 @public
 def cross(self: Tensor, other: TensorLike, axis: int | None = None) -> Tensor:
     """The cross product of vectors of three elements.

@@ -8,7 +8,7 @@ from typing import Any
 from agnesi.core.accepted import DTypeLike, TensorLike
 from agnesi.core.op import typed
 from agnesi.core.options import Count
-from agnesi.core.public import public
+from agnesi.core.public import planned, public
 from agnesi.core.support.dtypes import as_dtype
 from agnesi.core.support.errors import ShapeError, at
 from agnesi.core.support.tracing import is_tracing
@@ -23,6 +23,7 @@ from agnesi.ops.indexing.join import concat
 from agnesi.ops.indexing.ranges import arange
 
 
+@planned
 @public
 def rotary(x: TensorLike, positions: TensorLike | None = None, base: float = 10000.0) -> Tensor:
     """Rotate pairs of features by angles in proportion to positions (Su et al., 2021).
@@ -55,6 +56,7 @@ def rotary(x: TensorLike, positions: TensorLike | None = None, base: float = 100
     return concat([one * c - two * s, one * s + two * c], -1)
 
 
+@planned
 @public
 def alibi(heads: Count, queries: TensorLike, keys: TensorLike, dtype: DTypeLike = "float32"
           ) -> Tensor:

@@ -94,6 +94,7 @@ def huber_loss(input: TensorLike, target: TensorLike, reduction: str = "mean",
     return reduced(losses if weight is None else losses * weight, reduction)
 
 
+@planned
 @public
 def poisson_nll_loss(input: TensorLike, target: TensorLike, log_input: bool = True,
                      full: bool = False, *, eps: NotNegative = 1e-8,

@@ -62,6 +62,7 @@ def isclose(x1: TensorLike, x2: TensorLike, /, rtol: NotNegative = 1e-5, atol: N
     return logical_or(same, logical_and(isnan(a), isnan(b))) if equal_nan else same
 
 
+@planned
 @public
 def allclose(x1: TensorLike, x2: TensorLike, /, rtol: NotNegative = 1e-5,
              atol: NotNegative = 1e-8, *,
@@ -78,6 +79,7 @@ def allclose(x1: TensorLike, x2: TensorLike, /, rtol: NotNegative = 1e-5,
     return every(isclose(x1, x2, rtol, atol, equal_nan=equal_nan))
 
 
+@planned
 @public
 def array_equal(x1: TensorLike, x2: TensorLike, /, equal_nan: bool = False, *,
                 out: Tensor | None = None) -> Tensor:

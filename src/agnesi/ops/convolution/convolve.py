@@ -100,6 +100,7 @@ def _by_transforms(a: Tensor, v: Tensor, axes: tuple[int, ...]) -> Tensor:
     return y
 
 
+@planned
 @public
 def convolve(a: TensorLike, v: TensorLike, /, mode: str = "full", *, out: Tensor | None = None
              ) -> Tensor:
@@ -125,6 +126,7 @@ def convolve(a: TensorLike, v: TensorLike, /, mode: str = "full", *, out: Tensor
     return _full(a, v, n, m)[start: start + length]
 
 
+@planned
 @public
 def correlate(a: TensorLike, v: TensorLike, /, mode: str = "valid", *, out: Tensor | None = None
               ) -> Tensor:

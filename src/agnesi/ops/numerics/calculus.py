@@ -141,6 +141,7 @@ def _edge(f: list[Tensor], d1: Any, d2: Any) -> Tensor:
     return f[0] * a + f[1] * ((d1 + d2) / (d1 * d2)) - f[2] * (d1 / (d2 * (d1 + d2)))
 
 
+@planned
 @public
 def interp(x: TensorLike, xp: TensorLike, fp: TensorLike, left: Any = None, right: Any = None,
            period: Any = None, *, out: Tensor | None = None) -> Tensor:

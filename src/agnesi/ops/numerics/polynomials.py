@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core.accepted import TensorLike
-from agnesi.core.public import public
+from agnesi.core.public import planned, public
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.support.tracing import is_known
@@ -40,6 +40,7 @@ def _zeros(n: int, x: Tensor) -> Tensor:
     return broadcast_to(as_tensor(0, x.dtype), (n,))
 
 
+@planned
 @public
 def polyval(p: TensorLike, x: TensorLike, *, out: Tensor | None = None) -> Tensor:
     """The value of a polynomial, by Horner's scheme.
@@ -69,6 +70,7 @@ def _together(p: Any, q: Any) -> tuple[Tensor, Tensor]:
     )
 
 
+@planned
 @public
 def polyadd(p: TensorLike, q: TensorLike, *, out: Tensor | None = None) -> Tensor:
     """Sum of two polynomials.
@@ -85,6 +87,7 @@ def polyadd(p: TensorLike, q: TensorLike, *, out: Tensor | None = None) -> Tenso
     return a + b
 
 
+@planned
 @public
 def polysub(p: TensorLike, q: TensorLike, *, out: Tensor | None = None) -> Tensor:
     """Difference of two polynomials.
@@ -99,6 +102,7 @@ def polysub(p: TensorLike, q: TensorLike, *, out: Tensor | None = None) -> Tenso
     return a - b
 
 
+@planned
 @public
 def polymul(p: TensorLike, q: TensorLike, *, out: Tensor | None = None) -> Tensor:
     """Product of two polynomials.

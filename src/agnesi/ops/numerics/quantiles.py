@@ -266,6 +266,7 @@ def _numbers(q: Any) -> Any:
 
 
 @where_torch
+@planned
 @public
 def median(x: TensorLike, axis: Axis = None, *, keepdims: bool = False,
            out: Tensor | None = None) -> Tensor:
@@ -324,6 +325,7 @@ def nanpercentile(x: TensorLike, q: TensorLike, axis: Axis = None, *, method: st
 
 
 @where_torch
+@planned
 @public
 def nanmedian(x: TensorLike, axis: Axis = None, *, keepdims: bool = False,
               out: Tensor | None = None) -> Tensor:

@@ -76,6 +76,7 @@ def nanprod(x: TensorLike, /, axis: Axis = None, *, dtype: DTypeLike = None, kee
     return prod(_filled(x, 1), axis, dtype=dtype, keepdims=keepdims, initial=initial, where=where)
 
 
+@planned
 @public
 def nancumsum(x: TensorLike, /, axis: int | None = None, *, dtype: DTypeLike = None,
               out: Tensor | None = None) -> Tensor:
@@ -92,6 +93,7 @@ def nancumsum(x: TensorLike, /, axis: int | None = None, *, dtype: DTypeLike = N
     return running.cumsum(_filled(x, 0), axis, dtype=dtype)
 
 
+@planned
 @public
 def nancumprod(x: TensorLike, /, axis: int | None = None, *, dtype: DTypeLike = None,
                out: Tensor | None = None) -> Tensor:
@@ -159,6 +161,7 @@ def _position(find: Any, x: Any, limit: float, axis: int | None, keepdims: bool)
     return ensure(found, every(logical_not(missing)), "a slice holds nothing but NaN")
 
 
+@planned
 @public
 def nanargmax(x: TensorLike, /, axis: int | None = None, *, keepdims: bool = False,
               out: Tensor | None = None) -> Tensor:
@@ -175,6 +178,7 @@ def nanargmax(x: TensorLike, /, axis: int | None = None, *, keepdims: bool = Fal
     return _position(argmax, x, -np.inf, axis, keepdims)
 
 
+@planned
 @public
 def nanargmin(x: TensorLike, /, axis: int | None = None, *, keepdims: bool = False,
               out: Tensor | None = None) -> Tensor:

@@ -78,6 +78,7 @@ def _from_nothing(run: Any, first: int, x: Any, axis: int | None, dtype: Any,
     return concat([filled(shape, first, x.dtype), y], axis)
 
 
+@planned
 @public
 def cumulative_sum(x: TensorLike, /, *, axis: int | None = None, dtype: DTypeLike = None,
                    include_initial: bool = False, out: Tensor | None = None) -> Tensor:
@@ -97,6 +98,7 @@ def cumulative_sum(x: TensorLike, /, *, axis: int | None = None, dtype: DTypeLik
     return _from_nothing(cumsum, 0, x, axis, dtype, include_initial)
 
 
+@planned
 @public
 def cumulative_prod(x: TensorLike, /, *, axis: int | None = None, dtype: DTypeLike = None,
                     include_initial: bool = False, out: Tensor | None = None) -> Tensor:

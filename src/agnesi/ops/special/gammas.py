@@ -7,7 +7,7 @@ from typing import Any
 
 from agnesi.core.accepted import TensorLike
 from agnesi.core.ir.calls import ufuncs
-from agnesi.core.public import public
+from agnesi.core.public import planned, public
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.arith import remainder, safe_multiply
 from agnesi.ops.base.compare import less
@@ -193,6 +193,7 @@ _hurwitz: Function = binary(ZETA)
 _riemann: Function = unary(RIEMANN)
 
 
+@planned
 @public
 def zeta(x: TensorLike, q: TensorLike | None = None, /, *, out: Tensor | None = None) -> Tensor:
     """Hurwitz' zeta function, the sum of ``(q + k)**-x``; Riemann's by default.
@@ -212,6 +213,7 @@ def zeta(x: TensorLike, q: TensorLike | None = None, /, *, out: Tensor | None = 
     return _riemann(x) if q is None else _hurwitz(x, q)
 
 
+@planned
 @public
 def loggamma(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """The principal logarithm of gamma: of real numbers, NaN below zero.
@@ -228,6 +230,7 @@ def loggamma(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     return where(less(x, 0), math.nan, lgamma(x))
 
 
+@planned
 @public
 def multigammaln(a: TensorLike, d: int, /, *, out: Tensor | None = None) -> Tensor:
     """Logarithm of the multivariate gamma function of dimension ``d``.
