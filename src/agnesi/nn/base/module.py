@@ -75,9 +75,9 @@ def _follow(cls: type) -> None:
             if init is not before:
                 base.__init__ = init  # type: ignore[misc]
 
+
 #: Types of arguments that modules keep, to tell how they were made.
 _PLAIN = frozenset((bool, int, float, str, tuple, list, type(None)))
-
 
 
 class Module(Stated, Lookups):

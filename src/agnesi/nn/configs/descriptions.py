@@ -174,7 +174,7 @@ def _described(module: Module, depth: int) -> dict[str, Any]:
                            "tells what it does, and no file keeps that: save "
                            "module.state_dict(), and load it into a new one"))
     found: dict[str, Any] = {"type": kind.__name__}
-    bare = kind is Identity or kind.__init__ is object.__init__  # the first one ignores arguments
+    bare = kind is Identity or kind.__init__ is Module.__init__  # the first one ignores arguments
     takes = {} if bare else inspect.signature(kind).parameters
     for name, parameter in takes.items():
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
