@@ -81,3 +81,13 @@ def test_values_by_names_of_inputs():
     assert (x * k).sum().eval({"x": X, "k": 2}) == 132
     with pytest.raises(TypeError, match="not by 'z'"):
         (x * k).eval({"z": X})
+
+
+def test_strict_inputs_take_arrays_of_their_dtype_alone():
+    v = T.dvector("v")
+    f = theano.function([theano.In(v, strict=True)], 2 * v)
+    assert f(np.ones(2)).tolist() == f(v=np.ones(2)).tolist() == [2.0, 2.0]
+    for other in ([1.0, 2.0], np.ones(2, "float32"), np.ones(2, "int64")):
+        with pytest.raises(TypeError, match="v is strict and takes an array of float64 alone"):
+            f(other)
+    assert theano.function([theano.In(v)], 2 * v)([1, 2]).tolist() == [2.0, 4.0]

@@ -53,6 +53,8 @@ class In:
         What the default value becomes after each call.
     mutable, borrow : bool
         Whether the function may overwrite the caller's array.
+    strict : bool
+        Whether arrays of the variable's dtype are taken alone.
     """
 
     def __init__(self, variable: Any, name: str | None = None, value: Any = None,
@@ -61,7 +63,7 @@ class In:
                  borrow: bool | None = None, implicit: Any = None, autoname: bool = True,
                  shared: bool = False) -> None:
         self.variable, self.name, self.value, self.update = variable, name, value, update
-        self.mutable = bool(mutable)
+        self.mutable, self.strict = bool(mutable), bool(strict)
         self.allow_downcast = allow_downcast
         if self.name is None:
             held = isinstance(variable, ObjectVariable)
@@ -89,7 +91,8 @@ class Param(In):
     def __init__(self, variable: Variable, default: Any = None, name: str | None = None,
                  mutable: bool = False, strict: bool = False, allow_downcast: bool | None = None,
                  implicit: Any = None, borrow: bool | None = None) -> None:
-        super().__init__(variable, name, default, mutable=mutable, allow_downcast=allow_downcast)
+        super().__init__(variable, name, default, mutable=mutable, strict=strict,
+                         allow_downcast=allow_downcast)
 
 
 class Function:
@@ -136,6 +139,10 @@ class Function:
             return values_of(entry.variable, value)
         if isinstance(entry.variable, ObjectVariable):
             return [value]
+        if entry.strict and not (isinstance(value, (np.ndarray, np.generic))
+                                 and value.dtype == entry.variable.dtype):
+            raise TypeError(at(f"{entry.variable!r} is strict and takes an array of "
+                               f"{entry.variable.dtype} alone, not {typed(value)}"))
         return [_fitting(value, entry.variable, self._downcast or bool(entry.allow_downcast))]
 
     def __getitem__(self, key: Any) -> Any:
