@@ -88,7 +88,7 @@ class NumpyDraw(Op):
         if self.method == "binomial" and type(given[0]) is int and given[0] == 1:
             made = one_trial(state, self.sizes, given[1])
         try:
-            after, found = made or drawn(state, self.method, lambda g: self._drawn(g, given))
+            after, found = made or drawn(state, lambda g: self._drawn(g, given))
         except (TypeError, ValueError) as error:
             raise type(error)(f"{self.method}: {error}") from None
         return after, np.asarray(found, self.dtype)

@@ -15,8 +15,6 @@ from typing import Any
 import numpy as np
 
 _KEY_WORDS = 624
-#: Methods that neither use nor leave the second one of two normal numbers.
-_PLAIN = ("random_sample", "binomial", "randint", "standard_exponential", "permutation")
 #: Numbers that are closer to a bound than this are drawn by NumPy itself.
 _DOUBTFUL_DISTANCE = 1e-15
 
@@ -33,53 +31,61 @@ def packed(state: np.random.RandomState) -> np.ndarray:
 def unpacked(words: np.ndarray) -> np.random.RandomState:
     """A generator in a state."""
     state = np.random.RandomState(0)
-    _put(state, words)
+    normal = float(words[626:].astype("<u4").view("<f8")[0])
+    state.set_state(("MT19937", words[:624], int(words[624]), int(words[625]), normal))
     return state
 
 
-def _put(state: np.random.RandomState, words: np.ndarray) -> None:
-    normal = float(words[626:].astype("<u4").view("<f8")[0])
-    state.set_state(("MT19937", words[:624], int(words[624]), int(words[625]), normal))
+class _Bits:
+    """A Mersenne Twister that ``RandomState`` takes and copies no state of: NumPy
+    copies the key word by word in Python, which takes longer than most draws.
+    """
+
+    def __init__(self) -> None:
+        self.made = np.random.MT19937(0)
+        self.capsule, self.lock = self.made.capsule, self.made.lock
+
+    @property
+    def state(self) -> dict[str, Any]:
+        return {"bit_generator": "MT19937"}
+
+    @state.setter
+    def state(self, value: dict[str, Any]) -> None:
+        pass
 
 
 class _Engine(threading.local):
-    """A thread's generator, in whose own memory are the key and the position; between draws it has
-    no normal number left."""
+    """A thread's generator, whose key and position are written and read in its own memory."""
 
     def __init__(self) -> None:
-        bits = np.random.MT19937(0)
+        bits: Any = _Bits()
         self.generator = np.random.RandomState(bits)
-        memory: Any = (ctypes.c_uint32 * (_KEY_WORDS + 1)).from_address(bits.ctypes.state_address)
+        memory: Any = (ctypes.c_uint32 * (_KEY_WORDS + 1)).from_address(
+            bits.made.ctypes.state_address)
         self.words = np.frombuffer(memory, np.uint32)
 
-    def plain(self, state: np.ndarray, draw: Draw) -> tuple[np.ndarray, Any]:
-        """The state behind a draw that has nothing to do with normal numbers, and the draw."""
+    def drawn(self, state: np.ndarray, draw: Draw) -> tuple[np.ndarray, Any]:
+        """The state behind a draw, and the draw."""
         self.words[:] = state[: len(self.words)]
+        normal = state[626:].astype("<u4").view("<f8")[0]
+        self.generator.set_state({
+            "bit_generator": "MT19937", "state": None, "has_gauss": int(state[625]),
+            "gauss": float(normal)})
         found = draw(self.generator)
+        left = self.generator.get_state(legacy=False)
         after = state.copy()
         after[: len(self.words)] = self.words
-        return after, found
-
-    def any(self, state: np.ndarray, draw: Draw) -> tuple[np.ndarray, Any]:
-        """The same for all draws."""
-        left = True
-        try:
-            _put(self.generator, state)
-            found = draw(self.generator)
-            after = packed(self.generator)
-            left = bool(after[625])
-        finally:
-            if left:
-                self.generator.set_state(("MT19937", state[:_KEY_WORDS], 0, 0, 0.0))
+        after[625] = left["has_gauss"]
+        after[626:] = np.array([left["gauss"]], "<f8").view("<u4")
         return after, found
 
 
 _ENGINE = _Engine()
 
 
-def drawn(state: np.ndarray, method: str, draw: Draw) -> tuple[np.ndarray, Any]:
-    """The state behind a draw by a method, and what ``draw(generator)`` gives."""
-    return (_ENGINE.plain if method in _PLAIN else _ENGINE.any)(state, draw)
+def drawn(state: np.ndarray, draw: Draw) -> tuple[np.ndarray, Any]:
+    """The state behind a draw, and what ``draw(generator)`` gives."""
+    return _ENGINE.drawn(state, draw)
 
 
 def one_trial(state: np.ndarray, sizes: Any, p: Any) -> tuple[np.ndarray, Any] | None:
@@ -88,7 +94,7 @@ def one_trial(state: np.ndarray, sizes: Any, p: Any) -> tuple[np.ndarray, Any] |
     p = np.asarray(p, np.float64)
     if not ((p > 0) & (p <= 1)).all():
         return None
-    after, u = _ENGINE.plain(state, lambda g: g.random_sample(p.shape if sizes is None else sizes))
+    after, u = _ENGINE.drawn(state, lambda g: g.random_sample(p.shape if sizes is None else sizes))
     over = u - (1 - np.minimum(p, 1 - p))
     if u.size and (np.abs(over).min() < _DOUBTFUL_DISTANCE or u.max() > 1 - _DOUBTFUL_DISTANCE):
         return None
