@@ -92,7 +92,7 @@ def test_operands_that_are_the_same_run_in_steps(soon):
                 found = call(x, x)
             np.testing.assert_allclose(found.numpy(), call(x, x.clone()).numpy(), 1e-5)
     plan = next(p for p in soon if isinstance(p, RegionPlan))
-    assert isinstance(plan.steps, Plan) and plan.steps.left is None
+    assert isinstance(plan.steps, Plan) and plan.steps.calls_left is None
 
 
 def test_views_gradients_and_settings_keep_their_plans(soon):
@@ -111,4 +111,4 @@ def test_what_rounds_otherwise_keeps_its_plan(soon, monkeypatch):
     x = ag.tensor(ODD[7:])
     for _ in range(40):
         x.prod()
-    assert len(soon) == 1 and isinstance(soon[0], Plan) and soon[0].left is None
+    assert len(soon) == 1 and isinstance(soon[0], Plan) and soon[0].calls_left is None

@@ -269,7 +269,8 @@ def matrices(*names: str) -> tuple[Tensor, ...]:
     return tuple(matrix(n) for n in names)
 
 
-def jacobian(expression: Tensor, wrt: Any, *, consider_constant: Sequence[Tensor] = (),
+def jacobian(expression: Tensor, wrt: Tensor | Sequence[Tensor], *,
+             consider_constant: Sequence[Tensor] = (),
              disconnected: Literal["error", "zero"] = "error") -> Any:
     """The derivatives of all elements of an expression.
 
@@ -306,7 +307,8 @@ def jacobian(expression: Tensor, wrt: Any, *, consider_constant: Sequence[Tensor
     return found if many else found[0]
 
 
-def hessian(cost: Tensor, wrt: Any, *, consider_constant: Sequence[Tensor] = (),
+def hessian(cost: Tensor, wrt: Tensor | Sequence[Tensor], *,
+            consider_constant: Sequence[Tensor] = (),
             disconnected: Literal["error", "zero"] = "error") -> Any:
     """The second derivatives of an expression to each of some tensors.
 
@@ -329,9 +331,9 @@ def hessian(cost: Tensor, wrt: Any, *, consider_constant: Sequence[Tensor] = (),
            [ 0., 12.]])
     """
     many = isinstance(wrt, (list, tuple))
-    found = [jacobian(grad(cost, x, disconnected=disconnected,
-                           consider_constant=list(consider_constant)), x, disconnected="zero")
-             for x in (wrt if many else [wrt])]
+    xs = [asarray(x) for x in (wrt if many else [wrt])]
+    slopes = grad(cost, xs, disconnected=disconnected, consider_constant=list(consider_constant))
+    found = [jacobian(g, x, disconnected="zero") for g, x in zip(slopes, xs, strict=True)]
     return found if many else found[0]
 
 

@@ -96,3 +96,16 @@ def test_constructors_by_dtype_and_by_rows() -> None:
     assert columns.ccol_indices().tolist() == [0, 1, 2, 3] and columns.row_indices()[1] == 0
     with pytest.raises(ag.ShapeError, match="indices must be vectors"):
         ag.sparse_csr_tensor([[0]], [1], [2.0])
+
+
+def test_lists_give_way_to_the_dtype_of_sparse_tensors():
+    dense = ag.tensor(np.eye(2) + 0.0123456789)
+    listed = dense.numpy().tolist()
+    for sparse in (dense.to_sparse(), dense.to_sparse_csr()):
+        for call in (lambda x, s=sparse: s @ x, lambda x, s=sparse: ag.matmul(x, s),
+                     lambda x, s=sparse: s * x, lambda x, s=sparse: ag.sparse.mm(s, x),
+                     lambda x, s=sparse: ag.sparse.addmm(dense, s, x)):
+            exact, found = call(dense), call(listed)
+            if exact.is_sparse:
+                exact, found = exact.to_dense(), found.to_dense()
+            np.testing.assert_allclose(found.numpy(), exact.numpy(), 1e-14)

@@ -17,6 +17,7 @@ from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor, beside
 from agnesi.ops.numerics.scatter_reduce import scatter_reduce
 from agnesi.ops.sparse.coordinates import COO
+from agnesi.ops.sparse.words import is_sparse
 
 
 @explain_errors
@@ -126,7 +127,7 @@ def addmm(mat: TensorLike, mat1: Any, mat2: Any, *, beta: float = 1, alpha: floa
     tensor([[4., 1.],
             [1., 4.]])
     """
-    product = mat1 @ mat2
+    product = mat1 @ (mat2 if is_sparse(mat2) else beside(mat2, mat))
     return beside(mat, product) * beta + product * alpha
 
 

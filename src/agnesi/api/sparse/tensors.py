@@ -20,7 +20,7 @@ from agnesi.core.support.config import STATE
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.support.tracing import is_tracing
 from agnesi.core.tensor import Tensor, wrap
-from agnesi.ops.base.convert import as_tensor, cast, pair
+from agnesi.ops.base.convert import as_tensor, beside, cast, pair
 from agnesi.ops.base.gather.elements import IndexSum
 from agnesi.ops.base.movement import reshape
 from agnesi.ops.sparse.patterns import Pick, is_known, rows_of, transposed_pattern
@@ -321,9 +321,9 @@ class SparseTensor(Words):
 
     def _there(self, other: Any) -> Tensor:
         """Elements of a dense operand, which broadcasts, at the places of the entries."""
-        x = as_tensor(other)
+        x = beside(other, self.data)
         if x.ndim == 0:
-            return as_tensor(other) if isinstance(other, Tensor) else other
+            return x if isinstance(other, Tensor) else other
         if x.ndim > 2 or any(
             n not in (1, m) and not isinstance(n, Dim) and not isinstance(m, Dim)
             for n, m in zip(x.shape[::-1], self.shape[::-1], strict=False)
@@ -364,7 +364,7 @@ class SparseTensor(Words):
         return found.sum_duplicates() if is_known(indices, indptr) else found
 
     def _whole(self, other: Any) -> Any:
-        x = as_tensor(other)
+        x = beside(other, self.data)
         if x.ndim == 0:
             raise TypeError(
                 f"a sparse matrix plus {typed(x)} has no zeros left: use A.todense() + x, or "
@@ -399,7 +399,7 @@ class SparseTensor(Words):
         """
         if isinstance(other, SparseTensor):
             return layout.product(self, other)
-        x = as_tensor(other)
+        x = beside(other, self.data)
         if x.ndim not in (1, 2):
             raise ShapeError(f"a sparse matrix is multiplied by a vector or matrix, not {typed(x)}")
         n, m = self.shape[1], x.shape[0]
@@ -429,7 +429,7 @@ class SparseTensor(Words):
     __matmul__ = matmul
 
     def __rmatmul__(self, other: Any) -> Any:
-        x = as_tensor(other)
+        x = beside(other, self.data)
         found = self.T.dot(x.T if x.ndim == 2 else x)
         return found.T if x.ndim == 2 else found
 

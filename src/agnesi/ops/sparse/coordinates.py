@@ -21,7 +21,7 @@ from agnesi.core.support.errors import DTypeError, ShapeError, at
 from agnesi.core.support.tracing import is_tracing
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.base.compare import not_equal
-from agnesi.ops.base.convert import as_tensor, cast, pair
+from agnesi.ops.base.convert import as_tensor, beside, cast, pair
 from agnesi.ops.base.creation import checked_sizes, zeros
 from agnesi.ops.base.gather.elements import IndexSum
 from agnesi.ops.base.gather.gather_scatter import within
@@ -365,7 +365,7 @@ class COO(Words):
         return self.with_values(-self._entries)
 
     def _scaled(self, other: Any, by: Any) -> COO:
-        x = as_tensor(other)
+        x = beside(other, self._entries)
         if x.ndim:
             if x.shape != self.shape:
                 raise ShapeError(at(f"multiply: {typed(x)} beside a sparse tensor of shape "
@@ -385,7 +385,7 @@ class COO(Words):
 
     def __add__(self, other: Any) -> Any:
         if not isinstance(other, COO):
-            return self.to_dense() + as_tensor(other)
+            return self.to_dense() + beside(other, self._entries)
         if self.shape != other.shape or self.sparse_dim() != other.sparse_dim():
             raise ShapeError(at(f"add: sparse tensors of shapes {self.shape} and {other.shape} "
                                 f"with {self.sparse_dim()} and {other.sparse_dim()} axes of "
@@ -421,7 +421,7 @@ class COO(Words):
         """
         if isinstance(other, COO):
             return pairs.matrix_product(self, other)
-        x = as_tensor(other)
+        x = beside(other, self._entries)
         if self.sparse_dim() == self.ndim == x.ndim == 3:
             return pairs.batched_product(self, x)
         if self.sparse_dim() != 2 or self.dense_dim() or x.ndim not in (1, 2):
@@ -439,7 +439,7 @@ class COO(Words):
     __matmul__ = mm = mv = bmm = matmul
 
     def __rmatmul__(self, other: Any) -> Tensor:
-        x = as_tensor(other)
+        x = beside(other, self._entries)
         flipped = permute_dims(x, (1, 0)) if x.ndim == 2 else x
         found = self.t().matmul(flipped)
         return permute_dims(found, (1, 0)) if x.ndim == 2 else found
