@@ -50,11 +50,13 @@ def run(op: Op, arrays: Sequence[np.ndarray], work: int) -> np.ndarray | None:
 
 
 def each(op: Op, arrays: Sequence[np.ndarray], work: int) -> np.ndarray | None:
-    """The result of a pointwise operation on arrays of one shape; one code serves all shapes."""
-    key = op, tuple([a.dtype.char for a in arrays])
+    """The result of a pointwise operation on arrays of one shape, and numbers; one code serves all
+    shapes."""
+    key = op, tuple([(a.dtype.char, not a.ndim) for a in arrays])
     if not _pays(key, arrays, work):
         return None
-    return _made(*key)(*[a.ravel() for a in arrays]).reshape(arrays[0].shape)
+    shape = max([a.shape for a in arrays], key=len)
+    return _made(*key)(*[a.ravel() if a.ndim else a for a in arrays]).reshape(shape)
 
 
 def _pays(key: Any, arrays: Sequence[np.ndarray], work: int) -> bool:

@@ -251,3 +251,27 @@ def test_numbers_give_way_to_whatever_has_memory_of_a_dtype(holder, dtype):
                             (ag.maximum(held, 1.5), ag.maximum(ag.tensor(a), 1.5).numpy())):
         assert found.dtype == expected.dtype
         np.testing.assert_array_equal(found.numpy(), expected)
+
+
+@pytest.mark.parametrize("name", ["remainder", "floor_divide", "fmod"])
+def test_slow_loops_of_numpy_give_the_same_compiled(name: str) -> None:
+    special = np.tile([0.0, -0.0, np.inf, -np.inf, np.nan, 1.5, -1.5, 3, -3, 1e30], 4000)
+    x, function = special.astype("f4"), getattr(ag, name)
+    for y in (0.3, -0.3, 0.0, np.inf, np.repeat(x[:4000], 10)):
+        operand = y if isinstance(y, float) else ag.tensor(y)
+        with np.errstate(all="ignore"):
+            exact = getattr(np, name)(x, np.float32(y) if isinstance(y, float) else y)
+        for _ in range(40):  # compiled within these calls
+            found = function(ag.tensor(x), operand).numpy()
+            np.testing.assert_array_equal(found, exact)
+            signed = ~np.isnan(exact)
+            np.testing.assert_array_equal(np.signbit(found)[signed], np.signbit(exact)[signed])
+
+
+def test_large_cubes_are_those_of_products() -> None:
+    x = np.linspace(-3, 3, 40000)
+    cubes, t = x * x * x, ag.tensor(x)
+    np.testing.assert_array_equal((t**3).numpy(), cubes)
+    np.testing.assert_array_equal(ag.jit(lambda t: t**3)(t).numpy(), cubes)
+    t.pow_(3)  # its own result
+    np.testing.assert_array_equal(t.numpy(), cubes)

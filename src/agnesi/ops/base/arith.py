@@ -13,6 +13,7 @@ from agnesi.core.ir import loops
 from agnesi.core.keywords import NEEDED, operands_of, shown_as, strict, with_out
 from agnesi.core.op import explain
 from agnesi.core.public import explain_errors, into, planned, public
+from agnesi.core.storage import memory
 from agnesi.core.support import dtypes
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.base.convert import as_tensor, cast
@@ -79,13 +80,21 @@ def _power_to_base(g: Any, a: Any, b: Any) -> Tensor:
     return safe_multiply(g * b, power(a, b - 1))
 
 
+def _write_power(a: np.ndarray, b: np.ndarray, *, out: np.ndarray) -> np.ndarray:
+    """Powers; cubes of large arrays by two products, as in compiled code."""
+    if b.ndim == 0 and a.dtype.char in "fd" and out.size >= memory.MIN_POOLED_ELEMENTS and b == 3:
+        squares = np.multiply(a, a, out=memory.empty(a.shape, a.dtype))  # ``out`` may be ``a``
+        return np.multiply(squares, a, out=out)
+    return np.power(a, b, out=out)
+
+
 POWER = Elementwise(
     "power", np.power,
     (
         _power_to_base,
         lambda g, a, y: safe_multiply(g, safe_multiply(y, _log_of_base(a))),
     ),
-    kinds="iufc",
+    kinds="iufc", writer=_write_power,
 )
 NEGATIVE = Elementwise("negative", np.negative, (lambda g: -g,), kinds="iufc")
 POSITIVE = Elementwise("positive", np.positive, (lambda g: g,), kinds="iufc", expand=lambda x: x)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 import importlib
 import inspect
+import math
 import sys
 from collections.abc import Callable
 from typing import Any, Protocol
@@ -107,6 +108,9 @@ _WIDENED_NANOSECONDS = 20
 #: Multiply-adds that take as long as an element of a function that is no loop of NumPy's own.
 _PYTHON_FUNCTION_MULTIPLY_ADDS = 256
 
+#: Functions whose loops in NumPy take some 10 ns an element, one after the other.
+_SLOW_LOOPS = frozenset(("floor_divide", "remainder", "fmod"))
+
 #: Every row, by name.
 TABLE: dict[str, Elementwise] = {}
 
@@ -146,7 +150,7 @@ class Elementwise(Op):
         whose inner loops compute the row in compiled code; then it is not lowered.
     :param types: The inner loop that is always taken, as in ``dd->d``, whatever the dtype.
     :param whole: How many operands, the first ones, are whole numbers of 64 bits.
-    :param writer: The function with ``out=``, as ufuncs have it.
+    :param writer: The function with ``out=``, as ufuncs have it; the function itself, if it is one.
     :param of_complex: Stands for the function where operands are complex.
     :param home: A module that makes the row when it is imported, if ``import agnesi`` does not.
     """
@@ -179,7 +183,7 @@ class Elementwise(Op):
         self.of_complex = of_complex
         #: Kinds for which ``function`` and ``writer`` stand.
         self.direct = kinds if of_complex is None else kinds.replace("c", "")
-        self.writer = function if isinstance(function, np.ufunc) else writer
+        self.writer = function if writer is None and isinstance(function, np.ufunc) else writer
         self.arity = len(rules)
         self._operands = ("x",) if self.arity == 1 else _OPERANDS[: self.arity]
         self._reads = tuple(_names(r) if r else () for r in rules)
@@ -258,20 +262,26 @@ class Elementwise(Op):
         return found
 
     def _in_pool(self, *xs: np.ndarray) -> np.ndarray:
-        if self.writer is None:
-            return self._without_ufunc(*xs)
-        if not all(map(has_rows, xs)):
+        in_rows = all(map(has_rows, xs))
+        if self.writer is None or (in_rows and self.name in _SLOW_LOOPS):
+            found = self._by_compiled_code(*xs)
+            if found is not None:
+                return found
+        if self.writer is None or not in_rows:
             return self.function(*xs)
         shape = shapes.broadcast(*(x.shape for x in xs))
         result = memory.empty(shape, self._result(xs[0].dtype))
         return self.writer(*xs, out=result)
 
-    def _without_ufunc(self, *xs: np.ndarray) -> np.ndarray:
-        """The function where it is no loop of NumPy's own: many of its loops, or of Python's."""
-        found = None
-        if self.lower is not None and all(x.shape == xs[0].shape for x in xs):
-            found = LENT.each(self, xs, _PYTHON_FUNCTION_MULTIPLY_ADDS * xs[0].size)
-        return self.function(*xs) if found is None else found
+    def _by_compiled_code(self, *xs: np.ndarray) -> np.ndarray | None:
+        """The function by compiled code, once it has been wanted often; NumPy's is many loops, one
+        of Python's, or a slow one."""
+        shape = next((x.shape for x in xs if x.ndim), ())
+        if self.lower is None or not shape or any(x.ndim and x.shape != shape for x in xs):
+            return None
+        found: np.ndarray | None = LENT.each(
+            self, xs, _PYTHON_FUNCTION_MULTIPLY_ADDS * math.prod(shape))
+        return found
 
     def fill(self, out: np.ndarray, *xs: np.ndarray) -> bool:
         if self.writer is None or xs[-1].dtype.kind not in self.direct:
