@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import functools
 import importlib
-import inspect
 import math
 import sys
 from collections.abc import Callable
@@ -43,24 +42,12 @@ from agnesi.core.tensor import Tensor
 from agnesi.ops.base.at_once import node_at_once
 from agnesi.ops.base.convert import OF_NUMBERS, as_tensor, cast, common, constant, pair
 from agnesi.ops.base.expand import broadcast_to, sum_to
-from agnesi.ops.base.rowdocs import docstring
+from agnesi.ops.base.rowdocs import SIGNATURES, docstring
 
 _OPERANDS = ("a", "b", "c", "d", "e")
 #: Rows that are computed in 16-bit floats as such: in float32 their results would differ.
 _IN_16_BITS = ("where", "negative", "abs", "nextafter")
 _ndarray = np.ndarray
-
-
-def _signature(*names: str) -> inspect.Signature:
-    operands = [inspect.Parameter(n, inspect.Parameter.POSITIONAL_ONLY, annotation="TensorLike")
-                for n in names]
-    out = inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None,
-                            annotation="Tensor | None")
-    return inspect.Signature([*operands, out], return_annotation="Tensor")
-
-
-#: Of functions with one operand, and with two.
-_SIGNATURES = {1: _signature("x"), 2: _signature("x1", "x2")}
 
 Rule = Callable[..., Any]
 #: The public function of a row.
@@ -557,7 +544,7 @@ def documented(function: Any, op: Elementwise, summary: str, args: str, result: 
     """The function with the row's name and a docstring with an example; pickles find it where
     the row is.  It shows the array API's signature and takes PyTorch's names, too."""
     if function.__code__.co_varnames[0] == "input":
-        function.__signature__ = _SIGNATURES[op.arity]
+        function.__signature__ = SIGNATURES[op.arity]
     function.__name__ = function.__qualname__ = op.name
     function.__module__ = _imported()
     if summary:

@@ -1,6 +1,9 @@
-"""Docstrings of elementwise functions: what a row declares, in words, and each one's kin."""
+"""Docstrings and signatures of elementwise functions: what a row declares, in words, and each one's
+kin."""
 
 from __future__ import annotations
+
+import inspect
 
 #: Functions on one line are kin of each other; names with another module's name before them are
 #: only shown to the rest of their line.  First those of ``agnesi``, then of ``agnesi.special``.
@@ -174,6 +177,18 @@ def kin_of(name: str, home: str) -> list[str]:
     others = " ".join(_FAMILIES_OF.get(name, ())).split() or before[-_FEW_KIN:]
     before.append(name)
     return list(dict.fromkeys(n.removeprefix("ag.") for n in others if n != name))
+
+
+def _signature(*names: str) -> inspect.Signature:
+    operands = [inspect.Parameter(n, inspect.Parameter.POSITIONAL_ONLY, annotation="TensorLike")
+                for n in names]
+    out = inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None,
+                            annotation="Tensor | None")
+    return inspect.Signature([*operands, out], return_annotation="Tensor")
+
+
+#: Of functions with one operand, and with two.
+SIGNATURES = {1: _signature("x"), 2: _signature("x1", "x2")}
 
 
 def docstring(name: str, names: list[str], kinds: str, kind: str, whole: int, home: str,
