@@ -74,3 +74,12 @@ def test_sign_of_a_determinant_that_is_nan():
     for a in (np.array([[1, np.nan], [2, 3]]), np.full((2, 2), np.nan), np.array([[np.nan]])):
         for f in (ag.linalg.slogdet, ag.jit(lambda a: tuple(ag.linalg.slogdet(a)))):
             assert all(np.isnan(x.item()) for x in f(ag.tensor(a)))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+@pytest.mark.parametrize("inverse, function", [
+    (ag.log, ag.exp), (ag.log2, ag.exp2), (ag.log1p, ag.expm1), (ag.exp, ag.log)])
+def test_slopes_of_inverse_functions_have_the_dtype(inverse, function, dtype):
+    x = ag.tensor([0.5, 1.5]).astype(dtype)
+    slope = ag.jit(ag.grad(lambda x: inverse(function(x)).sum()))(x)
+    assert slope.dtype == x.dtype and slope.float().tolist() == [1, 1]

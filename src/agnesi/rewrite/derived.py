@@ -12,6 +12,7 @@ from agnesi.core.substitution import copied
 from agnesi.core.support.gc_pause import no_gc
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.base.compare import isnan
+from agnesi.ops.base.convert import cast
 from agnesi.ops.base.select import where
 from agnesi.rewrite import library
 from agnesi.rewrite.engine import Settler, Stage, StageReport, chosen, outside_traces
@@ -35,7 +36,7 @@ def _beside_nan(rule: Rule) -> NodeRule:
         if new is None:
             return None
         operand = symbol(node.inputs[0].inputs[0])
-        return symbol(new) * where(isnan(operand), math.nan, 1.0)
+        return symbol(new) * cast(where(isnan(operand), math.nan, 1.0), new.dtype)
 
     return NodeRule(rule.name, rule.stage, rule.tags, rule.ops, form)
 
