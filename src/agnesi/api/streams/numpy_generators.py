@@ -24,22 +24,29 @@ Draw = Callable[[np.random.RandomState], Any]
 def packed(state: np.random.RandomState) -> np.ndarray:
     """The state of a generator as a vector of uint32."""
     _, key, position, left, normal = state.get_state()
-    tail = np.array([normal], "<f8").view("<u4")
-    return np.concatenate([key, [position, left], tail]).astype(np.uint32)
+    return np.concatenate([key, [position, left], _as_words(normal)]).astype(np.uint32)
 
 
 def unpacked(words: np.ndarray) -> np.random.RandomState:
     """A generator in a state."""
     state = np.random.RandomState(0)
-    normal = float(words[626:].astype("<u4").view("<f8")[0])
-    state.set_state(("MT19937", words[:624], int(words[624]), int(words[625]), normal))
+    state.set_state(
+        ("MT19937", words[:624], int(words[624]), int(words[625]), _normal_left(words)))
     return state
 
 
+def _normal_left(words: np.ndarray) -> float:
+    """The second one of two normal numbers, which the last words of a state hold."""
+    return float(words[626:].astype("<u4").view("<f8")[0])
+
+
+def _as_words(normal: Any) -> np.ndarray:
+    return np.array([normal], "<f8").view("<u4")
+
+
 class _Bits:
-    """A Mersenne Twister that ``RandomState`` takes and copies no state of: NumPy
-    copies the key word by word in Python, which takes longer than most draws.
-    """
+    """A Mersenne Twister that ``RandomState`` takes and copies no state of: NumPy copies the key
+    word by word in Python, which takes longer than most draws."""
 
     def __init__(self) -> None:
         self.made = np.random.MT19937(0)
@@ -67,16 +74,15 @@ class _Engine(threading.local):
     def drawn(self, state: np.ndarray, draw: Draw) -> tuple[np.ndarray, Any]:
         """The state behind a draw, and the draw."""
         self.words[:] = state[: len(self.words)]
-        normal = state[626:].astype("<u4").view("<f8")[0]
         self.generator.set_state({
             "bit_generator": "MT19937", "state": None, "has_gauss": int(state[625]),
-            "gauss": float(normal)})
+            "gauss": _normal_left(state)})
         found = draw(self.generator)
         left = self.generator.get_state(legacy=False)
         after = state.copy()
         after[: len(self.words)] = self.words
         after[625] = left["has_gauss"]
-        after[626:] = np.array([left["gauss"]], "<f8").view("<u4")
+        after[626:] = _as_words(left["gauss"])
         return after, found
 
 

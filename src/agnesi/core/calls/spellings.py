@@ -14,7 +14,7 @@ import numpy as np
 
 from agnesi.core import options
 from agnesi.core.calls import arguments
-from agnesi.core.calls.modules import says_torch
+from agnesi.core.calls.modules import says_torch, users_frame
 from agnesi.core.dispatch import assign
 from agnesi.core.op import typed
 from agnesi.core.shapes import fits
@@ -237,12 +237,7 @@ def warn_of_single_elements() -> None:
 
 
 def _is_to_be_said(name: str) -> bool:
-    frame: Any = sys._getframe(2)
-    if name in _SAID:
-        return False
-    while frame.f_back is not None and ours(frame.f_code.co_filename):
-        frame = frame.f_back
-    if not _is_pytorchs(frame):
+    if name in _SAID or not _is_pytorchs(users_frame()):
         return False
     _SAID.add(name)
     return True

@@ -23,10 +23,12 @@ from __future__ import annotations
 #: meets         waits for other processes when a declared graph runs: in program order, which the
 #:               first operand and the first result are there to keep
 #: composed      its ``perform`` makes many calls of NumPy's, however few the elements
+#: unvectorized  NumPy takes the elements one after the other, some 10 ns for each
 #: ============= =====================================================================
 TRAITS = frozenset("""
     cheap heavy commutative comparison movement permutation broadcast gather conversion
     ordering control segment raises sizes draws meets composed
+    unvectorized
 """.split())
 _CHEAP = frozenset("""
     add subtract multiply negative abs sign maximum minimum where equal not_equal less less_equal
@@ -40,6 +42,7 @@ _COMMUTATIVE = frozenset("""
 _COMPARISON = frozenset((
     "equal not_equal less less_equal greater greater_equal subtract divide floor_divide remainder "
     "fmod maximum minimum").split())
+_UNVECTORIZED = frozenset("floor_divide remainder fmod".split())
 HEAVY = frozenset((
     "exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan atan2 sinh cosh tanh asinh "
     "acosh atanh sigmoid softplus erf erfc erfinv power lgamma digamma cbrt logaddexp hypot"
@@ -55,7 +58,7 @@ def is_heavy(name: str) -> bool:
 def traits(name: str) -> frozenset[str]:
     """The traits of the pointwise operation that evaluates a scalar operation for each element."""
     known = (("cheap", _CHEAP), ("heavy", HEAVY), ("commutative", _COMMUTATIVE),
-             ("comparison", _COMPARISON))
+             ("comparison", _COMPARISON), ("unvectorized", _UNVECTORIZED))
     found = [trait for trait, names in known if name in names]
     return frozenset([*found, "raises"] if name == "power" else found)  # of whole numbers
 

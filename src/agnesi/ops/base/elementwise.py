@@ -95,9 +95,6 @@ _WIDENED_NANOSECONDS = 20
 #: Multiply-adds that take as long as an element of a function that is no loop of NumPy's own.
 _PYTHON_FUNCTION_MULTIPLY_ADDS = 256
 
-#: Functions whose loops in NumPy take some 10 ns an element, one after the other.
-_SLOW_LOOPS = frozenset(("floor_divide", "remainder", "fmod"))
-
 #: Every row, by name.
 TABLE: dict[str, Elementwise] = {}
 
@@ -250,7 +247,7 @@ class Elementwise(Op):
 
     def _in_pool(self, *xs: np.ndarray) -> np.ndarray:
         in_rows = all(map(has_rows, xs))
-        if self.writer is None or (in_rows and self.name in _SLOW_LOOPS):
+        if self.writer is None or (in_rows and "unvectorized" in self.traits):
             found = self._by_compiled_code(*xs)
             if found is not None:
                 return found

@@ -19,7 +19,6 @@ from agnesi.core.ir.dims import Size
 from agnesi.core.op import Op, called, typed
 from agnesi.core.public import at_once, planned, public
 from agnesi.core.storage.views import taken
-from agnesi.core.support import dtypes
 from agnesi.core.support.config import MODE
 from agnesi.core.support.errors import DTypeError
 from agnesi.core.support.tracing import is_known
@@ -31,8 +30,8 @@ from agnesi.ops.base.movement import Reshape, reshape
 from agnesi.ops.base.select import clip, where
 from agnesi.ops.base.slices import FULL, Slice
 from agnesi.ops.indexing.index_parsing import (
-    asked_in_torch,
     at_places,
+    mask_or_places,
     new_axes,
     parse,
     plain,
@@ -108,8 +107,8 @@ def _selected(x: Tensor, key: Any) -> Tensor:
     simple = plain(key, x.ndim)
     if simple is not None:
         return apply(Slice(simple), x)
-    if type(key) is Tensor and key.dtype is dtypes.uint8 and asked_in_torch():
-        key = key != 0
+    if type(key) is Tensor:
+        key = mask_or_places(key)
     if type(key) is Tensor and key.dtype.kind in "iu" and key.shape and x.shape:
         return apply(_index((0,), 0), x, key)
     if type(key) is Tensor and key.dtype.kind == "b" and key.shape and is_known(key) and (

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import itertools
 import operator
-import sys
 from typing import Any
 
 import numpy as np
 
-from agnesi.core.calls.modules import says_torch
+from agnesi.core.calls.modules import says_torch, users_frame
 from agnesi.core.dispatch import apply
 from agnesi.core.ir.dims import Dim, Shape
 from agnesi.core.ir.extents import Extent
 from agnesi.core.op import typed
 from agnesi.core.support import dtypes
-from agnesi.core.support.errors import TraceError, ours
+from agnesi.core.support.errors import TraceError
 from agnesi.core.support.record import record
 from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor
@@ -71,9 +70,7 @@ def _entry(e: Any) -> Any:
             return t.array
         if t.dtype.kind not in "biu":
             raise IndexError(f"indices must be integers or bools, not {typed(t)}")
-        if t.dtype is dtypes.uint8 and asked_in_torch():
-            return t != 0
-        return t  # also without axes: what it picks is a copy, as NumPy's
+        return mask_or_places(t)  # also without axes: what it picks is a copy, as NumPy's
     try:
         return operator.index(e)
     except TypeError:
@@ -82,13 +79,10 @@ def _entry(e: Any) -> Any:
         ) from None
 
 
-def asked_in_torch() -> bool:
-    """Return whether the user's module says ``import agnesi as torch``: there, indices of uint8
-    are masks, as in PyTorch, which had no bool once."""
-    frame: Any = sys._getframe(1)
-    while frame is not None and ours(frame.f_code.co_filename):
-        frame = frame.f_back
-    return frame is not None and says_torch(frame)
+def mask_or_places(key: Tensor) -> Tensor:
+    """A tensor among indices: of uint8 a mask in modules that say ``import agnesi as torch``, as
+    in PyTorch, which had no bool once."""
+    return key != 0 if key.dtype is dtypes.uint8 and says_torch(users_frame()) else key
 
 
 def is_mask(e: Any) -> bool:

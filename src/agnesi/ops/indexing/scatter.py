@@ -41,10 +41,10 @@ from agnesi.ops.indexing.direct_writes import written_at_once
 from agnesi.ops.indexing.index import along, as_index, windowed
 from agnesi.ops.indexing.index_parsing import (
     Keys,
-    asked_in_torch,
     complete,
     entries_of,
     is_mask,
+    mask_or_places,
     need_mask,
     parse,
     view_of,
@@ -257,8 +257,8 @@ def setitem(x: Tensor, key: Any, value: Any, /) -> None:
     if MODE.get().fixed:
         raise TypeError("values of a function that is differentiated here cannot be assigned to; "
                         "make a new array, as with np.where or np.concatenate")
-    if type(key) is Tensor and key.dtype is dtypes.uint8 and asked_in_torch():
-        key = key != 0
+    if type(key) is Tensor:
+        key = mask_or_places(key)
     if TRACES.running and written_at_once(x, key, value):  # by another thread
         return
     if has_bounds(key):

@@ -315,13 +315,18 @@ _rule(square(cos(x)) - 1, 0 - square(sin(x)), "square_cos_minus_one")
 _rule(square(sin(x)) - 1, 0 - square(cos(x)), "square_sin_minus_one")
 _rule(sin(x + c) - sin(x), 2 * sin(0.5 * c) * cos(x + 0.5 * c), "difference_of_sines", _number)
 _rule(tan(x) - sin(x), 2 * tan(x) * square(sin(x * 0.5)) + 0, "tan_minus_sin")
+_rule(atan(x + c) - atan(x), atan2(c, 1 + x * (x + c)), "difference_of_angles", _number)
+
+
 @BOOK.rewriter(_STAGE, ops=["add", "subtract"], operands=["atan", "multiply", "divide", "negative"])
 def angle_beside_right_angle(node: Node) -> Tensor | None:
     """``pi/2 + atan(x)`` is ``atan2(1, -x)``, and so are multiples of it."""
+    if node.dtype.kind != "f":
+        return None
     parts = terms(node)
     numbers = [sign * float(c) for sign, n in parts if (c := scalar(n)) is not None]
     rest = [(sign, n) for sign, n in parts if scalar(n) is None]
-    if node.dtype.kind != "f" or len(numbers) != 1 or len(rest) != 1 or len(parts) != 2:
+    if len(numbers) != 1 or len(rest) != 1 or len(parts) != 2:
         return None
     ((sign, n),) = rest
     product = factors(n)
@@ -334,6 +339,3 @@ def angle_beside_right_angle(node: Node) -> Tensor | None:
         return None
     towards = symbol(angle.inputs[0]) * (-1.0 if numbers[0] * k > 0 else 1.0)
     return atan2(number(1.0, node.dtype), towards) * math.copysign(abs(k), numbers[0])
-
-
-_rule(atan(x + c) - atan(x), atan2(c, 1 + x * (x + c)), "difference_of_angles", _number)
