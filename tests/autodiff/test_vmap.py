@@ -515,3 +515,23 @@ def test_writes_into_what_all_examples_share_are_not_done_again_for_each():
     with pytest.raises(ag.TraceError, match="differs between the examples of vmap"):
         ag.vmap(f, (0, None))(x, s)
     assert s.tolist() == [2.0, 1.0]
+
+
+INSIDE = {
+    "no arguments": lambda u, w: ag.jit(lambda: u.sum())(),
+    "arguments that are no examples": lambda u, w: ag.jit(lambda w: w * u)(w),
+    "a number": lambda u, w: ag.jit(lambda k: u * k)(2.0),
+    "a gradient": lambda u, w: ag.grad(ag.jit(lambda w: (w * u).sum()))(w),
+    "a loop": lambda u, w: ag.jit(lambda: ag.scan(lambda c, x: (c * u + x, c), w, w)[0])(),
+    "two vmaps": lambda u, w: ag.vmap(lambda v: ag.jit(lambda w: u * v + w)(w))(w),
+    "a change in place": lambda u, w: (lambda y: (ag.jit(lambda: y.mul_(2))(), y)[1])(u * 1),
+}
+
+
+@pytest.mark.parametrize("inside", INSIDE)
+def test_a_compiled_function_may_read_an_example_from_outside(inside):
+    f, x, w = INSIDE[inside], ag.tensor([[0.5, 1.0], [1.5, 0.25]]), ag.tensor([2.0, 3.0])
+    expected = [f(x[0], w).tolist(), f(x[1], w).tolist()]
+    assert ag.vmap(lambda u: f(u, w))(x).tolist() == expected
+    assert ag.jit(ag.vmap(lambda u: f(u, w)))(x).tolist() == expected
+    assert ag.vmap(ag.jit(lambda u: f(u, w)))(x).tolist() == expected

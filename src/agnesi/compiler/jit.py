@@ -32,7 +32,7 @@ from agnesi.compiler.specialization.recorded import as_they_are, recorded
 from agnesi.compiler.specialization.specialization import Version
 from agnesi.compiler.specialization.table import Versions
 from agnesi.compiler.tracing.decisions import INSTEAD, OtherWayError
-from agnesi.compiler.tracing.obstacles import OnceEagerError, OnlyEagerError
+from agnesi.compiler.tracing.obstacles import ExampleReadError, OnceEagerError, OnlyEagerError
 from agnesi.core.accepted import DTypeLike
 from agnesi.core.calls.arguments import of_argument
 from agnesi.core.keywords import strict
@@ -188,6 +188,8 @@ class Jit(Direct, Inspectable, Generic[P, R]):
             eager = True
         except OnceEagerError:
             self.versions.fill_caches()
+            eager = True
+        except ExampleReadError:
             eager = True
         except Exception as error:
             if not self.versions.failed(error):

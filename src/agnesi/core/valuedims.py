@@ -12,7 +12,7 @@ from typing import Any
 
 from agnesi.core.ir.dims import Dim, combine
 from agnesi.core.ir.node import Node, answer
-from agnesi.core.support.config import LENT, MODE
+from agnesi.core.support.config import LENT, MODE, switched
 from agnesi.core.support.errors import BodySizeError, ExampleSizeError, typed
 from agnesi.core.support.tracing import current_trace, refuse_to_compile
 from agnesi.core.tensor import Tensor, symbol
@@ -73,7 +73,8 @@ def size_of(x: Tensor, name: str = "a size", most: Any = None,
     trace = current_trace()
     while trace is not None:
         if trace.around is None and trace.of_values:
-            return trace.size(node, most, None if given is None else given.node)
+            with switched(trace=trace):  # what decides the size is no body's
+                return trace.size(node, most, None if given is None else given.node)
         if trace.finds_sizes:
             break
         node = trace.outward(node)

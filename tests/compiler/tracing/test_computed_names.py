@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 import operator
+import subprocess
+import sys
 import types
 
 import pytest
@@ -146,3 +148,11 @@ def test_attributes_that_annotations_name_are_followed():
     assert f(ag.ones(1)).tolist() == [7.0]
     Options.__annotations__.pop("b")
     assert f(ag.ones(1)).tolist() == [5.0]
+
+
+def test_what_a_library_loads_at_its_first_use_is_no_change():
+    code = ("import warnings; warnings.simplefilter('error'); import agnesi as ag; "
+            "print(ag.jit(lambda x: getattr(ag, 'tril')(x) if hasattr(ag, 'triu') else x)"
+            "(ag.ones((2, 2))).tolist(), hasattr(ag, 'no_such_name'))")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("[[1.0, 0.0], [1.0, 1.0]] False\n", "")

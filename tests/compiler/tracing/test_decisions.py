@@ -285,6 +285,16 @@ def test_sizes_that_values_tell_belong_to_a_way():
         ag.jit(lambda x, n: ag.zeros((n,)) if x.sum() > 0 else x)(x, tensor(-1))
 
 
+def test_a_branch_asks_for_a_size_behind_a_decision():
+    def f(x, n):
+        y = x
+        for _ in range(int(n)):
+            y = y + x
+        return ag.cond(y.sum() > 0, lambda v: v[v == v].sum(), lambda v: v.sum() * 2, y)
+
+    called(f, [(double(1, -2, i), ag.tensor(n)) for i, n in ((3, 1), (-3, 1), (3, 2), (0, 0))], 3)
+
+
 # -- gradients and state -------------------------------------------------------------------------
 def test_gradients_on_both_sides_of_a_decision():
     def loss(w, x):

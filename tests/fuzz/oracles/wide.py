@@ -7,22 +7,27 @@ from dataclasses import replace
 
 import numpy as np
 
+import agnesi as ag
 from tests.fuzz.pool import REFUSED
 from tests.fuzz.program import Body, Input, Program, Step
 from tests.fuzz.run import Case
 
 #: How many times as far from the wide result as the eager one another may be.
 FACTOR = 8
+#: Functions give the default floats of these.
+WHOLE = re.compile(r"'(u?int\d+|bool)'")
 NARROW = re.compile(r"'(float16|bfloat16|float32|complex64)'")
 
 
 def as_near(case: Case, place: int, found: np.ndarray, eager: np.ndarray,
             where: np.ndarray) -> bool:
     """Whether a result is about as near to that in wide floats as the eager one is."""
-    if not NARROW.search(case.program.source) or eager.dtype.kind not in "fcV":
+    is_narrow = NARROW.search(case.program.source) or WHOLE.search(case.program.source)
+    if not is_narrow or eager.dtype.kind not in "fcV":
         return False
     try:
-        wide = replace(case, program=widened(case.program)).expected()[place]
+        with ag.config(default_float="float64"):
+            wide = replace(case, program=widened(case.program)).expected()[place]
     except REFUSED:
         return False
     if wide.shape != eager.shape:

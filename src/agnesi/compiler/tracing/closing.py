@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from agnesi.compiler.tracing.obstacles import ExampleReadError
 from agnesi.compiler.tracing.trace import Trace
 from agnesi.core.graph import FunctionGraph
 from agnesi.core.ir.dims import is_static
 from agnesi.core.ir.node import toposort
+from agnesi.core.support.config import MODE
 from agnesi.core.support.errors import MissingInputError, TraceError, at, typed
 from agnesi.core.support.tracing import finished
 from agnesi.ops.identity import ALIAS, STOP
@@ -57,6 +59,8 @@ def closed(inputs: Sequence[Any], nodes: Sequence[Any], since: int) -> FunctionG
         graph = FunctionGraph(inputs, nodes, since=since)
         return graph if _has_sizes(graph) else graph.specialise()
     except MissingInputError as error:
+        if MODE.get().examples is not None:
+            raise ExampleReadError from None
         what = str(error).partition(", which")[0]
         variable = error.variable
         if str(variable.name).isidentifier() and not finished(variable):

@@ -45,7 +45,11 @@ class ModuleReads(PlaceTable):
         self._uses_numpy = self._uses_numpy or module is np
         self._note(ambient.answers(module, names, local))
         held = vars(module)
-        for name in sorted(given_to(code, named, local) - held.keys()):
+        missing = given_to(code, named, local) - held.keys()
+        if "__getattr__" in held and missing:
+            for name in missing & set(dir(module)):
+                getattr(module, name)  # it is loaded at its first use, which changes nothing else
+        for name in sorted(missing - held.keys()):
             self._add((id(held), name), functools.partial(
                 Name, f"{module.__name__}.{name}", held, name, MISSING))
         for name in sorted(names & held.keys()):

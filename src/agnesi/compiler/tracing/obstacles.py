@@ -27,6 +27,10 @@ class OnceEagerError(BaseException):
     """This call has to run eagerly, for it fills what later calls find: a trace of those fits."""
 
 
+class ExampleReadError(BaseException):
+    """The function reads an example of a ``vmap`` around it: this call is part of its graph."""
+
+
 class LookedAtError(BaseException):
     """Code does with a computed number what only Python can: it needs the value.
 

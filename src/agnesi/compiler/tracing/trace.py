@@ -17,11 +17,11 @@ import numpy as np
 from agnesi.autodiff.recording import Reads, begun, behind, looking
 from agnesi.compiler.binding.new_memory import Renewed
 from agnesi.compiler.tracing.argument_facts import GRAD
-from agnesi.compiler.tracing.obstacles import OnlyEagerError
-from agnesi.core.ir.node import Node, toposort
+from agnesi.compiler.tracing.obstacles import ExampleReadError, OnlyEagerError
+from agnesi.core.ir.node import Node, next_serial, toposort
 from agnesi.core.op import typed
 from agnesi.core.storage.views import looking_through
-from agnesi.core.support.config import traced, witnessed
+from agnesi.core.support.config import MODE, traced, witnessed
 from agnesi.core.support.errors import GradientError, TraceError, at, location, ours, user_where
 from agnesi.core.support.forks import Lock
 from agnesi.core.support.tracing import finish, query_fact
@@ -70,6 +70,8 @@ class Trace:
     def __init__(self, arguments: Iterable[Tensor] = (), title: str = "the function") -> None:
         #: The function that is traced, for errors.
         self.title = title
+        #: Where it began in a ``vmap``: nodes with lower numbers belong to that.
+        self.since = 0 if MODE.get().examples is None else next_serial()
         #: Symbols that stand for arguments, by their nodes, and whether ``backward`` got there.
         self.arguments = {x.node: x for x in arguments}
         self.reached = False
@@ -243,6 +245,8 @@ class Trace:
             del self.nodes[id(x)]
         if x.array is None:
             before = x.node
+            if before.serial < self.since and before not in self.arguments:
+                raise ExampleReadError
             self.born.setdefault(id(x), (x, before))
             x.node = node if recorded else behind(before, node, _begins(before))
             x._requires_grad = x.node.requires_grad or (x._requires_grad and not recorded)
