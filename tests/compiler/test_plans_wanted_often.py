@@ -107,8 +107,31 @@ def test_views_gradients_and_settings_keep_their_plans(soon):
 
 
 def test_what_rounds_otherwise_keeps_its_plan(soon, monkeypatch):
-    monkeypatch.setattr(plans, "_is_close", lambda found, known: False)
+    monkeypatch.setattr(plans, "_is_close", lambda *given: False)
     x = ag.tensor(ODD[7:])
     for _ in range(40):
         x.prod()
     assert len(soon) == 1 and isinstance(soon[0], Plan) and soon[0].calls_left is None
+
+
+def test_large_operands_are_compiled_after_as_much_work(monkeypatch):
+    found, compiled = [], LENT.compiled_plan
+    monkeypatch.setattr(LENT, "replayed", NATIVE)
+    monkeypatch.setattr(LENT, "compiled_plan", lambda *call: (
+        found.append(compiled(*call)), found[-1])[1])
+    LENT.recount()
+    draw = np.random.default_rng(0).standard_normal
+    for shape in ((100_000,), (316, 316)):
+        x = ag.tensor(np.asarray(draw(shape), np.float32))
+        calls = (lambda x: ag.cumsum(x, 0), ag.sum, ag.nan_to_num, lambda x: ag.mean(x, axis=-1))
+        for call in calls:
+            first = call(x).numpy()
+            for _ in range(400):
+                last = call(x)
+            # NumPy's running sums round at each element
+            np.testing.assert_allclose(last.numpy(), first, 1e-5, 3e-3)
+    assert sum(isinstance(plan, RegionPlan) for plan in found) >= 4
+    found.clear()
+    for n in range(70_000, 70_400):
+        ag.cumsum(x.reshape(-1)[:n], 0)
+    assert not found

@@ -37,7 +37,9 @@ _MIN_COMPILED = 3
 #: How far a compiled result may be off what it is compared with, by dtype.
 _ROUNDING = {"e": 1e-2, "f": 1e-5, "d": 1e-12, "F": 1e-5, "D": 1e-12}
 #: Elements of results up to which a plan is tried at all, so that it can be compared.
-_MAX_ELEMENTS = 1 << 16
+_MAX_ELEMENTS = 1 << 22
+#: Elements that take as long as a call, and by how many such an element of a slow loop counts.
+_CALL_ELEMENTS, _SLOW_ELEMENTS = 3_000, 10
 #: Elements of a result that is always the same, which is kept and copied.
 _MAX_COPIED = 1 << 10
 
@@ -81,7 +83,7 @@ def plan(function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str
     records = any(x._requires_grad for x in xs)
     if len(computing) < _MIN_COMPILED and not composed:
         if made.quick and made.build is None and apart and not records:
-            made.calls_left = np.array([CALLS_BEFORE_REGION])
+            made.calls_left = np.array([_calls_before_region(made, arrays)])
         return made
     if not apart:
         return None
@@ -89,6 +91,20 @@ def plan(function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str
         return made  # compiled results lie in row-major order
     steps = made if made.quick and not records else None
     return RegionPlan(LENT.regions(_again(function, args, keywords, xs)), records, steps)
+
+
+def _calls_before_region(made: Plan, arrays: Sequence[np.ndarray]) -> int:
+    """Calls by a plan after which it is compiled: they take about as long as that, whatever the
+    sizes.
+
+    The time is no measured one, so that a program is compiled in the same step each time.
+    """
+    elements = 0
+    first = len(arrays) - len(made.steps)
+    for y, (op, places, _) in zip(arrays[first:], made.steps, strict=True):
+        weight = _SLOW_ELEMENTS if "unvectorized" in op.traits else 1
+        elements += weight * max([y.size, *[arrays[i].size for i in places]])
+    return max(1, CALLS_BEFORE_REGION * _CALL_ELEMENTS // (_CALL_ELEMENTS + elements))
 
 
 def compiled_plan(made: Plan, function: Callable[..., Any], args: tuple[Any, ...],
@@ -101,7 +117,7 @@ def compiled_plan(made: Plan, function: Callable[..., Any], args: tuple[Any, ...
         regions = LENT.regions(_again(function, args, keywords, xs), True)
         found, direct = regions(tuple(xs), {}).array, regions.plain()  # type: ignore[attr-defined]
         known = made(xs).array
-        if direct is None or not _is_close(found, known):
+        if direct is None or not _is_close(found, known, _magnitude(made, xs)):
             return made
     except Exception:  # whatever it is, the function itself will tell
         return made
@@ -110,11 +126,20 @@ def compiled_plan(made: Plan, function: Callable[..., Any], args: tuple[Any, ...
     return plan
 
 
-def _is_close(found: np.ndarray, known: np.ndarray) -> bool:
+def _magnitude(made: Plan, xs: Sequence[Tensor]) -> float:
+    """How large the numbers are that results are sums of, which may cancel; 0 where there are no
+    sums."""
+    if all(op.pointwise or "movement" in op.traits for op, *_ in made.steps):
+        return 0.0
+    sizes = [np.linalg.norm(x.array[np.isfinite(x.array)]) for x in xs if x.dtype.kind in "fc"]
+    return float(max(sizes, default=0.0))
+
+
+def _is_close(found: np.ndarray, known: np.ndarray, magnitude: float) -> bool:
     """Return whether arrays are the same within rounding."""
     rounding = _ROUNDING.get(known.dtype.char, 0.0)
     return (found.dtype == known.dtype and found.strides == known.strides
-            and np.allclose(found, known, rounding, 0.0, equal_nan=True))
+            and np.allclose(found, known, rounding, rounding * magnitude, equal_nan=True))
 
 
 def _again(function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any],
