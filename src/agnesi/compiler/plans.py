@@ -61,7 +61,7 @@ def plan(function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str
         compared = (lambda: function(*args, **keywords)), (lambda: made.values(xs))
         found, values = repeated(*compared) if draws else [attempt() for attempt in compared]
         found = flatten(found)[0]
-        arrays = [getattr(v, "array", None) for v in values]  # before elements are taken
+        arrays: list[Any] = [getattr(v, "array", None) for v in values]  # elements are not taken
         made.element = made.build is None and element_place(found[0]) is not None
         if not _agree(found, flatten(made.result(values))[0], xs):
             return None
