@@ -124,7 +124,8 @@ def _of_runtime(name: str) -> int:
 def _lend_library() -> None:
     """Register our functions for compiled programs, and begin to compile them."""
     address, begin = _late("functions", "address"), _late("functions", "begin")
-    for library in ("sort", "first", "extreme", "running", "take", "add at", "blocks", "chosen"):
+    for library in ("sort", "first", "extreme", "running", "take", "add at", "blocks", "chosen",
+                    "mersenne"):
         RESOLVERS[library] = functools.partial(address, library)
         BEGINNERS[library] = functools.partial(begin, library)
     RESOLVERS["runtime"] = _of_runtime

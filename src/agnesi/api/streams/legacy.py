@@ -13,19 +13,23 @@ import numpy as np
 
 from agnesi.api.streams.common import RandomVariable, StreamState, sizes_in
 from agnesi.api.streams.distributions import FLOATS, INTEGERS, KINDS, method
-from agnesi.api.streams.numpy_generators import drawn, one_trial, packed, unpacked
+from agnesi.api.streams.numpy_generators import drawn, packed, unpacked
 from agnesi.api.streams.simple import Simple
 from agnesi.core import shapes
 from agnesi.core.accepted import DTypeLike, ShapeLike, TensorLike
 from agnesi.core.dispatch import apply_many
-from agnesi.core.ir.dims import Dim
+from agnesi.core.ir.calls.mersenne import METHODS, MOST_TRIALS, drawing
+from agnesi.core.ir.dims import Dim, is_static
+from agnesi.core.ir.foreign import Call
 from agnesi.core.op import Op
-from agnesi.core.support import dtypes
+from agnesi.core.support import dtypes, tree
 from agnesi.core.support.config import STATE
 from agnesi.core.support.errors import at
 from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor, cast
+from agnesi.ops.base.creation import constant
+from agnesi.ops.base.expand import broadcast_to
 from agnesi.ops.elementwise.explog import exp
 from agnesi.ops.indexing.index import take_along_axis
 
@@ -61,6 +65,42 @@ _CALLS: dict[str, Callable[..., Any]] = {
 }
 
 
+def _exact(parameter: Any) -> Tensor:
+    """A parameter as a tensor; Python's numbers keep all their digits."""
+    numbers = isinstance(parameter, (float, list, tuple)) and not any(
+        isinstance(x, Tensor) for x in tree.leaves(parameter))
+    if not numbers:
+        return as_tensor(parameter)
+    value = np.asarray(parameter)
+    return constant(value, value.dtype)
+
+
+def _few_trials(method: str, params: tuple[Any, ...]) -> int:
+    """Trials of binomial numbers that are no operand, since their number is known and small."""
+    if method != "binomial" or not isinstance(params[0], (int, np.integer)):
+        return 0
+    return int(params[0]) if 0 < params[0] <= MOST_TRIALS else 0
+
+
+def _own(method: str) -> np.dtype:
+    """What NumPy draws."""
+    return dtypes.as_dtype(KINDS.get(method, "float64"))
+
+
+def _as_compiled(method: str, sizes: Any, params: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+    """Parameters of the type and shape that our code takes."""
+    kind = dtypes.as_dtype(METHODS[method])
+    fitted = (cast(p, kind) if p.dtype.kind in "iuf" else p for p in params)
+    return tuple(broadcast_to(p, sizes) if sizes is not None and _widens(p.shape, sizes)
+                 else p for p in fitted)
+
+
+def _widens(shape: Any, sizes: Any) -> bool:
+    """Return whether parameters of a shape are known to be repeated for a draw of these sizes."""
+    return (0 < len(shape) <= len(sizes) and is_static((*shape, *sizes)) and shape != sizes
+            and all(m in (1, n) for m, n in zip(reversed(shape), reversed(sizes), strict=False)))
+
+
 @record
 class NumpyDraw(Op):
     """The state after a draw of NumPy's, and the draw."""
@@ -70,6 +110,8 @@ class NumpyDraw(Op):
     #: Shape of one draw.
     each: tuple[Any, ...]
     dtype: np.dtype
+    #: Of binomial numbers with few trials: their number, which is no operand then.
+    trials: int = 0
     name = "numpy_draw"
     outputs = 2
     keep_inputs = ()
@@ -82,13 +124,16 @@ class NumpyDraw(Op):
             outer = shapes.broadcast((), *(p.shape for p in params))
         return (state.shape, state.dtype), ((*outer, *self.each), self.dtype)
 
+    def foreign(self, state: Any, *params: Any) -> Call | None:
+        _, (shape, dtype) = self.infer(state, *params)
+        return drawing(self.method, shape, self.each, dtype, self.trials, params)
+
     def perform(self, state: np.ndarray, *params: np.ndarray) -> tuple[Any, ...]:
         given = [p.item() if p.ndim == 0 else p for p in params]
-        made = None
-        if self.method == "binomial" and type(given[0]) is int and given[0] == 1:
-            made = one_trial(state, self.sizes, given[1])
+        if self.trials:
+            given.insert(0, self.trials)
         try:
-            after, found = made or drawn(state, lambda g: self._drawn(g, given))
+            after, found = drawn(state, lambda g: self._drawn(g, given))
         except (TypeError, ValueError) as error:
             raise type(error)(f"{self.method}: {error}") from None
         return after, np.asarray(found, self.dtype)
@@ -157,13 +202,17 @@ class RandomStreams(Simple):
         >>> ag.function([], T.RandomStreams(1).gen("standard_cauchy", 3))().shape
         (3,)
         """
-        kind = dtypes.as_dtype(KINDS.get(method, "float64") if dtype is None else dtype)
-        operands, sizes = tuple(map(as_tensor, params)), sizes_in(size)
+        kind = _own(method) if dtype is None else dtypes.as_dtype(dtype)
+        sizes, trials = sizes_in(size), _few_trials(method, params)
+        operands = tuple(map(_exact, params[1:] if trials else params))
         if STATE.examples is not None:
-            return self._for_examples(method, sizes, operands, each, kind)
+            return self._for_examples(method, sizes, trials, operands, each, kind)
         state: Any = self.state(self._packed, StateVariable)
-        new, found = apply_many(NumpyDraw(method, sizes, each, kind), state, *operands)
-        return self.drawn(found, state, new)
+        own = kind
+        if method in METHODS and (trials or method != "binomial"):  # our code draws
+            own, operands = _own(method), _as_compiled(method, sizes, operands)
+        new, found = apply_many(NumpyDraw(method, sizes, each, own, trials), state, *operands)
+        return self.drawn(cast(found, kind), state, new)
 
     def _distributed(self, name: str, size: Any, params: tuple[Any, ...], dtype: Any
                     ) -> RandomVariable:
@@ -180,20 +229,22 @@ class RandomStreams(Simple):
         """
         affine = _AFFINE.get(name)
         if affine is not None and any(isinstance(p, Tensor) and p._requires_grad for p in params):
-            return self.moved(affine, size, tuple(map(as_tensor, params)), dtype)
+            return self.moved(affine, size, tuple(map(_exact, params)), dtype)
         return self.gen(name, size, params, dtype=dtype)
 
-    def _for_examples(self, method: str, sizes: Any, params: tuple[Tensor, ...], each: Any,
-                      dtype: np.dtype) -> RandomVariable:
+    def _for_examples(self, method: str, sizes: Any, trials: int, params: tuple[Tensor, ...],
+                      each: Any, dtype: np.dtype) -> RandomVariable:
         """The draws for all examples of ``vmap``, of which the function gets one."""
         outer = shapes.broadcast((), *(p.shape for p in params)) if sizes is None else sizes
         made: list[Any] = []
+        whole: tuple[Any, ...] = (trials,) if trials else ()
 
         def draw(rows: Any, length: Any, *given: Tensor) -> list[Tensor]:
-            fitted = [p.reshape((length, *(1,) * (len(outer) - p.ndim + 1), *p.shape[1:]))
-                      if r else p for p, r in zip(given, rows, strict=True)]
+            fitted = (p.reshape((length, *(1,) * (len(outer) - p.ndim + 1), *p.shape[1:]))
+                      if r else p for p, r in zip(given, rows, strict=True))
             axis = () if length is None else (length,)
-            made.append(self.gen(method, (*axis, *outer), tuple(fitted), each=each, dtype=dtype))
+            made.append(self.gen(method, (*axis, *outer), (*whole, *fitted), each=each,
+                                 dtype=dtype))
             return made
 
         (found,) = STATE.examples.drawing(draw, params)

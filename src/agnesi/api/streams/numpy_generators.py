@@ -1,8 +1,7 @@
 """NumPy's old generators: their states as vectors, and draws that go on from one.
 
 A thread has one generator, which is put into the state of each draw: to make one takes longer than
-most draws.  Binomial numbers of one trial, the masks and samples of networks, are one comparison of
-a uniform number each, where NumPy begins a general method anew for each chance.
+most draws.  Compiled code makes the usual ones itself (``core/ir/calls/mersenne.py``).
 """
 
 from __future__ import annotations
@@ -15,8 +14,6 @@ from typing import Any
 import numpy as np
 
 _KEY_WORDS = 624
-#: Numbers that are closer to a bound than this are drawn by NumPy itself.
-_DOUBTFUL_DISTANCE = 1e-15
 
 Draw = Callable[[np.random.RandomState], Any]
 
@@ -92,16 +89,3 @@ _ENGINE = _Engine()
 def drawn(state: np.ndarray, draw: Draw) -> tuple[np.ndarray, Any]:
     """The state behind a draw, and what ``draw(generator)`` gives."""
     return _ENGINE.drawn(state, draw)
-
-
-def one_trial(state: np.ndarray, sizes: Any, p: Any) -> tuple[np.ndarray, Any] | None:
-    """The state behind ``binomial(1, p, size)``, and that draw; None where NumPy does more than to
-    compare a number with each chance."""
-    p = np.asarray(p, np.float64)
-    if not ((p > 0) & (p <= 1)).all():
-        return None
-    after, u = _ENGINE.drawn(state, lambda g: g.random_sample(p.shape if sizes is None else sizes))
-    over = u - (1 - np.minimum(p, 1 - p))
-    if u.size and (np.abs(over).min() < _DOUBTFUL_DISTANCE or u.max() > 1 - _DOUBTFUL_DISTANCE):
-        return None
-    return after, (over > 0) ^ (p > 0.5)

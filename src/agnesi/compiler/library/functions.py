@@ -1,4 +1,5 @@
-"""Functions of ours that compiled code calls by name: sorts, running sums, extremes, places.
+"""Functions of ours that compiled code calls by name: sorts, running sums, extremes, places,
+draws.
 
 They are specialized for dtypes, not for sizes, so compiled programs and eager operations share
 them.
@@ -25,6 +26,7 @@ _MAKERS = {
     "add at": ("library.rowwise.places", "add_module"),
     "blocks": ("library.rowwise.blocks", "blocks_module"),
     "chosen": ("library.rowwise.chosen", "chosen_module"),
+    "mersenne": ("library.mersenne.draws", "mersenne_module"),
 }
 #: What ends the text of a module that is kept: a comment.
 _END = b"; end\n"

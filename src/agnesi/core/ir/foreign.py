@@ -55,6 +55,7 @@ class Call:
     :ivar scratch: Bytes of memory that the function uses up, the same for all calls.
     :ivar status: Whether it returns an int32, which is not 0 where it failed.
     :ivar error: The error's type then; :data:`REASONS` may know why.
+    :ivar message: What the error says; by default that the function failed.
     :ivar units: If not 0, the function is called as kernels are, ``(table, begin, end, thread)``:
         it does the units of work from ``begin`` to ``end``, of so many; the arguments are in the
         table. Threads share them.
@@ -78,6 +79,7 @@ class Call:
     over: int | None = None
     bounds_check: BoundsCheck | None = None
     error: str = "RuntimeError"
+    message: str = ""
     when: str = ""
     leave: str = ""
 

@@ -34,4 +34,5 @@ def foreign(root: Node, inputs: list[Buffer], results: list[Buffer],
                  for n in call.scratch]
     return Foreign([root], call=call, inputs=given, results=results, scratch=spare,
                    error=call.error if isinstance(call, Call) else "RuntimeError",
-                   text=f"the C function of {root.op.name} failed")
+                   text=(call.message if isinstance(call, Call) else "")
+                   or f"the C function of {root.op.name} failed")

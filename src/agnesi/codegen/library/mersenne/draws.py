@@ -1,0 +1,334 @@
+"""Draws of NumPy's old generator: uniform, normal, exponential, binomial, integers, orders.
+
+Each is what the methods of ``numpy.random.RandomState`` compute, operation by operation and with
+the same C functions, so that all bits agree, also those of the state behind the draw.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from agnesi.codegen.library.mersenne.twister import (
+    HAS_NORMAL,
+    NORMAL,
+    STATE,
+    write_fill,
+    write_twister,
+)
+from agnesi.codegen.library.polls import Polls, write_polls
+from agnesi.codegen.llvm.builder import Builder, Module, Value, const, i64
+from agnesi.core.target import Target
+
+#: Numbers that are closer to a bound than this are looked at as NumPy does.
+_DOUBTFUL_DISTANCE = 1e-15
+_FALSE, _TRUE = Value("false", "i1"), Value("true", "i1")
+
+
+def mersenne_module(name: str, target: Target) -> str:
+    """The module for a method by name.
+
+    Its function ``run`` takes the state, which it changes, the addresses of the parameters and of
+    the numbers, how many there are, and for each parameter 1, or 0 where all numbers have the same;
+    ``binomial`` takes also the number of trials.  It returns 0, or 1 for parameters that NumPy
+    refuses.  ``permutation`` takes no parameters, and the length of an order.
+    """
+    module = Module(target)
+    write_polls(module)
+    write_twister(module)
+    if name == "permutation":
+        _write_interval(module)
+        _write_orders(module)
+    else:
+        _METHODS[name](_Draws(module, name))
+    return str(module)
+
+
+def _f64(number: float) -> Value:
+    return const("double", number)
+
+
+class _Draws:
+    """The function ``run`` of a method whose draws are independent of each other."""
+
+    def __init__(self, module: Module, name: str) -> None:
+        kinds = _PARAMETERS[name]
+        given = [STATE, *(("ptr", f"p{i}") for i in range(len(kinds))), ("ptr", "out"),
+                 ("i64", "n"), *(("i64", f"step{i}") for i in range(len(kinds)))]
+        if name == "binomial":
+            given.append(("i64", "trials"))
+        self.module, self.kinds = module, kinds
+        self.b = b = Builder(module, "run", given, "i32", internal=False)
+        count = len(kinds)
+        self.state, self.out, self.n = b.parameters[0], *b.parameters[count + 1: count + 3]
+        self._sources = b.parameters[1: count + 1]
+        self._steps = b.parameters[count + 3: 2 * count + 3]
+        self.trials = b.parameters[-1]
+
+    def parameters(self, at: Value) -> list[Value]:
+        """The parameters of one number."""
+        b = self.b
+        return [b.load(kind, b.gep(kind, source, b.mul(at, step)))
+                for kind, source, step in zip(self.kinds, self._sources, self._steps, strict=True)]
+
+    def refuse(self, wrong: Callable[..., Value]) -> None:
+        """Leave, without a draw, where ``wrong(*parameters)`` holds for any number."""
+        b = self.b
+        several = const("i1", False)
+        for step in self._steps:
+            several = b.op("or", several, b.icmp("ne", step, i64(0)))
+        with b.loop(i64(0), b.select(several, self.n, i64(1)), 1, [i64(0)]) as turn:
+            found = b.cast("zext", wrong(*self.parameters(turn.index)), "i64")
+            turn.carry(b.op("or", turn.carried[0], found))
+        bad = b.icmp("ne", turn.results[0], i64(0))
+        left, on = b.label("left"), b.label("on")
+        b.cbr(bad, left, on, rare=True)
+        b.open_block(left)
+        b.ret(const("i32", 1))
+        b.open_block(on)
+
+    def write(self, kind: str, number: Callable[..., Value]) -> None:
+        """``number(*parameters)`` for each, one after the other."""
+        b = self.b
+        polls = Polls.begin(b, i64(0))
+        with polls.chunks(i64(0), self.n) as (part, end), b.loop(part.index, end) as turn:
+            b.store(number(*self.parameters(turn.index)), b.gep(kind, self.out, turn.index))
+        b.finish(const("i32", 0))
+
+    def write_filled(self, number: Callable[..., Value] | None = None) -> None:
+        """``number(u, *parameters)`` of uniform numbers, many at a time."""
+        b = self.b
+        write_fill(self.module)
+        polls = Polls.begin(b, i64(0))
+        with polls.chunks(i64(0), self.n) as (part, end):
+            b.call("void", "fill", self.state, b.gep("double", self.out, part.index),
+                   b.sub(end, part.index))
+            if number is not None:
+                with b.loop(part.index, end) as turn:
+                    place = b.gep("double", self.out, turn.index)
+                    b.store(number(b.load("double", place), *self.parameters(turn.index)), place)
+        b.finish(const("i32", 0))
+
+    def double(self) -> Value:
+        return self.b.call("double", "double", self.state)
+
+
+def _negative(b: Builder, x: Value) -> Value:
+    """Return whether NumPy refuses a number as negative: by its sign, unless it is a NaN."""
+    sign = b.icmp("slt", b.cast("bitcast", x, "i64"), i64(0))
+    return b.op("and", sign, b.fcmp("ord", x, x))
+
+
+# -- uniform numbers and exponential ones -----------------------------------------------------
+def _random_sample(d: _Draws) -> None:
+    d.write_filled()
+
+
+def _uniform(d: _Draws) -> None:
+    b = d.b
+
+    def infinite(low: Value, high: Value) -> Value:
+        size = b.intrinsic("fabs", b.op("fsub", high, low))
+        return b.op("xor", b.fcmp("olt", size, _f64(float("inf"))), _TRUE)
+
+    d.refuse(infinite)
+    d.write_filled(lambda u, low, high: b.op(
+        "fadd", low, b.op("fmul", b.op("fsub", high, low), u)))
+
+
+def _minus_log(b: Builder, u: Value) -> Value:
+    return b.fneg(b.call("double", "log", b.op("fsub", _f64(1.0), u)))
+
+
+def _standard_exponential(d: _Draws) -> None:
+    d.write_filled(lambda u: _minus_log(d.b, u))
+
+
+def _exponential(d: _Draws) -> None:
+    d.refuse(lambda scale: _negative(d.b, scale))
+    d.write_filled(lambda u, scale: d.b.op("fmul", scale, _minus_log(d.b, u)))
+
+
+# -- normal numbers ---------------------------------------------------------------------------
+def _write_normal(module: Module) -> None:
+    """Write ``normal(state)``: by Marsaglia's polar method, which gives two at a time."""
+    b = Builder(module, "normal", [STATE], "double")
+    state = b.parameters[0]
+    flag, kept = b.gep("i32", state, i64(HAS_NORMAL)), b.gep("i32", state, i64(NORMAL))
+
+    def second() -> list[Value]:
+        found = b.load("double", kept, 4)
+        b.store(const("i32", 0), flag)
+        b.store(_f64(0.0), kept, 4)
+        return [found]
+
+    def both() -> list[Value]:
+        start = [_f64(0.0)] * 3
+        with b.loop(i64(0), i64(1 << 62), 1, start, nonempty=True) as turn:
+            x, y = (b.op("fsub", b.op("fmul", _f64(2.0), b.call("double", "double", state)),
+                         _f64(1.0)) for _ in range(2))
+            square = b.op("fadd", b.op("fmul", x, x), b.op("fmul", y, y))
+            turn.carry(x, y, square)
+            turn.until = b.op("and", b.fcmp("olt", square, _f64(1.0)),
+                              b.fcmp("une", square, _f64(0.0)))
+        x, y, square = turn.results
+        log = b.op("fmul", _f64(-2.0), b.call("double", "log", square))
+        factor = b.intrinsic("sqrt", b.op("fdiv", log, square))
+        b.store(b.op("fmul", factor, x), kept, 4)
+        b.store(const("i32", 1), flag)
+        return [b.op("fmul", factor, y)]
+
+    (found,) = b.either(b.icmp("ne", b.load("i32", flag), const("i32", 0)), second, both)
+    b.finish(found)
+
+
+def _next_normal(d: _Draws) -> Value:
+    return d.b.call("double", "normal", d.state)
+
+
+def _standard_normal(d: _Draws) -> None:
+    _write_normal(d.module)
+    d.write("double", lambda: _next_normal(d))
+
+
+def _normal(d: _Draws) -> None:
+    _write_normal(d.module)
+    d.refuse(lambda mean, scale: _negative(d.b, scale))
+    d.write("double", lambda mean, scale: _moved(d, mean, scale))
+
+
+def _lognormal(d: _Draws) -> None:
+    _write_normal(d.module)
+    d.refuse(lambda mean, scale: _negative(d.b, scale))
+    d.write("double", lambda mean, scale: d.b.call("double", "exp", _moved(d, mean, scale)))
+
+
+def _moved(d: _Draws, mean: Value, scale: Value) -> Value:
+    return d.b.op("fadd", mean, d.b.op("fmul", scale, _next_normal(d)))
+
+
+# -- binomial numbers -------------------------------------------------------------------------
+def _write_inversion(module: Module) -> None:
+    """Write ``inversion(state, u, trials, p)``: a binomial number of few successes from a uniform
+    number and perhaps more of them."""
+    b = Builder(module, "inversion", [STATE, ("double", "u"), ("i64", "trials"), ("double", "p")],
+                "i64")
+    state, u, trials, p = b.parameters
+    n = b.cast("sitofp", trials, "double")
+    q = b.op("fsub", _f64(1.0), p)
+    none = b.call("double", "exp", b.op("fmul", n, b.call("double", "log", q)))
+    mean = b.op("fmul", n, p)
+    width = b.op("fmul", _f64(10.0), b.intrinsic("sqrt", b.op(
+        "fadd", b.op("fmul", mean, q), _f64(1.0))))
+    bound = b.cast("fptosi", b.intrinsic("minnum", n, b.op("fadd", mean, width)), "i64")
+
+    def again() -> list[Value]:
+        return [i64(0), none, b.call("double", "double", state)]
+
+    def further(x: Value, px: Value, u: Value) -> list[Value]:
+        left = b.cast("sitofp", b.add(b.sub(trials, x), i64(1)), "double")
+        above = b.op("fmul", b.op("fmul", left, p), px)
+        below = b.op("fmul", b.cast("sitofp", x, "double"), q)
+        return [x, b.op("fdiv", above, below), b.op("fsub", u, px)]
+
+    with b.loop(i64(0), b.select(b.fcmp("ogt", u, none), i64(1 << 62), i64(0)), 1,
+                [i64(0), none, u]) as turn:
+        x, px, u = turn.carried
+        x = b.add(x, i64(1))
+        turn.carry(*b.either(b.icmp("sgt", x, bound), again,
+                             lambda x=x, px=px, u=u: further(x, px, u)))  # type: ignore[misc]
+        turn.until = b.fcmp("ule", turn.next[2], turn.next[1])
+    b.finish(turn.results[0])
+
+
+def _binomial(d: _Draws) -> None:
+    _write_inversion(d.module)
+    b = d.b
+    d.refuse(lambda p: b.op("xor", b.op(
+        "and", b.fcmp("oge", p, _f64(0.0)), b.fcmp("ole", p, _f64(1.0))), _TRUE))
+    single = b.icmp("eq", d.trials, i64(1))
+
+    def number(p: Value) -> Value:
+        u, swapped = d.double(), b.fcmp("ogt", p, _f64(0.5))
+        few = b.select(swapped, b.op("fsub", _f64(1.0), p), p)
+        above = b.op("fsub", u, b.op("fsub", _f64(1.0), few))
+        clear = b.op("and", b.fcmp("ogt", b.intrinsic("fabs", above), _f64(_DOUBTFUL_DISTANCE)),
+                     b.fcmp("olt", u, _f64(1.0 - _DOUBTFUL_DISTANCE)))
+        (found,) = b.either(
+            b.op("and", single, clear),
+            lambda: [b.cast("zext", b.fcmp("ogt", above, _f64(0.0)), "i64")],
+            lambda: [b.call("i64", "inversion", d.state, u, d.trials, few)])
+        return b.select(swapped, b.sub(d.trials, found), found)
+
+    d.write("i64", number)
+
+
+# -- integers and orders ----------------------------------------------------------------------
+def _write_interval(module: Module) -> None:
+    """Write ``interval(state, most)``: an integer from 0 to ``most``, by what falls below it of
+    numbers of as many bits."""
+    b = Builder(module, "interval", [STATE, ("i64", "most")], "i64")
+    state, most = b.parameters
+    zeros = b.intrinsic("ctlz", b.op("or", most, i64(1)), _FALSE)
+    mask = b.op("lshr", i64(-1), zeros)
+
+    def word() -> Value:
+        return b.cast("zext", b.call("i32", "next", state), "i64")
+
+    def long() -> list[Value]:
+        high = word()
+        return [b.op("or", b.op("shl", high, i64(32)), word())]
+
+    with b.loop(i64(0), i64(1 << 62), 1, [i64(0)], nonempty=True) as turn:
+        (bits,) = b.either(b.icmp("ule", most, i64(0xFFFFFFFF)), lambda: [word()], long)
+        turn.carry(b.op("and", bits, mask))
+        turn.until = b.icmp("ule", turn.next[0], most)
+    b.finish(turn.results[0])
+
+
+def _randint(d: _Draws) -> None:
+    _write_interval(d.module)
+    b = d.b
+    d.refuse(lambda low, high: b.icmp("sge", low, high))
+
+    def number(low: Value, high: Value) -> Value:
+        most = b.sub(b.sub(high, i64(1)), low)
+        (found,) = b.either(b.icmp("eq", most, i64(0)), lambda: [i64(0)],
+                            lambda: [b.call("i64", "interval", d.state, most)])
+        return b.add(low, found)
+
+    d.write("i64", number)
+
+
+def _write_orders(module: Module) -> None:
+    """Write ``run(state, out, n, each)``: the numbers below ``each``, ``n`` times in random order.
+    """
+    b = Builder(module, "run", [STATE, ("ptr", "out"), ("i64", "n"), ("i64", "each")], "i32",
+                internal=False)
+    state, out, n, each = b.parameters
+    polls = Polls.begin(b, i64(0))
+    with b.loop(i64(0), n) as row:
+        start = b.gep("i64", out, b.mul(row.index, each))
+        with b.loop(i64(0), each) as turn:
+            b.store(turn.index, b.gep("i64", start, turn.index))
+        with polls.chunks(i64(1), each) as (part, end), b.loop(part.index, end) as turn:
+            last = b.sub(each, turn.index)
+            other = b.call("i64", "interval", state, last)
+            places = [b.gep("i64", start, k) for k in (last, other)]
+            numbers = [b.load("i64", place) for place in places]
+            for number, place in zip(reversed(numbers), places, strict=True):
+                b.store(number, place)
+        row.until = polls.worked(i64(1))
+    b.finish(const("i32", 0))
+
+
+_METHODS: dict[str, Callable[[_Draws], None]] = {
+    "random_sample": _random_sample, "uniform": _uniform, "standard_normal": _standard_normal,
+    "normal": _normal, "lognormal": _lognormal, "standard_exponential": _standard_exponential,
+    "exponential": _exponential, "binomial": _binomial, "randint": _randint,
+}
+_PARAMETERS: dict[str, tuple[str, ...]] = {
+    "uniform": ("double", "double"), "normal": ("double", "double"),
+    "lognormal": ("double", "double"), "exponential": ("double",), "binomial": ("double",),
+    "randint": ("i64", "i64"), "random_sample": (), "standard_normal": (),
+    "standard_exponential": (),
+}
