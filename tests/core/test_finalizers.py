@@ -7,12 +7,13 @@ import sys
 import threading
 import time
 import weakref
+from contextlib import suppress
 
 import pytest
 
 import agnesi as ag
-from agnesi.core.support import finalizers, forks
-from agnesi.core.support.undo import Block
+from agnesi.core.support import finalizers, forks, undo
+from agnesi.core.support.undo import Block, Opened
 from agnesi.runtime.entry import Scratch
 
 
@@ -45,6 +46,37 @@ def test_an_interrupt_in_a_finalizer_is_raised_after_it(kind):
             (lambda: None)()  # Python handles signals when a function begins
     finally:
         sys.settrace(before)
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="this system shows no open files")
+def test_an_interrupt_between_any_two_instructions_leaves_no_file_open(tmp_path):
+    """Python handles signals behind the call that opened a file, before its number is kept."""
+    place, before = str(tmp_path / "file"), sys.gettrace()
+    open(place, "w").close()
+    interrupted, left = 0, [0]
+
+    def trace(frame, event, argument):
+        if frame.f_code.co_filename != undo.__file__ or frame.f_code.co_name == "__del__":
+            return None
+        frame.f_trace_opcodes = True
+        left[0] -= event == "opcode"
+        if left[0] == 0 and event == "opcode":
+            raise KeyboardInterrupt
+        return trace
+
+    while left[0] <= 0:
+        interrupted += 1
+        left = [interrupted]
+        with suppress(KeyboardInterrupt):
+            sys.settrace(trace)
+            try:
+                with Opened(place, os.O_RDONLY) as file:
+                    os.read(file, 1)
+            finally:
+                sys.settrace(before)
+        links = [os.path.join("/proc/self/fd", name) for name in os.listdir("/proc/self/fd")]
+        assert place not in [os.readlink(link) for link in links if os.path.islink(link)]
+    assert interrupted > 50
 
 
 def test_other_errors_are_told_as_before(monkeypatch):

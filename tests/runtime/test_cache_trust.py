@@ -11,6 +11,7 @@ from collections import Counter
 
 import pytest
 
+from agnesi.core.support import undo
 from agnesi.core.support.config import config
 from agnesi.core.support.record import replace
 from agnesi.runtime import cachefolder, diskcache, machine
@@ -190,7 +191,8 @@ class Failing:
         return call
 
 
-CALLS = ("open", "fstat", "stat", "mkdir", "replace", "unlink", "utime", "scandir", "fchmod")
+CALLS = ("open", "fstat", "stat", "mkdir", "read", "write", "replace", "unlink", "utime", "scandir",
+         "fchmod")
 ERRORS = (errno.EROFS, errno.ENOSPC, errno.EIO, errno.EACCES, errno.EMFILE, errno.ESTALE,
           errno.EDQUOT, errno.ENOENT, errno.ENOMEM)
 
@@ -201,6 +203,7 @@ def test_a_disk_that_fails(fresh_cache, monkeypatch):
     for seed in range(60):
         system = Failing(seed)
         monkeypatch.setattr(cachefolder, "os", system)
+        monkeypatch.setattr(undo, "os", system)
         for number in range(5):
             name = diskcache.key("fault", str(number))
             diskcache.put(name, name.encode())

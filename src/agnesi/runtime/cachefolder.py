@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import io
 import os
 import stat
 import struct
@@ -18,7 +17,7 @@ from typing import Any
 
 from agnesi.core.support import host
 from agnesi.core.support.config import cache_home, config
-from agnesi.core.support.undo import Block
+from agnesi.core.support.undo import Block, Opened
 
 MAX_ENTRY = 128 << 20
 """Bytes of the largest file that is read or written."""
@@ -99,8 +98,10 @@ class Folder(Block):
     :raises OSError: If it is not there, and ``create`` does not ask for it or it cannot be made.
     """
 
+    _opened: Opened | None = None
+    _descriptor: int | None = None
+
     def __init__(self, *, create: bool = False) -> None:
-        self._descriptor: int | None = None
         self._create = create
 
     def begin(self) -> Folder:
@@ -110,7 +111,8 @@ class Folder(Block):
         if self._create:
             _make(self.path)
         if _RELATIVE:
-            self._descriptor = self._opened()
+            self._opened = Opened(self.path, os.O_RDONLY | os.O_DIRECTORY | _NO_LINK)
+            self._descriptor = self._begun(self._opened)
         # Without descriptors of folders (Windows), those of users are private.
         found = os.stat(self.path if self._descriptor is None else self._descriptor)
         if why := objection(found):
@@ -118,13 +120,12 @@ class Folder(Block):
         return self
 
     def end(self) -> None:
-        descriptor, self._descriptor = self._descriptor, None
-        if descriptor is not None:
-            os.close(descriptor)
+        if self._opened is not None:
+            self._opened.end()
 
-    def _opened(self) -> int:
+    def _begun(self, opened: Opened) -> int:
         try:
-            return os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | _NO_LINK)
+            return opened.begin()
         except NotADirectoryError:
             kind = "a symbolic link" if os.path.islink(self.path) else "no folder"
             raise DistrustError(f"{self.path} is {kind}") from None
@@ -132,27 +133,21 @@ class Folder(Block):
     def _place(self, name: str) -> str:
         return os.path.join(self.path, name) if self._descriptor is None else name
 
-    def _open(self, name: str, flags: int) -> int:
-        descriptor = os.open(name, flags | _NO_LINK | _NO_WAIT, 0o600, dir_fd=self._descriptor)
-        if flags & os.O_CREAT and hasattr(os, "fchmod"):
-            with contextlib.suppress(OSError):
-                os.fchmod(descriptor, 0o600)  # whatever the umask takes away
-        return descriptor
-
-    def _open_present(self, name: str, flags: int) -> int:
-        return self._open(name, flags & ~os.O_CREAT)
+    def _file(self, name: str, flags: int) -> Opened:
+        return Opened(self._place(name), flags | _NO_LINK | _NO_WAIT, 0o600,
+                      relative_to=self._descriptor)
 
     def read(self, name: str) -> tuple[bytes, os.stat_result]:
         """The content of a file that nobody else can have written, and its status.
 
         :raises OSError: If it is not there, or a :class:`DistrustError`.
         """
-        with io.FileIO(self._place(name), "rb", opener=self._open) as file:
-            found = os.fstat(file.fileno())
+        with self._file(name, os.O_RDONLY) as file:
+            found = os.fstat(file)
             if why := file_objection(found):
                 raise DistrustError(why)
-            data = file.read(found.st_size) or b""
-            while len(data) < found.st_size and (more := file.read(found.st_size - len(data))):
+            data = os.read(file, found.st_size)
+            while len(data) < found.st_size and (more := os.read(file, found.st_size - len(data))):
                 data += more
         return data, found
 
@@ -160,10 +155,13 @@ class Folder(Block):
         """Put a file in place as a whole, whatever is there."""
         temporary = f"{name}.{os.urandom(8).hex()}.tmp"
         try:
-            with io.FileIO(self._place(temporary), "xb", opener=self._open) as file:
+            with self._file(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL) as file:
+                if hasattr(os, "fchmod"):
+                    with contextlib.suppress(OSError):
+                        os.fchmod(file, 0o600)  # whatever the umask takes away
                 rest = memoryview(data)
                 while rest:
-                    rest = rest[file.write(rest):]
+                    rest = rest[os.write(file, rest):]
             os.replace(self._place(temporary), self._place(name),
                        src_dir_fd=self._descriptor, dst_dir_fd=self._descriptor)
         except BaseException:
@@ -175,11 +173,11 @@ class Folder(Block):
 
         :raises OSError: If it is not there, or a :class:`DistrustError`.
         """
-        with io.FileIO(self._place(name), "ab", opener=self._open_present) as file:
-            if why := file_objection(os.fstat(file.fileno())):
+        with self._file(name, os.O_WRONLY | os.O_APPEND) as file:
+            if why := file_objection(os.fstat(file)):
                 raise DistrustError(why)
-            file.write(data)
-            return os.fstat(file.fileno()).st_size
+            os.write(file, data)
+            return os.fstat(file).st_size
 
     def remove(self, name: str) -> bool:
         """Remove a file; whether it was there and could be removed."""

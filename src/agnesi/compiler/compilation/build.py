@@ -12,6 +12,7 @@ from functools import cache
 
 from agnesi.core import STARTED
 from agnesi.core.support import host
+from agnesi.core.support.undo import Opened
 from agnesi.runtime import diskcache
 
 _MIN_AGE_SECONDS = 2.0
@@ -91,9 +92,6 @@ def _read(top: str, files: Files) -> str:
     """The digest of names and contents."""
     parts: list[str | bytes] = []
     for name, found in files:
-        descriptor = os.open(os.path.join(top, name), os.O_RDONLY | getattr(os, "O_BINARY", 0))
-        try:
-            parts += [name, os.read(descriptor, found.st_size + 1)]
-        finally:
-            os.close(descriptor)
+        with Opened(os.path.join(top, name), os.O_RDONLY) as file:
+            parts += [name, os.read(file, found.st_size + 1)]
     return diskcache.digest(*parts)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from agnesi.core.support.errors import at
+from agnesi.core.support.undo import Opened
 
 try:
     import fcntl
@@ -152,9 +153,5 @@ def _lock(file: Any, wait: bool) -> None:
 
 def _settle(folder: Path) -> None:
     """Bring the folder's own entries to disk, where the system can."""
-    with contextlib.suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+    with contextlib.suppress(OSError), Opened(os.fspath(folder), os.O_RDONLY) as opened:
+        os.fsync(opened)

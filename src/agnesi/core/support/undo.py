@@ -6,8 +6,14 @@ undone at its end is undone when it is dropped.
 
 from __future__ import annotations
 
+import collections
+import functools
+import os
 from types import TracebackType
 from typing import Any
+
+_BINARY = getattr(os, "O_BINARY", 0)
+_CLOSED_IN_NEW_PROGRAMS = getattr(os, "O_CLOEXEC", 0)
 
 
 class Block:
@@ -42,3 +48,29 @@ class Block:
 
     def __del__(self) -> None:
         self.end()
+
+
+class Opened(Block):
+    """A ``with`` block that has a file open, as the system's number of it.
+
+    :param where: What ``os.open`` takes by position: the path, flags, the mode of a new file.
+    :param relative_to: The number of the folder that the path begins at, if it is not the present
+        one.
+    """
+
+    _held: Any = ()  # of one that is not yet made
+
+    def __init__(self, path: str, flags: int, *mode: int, relative_to: int | None = None) -> None:
+        self._flags = flags | _BINARY | _CLOSED_IN_NEW_PROGRAMS
+        self._where, self._mode, self._folder = path, mode, relative_to
+        self._held = collections.deque()
+
+    def begin(self) -> int:
+        # No line of Python is between opening and keeping, nor between forgetting and closing.
+        arguments = [(a,) for a in (self._where, self._flags, *self._mode)]
+        self._held.extend(map(functools.partial(os.open, dir_fd=self._folder), *arguments))
+        return self._held[0]
+
+    def end(self) -> None:
+        held = self._held
+        collections.deque(map(os.close, map(collections.deque.pop, (held,) * len(held))), 0)
