@@ -27,21 +27,27 @@ def threads(request):
     ag.set_num_threads(before)
 
 
-def stop(function, *args, after=0.2):
-    """Call a function that would run for minutes; the error by which a signal ended it."""
+def stop(function, *args, after=0.2, begun=None):
+    """Call a function that would run for minutes; the error by which a signal ended it.
+
+    The signal comes so many seconds after the call, or after the event that tells that it is under
+    way, however little of the processor this process gets.
+    """
 
     def handler(number, frame):
         raise StoppedError
 
     def send():
+        if begun is not None:
+            begun.wait(60)
         time.sleep(after)
         signal.pthread_kill(threading.main_thread().ident, signal.SIGUSR1)
 
     old = signal.signal(signal.SIGUSR1, handler)
     sender = threading.Thread(target=send)
-    sender.start()
     try:
         with pytest.raises(StoppedError) as found:
+            sender.start()
             function(*args)
             time.sleep(60)  # a signal that compiled code did not see
         return found.value
@@ -128,17 +134,23 @@ def test_lapack_is_left_at_once(monkeypatch):
     """It works on copies beside the main thread; one that is left may still be at them."""
     x = np.random.default_rng(0).normal(size=(520, 520))
     run, over = ag.jit(ag.linalg.solve), threading.Event()
+
+    def stop_within(run, *args):
+        begun = threading.Event()
+        with monkeypatch.context() as held:
+            held.setattr("agnesi.runtime.beside._call",
+                         lambda *args: begun.set() or over.wait(60))
+            stop(run, *args, after=0.0, begun=begun)
+        assert begun.is_set()
+
     for n in (520, 516, 512):  # the last two share a version for all sizes
         a = ag.tensor(x[:n, :n])
         np.testing.assert_allclose(run(a, a + 1).numpy(), np.linalg.solve(a.numpy(), a.numpy() + 1),
                                    rtol=1e-6, atol=1e-8)
-        with monkeypatch.context() as held:
-            held.setattr("agnesi.runtime.beside._call", lambda *args: over.wait(60))
-            stop(run, a, a + 1, after=0.01)
+        stop_within(run, a, a + 1)
     values, a = ag.jit(ag.linalg.svdvals), ag.tensor(x[:200, :200])  # iterates: small ones last too
     np.testing.assert_allclose(values(a).numpy(), np.linalg.svd(a.numpy(), compute_uv=False))
-    monkeypatch.setattr("agnesi.runtime.beside._call", lambda *args: over.wait(60))
-    stop(values, a, after=0.01)
+    stop_within(values, a)
     over.set()
 
 
