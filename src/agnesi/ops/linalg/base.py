@@ -218,6 +218,19 @@ def ensured(x: Tensor, holds: Tensor, message: str, subject: str) -> Tensor:
     return apply(Ensured(message, subject, "LinAlgError"), x, one)
 
 
+def all_ensured(xs: Sequence[Tensor], holds: Tensor, message: str, subject: str) -> list[Tensor]:
+    """Several results of one routine, each as :func:`ensured` gives it: whoever reads one of them
+    need not read the others."""
+    return [ensured(x, holds, message, subject) for x in xs]
+
+
+def need_finite(a: np.ndarray, message: str) -> None:
+    """Raise where LAPACK iterates for ever: OpenBLAS does on the vectors of matrices with
+    infinities, and on least squares with NaN."""
+    if not np.isfinite(a).all():
+        raise np.linalg.LinAlgError(message)
+
+
 def smaller(m: Any, n: Any) -> Any:
     """The smaller of two sizes."""
     return m if m == n else m - combine("max", m - n, 0)

@@ -9,6 +9,7 @@ import numpy as np
 from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply, apply_many
 from agnesi.core.ir import foreign
+from agnesi.core.ir.dims import is_static
 from agnesi.core.op import called
 from agnesi.core.public import planned, public
 from agnesi.core.support import dtypes
@@ -18,6 +19,7 @@ from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith
 from agnesi.ops.base.compare import equal
 from agnesi.ops.base.convert import cast
+from agnesi.ops.base.creation import zeros
 from agnesi.ops.base.movement import reshape
 from agnesi.ops.base.select import where
 from agnesi.ops.indexing.diagonal import Diagonal, DiagonalMatrix, Triangle
@@ -79,6 +81,8 @@ class Cholesky(SquareOp):
         if many_small(a):
             factor, found = apply_many(SmallCholesky(), a)
             return ensured(factor, found, NOT_POSITIVE, subject)
+        if is_static(a.shape[-1:]) and a.shape[-1] == 0:
+            return a
         factor, info = apply_many(POTRF, a)
         return apply(Triangle(0, False), ensured(factor, equal(info, 0), NOT_POSITIVE, subject))
 
@@ -170,7 +174,8 @@ def cholesky_ex(x: TensorLike, /, *, upper: bool = False, check_errors: bool = F
     """
     x = square(x)
     a = adjoint(x) if upper else x
-    info = apply_many(POTRF, a)[1]
+    nothing = is_static(a.shape[-1:]) and a.shape[-1] == 0
+    info = zeros(a.shape[:-2], dtype=dtypes.int32) if nothing else apply_many(POTRF, a)[1]
     found = equal(info, 0)
     if not check_errors:
         a = where(reshape(found, (*found.shape, 1, 1)), a, eye(a.shape[-1], dtype=a.dtype))

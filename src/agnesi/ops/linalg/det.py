@@ -19,17 +19,26 @@ from agnesi.ops.base.compare import equal, logical_or, not_equal
 from agnesi.ops.base.convert import cast
 from agnesi.ops.base.expand import broadcast_to
 from agnesi.ops.base.movement import matrix_transpose, reshape
+from agnesi.ops.base.reduce import any as any_of
 from agnesi.ops.base.reduce import prod, sum
 from agnesi.ops.base.select import where
 from agnesi.ops.elementwise.explog import log
 from agnesi.ops.indexing.diagonal import Diagonal, DiagonalMatrix
 from agnesi.ops.indexing.join import concat
 from agnesi.ops.indexing.ranges import Arange, arange
-from agnesi.ops.linalg.base import MatrixOp, SquareOp, check_square, identity, square, times
+from agnesi.ops.linalg.base import (
+    MatrixOp,
+    SquareOp,
+    check_square,
+    identity,
+    need_finite,
+    square,
+    times,
+)
 from agnesi.ops.linalg.lu import GETRF
 from agnesi.ops.linalg.small import SmallDiagonal, many_small
 from agnesi.ops.linalg.solve import SOLVE
-from agnesi.ops.linalg.spectral.svd import SVD
+from agnesi.ops.linalg.spectral.svd import DIVERGED, SVD
 from agnesi.ops.linalg.unlocked import unlocked
 
 
@@ -61,6 +70,11 @@ def _product(x: Tensor) -> Tensor:
     return reshape(x, x.shape[:-1])
 
 
+def _singular(diagonal: Tensor) -> Tensor:
+    """Which matrices have a pivot of 0: as LAPACK's callers say, also where others are NaN."""
+    return any_of(equal(diagonal, 0), axis=-1)
+
+
 def _scaled(factor: Tensor, x: Tensor) -> Tensor:
     """Each matrix times its own number."""
     return arith.multiply(reshape(factor, (*factor.shape, 1, 1)), x)
@@ -84,7 +98,7 @@ class Det(MatrixOp):
 
     def decompose(self, a: Tensor) -> Tensor:
         diagonal, parity = _factored(a)
-        return arith.multiply(_product(diagonal), parity)
+        return where(_singular(diagonal), 0, arith.multiply(_product(diagonal), parity))
 
     def logarithm(self, a: Tensor, absolute: bool) -> Tensor:
         """The logarithm of the determinant, or of its absolute value."""
@@ -110,6 +124,7 @@ class Cofactors(SquareOp):
     keep_inputs = (0,)
 
     def perform(self, a: np.ndarray) -> np.ndarray:
+        need_finite(a, DIVERGED)
         u, s, vh = np.linalg.svd(a)
         n = a.shape[-1]
         others = np.where(np.eye(n, dtype=bool), 1, s[..., None, :]).prod(-1)
@@ -169,8 +184,10 @@ class SlogDet(MatrixOp):
 
     def decompose(self, a: Tensor) -> tuple[Tensor, ...]:
         diagonal, parity = _factored(a)
+        singular = _singular(diagonal)
         sign = arith.multiply(_product(arith.sign(diagonal)), parity)
-        return sign, sum(log(arith.abs(diagonal)), -1)
+        size = sum(log(arith.abs(diagonal)), -1)
+        return where(singular, 0, sign), where(singular, -np.inf, size)
 
     def vjp(self, gs: Any, ys: Any, a: Tensor) -> tuple[Any, ...]:
         g = gs[1]

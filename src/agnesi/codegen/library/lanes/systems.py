@@ -134,7 +134,8 @@ class _Systems(Tiles):
             left = self.load(a, j * n + j)
             for v in known:
                 left = b.fma(b.fneg(v), v, left)
-            positive = b.op("and", positive, b.fcmp("ogt", left, self.one(0.0)))
+            # NaN is no reason to stop: LAPACK hands it on
+            positive = b.op("and", positive, b.fcmp("ugt", left, self.one(0.0)))
             root = b.intrinsic("sqrt", left)
             self.store(root, a, j * n + j)
             with b.loop(i64(j + 1), i64(n)) as turn:

@@ -25,6 +25,7 @@ from agnesi.ops.indexing.join import concat
 from agnesi.ops.linalg.base import (
     MatrixOp,
     adjoint,
+    all_ensured,
     check_square,
     ensured,
     plus,
@@ -60,7 +61,7 @@ def _found(a: Tensor, vectors: bool, name: str) -> Any:
     subject = called(name, (a,))
     a = ensured(a, isfinite(a), "Array must not contain infs or NaNs", subject)
     _, w, turn, v, info = apply_many(Geev(vectors), matrix_transpose(doubled(a)))
-    w = ensured(w, equal(info, 0), "Eigenvalues did not converge", subject)
+    w, v = all_ensured((w, v), equal(info, 0), "Eigenvalues did not converge", subject)
     return w if a.dtype.kind == "c" else complex(w, turn), matrix_transpose(v)
 
 

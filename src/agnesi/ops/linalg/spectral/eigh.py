@@ -21,8 +21,8 @@ from agnesi.ops.indexing.diagonal import Diagonal, DiagonalMatrix
 from agnesi.ops.linalg.base import (
     MatrixOp,
     adjoint,
+    all_ensured,
     check_square,
-    ensured,
     hermitian,
     plus,
     square,
@@ -48,7 +48,7 @@ def _found(a: Tensor, vectors: bool, side: Side, name: str) -> Any:
         return None
     wide = doubled(a)
     v, w, info = apply_many(Syevd(vectors, side == "L"), matrix_transpose(wide))
-    w = ensured(w, equal(info, 0), "Eigenvalues did not converge", called(name, (a,)))
+    v, w = all_ensured((v, w), equal(info, 0), "Eigenvalues did not converge", called(name, (a,)))
     return cast(w, dtypes.real_of(a.dtype)), cast(matrix_transpose(v), a.dtype)
 
 

@@ -28,12 +28,13 @@ from agnesi.ops.linalg.base import (
     floating,
     matrix,
     matrix_pair,
+    need_finite,
     plus,
     times,
 )
 from agnesi.ops.linalg.routines import callable_for
 from agnesi.ops.linalg.spectral.gaps import rows
-from agnesi.ops.linalg.spectral.svd import SVD, VALUES
+from agnesi.ops.linalg.spectral.svd import DIVERGED, SVD, VALUES
 from agnesi.ops.linalg.unlocked import unlocked
 
 
@@ -86,6 +87,7 @@ class Pinv(MatrixOp):
 
     def perform(self, a: np.ndarray, share: np.ndarray) -> np.ndarray:
         (shape, _) = self.infer(a, share)
+        need_finite(a, DIVERGED)
         return np.linalg.pinv(np.broadcast_to(a, (*shape[:-2], *a.shape[-2:])), share[..., 0, 0])
 
     def decompose(self, a: Tensor, share: Tensor) -> Any:
@@ -131,6 +133,7 @@ class LeastSquares(MatrixOp):
         return (*front, a.shape[-1], b.shape[-1]), b.dtype
 
     def perform(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        need_finite(a, DIVERGED)
         if a.ndim == b.ndim == 2:
             found = unlocked("lstsq", a, b, np.array(self.rtol))
             return (np.linalg.lstsq(a, b, self.rtol)[0] if found is None

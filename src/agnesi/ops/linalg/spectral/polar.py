@@ -22,11 +22,20 @@ from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith
 from agnesi.ops.base.convert import common
 from agnesi.ops.base.reduce import sum
-from agnesi.ops.linalg.base import MatrixOp, adjoint, hermitian, matrix, skew, smaller, times
+from agnesi.ops.linalg.base import (
+    MatrixOp,
+    adjoint,
+    hermitian,
+    matrix,
+    need_finite,
+    skew,
+    smaller,
+    times,
+)
 from agnesi.ops.linalg.routines import callable_for
 from agnesi.ops.linalg.solve import SOLVE
 from agnesi.ops.linalg.spectral.schur import SYLVESTER
-from agnesi.ops.linalg.spectral.svd import SVD, VALUES
+from agnesi.ops.linalg.spectral.svd import DIVERGED, SVD, VALUES
 
 
 class PolarResult(NamedTuple):
@@ -55,6 +64,7 @@ class UnitaryFactor(MatrixOp):
         return a.shape, a.dtype
 
     def perform(self, a: np.ndarray) -> np.ndarray:
+        need_finite(a, DIVERGED)
         u, _, vh = np.linalg.svd(a, full_matrices=False)
         return np.asarray(u @ vh)
 

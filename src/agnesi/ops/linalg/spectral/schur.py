@@ -25,6 +25,7 @@ from agnesi.ops.base.movement import matrix_transpose, reshape
 from agnesi.ops.linalg.base import (
     MatrixOp,
     adjoint,
+    all_ensured,
     check_square,
     ensured,
     floating,
@@ -87,7 +88,7 @@ class Schur(MatrixOp):
         if not callable_for("gees", a):
             return None
         t, z, info = apply_many(GEES, matrix_transpose(doubled(a)))
-        t = ensured(t, equal(info, 0), FAILED, called(self.name, (a,)))
+        t, z = all_ensured((t, z), equal(info, 0), FAILED, called(self.name, (a,)))
         return cast(matrix_transpose(t), a.dtype), cast(matrix_transpose(z), a.dtype)
 
     def vjp(self, gs: Any, ys: Any, a: Tensor) -> tuple[Any, ...]:

@@ -15,14 +15,26 @@ from agnesi.core.support.errors import GradientError
 from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith
-from agnesi.ops.base.compare import equal
+from agnesi.ops.base.compare import equal, isfinite
 from agnesi.ops.base.convert import cast
 from agnesi.ops.base.movement import matrix_transpose
+from agnesi.ops.base.select import where
 from agnesi.ops.indexing.diagonal import Diagonal, DiagonalMatrix
-from agnesi.ops.linalg.base import MatrixOp, adjoint, ensured, matrix, plus, smaller, times
+from agnesi.ops.linalg.base import (
+    MatrixOp,
+    adjoint,
+    all_ensured,
+    matrix,
+    need_finite,
+    plus,
+    smaller,
+    times,
+)
 from agnesi.ops.linalg.routines import Gesdd, callable_for, doubled
 from agnesi.ops.linalg.spectral.gaps import columns, inverse_gaps, rows, safe_reciprocal
 from agnesi.ops.linalg.unlocked import unlocked
+
+DIVERGED = "SVD did not converge"
 
 
 class SVDResult(NamedTuple):
@@ -44,8 +56,10 @@ def _found(wanted: str, a: Tensor) -> Any:
     """LAPACK's singular values and transposed vectors, or its error."""
     if not callable_for("gesdd", a):
         return None
-    _, s, info, u, vh = apply_many(Gesdd(wanted), matrix_transpose(doubled(a)))
-    s = ensured(s, equal(info, 0), "SVD did not converge", called("svd", (a,)))
+    # of infinities the vectors never converge; of NaN that is told at once
+    known = a if wanted == "N" else where(isfinite(a), a, np.nan)
+    _, s, info, *vectors = apply_many(Gesdd(wanted), matrix_transpose(doubled(known)))
+    s, u, vh = all_ensured((s, *vectors), equal(info, 0), DIVERGED, called("svd", (a,)))
     return cast(s, dtypes.real_of(a.dtype)), cast(u, a.dtype), cast(vh, a.dtype)
 
 
@@ -71,6 +85,7 @@ class SVD(MatrixOp):
                 ((*front, q, n), a.dtype))
 
     def perform(self, a: np.ndarray) -> Any:
+        need_finite(a, DIVERGED)
         return tuple(np.linalg.svd(a, self.full))
 
     def decompose(self, a: Tensor) -> Any:
