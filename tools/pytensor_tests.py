@@ -90,7 +90,11 @@ class Mod(types.ModuleType):
         return Missing(f"{self.__name__}.{name}")
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
-        return self.__dict__["_ours"](*args, **keywords)
+        ours = self.__dict__["_ours"]
+        if not callable(ours):  # a module whose package has a function of its name, as ``scan``
+            package, _, name = self.__name__.rpartition(".")
+            ours = getattr(_ours(package), name)
+        return ours(*args, **keywords)
 
 
 def _ours(name: str) -> Any:

@@ -61,7 +61,7 @@ from agnesi.compat.theano.printing import pp as pp
 from agnesi.compat.theano.printing import pprint as pprint
 from agnesi.compat.theano.sandbox import cuda as gpuarray
 from agnesi.compat.theano.tensor import dot as dot
-from agnesi.compat.theano.tensor import shared_randomstreams as _streams
+from agnesi.compat.theano.tensor import random_stream as _streams
 from agnesi.compat.theano.types import Apply as Apply
 from agnesi.compat.theano.variable import Constant as Constant
 from agnesi.compat.theano.variable import SharedVariable as SharedVariable

@@ -69,29 +69,4 @@ class RandomStreams(Streams):
     _kind = _Legacy
 
 
-class RandomStream(RandomStreams):
-    """The same in PyTensor's words: NumPy's order and names of parameters, ``size`` behind them."""
-
-    def __getattr__(self, name: str) -> Any:
-        draw = super().__getattr__(_PYTENSORS.get(name, name))
-        own = _KEYWORDS.get(name, {})
-
-        def drawn(*args: Any, size: Any = None, **keywords: Any) -> Any:
-            if name == "bernoulli":
-                args = (1, *args)
-            if name == "integers" and len(args) == 1 and "high" not in keywords:
-                args = (0, *args)
-            title = keywords.pop("name", None)
-            found = draw(*args, size=size, **{own.get(k, k): v for k, v in keywords.items()})
-            if title is not None:
-                found.name = title
-            return found
-
-        return drawn
-
-
-#: Draws that have another name, and parameters that have, by draw.
-_PYTENSORS = {"bernoulli": "binomial", "integers": "randint"}
-_KEYWORDS = {"normal": {"loc": "avg", "scale": "std"}}
-
 _strictly(__name__)
