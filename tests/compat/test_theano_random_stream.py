@@ -90,3 +90,11 @@ def test_calls_are_pytensors():
     assert s.uniform(name="u").name == "u"
     with pytest.raises(TypeError, match="scale"):
         s.halfnormal(1.0, scales=2.0)
+
+
+def test_distributions_are_functions_too():
+    f = theano.function([], [T.random.normal(0.0, 1.0, size=(3,)), T.random.uniform(size=2)])
+    first, second = f(), f()
+    assert first[0].shape == (3,)
+    assert (first[0] != second[0]).all()
+    assert (first[1] != second[1]).all()

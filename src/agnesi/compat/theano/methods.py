@@ -90,6 +90,16 @@ def _transpose(x: Variable, *axes: Any) -> Variable:
     return tensor.transpose(x, axes[0] if one else axes or None)
 
 
+def _set(x: Variable, y: Any, **options: Any) -> Variable:
+    """The tensor of which this is a part, with the part replaced."""
+    return tensor.set_subtensor(x, y, **options)
+
+
+def _inc(x: Variable, y: Any, **options: Any) -> Variable:
+    """The tensor of which this is a part, with something added to the part."""
+    return tensor.inc_subtensor(x, y, **options)
+
+
 def _of(name: str) -> Callable[..., Any]:
     """A method that is the function of that name in ``theano.tensor``."""
     def method(x: Variable, *args: Any, **keywords: Any) -> Any:
@@ -107,6 +117,6 @@ METHODS.update({
         "argsort", "sort", "cumsum", "cumprod", "dot", "nonzero", "nonzero_values", "take", "fill",
         "zeros_like", "ones_like", "ptp", "round", "clip", "choose", "compress", "diagonal",
         "trace", "swapaxes", "squeeze", "conj", "transfer", "searchsorted", "ravel")},
-    "transpose": _transpose,
+    "transpose": _transpose, "set": _set, "inc": _inc,
     "vector": lambda sizes: tensor.as_tensor_variable(sizes, dtype="int64"),
 })

@@ -12,7 +12,7 @@ from agnesi.core.op import Op, called, typed
 from agnesi.core.public import public
 from agnesi.core.support.aside import elements
 from agnesi.core.support.config import LENT
-from agnesi.core.support.errors import DTypeError
+from agnesi.core.support.errors import DTypeError, error_named
 from agnesi.core.support.record import record
 from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor
@@ -24,11 +24,12 @@ from agnesi.ops.base.reduce import reducer
 class Ensure(Op):
     """The first operand, if all of the second is true; else an error.
 
-    ``caller`` is the function that asks for it, if not ``ensure``.
+    ``caller`` is the function that asks for it, if not ``ensure``, and ``error`` the error's name.
     """
 
     message: str
     caller: str = ""
+    error: str = "ValueError"
     work = elements(2)
     name = "ensure"
     traits = frozenset(("cheap", "raises"))
@@ -43,7 +44,7 @@ class Ensure(Op):
 
     def perform(self, x: np.ndarray, condition: np.ndarray) -> np.ndarray:
         if not condition.all():
-            raise ValueError(self.message)
+            raise error_named(self.error)(self.message)
         return x.copy()
 
     def decompose(self, x: Tensor, condition: Tensor) -> Tensor:
@@ -52,7 +53,7 @@ class Ensure(Op):
         subject = called(self.caller, (x,)) if self.caller else called(self.name, (x, condition))
         axes = tuple(range(len(condition.shape)))
         holds = apply(reducer("logical_and", axes, False), condition) if axes else condition
-        return apply(Ensured(self.message, subject), x, holds)
+        return apply(Ensured(self.message, subject, self.error), x, holds)
 
     def vjp(self, g: Tensor, y: Tensor, x: Tensor, condition: Tensor) -> tuple[Any, ...]:
         from agnesi.ops.base.gather.gather_scatter import passed
@@ -65,9 +66,10 @@ class Ensure(Op):
         return passed(self, ts[0], condition)
 
 
-def ensured_by(caller: str, x: Tensor, condition: Tensor, message: str) -> Tensor:
+def ensured_by(caller: str, x: Tensor, condition: Tensor, message: str,
+               error: str = "ValueError") -> Tensor:
     """``x``, once a condition holds that something of another name asks for."""
-    return apply(Ensure(message, caller), x, LENT.behind_effects(condition))
+    return apply(Ensure(message, caller, error), x, LENT.behind_effects(condition))
 
 
 LENT.ensured = ensured_by

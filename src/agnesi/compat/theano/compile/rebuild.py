@@ -8,6 +8,7 @@ from typing import Any
 from agnesi.compat.theano.functions import In, Pairs, clone
 from agnesi.compat.theano.graphs.fgraph import ancestors
 from agnesi.compat.theano.graphs.fgraph import inputs as leaves_of
+from agnesi.compat.theano.tensor.elementwise import vectorize
 from agnesi.compat.theano.variable import SharedVariable
 from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.support.errors import at
@@ -44,6 +45,35 @@ def graph_replace(outputs: Any, replace: Pairs = None, *, strict: bool = True) -
             raise ValueError(at(f"graph_replace: no output depends on {x!r}; strict=False leaves "
                                 "such a replacement out"))
     return clone(outputs, [(x, y) for x, y in pairs if x in there])
+
+
+def vectorize_graph(outputs: Any, replace: Pairs = None) -> Any:
+    """The same expressions for stacks of what they were written for.
+
+    Parameters
+    ----------
+    outputs : Variable or list of Variable
+    replace : dict or pairs
+        The new variables, which may have more axes in front; those of all broadcast.
+
+    Returns
+    -------
+    Variable or list of Variable
+    """
+    pairs = list(replace.items() if isinstance(replace, dict) else replace or ())
+    whole = list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
+    kinds = [*(x for x, _ in pairs), *whole]
+    axes = [f"({','.join(f'n{i}_{k}' for k in range(x.ndim))})" for i, x in enumerate(kinds)]
+    signature = f"{','.join(axes[:len(pairs)])}->{','.join(axes[len(pairs):])}"
+
+    def made(*examples: Any) -> Any:
+        given = [(x, y) for (x, _), y in zip(pairs, examples, strict=True)]
+        found = clone(whole, given)
+        return tuple(found) if len(whole) > 1 else found[0]
+
+    found = vectorize(made, signature)(*(y for _, y in pairs))
+    stacked = list(found) if len(whole) > 1 else [found]
+    return stacked if isinstance(outputs, (list, tuple)) else stacked[0]
 
 
 def rebuild_collect_shared(

@@ -53,8 +53,8 @@ _RENAMED = {
     "rad2deg": "degrees", "deg2rad": "radians",
 }
 #: Submodules that are imported when they are asked for.
-_MODULES = ("fft", "inplace", "nlinalg", "nnet", "shared_randomstreams", "signal", "slinalg",
-            "special", "xlogx")
+_MODULES = ("fft", "inplace", "linalg", "nlinalg", "nnet", "shared_randomstreams", "signal",
+            "slinalg", "special", "xlogx")
 #: Theano's other modules, whose names are all here.
 for _name in ("basic", "blas", "elemwise", "extra_ops", "math", "raw_random", "sharedvar",
               "sort", "subtensor", "type", "utils", "var", "variable"):

@@ -205,7 +205,7 @@ L_op, R_op = Lop, Rop
 
 
 def jacobian(expression: Variable, wrt: Any, consider_constant: Any = None,
-             disconnected_inputs: str = "raise") -> Any:
+             disconnected_inputs: str = "raise", vectorize: bool = False) -> Any:
     """A row of derivatives for each element of a vector."""
     many = isinstance(wrt, (list, tuple))
     variables = list(wrt) if many else [wrt]
@@ -227,7 +227,7 @@ def jacobian(expression: Variable, wrt: Any, consider_constant: Any = None,
 
 
 def hessian(cost: Variable, wrt: Any, consider_constant: Any = None,
-            disconnected_inputs: str = "raise") -> Any:
+            disconnected_inputs: str = "raise", vectorize: bool = False) -> Any:
     """Second derivatives to a vector, or to each of a list."""
     many = isinstance(wrt, (list, tuple))
     found = [jacobian(grad(cost, x, consider_constant, disconnected_inputs), x,

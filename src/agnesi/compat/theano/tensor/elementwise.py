@@ -15,6 +15,7 @@ from agnesi.compat.theano.variable import Variable, bare, lifted, wrapped
 from agnesi.core.graph import constant_value
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.base.ensure import ensured_by
 
 eq, neq = lifted(F.equal), lifted(F.not_equal)
 lt, le, gt, ge = (lifted(f) for f in (F.less, F.less_equal, F.greater, F.greater_equal))
@@ -219,7 +220,8 @@ class EmptyConstantError(NotScalarConstantError):
 
 
 class Assert:
-    """An operation that gives its operand, and raises where a condition does not hold."""
+    """An operation that gives its operand, and raises an AssertionError where a condition does not
+    hold."""
 
     def __init__(self, msg: str = "Theano Assert failed!") -> None:
         self.msg = msg
@@ -228,7 +230,7 @@ class Assert:
         found = as_tensor_variable(value)._value
         for condition in conditions:
             holds = F.all(as_tensor_variable(condition)._value)
-            found = F.ensure(found, holds, self.msg)
+            found = ensured_by("Assert", found, holds, self.msg, "AssertionError")
         return wrapped(found)
 
 

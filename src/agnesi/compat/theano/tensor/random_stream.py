@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable
 from typing import Any
@@ -161,5 +162,16 @@ _SIGNATURES = {
     "triangular": "left mode right", "truncexpon": "b loc=0 scale=1", "uniform": "low=0 high=1",
     "vonmises": "mu kappa", "wald": "mean=1 scale=1", "weibull": "shape",
 }
+
+#: The stream of draws that name none.
+_shared_stream = functools.cache(RandomStream)
+
+
+def __getattr__(name: str) -> Any:
+    """A distribution as a function, which draws from a stream that all such draws share."""
+    if name not in _SIGNATURES:
+        raise AttributeError(name)
+    return getattr(_shared_stream(), name)
+
 
 _strictly(__name__)
