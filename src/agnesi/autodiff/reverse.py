@@ -17,6 +17,7 @@ from agnesi.core.ir.node import Node, executed, toposort, waiting
 from agnesi.core.op import Item, explain, item_of, typed
 from agnesi.core.public import renamed
 from agnesi.core.shapes import fits
+from agnesi.core.storage.changes import is_late
 from agnesi.core.storage.leaves import earlier
 from agnesi.core.storage.views import element_place
 from agnesi.core.support.config import LENT, MODE, STATE, switched
@@ -100,7 +101,7 @@ def tensor_of(node: Node, since: int) -> Tensor:
     value, version = node.value, node.version
     if value is None:
         version = None
-    elif version is not None and version[0] > since:
+    elif version is not None and is_late(node, since):
         raise overwritten(node)
     t = _new(Tensor)  # ``wrap``, written out: every rule's operands pass here
     t.array = value
@@ -283,13 +284,11 @@ def read_by_rules(node: Node) -> tuple[list[Tensor], Any]:
             raise overwritten(n)
     xs = []
     for i, n in enumerate(node.inputs):
-        version = n.version
-        stale = version is not None and version[0] > since
-        xs.append(symbol(n) if stale and not op.needs(i, node.inputs) else tensor_of(n, since))
+        unread = is_late(n, since) and not op.needs(i, node.inputs)
+        xs.append(symbol(n) if unread else tensor_of(n, since))
     if op.outputs > 1:
         return xs, results_of(node) if op.keep_output else None
-    version = node.version
-    if version is not None and version[0] > since and not op.needs_result(node.inputs):
+    if is_late(node, since) and not op.needs_result(node.inputs):
         return xs, symbol(node)
     return xs, tensor_of(node, since)
 

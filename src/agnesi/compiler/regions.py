@@ -22,6 +22,7 @@ from agnesi.compiler.jit import jit
 from agnesi.core.dispatch import assign, current, record, record_many
 from agnesi.core.ir.node import Node, next_serial, toposort
 from agnesi.core.op import Item, Op
+from agnesi.core.storage.changes import is_late
 from agnesi.core.support.config import LENT, MODE, config, settled, switched, witnessed
 from agnesi.core.support.tracing import is_tracing
 from agnesi.core.support.tree import Tree, flatten
@@ -345,12 +346,6 @@ def _kept(t: Tensor) -> Node:
     return node
 
 
-def _is_late(node: Node, since: int) -> bool:
-    """Return whether the value that a node kept was changed in place after the node ``since``."""
-    version = node.version
-    return version is not None and version[0] > since
-
-
 class RegionCall(Op):
     """A call of a region: inputs are the operands and parameters that get gradients."""
 
@@ -375,7 +370,7 @@ class RegionCall(Op):
     def vjp(self, g: Any, y: Any, *xs: Tensor) -> tuple[Any, ...]:
         back: Any = self.region.backward
         if not self.is_fresh():
-            raise overwritten(next(n for n in self.read if _is_late(n, self.serial)))
+            raise overwritten(next(n for n in self.read if is_late(n, self.serial)))
         if not MODE.get().recording:
             return self.pulled(g, self.held())
         args = list(self.args)
@@ -393,7 +388,7 @@ class RegionCall(Op):
     def is_fresh(self) -> bool:
         """Return whether nothing that they are computed from was changed since the call."""
         serial = self.serial
-        return not any([_is_late(n, serial) for n in self.read])
+        return not any([is_late(n, serial) for n in self.read])
 
     def pulled(self, g: Any, held: Sequence[Any]) -> tuple[Any, ...]:
         """The gradients, computed from such values."""

@@ -36,6 +36,7 @@ import numpy as np
 from agnesi.core.ir.node import Node, next_serial
 from agnesi.core.op import EXPLAINED, Op, explain, item_of, typed
 from agnesi.core.shapes import MOST_AXES, check_axes
+from agnesi.core.storage.changes import note_change
 from agnesi.core.storage.leaves import COPY, node_of
 from agnesi.core.storage.memory_order import note, note_memory_order, reshapes_in_place
 from agnesi.core.storage.views import (
@@ -495,8 +496,11 @@ def _begins(x: Tensor) -> bool:
     return node.op is None or (node.op.name == "alias" and node.handle is not None)
 
 
-def touch(target: Tensor) -> int:
-    """Number a change of the tensor's memory, so that older records which need the value notice."""
+def touch(target: Tensor, part: np.ndarray | None = None) -> int:
+    """Number a change of the tensor's memory, so that older records which need the value notice.
+
+    ``part`` is what of the memory was written, if not all that the tensor looks into.
+    """
     counter = target._version = target._version or [0]
     mode = MODE.get()
     if target.array is not None:
@@ -504,7 +508,12 @@ def touch(target: Tensor) -> int:
             mode.trace.count(counter)  # for the call itself changes it
         if mode.examples is not None:
             mode.examples.acted = True  # which is not done again for each example
-    counter[0] = next_serial()
+    before, counter[0] = counter[0], next_serial()
+    if len(counter) > 1:  # others look into the memory, maybe into the rest of it
+        if part is None and target._view is not None:
+            part = target.array
+        if part is not None:
+            note_change(counter, before, part)
     return counter[0]
 
 

@@ -37,6 +37,14 @@ def _chosen_at_once(key: Any, value: Any, data: np.ndarray) -> Any:
     return found if data.dtype.kind in kinds else None
 
 
+def _chosen(data: np.ndarray, key: Any) -> np.ndarray:
+    """What of the memory a plain key chooses, also where that is one element."""
+    part = data[key]
+    if isinstance(part, np.ndarray):
+        return part
+    return data[(*(key if type(key) is tuple else (key,)), ...)]
+
+
 def written_at_once(x: Tensor, key: Any, value: Any) -> bool:
     """Write into memory at once, where nothing is recorded and the key is plain; or say False."""
     mode = MODE.get()
@@ -53,12 +61,13 @@ def written_at_once(x: Tensor, key: Any, value: Any) -> bool:
         value = value.array
     elif type(value) not in (int, float, bool):
         return False
-    if (type(key) is Tensor or plain(key, data.ndim) is None) and (
-            key := _chosen_at_once(key, value, data)) is None:
+    basic = type(key) is not Tensor and plain(key, data.ndim) is not None
+    if not basic and (key := _chosen_at_once(key, value, data)) is None:
         return False
     try:
         silently(operator.setitem, data, key, value)
     except (ValueError, IndexError, OverflowError, TypeError):
         return False
-    touch(x)
+    seen = basic and x._version is not None and len(x._version) > 1
+    touch(x, _chosen(data, key) if seen else None)
     return True

@@ -1,0 +1,65 @@
+"""Which parts of a memory changes in place have written, so that other parts of it stay readable.
+
+A counter tells that a memory changed, and when. Where views look into it, the last few changes of
+parts are noted besides, as the second item of the counter's list, among the weak references to
+what looks into the memory. Whoever writes without a note here (compiled and native code) only
+numbers the change, which then counts as one of everything.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any
+
+import numpy as np
+
+#: Older changes of parts count as changes of everything.
+_MOST_CHANGES = 64
+#: Of how many steps the exact comparison of two strided parts may be.
+_MOST_STEPS = 10_000
+
+
+class Changes:
+    """The last changes of parts: the number before, that of the change, and what it wrote."""
+
+    __slots__ = ("parts",)
+    value = version = None
+
+    def __init__(self) -> None:
+        self.parts: deque[tuple[int, int, np.ndarray]] = deque(maxlen=_MOST_CHANGES)
+
+    def __call__(self) -> Changes:
+        """Itself: among weak references, which are called."""
+        return self
+
+
+def note_change(counter: list[Any], before: int, part: np.ndarray) -> None:
+    """Note that the last change, ``before`` which there was another, wrote this part only."""
+    if type(counter[1]) is not Changes:
+        counter.insert(1, Changes())
+    counter[1].parts.append((before, counter[0], part))
+
+
+def is_late(node: Any, since: int) -> bool:
+    """Return whether the value that a node kept was changed in place after the number ``since``."""
+    counter = node.version
+    return counter is not None and counter[0] > since and not _spared(counter, since, node.value)
+
+
+def _spared(counter: list[Any], since: int, value: Any) -> bool:
+    """Return whether all changes since then wrote parts of the memory apart from ``value``."""
+    if len(counter) < 2 or type(counter[1]) is not Changes or type(value) is not np.ndarray:
+        return False
+    last = counter[0]
+    for before, number, part in reversed(counter[1].parts):
+        if last <= since or number != last or _overlap(part, value):
+            break
+        last = before
+    return bool(last <= since)
+
+
+def _overlap(x: np.ndarray, y: np.ndarray) -> bool:
+    try:
+        return bool(np.shares_memory(x, y, max_work=_MOST_STEPS))  # type: ignore[arg-type]
+    except np.exceptions.TooHardError:
+        return True
