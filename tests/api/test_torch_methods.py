@@ -372,3 +372,23 @@ def test_shapes_in_place_of_what_others_hold_are_refused() -> None:
     row.unsqueeze_(0).add_(1)
     assert b.tolist() == [[1] * 3, [0] * 3] and row.shape == (1, 3)
     assert ag.vmap(lambda u: (u * 2).unsqueeze_(0))(b).shape == (2, 1, 3)
+
+
+def test_tensors_are_resized_in_place() -> None:
+    """The first elements stay; what looked into the memory keeps its shape."""
+    x = ag.arange(6.0)
+    part = x[1:3]
+    assert x.resize_(2, 2) is x and x.tolist() == [[0, 1], [2, 3]]
+    x[0, 1] = 9.0
+    assert part.tolist() == [9, 2] and x.resize_((1, 3)).tolist() == [[0, 9, 2]]
+    assert x.resize_(5).tolist() == [0, 9, 2, 0, 0]
+    w = ag.ones((2, 3), dtype="float64")
+    mask = w.new().resize_as_(w).fill_(0.5)
+    assert mask.dtype == w.dtype and (mask * w).tolist() == [[0.5] * 3] * 2
+    found = ag.jit(lambda v: (v * 2).resize_(2, 2) + 1)
+    assert found(ag.arange(6.0)).tolist() == [[1, 3], [5, 7]]
+    assert found(ag.arange(2.0)).tolist() == [[1, 3], [1, 1]]
+    with pytest.raises(ag.GradientError, match=r"resize_\(\) of float32\[2\], which requires"):
+        ag.ones(2, requires_grad=True).resize_(3)
+    with pytest.raises(ag.TraceError, match=r"outside of the compiled .*\[:2\].reshape\(2,\)"):
+        ag.jit(lambda v: v.resize_(2))(w)

@@ -323,3 +323,12 @@ def test_quantiles_of_log_normal_rise_vertically_at_both_ends(wrap: Any) -> None
     value, slope = wrap(ag.value_and_grad(lambda q: d.icdf(q).sum()))(ag.tensor([0.0, 1.0]))
     assert value == np.inf and (np.asarray(slope) == np.inf).all()
     assert np.isnan(D.LogNormal(0.3, 0.7, False).icdf(ag.tensor([np.nan]))).all()
+
+
+def test_mixtures_of_a_family_expand():
+    parts = D.MultivariateNormal(ag.tensor([[0.0, 1.0], [2.0, 3.0]]), ag.eye(2))
+    d = D.MixtureSameFamily(D.Categorical(ag.tensor([0.3, 0.7])), parts)
+    x = ag.tensor([1.0, 2.0])
+    many = d.expand((3,))
+    assert (many.batch_shape, many.event_shape, many.sample((4,)).shape) == ((3,), (2,), (4, 3, 2))
+    assert many.log_prob(x).tolist() == [float(d.log_prob(x))] * 3

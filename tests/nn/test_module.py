@@ -434,3 +434,14 @@ def test_what_is_directly_inside_by_the_names_of_pytorch() -> None:
     assert next(n for n, _ in net.named_buffers("net")) == "net.1.running_mean"
     with pytest.raises(TypeError, match="item assignment"):
         net._modules["0"] = nn.ReLU()  # type: ignore[index]
+
+
+def test_the_meta_device_keeps_a_module_for_calls_with_other_parameters():
+    """As ensembles are made: a base whose parameters nobody reads, and those of many stacked."""
+    nets = [nn.Linear(3, 2) for _ in range(4)]
+    parameters, buffers = ag.func.stack_module_state(nets)
+    x = ag.ones((4, 5, 3))
+    for base in (nn.Linear(3, 2).to("meta"), nn.Linear(3, 2).to(device="meta")):
+        found = ag.vmap(lambda p, b, x, base=base: ag.func.functional_call(base, (p, b), (x,)))(
+            parameters, buffers, x)
+        assert np.allclose(found.detach(), ag.stack([n(x[0]) for n in nets]).detach())

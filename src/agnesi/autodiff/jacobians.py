@@ -16,6 +16,7 @@ from agnesi.autodiff.transforms import (
     jvp,
     name_of,
     opened,
+    pair_of,
     tensors_of,
 )
 from agnesi.autodiff.vmap import vmap
@@ -30,6 +31,7 @@ from agnesi.core.tensor import Tensor
 from agnesi.core.transformed import transformed
 from agnesi.ops.base.creation import ones_like, zeros_like
 from agnesi.ops.base.movement import reshape
+from agnesi.ops.indexing.join import concat
 from agnesi.ops.indexing.ranges import eye
 
 P = ParamSpec("P")
@@ -64,21 +66,32 @@ def jacobian(f: Callable[P, Any], argnums: int | Sequence[int] = 0, *, mode: str
     return _jacobian(f, argnums, mode, "jacobian")
 
 
-def _jacobian(f: Function, argnums: int | Sequence[int], mode: str, owner: str) -> Function:
-    """The function that computes all first derivatives, for one that the user called ``owner``."""
+def _jacobian(f: Function, argnums: int | Sequence[int], mode: str, owner: str,
+              has_aux: bool = False, chunk: int | None = None) -> Function:
+    """The function that computes all first derivatives, for one that the user called ``owner``.
+
+    ``has_aux`` says that ``f`` gives a pair, of which the second follows the derivatives; ``chunk``
+    how many rows are computed at once.
+    """
 
     def derivatives(*args: Any, **keywords: Any) -> Any:
         inputs = Inputs(owner, args, argnums)
-        ys, shape = tensors_of(f, inputs.call(f, keywords), owner)
+        value = inputs.call(f, keywords)
+        value, aux = pair_of(owner, f, value) if has_aux else (value, None)
+        ys, shape = tensors_of(f, value, owner)
         for y in ys:
             if not is_inexact(y.dtype):
                 raise TypeError(at(f"{owner}: {name_of(f)} must return float or complex tensors, "
                                    f"not {typed(y)}, which has no gradient"))
         forward = mode == "forward" or (mode == "auto" and _fewer(inputs.originals, ys))
-        with inputs.sought(inputs.outer(ys)):
-            return shape.build((_columns if forward else _rows)(ys, inputs))
+        keep = inputs.outer(ys)
+        with inputs.sought(keep):
+            found = shape.build(_columns(ys, inputs) if forward else _rows(ys, inputs, chunk))
+        if not has_aux:
+            return found
+        return found, aux if keep else free(aux)
 
-    return transformed(derivatives, owner, _jacobian, f, argnums, mode, owner)
+    return transformed(derivatives, owner, _jacobian, f, argnums, mode, owner, has_aux, chunk)
 
 
 def _fewer(xs: Sequence[Tensor], ys: Sequence[Tensor]) -> bool:
@@ -95,8 +108,8 @@ def _basis(x: Tensor) -> Tensor:
     return reshape(eye(n, dtype=x.dtype), (n, *x.shape))
 
 
-def _rows(ys: Sequence[Tensor], inputs: Inputs) -> list[Any]:
-    """Jacobians of results: a pullback for each of their elements."""
+def _rows(ys: Sequence[Tensor], inputs: Inputs, chunk: int | None = None) -> list[Any]:
+    """Jacobians of results: a pullback for each of their elements, so many at once."""
 
     def pullback(node: Any) -> Function:
         return lambda g: inputs.like_arguments(backprop({node: g}, inputs.nodes))
@@ -106,7 +119,10 @@ def _rows(ys: Sequence[Tensor], inputs: Inputs) -> list[Any]:
         if y.shape == ():
             results.append(pullback(current(y))(ones_like(y)))
             continue
-        rows = vmap(pullback(current(y)))(_basis(y))
+        basis, pull = _basis(y), vmap(pullback(current(y)))
+        few = chunk is not None and chunk < basis.shape[0]
+        rows = pull(basis) if not few else tree.map_leaves(lambda *xs: concat(xs), *[
+            pull(basis[i:i + chunk]) for i in range(0, basis.shape[0], chunk)])  # type: ignore
         results.append(tree.map_leaves(lambda x, s=y.shape: reshape(x, (*s, *x.shape[1:])), rows))
     return results
 
@@ -132,11 +148,14 @@ def _columns(ys: Sequence[Tensor], inputs: Inputs) -> list[Any]:
 
 
 @higher
-def jacfwd(f: Callable[P, Any], argnums: int | Sequence[int] = 0) -> Callable[P, Any]:
+def jacfwd(f: Callable[P, Any], argnums: int | Sequence[int] = 0, *, has_aux: bool = False
+           ) -> Callable[P, Any]:
     """:func:`jacobian` by forward mode: for functions of few numbers.
 
     :param f: A function of tensors, or of nested containers of them.
     :param argnums: Which arguments to differentiate.
+    :param has_aux: Whether ``f`` gives a pair, of which the second is no part of what is
+        differentiated; the result is then the pair of the derivatives and this.
     :returns: As of :func:`jacobian`.
     :raises TypeError: If a result is no tensor of floats or complex numbers.
     :see: jacobian, jacrev, jvp
@@ -144,20 +163,25 @@ def jacfwd(f: Callable[P, Any], argnums: int | Sequence[int] = 0) -> Callable[P,
     >>> ag.jacfwd(lambda t: ag.stack([ag.cos(t), ag.sin(t)]))(0.0)
     tensor([-0.,  1.])
     """
-    return _jacobian(f, argnums, "forward", "jacfwd")
+    return _jacobian(f, argnums, "forward", "jacfwd", has_aux)
 
 
 @higher
-def jacrev(f: Callable[P, Any], argnums: int | Sequence[int] = 0) -> Callable[P, Any]:
+def jacrev(f: Callable[P, Any], argnums: int | Sequence[int] = 0, *, has_aux: bool = False,
+           chunk_size: int | None = None) -> Callable[P, Any]:
     """:func:`jacobian` by reverse mode: for functions with few results.
 
+    :param chunk_size: How many rows are computed at once, all by default: fewer take less memory.
+    :raises ValueError: If it is not positive.
     :like: jacfwd
     :see: jacobian, jacfwd, vjp
 
     >>> ag.jacrev(lambda x: (x * x).sum())(ag.tensor([1.0, 2.0]))
     tensor([2., 4.])
     """
-    return _jacobian(f, argnums, "reverse", "jacrev")
+    if chunk_size is not None and chunk_size < 1:
+        raise ValueError(at(f"jacrev: chunk_size must be positive, not {chunk_size}"))
+    return _jacobian(f, argnums, "reverse", "jacrev", has_aux, chunk_size)
 
 
 @higher

@@ -246,7 +246,7 @@ def _both(f: Function, argnums: Any, has_aux: bool, owner: str) -> Function:
     def both(*args: Any, **keywords: Any) -> Any:
         inputs = Inputs(owner, args, argnums)
         result = inputs.call(f, keywords)
-        y, aux = _pair(owner, f, result) if has_aux else (result, None)
+        y, aux = pair_of(owner, f, result) if has_aux else (result, None)
         if not isinstance(y, Tensor):
             raise TypeError(
                 at(f"{owner}: {name_of(f)} must return a tensor, not {typed(y)}"
@@ -279,7 +279,7 @@ def check_tuples(owner: str, f: Function, **given: Any) -> None:
                 f"not {typed(value)}: write {owner}(f, (x,), (t,))"))
 
 
-def _pair(owner: str, f: Function, result: Any) -> Any:
+def pair_of(owner: str, f: Function, result: Any) -> Any:
     """Return the two parts of a function's result, of which only the first is differentiated."""
     if not isinstance(result, (tuple, list)) or len(result) != 2:
         raise TypeError(at(f"{owner}: {name_of(f)} must return (value, something else) with "
@@ -498,7 +498,7 @@ def vjp(f: Function, *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
     """
     inputs = Inputs("vjp", primals)
     result = inputs.call(f, {})
-    value, aux = _pair("vjp", f, result) if has_aux else (result, None)
+    value, aux = pair_of("vjp", f, result) if has_aux else (result, None)
     ys, shape = tensors_of(f, value, "vjp")
     keep = inputs.outer(ys)
     nodes = [current(y) for y in ys]  # a trace that calls the pullback knows values alone
@@ -540,7 +540,8 @@ def tensors_of(f: Function, value: Any, owner: str) -> tuple[list[Tensor], tree.
 
 
 @higher
-def jvp(f: Callable[..., R], primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[R, R]:
+def jvp(f: Callable[..., R], primals: Sequence[Any], tangents: Sequence[Any], *,
+        has_aux: bool = False) -> tuple[R, R]:
     """The value of ``f`` and its derivative along ``tangents``, by forward mode.
 
     :param f: A function of tensors, or of nested containers of them.
@@ -548,6 +549,8 @@ def jvp(f: Callable[..., R], primals: Sequence[Any], tangents: Sequence[Any]) ->
     :type primals, tangents: sequence
     :returns value: ``f(*primals)``.
     :rtype: nest of Tensor
+    :param has_aux: Whether ``f`` gives a pair, of which the second is no part of what is
+        differentiated, but comes third in the result.
     :returns tangent: The derivative, like the value.
     :rtype: nest of Tensor
     :raises TypeError: If ``f`` does not return tensors.
@@ -566,6 +569,7 @@ def jvp(f: Callable[..., R], primals: Sequence[Any], tangents: Sequence[Any]) ->
             f"jvp: the tangents are {typed(tuple(tangents))}, the primals {typed(tuple(primals))}: "
             "give a tangent for each, in the same nest"))
     value = inputs.call(f, {})
+    value, *aux = pair_of("jvp", f, value) if has_aux else (value,)
     ys, shape = tensors_of(f, value, "jvp")
     again = inputs.outer(ys) or (
         STATE.recording and any(isinstance(t, Tensor) and t._requires_grad for t in directions)
@@ -579,7 +583,8 @@ def jvp(f: Callable[..., R], primals: Sequence[Any], tangents: Sequence[Any]) ->
             t = found.get(current(y))
             ts.append(zeros_like(y) if t is None else apart(t))
         result = shape.build(ts)
-    return (value if again else free(value)), result
+    value, *aux = (value, *aux) if again else free((value, *aux))
+    return value, result, *aux
 
 
 class _Gradients:

@@ -285,6 +285,11 @@ class MixtureSameFamily(Distribution):
     def support(self) -> Any:
         return self.component_distribution.support
 
+    def expand(self, batch_shape: Any) -> Any:
+        shape, parts = tuple(batch_shape), self.component_distribution
+        return type(self)(self.mixture_distribution.expand(shape),
+                          parts.expand((*shape, parts.batch_shape[-1])), self._validates)
+
     def _weighted(self, x: Tensor) -> Tensor:
         inner = len(self._event_shape)
         weights = self.mixture_distribution.probs

@@ -199,3 +199,15 @@ def test_plans_of_long_draws_do_not_hang(draw):
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True,
                           timeout=100, check=True)
     assert done.stdout == "(600, 600)\n"
+
+
+def test_a_generator_is_taken_back_and_copied():
+    g = ag.Generator().manual_seed(3)
+    state = g.get_state()
+    first = ag.rand(3, generator=g)
+    assert state.dtype == ag.uint8 and g.set_state(state) is g
+    assert ag.rand(3, generator=g).tolist() == first.tolist()
+    copy = g.clone_state()
+    assert ag.rand(3, generator=copy).tolist() == ag.rand(3, generator=g).tolist()
+    with pytest.raises(ValueError, match=r"the saved state is"):
+        g.set_state(ag.zeros(3))

@@ -128,7 +128,7 @@ TORCH = {
         new to_dense to_sparse to_sparse_coo to_sparse_csc to_sparse_csr type view_as
     """,
     "views_in_place": """
-        squeeze_ swapaxes_ swapdims_ t_ transpose_ unsqueeze_
+        resize_ resize_as_ squeeze_ swapaxes_ swapdims_ t_ transpose_ unsqueeze_
     """,
     "draws_in_place": """
         bernoulli_ cauchy_ exponential_ geometric_ log_normal_ normal_ random_ uniform_

@@ -552,26 +552,28 @@ class Module(Stated, Lookups):
         """Convert all float parameters and buffers to another float dtype, or to that of a tensor;
         gradients are dropped.
 
-        The only device, "cpu", is accepted, and changes nothing.
+        The only device, "cpu", is accepted, and changes nothing; so is "meta", for a module that
+        :func:`functional_call` calls with other parameters, and which keeps its own here.
 
         :param *target: What to become like.
         :type *target: dtype, Tensor or device
         :param dtype: A float dtype, by name.
         :type dtype: dtype, optional
-        :param device: Only "cpu", which is the default.
+        :param device: Only "cpu", which is the default, or "meta".
         :type device: str, optional
         :param non_blocking, memory_format: Taken from PyTorch's calls, and not needed.
         :type non_blocking, memory_format: object
         :returns: The module itself.
         :rtype: Module
         :raises TypeError: If ``dtype`` is not a float dtype.
-        :raises ValueError: If the device is not "cpu".
+        :raises ValueError: If the device is another.
 
         >>> from agnesi import nn
         >>> nn.Linear(3, 2).to("float64").weight.dtype
         dtype('float64')
         """
-        on_host(device)
+        on_host(None if isinstance(device, str) and device == "meta" else device)
+        target = tuple([t for t in target if not (isinstance(t, str) and t == "meta")])
         kind = target_dtype(f"{type(self).__name__}.to", target, dtype)
         if kind is None:
             return self

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from agnesi.core.accepted import TensorLike
 from agnesi.core.calls.stocks import DRAWN, Stock
 from agnesi.core.dispatch import apply, assign, touch
 from agnesi.core.integers import is_integer
@@ -29,7 +30,7 @@ from agnesi.core.support.record import record
 from agnesi.core.support.tracing import current_trace, is_known, is_tracing
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.arrays.replicate import copy
-from agnesi.ops.base.convert import cast
+from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.creation import made, noted
 from agnesi.ops.base.select import floor
 from agnesi.ops.indexing.ranges import Arange
@@ -144,6 +145,32 @@ class Generator(Written):
                 "Generator.state_dict() gives"
             )
         assign(self.state, wrap(state.copy()))
+
+    def get_state(self) -> Tensor:
+        """The state as bytes, as PyTorch's generators give it.
+
+        :returns: uint8, a copy, for :meth:`set_state`.
+        """
+        return wrap(self.state_dict()["state"].view(np.uint8))
+
+    def set_state(self, new_state: TensorLike) -> Generator:
+        """Go on from a state.
+
+        :param new_state: As :meth:`get_state` gave it.
+        :returns: This one.
+        :raises ValueError: If it is none.
+        """
+        array = np.ascontiguousarray(as_tensor(new_state).numpy())
+        whole = array.dtype == np.uint8 and array.ndim == 1 and array.size % 4 == 0
+        self.load_state_dict({"state": array.view(_UINT32) if whole else array})
+        return self
+
+    def clone_state(self) -> Generator:
+        """Another generator that goes on from where this one is.
+
+        :returns: A generator of its own.
+        """
+        return Generator().set_state(self.get_state())
 
     def bits(self, size: Size) -> Tensor:
         """``size`` random uint32; inside ``vmap``, others for each example.

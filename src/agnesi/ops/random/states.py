@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-import numpy as np
-
 from agnesi.core.accepted import TensorLike
 from agnesi.core.keywords import strict
-from agnesi.core.tensor import Tensor, wrap
-from agnesi.ops.base.convert import as_tensor
+from agnesi.core.tensor import Tensor
 from agnesi.ops.random.generators import default_generator
 
 
@@ -27,7 +24,7 @@ def get_rng_state() -> Tensor:
     >>> bool((ag.rand(3) == first).all())
     True
     """
-    return wrap(default_generator().state_dict()["state"].view(np.uint8))
+    return default_generator().get_state()
 
 
 @strict
@@ -40,9 +37,7 @@ def set_rng_state(new_state: TensorLike) -> None:
 
     >>> ag.random.set_rng_state(ag.random.get_rng_state())
     """
-    array = np.ascontiguousarray(as_tensor(new_state).numpy())
-    whole = array.dtype == np.uint8 and array.ndim == 1 and array.size % 4 == 0
-    default_generator().load_state_dict({"state": array.view(np.uint32) if whole else array})
+    default_generator().set_state(new_state)
 
 
 @contextmanager

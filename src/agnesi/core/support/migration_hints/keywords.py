@@ -209,7 +209,7 @@ out_sharding sharding accuracy lapack_driver lwork driver disp workers method as
 shape | *_like : `ag.zeros(shape, dtype=x.dtype)`, and likewise `ag.ones`, `ag.full`, `ag.empty`
 mean | *std *var : nothing: the mean is computed
 corrected | std var : `correction=1`
-has_aux | hessian jac* jvp linearize vjp : a function that returns only what is differentiated
+has_aux | hessian jacobian linearize : a function that returns only what is differentiated
 exact extend | factorial* *pascal *hilbert : nothing: results are of the dtype that fits
 out_dtype acc_dtype promote_integers index_dtype | * : `x.astype(dtype)` of the operand or the
     result

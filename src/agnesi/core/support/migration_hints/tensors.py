@@ -42,7 +42,7 @@ hex tobytes tofile dump dumps : `x.numpy().tobytes()`
 chalf : `x.astype(ag.complex64)`
 byteswap getfield setfield setflags : `x.numpy()`, whose methods these are
 fill : `x.fill_(value)`
-resize_as resize_as_ resize_ resize : `ag.resize(x, shape)`
+resize_as resize : `ag.resize(x, shape)`
 eig symeig lstsq lu lu_solve solve triangular_solve cholesky_inverse cholesky_solve geqrf
     orgqr ormqr : `ag.linalg.svd`, `ag.linalg.qr`, `ag.linalg.eig`, `ag.linalg.solve`: linear
     algebra is in `ag.linalg`
