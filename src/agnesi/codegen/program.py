@@ -320,9 +320,10 @@ class _Program:
                      for i in range(len(symbols))]
         emit_walk(b, plan, _given(b, places, buffers), functions, begin, end)
         b.ret()
+        name, size = self._added(b), chunk(kernel, plan.units)
         parallel = plan.parallel and self.module.target.threads > 1
-        return Step(self._added(b), plan.units, parallel, buffers, spare=plan.spare,
-                    symbols=symbols)
+        return Step(self._in_chunks(name, size) if size else name, plan.units, parallel, buffers,
+                    spare=plan.spare, symbols=symbols, looks=bool(size))
 
     def _foreign(self, kernel: Foreign) -> Step:
         if isinstance(kernel.call, Walk):
