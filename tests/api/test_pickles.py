@@ -11,6 +11,7 @@ import pytest
 
 import agnesi as ag
 from agnesi import symbolic as T
+from agnesi.compat.theano.modes import NanGuardMode
 
 PROTOCOLS = range(pickle.HIGHEST_PROTOCOL + 1)
 X = np.arange(6.0).reshape(2, 3)
@@ -94,7 +95,17 @@ KINDS = {
     "configuration": (lambda: ag.config, lambda c: c is ag.config),
     "shared": (lambda: ag.shared(X, name="s"), lambda s: s.get_value()),
     "dtype": (lambda: ag.float32, str),
+    "group of parameters": (lambda: trained()[1].param_groups[0], lambda g: (g["lr"], [*g])),
+    "mode that refuses NaN": (lambda: NanGuardMode(True, False), lambda m: len(m._refused)),
 }
+
+
+@pytest.mark.parametrize("protocol", [0, 5])
+def test_every_public_name(protocol):
+    public = {name: getattr(ag, name) for name in dir(ag)}
+    for name, thing in public.items():
+        if not isinstance(thing, types.ModuleType):
+            assert type(pickle.loads(pickle.dumps(thing, protocol))) is type(thing), name
 
 
 @pytest.mark.share(4)

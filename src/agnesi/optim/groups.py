@@ -46,6 +46,9 @@ class ParameterGroup(MutableMapping[str, Any]):
     def __init__(self, part: Any) -> None:
         self._part = part
 
+    def __getstate__(self) -> tuple[None, dict[str, Any]]:  # the oldest protocols ask for it
+        return None, {"_part": self._part}
+
     def __iter__(self) -> Iterator[str]:
         return iter({"params": 0, **self._part.options, **self._part.labels})
 

@@ -105,6 +105,11 @@ class _Watching(Mode):
         raise NotImplementedError
 
 
+def _is_big(x: np.ndarray) -> np.ndarray:
+    found: np.ndarray = abs(x) > _LARGEST_MAGNITUDE
+    return found
+
+
 class NanGuardMode(_Watching):
     """Refuse NaN, infinities and big values of any operation, and name it.
 
@@ -119,7 +124,7 @@ class NanGuardMode(_Watching):
         super().__init__(optimizer, linker)
         self._refused = [(name, test) for name, test, asked in (
             ("NaN", np.isnan, nan_is_error), ("an infinity", np.isinf, inf_is_error),
-            ("a big value", lambda x: abs(x) > _LARGEST_MAGNITUDE, big_is_error)) if asked]
+            ("a big value", _is_big, big_is_error)) if asked]
 
     def watcher(self, compiled: Any) -> Callable[[Any, Any], None]:
         def watch(node: Any, value: Any) -> None:

@@ -67,6 +67,9 @@ class _Lines:
     def __repr__(self) -> str:
         return f"agnesi.{self._name}"
 
+    def __reduce__(self) -> str:
+        return self._name
+
 
 r_ = _Lines("r_", 0, 1, -1, """Tensors, numbers and ranges one behind the other, as NumPy's ``r_``.
 
