@@ -1,7 +1,8 @@
 """Devices: what programs can be compiled for and run on, each in a folder of its own.
 
 In: kernels, memory, arguments. Out: code, arrays, results (``core.backend.Backend``).
-What must hold: a new device is a folder here and a line in the table below.
+What must hold: a new device is a folder here and a line in the table below; a new target for the
+processor is a function in ``cpu/backend.py`` and a choice in the settings.
 
 A *target* (``core/target.py``) is what code depends on: features and vector width of a processor,
 sizes of its caches, how many threads share a kernel, which kinds of kernels there is code for, and
@@ -22,8 +23,8 @@ What it finds out is in ``runtime/machine.py`` (vector width: anything but AVX2 
 taken for 128 bits, ARM's too), ``core/support/host.py`` (caches) and ``Target.registers``; what
 instructions cost is in ``codegen/kernels/machine.py``.
 
-To add a target that uses less of the processor, such as ``scalar``: a function like ``scalar()``
-in ``cpu/backend.py``, a line in the table below, and a choice of ``target`` in
+To add a target that uses less of the processor, such as ``scalar``: a function of its name, like
+``scalar()``, in ``cpu/backend.py``, and the name among the choices of ``target`` in
 ``core/support/settings.py``.
 
 To add a device, such as ``emulated``:
@@ -47,12 +48,11 @@ import functools
 from importlib import import_module
 
 from agnesi.core.backend import BACKENDS, DEVICES, Backend
+from agnesi.core.support.config import CHOICES
 
-#: Where the backend of each name is made: a module of this folder, and a function there.  The
-#: folder has the name of the device.
+#: Where the backend of each device beside the processor is made: a module of this folder, and a
+#: function there.  The folder has the name of the device.
 _FACTORIES = {
-    "native": "cpu.backend:native",
-    "scalar": "cpu.backend:scalar",
     "emulated": "emulated.backend:emulated",
 }
 
@@ -64,7 +64,8 @@ def _made(factory: str) -> Backend:
 
 
 def register() -> None:
-    """Register all backends by name; none is loaded yet."""
-    DEVICES[:] = {place.partition(".")[0] for place in _FACTORIES.values()} - {"cpu"}
-    for name, factory in _FACTORIES.items():
+    """Register all backends by name, the processor's targets among them; none is loaded yet."""
+    DEVICES[:] = _FACTORIES
+    targets = {name: f"cpu.backend:{name}" for name in CHOICES["target"]}
+    for name, factory in {**targets, **_FACTORIES}.items():
         BACKENDS[name] = functools.cache(functools.partial(_made, factory))

@@ -2,34 +2,30 @@
 
 from __future__ import annotations
 
-#: What planning and rules ask of an operation of a graph (``Op.traits``):
-#:
-#: ============= =====================================================================
-#: cheap         takes less for an element than the element's way through memory
-#: heavy         worth keeping rather than repeating
-#: commutative   its two operands may change places
-#: comparison    tells whether its two operands are the same, or is 0, 1 or one of them there
-#: movement      an element of the result is one of the first operand's
-#: permutation   a movement that hands on each element once
-#: broadcast     a movement that repeats elements
-#: gather        a movement of the elements at places that the other operands tell
-#: conversion    the same elements in another dtype
-#: ordering      the first operand, once the others are computed
-#: control       holds graphs that run as programs of their own
-#: segment       holds a graph that is lowered in its place
-#: raises        refuses some values of its operands
-#: draws         takes numbers of the default generator: happens in program order
-#: waits         waits for other processes, which count on the order of the program
-#: meets         waits for other processes when a declared graph runs: in program order, which the
-#:               first operand and the first result are there to keep
-#: composed      its ``perform`` makes many calls of NumPy's, however few the elements
-#: unvectorized  NumPy takes the elements one after the other, some 10 ns for each
-#: ============= =====================================================================
-TRAITS = frozenset("""
-    cheap heavy commutative comparison movement permutation broadcast gather conversion
-    ordering control segment raises sizes draws meets composed
-    unvectorized
-""".split())
+#: What planning and rules ask of an operation of a graph (``Op.traits``), and what each means.
+TRAITS = {
+    "cheap": "takes less for an element than the element's way through memory",
+    "heavy": "worth keeping rather than repeating",
+    "commutative": "its two operands may change places",
+    "comparison": "says whether its two operands are equal, or is 0, 1 or one of them where they "
+                  "are",
+    "movement": "an element of the result is one of the first operand's",
+    "permutation": "a movement that has each element once",
+    "broadcast": "a movement that repeats elements",
+    "gather": "a movement of the elements at the indices that the other operands hold",
+    "conversion": "the same elements in another dtype",
+    "ordering": "the first operand, once the others are computed",
+    "control": "holds graphs that run as programs of their own",
+    "segment": "holds a graph that is lowered in its place",
+    "raises": "refuses some values of its operands",
+    "sizes": "has steps whose sizes only the values of its operands decide",
+    "draws": "takes numbers of the default generator: runs in the order of the program",
+    "waits": "waits for other processes, which count on the order of the program",
+    "meets": "waits for other processes when a declared graph runs: in the order of the program, "
+             "which its first operand and first result are there to keep",
+    "composed": "its ``perform`` makes many calls of NumPy, however few the elements",
+    "unvectorized": "NumPy takes its elements one after the other, some 10 ns for each",
+}
 _CHEAP = frozenset("""
     add subtract multiply negative abs sign maximum minimum where equal not_equal less less_equal
     greater greater_equal logical_and logical_or logical_xor logical_not bitwise_and bitwise_or

@@ -138,8 +138,8 @@ class Launcher:
         """Launch all kernels on arrays of the device; the results are there when they have run."""
         call, device = self._call, self._device
         made = [device.allocate(shape, np.dtype(kind)) for kind, shape, _ in call.outputs]
-        room = device.allocate((call.recipe.arena_bytes,), np.dtype(np.uint8))
-        table = [*arguments, *self._constants, *[made[i] for i in call.recipe.results], room]
+        workspace = device.allocate((call.recipe.arena_bytes,), np.dtype(np.uint8))
+        table = [*arguments, *self._constants, *[made[i] for i in call.recipe.results], workspace]
         device.launch(functools.partial(self.code.run, device.memory, table, device.order))
         results = tuple([PlacedTensor(m) for m in made])
         return results[0] if call.result == "single" else results

@@ -34,9 +34,9 @@ def emit_nest(module: Module, name: str, nest: Nest) -> int:
     table, block, order = b.parameters
     buffers = dict.fromkeys([*nest.reads(), *nest.writes()])
     places = {buffer: _place(b, table, buffer) for buffer in buffers}
-    with b.loop(i64(0), i64(THREADS), 1, nonempty=True) as turn:
-        last = b.op("sub", i64(THREADS - 1), turn.index)
-        thread = b.select(b.icmp("ne", order, i64(0)), last, turn.index)
+    with b.loop(i64(0), i64(THREADS), 1, nonempty=True) as loop:
+        last = b.op("sub", i64(THREADS - 1), loop.index)
+        thread = b.select(b.icmp("ne", order, i64(0)), last, loop.index)
         point = b.add(b.mul(block, i64(THREADS)), thread)
         with b.when(b.icmp("slt", point, i64(points))):
             scope = Scope(b, places.__getitem__, _indices(b, point, apart), along=_any(nest.axes))
@@ -69,8 +69,8 @@ def _loops(b: Builder, scope: Scope, ordered: Sequence[Axis], nest: Nest) -> Non
     """Loops over the axes along which points depend on earlier ones, and the stores inside."""
     if ordered:
         axis, *rest = ordered
-        with b.loop(i64(0), i64(axis.extent), 1, nonempty=True) as turn:
-            _loops(b, scope.inside({axis: turn.index}), rest, nest)
+        with b.loop(i64(0), i64(axis.extent), 1, nonempty=True) as loop:
+            _loops(b, scope.inside({axis: loop.index}), rest, nest)
         return
     for s in nest.body:
         with b.when(_first(b, scope, _missing(nest, s))):

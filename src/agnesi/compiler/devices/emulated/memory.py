@@ -31,9 +31,9 @@ class Memory:
         address = self._next
         # A gap behind each block: what goes beyond its end is not in the next one.
         self._next += -(-max(nbytes, 1) // _ALIGN) * _ALIGN + _ALIGN
-        room = np.full(nbytes + _ALIGN, 0xA5, np.uint8)
-        shift = -room.ctypes.data % _ALIGN
-        self._blocks[address] = room[shift: shift + nbytes]
+        workspace = np.full(nbytes + _ALIGN, 0xA5, np.uint8)
+        shift = -workspace.ctypes.data % _ALIGN
+        self._blocks[address] = workspace[shift: shift + nbytes]
         bisect.insort(self._starts, address)
         return address
 
