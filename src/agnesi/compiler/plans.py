@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from agnesi.core.calls.plans import (
 from agnesi.core.dispatch import apply, current, laid
 from agnesi.core.graph import constant_value
 from agnesi.core.ir.node import Node, toposort
-from agnesi.core.op import Item
+from agnesi.core.op import Item, Op
 from agnesi.core.storage.leaves import COPY
 from agnesi.core.storage.views import element_place, root
 from agnesi.core.support.aside import MIN_ASIDE_NANOSECONDS
@@ -54,34 +54,18 @@ def plan(function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str
     if len(set(map(id, xs))) < len(xs):
         args, keywords, xs = _apart(args, keywords)
     try:
-        made = _traced(function, args, keywords, xs)
-        if made is None:
-            return None
-        draws = any("draws" in op.traits for op, *_ in made.steps)
-        compared = (lambda: function(*args, **keywords)), (lambda: made.values(xs))
-        found, values = repeated(*compared) if draws else [attempt() for attempt in compared]
-        found = flatten(found)[0]
-        arrays: list[Any] = [getattr(v, "array", None) for v in values]  # elements are not taken
-        made.element = made.build is None and element_place(found[0]) is not None
-        if not _agree(found, flatten(made.result(values))[0], xs):
-            return None
-        made.quick = len(values) <= MOST_VALUES and all(
-            op.outputs == 1 and type(op) is not Item and (
-                op.work is None
-                or op.work(*[arrays[i] for i in places]) < MIN_ASIDE_NANOSECONDS)
-            for op, places, _ in made.steps)
-        if made.quick:
-            made.steps = tuple([_directly(step, arrays, y) for step, y in zip(
-                made.steps, arrays[len(arrays) - len(made.steps):], strict=True)])
+        tried = _tried(function, args, keywords, xs)
     except Exception:  # whatever it is, the function itself will tell
         return None
+    if tried is None:
+        return None
+    made, found, arrays = tried
     computing = [op for op, *_ in made.steps if "movement" not in op.traits]
-    composed = any("composed" in op.traits for op in computing)
-    if draws or not computing:
+    if not computing or any("draws" in op.traits for op, *_ in made.steps):
         return made
     apart = not made.element and all(root(y) is not root(x) for y in found for x in xs)
     records = any(x._requires_grad for x in xs)
-    if len(computing) < _MIN_COMPILED and not composed:
+    if len(computing) < _MIN_COMPILED and not any("composed" in op.traits for op in computing):
         if made.quick and made.build is None and apart and not records:
             made.calls_left = np.array([_calls_before_region(made, arrays)])
         return made
@@ -91,6 +75,36 @@ def plan(function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str
         return made  # compiled results lie in row-major order
     steps = made if made.quick and not records else None
     return RegionPlan(LENT.regions(_again(function, args, keywords, xs)), records, steps)
+
+
+def _tried(function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any],
+           xs: Sequence[Tensor]) -> tuple[Plan, list[Any], list[Any]] | None:
+    """Return the plan of a call, the call's results, and the arrays of all of the plan's values;
+    None where there is no plan, or it gives something else.
+    """
+    made = _traced(function, args, keywords, xs)
+    if made is None:
+        return None
+    compared = (lambda: function(*args, **keywords)), (lambda: made.values(xs))
+    draws = any("draws" in op.traits for op, *_ in made.steps)
+    results, values = repeated(*compared) if draws else [attempt() for attempt in compared]
+    found = flatten(results)[0]
+    arrays: list[Any] = [getattr(v, "array", None) for v in values]  # elements are not taken
+    made.element = made.build is None and element_place(found[0]) is not None
+    if not _agree(found, flatten(made.result(values))[0], xs):
+        return None
+    made.quick = len(values) <= MOST_VALUES and all(
+        _is_quick(op, [arrays[i] for i in places]) for op, places, _ in made.steps)
+    if made.quick:
+        made.steps = tuple([_directly(step, arrays, y) for step, y in zip(
+            made.steps, arrays[len(arrays) - len(made.steps):], strict=True)])
+    return made, found, arrays
+
+
+def _is_quick(op: Op, operands: list[Any]) -> bool:
+    """Return whether native code may run a step: one result, and no work for another thread."""
+    return op.outputs == 1 and type(op) is not Item and (
+        op.work is None or op.work(*operands) < MIN_ASIDE_NANOSECONDS)
 
 
 def _calls_before_region(made: Plan, arrays: Sequence[np.ndarray]) -> int:
@@ -196,11 +210,39 @@ def _traced(function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[
 
 def _of_graph(ends: Sequence[Node], places: dict[Node, int], count: int,
               build: Callable[[list[Tensor]], Any] | None) -> Plan | None:
+    """Return the plan of a graph: its constants, and one step for each operation; None where an
+    operation is not one of a plan, there are too many, or a constant result is large.
+
+    ``places`` has the numbers of the ``count`` operands, and gets those of all values.
+    """
+    sorted_ = _sorted_nodes(ends, places)
+    if sorted_ is None:
+        return None
+    steps, fixed = sorted_
+    same = [n for n in ends if n in fixed]
+    if any(fixed[n].size > _MAX_COPIED for n in same):
+        return None
+    read = dict.fromkeys([*(i for n in steps for i in n.inputs if i in fixed), *same])
+    for i, n in enumerate((*read, *steps)):
+        places[n] = count + i
+    made: list[Step] = [(n.op, tuple([places[i] for i in n.inputs]), None) for n in steps]
+    for n in same:  # nobody may change it for others
+        made.append((COPY, (places[n],), None))
+    copies = iter(range(count + len(read) + len(steps), count + len(read) + len(made)))
+    return Plan([fixed[n] for n in read], made,
+                [next(copies) if n in fixed else places[n] for n in ends], build)
+
+
+def _sorted_nodes(ends: Sequence[Node], operands: Container[Node]
+                  ) -> tuple[list[Any], dict[Node, Tensor]] | None:
+    """Return the operations of a plan in order, and the values of what follows from constants
+    alone; None where an operation is not one of a plan, or there are too many.
+    """
     steps: list[Any] = []
-    order = [n for n in toposort(ends) if n not in places]
+    fixed: dict[Node, Tensor] = {}
+    order = [n for n in toposort(ends) if n not in operands]
     if any(n.op is not None and "draws" in n.op.traits for n in order):
         order.sort(key=lambda n: n.serial)  # behind the checks, and one draw after the other
-    fixed: dict[Node, Tensor] = {}  # what follows from constants alone
     for n in order:
         if n.op is None:
             value = constant_value(n)
@@ -215,18 +257,7 @@ def _of_graph(ends: Sequence[Node], places: dict[Node, int], count: int,
             fixed[n] = apply(n.op, *[fixed[i] for i in n.inputs])
         else:
             steps.append(n)
-    same = [n for n in ends if n in fixed]
-    if any(fixed[n].size > _MAX_COPIED for n in same):
-        return None
-    read = dict.fromkeys([*(i for n in steps for i in n.inputs if i in fixed), *same])
-    for i, n in enumerate((*read, *steps)):
-        places[n] = count + i
-    made: list[Step] = [(n.op, tuple([places[i] for i in n.inputs]), None) for n in steps]
-    for n in same:  # nobody may change it for others
-        made.append((COPY, (places[n],), None))
-    copies = iter(range(count + len(read) + len(steps), count + len(read) + len(made)))
-    return Plan([fixed[n] for n in read], made,
-                [next(copies) if n in fixed else places[n] for n in ends], build)
+    return steps, fixed
 
 
 def _directly(step: Step, values: Sequence[Any], known: Any) -> Step:

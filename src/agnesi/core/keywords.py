@@ -46,6 +46,10 @@ _AT = "\n  at "
 _QUIET = ("ensure(", "asarray(", "as_tensor(", "tensor(", "broadcast_shapes(", "broadcast_to(",
           "take_along_axis(")
 _CONSTRUCTORS = ("__init__", "__new__")
+#: Errors of calls that may be replaced by one with the name of what was called.
+_REPLACED: tuple[type[Exception], ...] = (
+    *EXPLAINED, AttributeError, NameError, LookupError, RuntimeError, OSError, SyntaxError,
+)
 #: Stands for a second operand that was not given: Python would name the first name of a function.
 NEEDED: Any = object()
 
@@ -140,63 +144,100 @@ def _with_words(text: str, known: tuple[str, ...]) -> str:
     return f"{text}; it takes none"
 
 
+class _Wrapped:
+    """A public function and what its signature says, for the errors of calls of its wrapper.
+
+    :ivar names: The parameters that keywords can name.
+    :ivar of_class: Whether it is a method, or a constructor, whose first argument is the object.
+    :ivar method: The same, or a function of a module; False for one that only stands in a class.
+    """
+
+    def __init__(self, function: Any, owner: type | None) -> None:
+        self.function, self.owner = function, owner
+        self.inner: Any = inspect.unwrap(function)
+        self.code = code = self.inner.__code__
+        self.names = code.co_varnames[
+            code.co_posonlyargcount: code.co_argcount + code.co_kwonlyargcount]
+        bound = self.names[:1] in (("self",), ("cls",))
+        self.of_class = owner is not None and bound
+        self.method = owner is None or bound
+
+    def name(self, args: tuple[Any, ...]) -> str:
+        """Return the name that users call."""
+        return _name(self.function, args, self.owner)
+
+    def refuse_ignored(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> None:
+        """Raise an error for a keyword that would be ignored, and is nearly one of the parameters.
+
+        :raises TypeError: If there is one.
+        """
+        for word in keywords.keys() - set(self.names):
+            if near := nearest(word, self.names, 0.7):
+                raise TypeError(at(f"{self.name(args)}() got an unexpected keyword argument "
+                                   f"{word!r}; did you mean `{near}`?"))
+
+    def instead(self, error: Exception, args: tuple[Any, ...], keywords: dict[str, Any]
+                ) -> tuple[Exception, BaseException | None] | None:
+        """Return the error to raise in the place of one that a call raised, and its cause; None
+        where that one says enough.
+        """
+        better, cause = None, error.__cause__
+        if isinstance(error, EXPLAINED):
+            if (text := self._misfit(error, args)) is not None:
+                return TypeError(at(text)), None
+            if self.method:
+                better = _located(error, self.inner, self.name(args), args, keywords)
+            cause = better and better.__cause__
+        elif isinstance(error, (AttributeError, NameError)):
+            if self.method and is_accident(error) and not in_user_code(error):
+                better, cause = _located(error, self.inner, self.name(args), args, keywords), error
+        elif isinstance(error, RecursionError):
+            if deep := nested(self.inner, args, keywords):
+                better, cause = NestingError(at(f"{self.name(args)}: {deep}")), None
+        elif self.method and _AT in str(error) and not in_user_code(error) and not ours(_caller()):
+            better = named(error, self.name(args))
+        return None if better is None else (better, cause)
+
+    def _misfit(self, error: Exception, args: tuple[Any, ...]) -> str | None:
+        """Return the message for arguments that do not fit the signature, as Python refused them;
+        None for any other error.
+        """
+        subject, mark, rest = str(error).partition("() ")
+        if not (isinstance(error, TypeError) and mark and "argument" in rest) or (
+                " " in subject or _AT in rest or _entered(error, self.code)):
+            return None
+        called = ".__call__" * (self.inner.__name__ == "__call__")
+        text = _unbound(self.name(args) + called, rest, self.inner, self.owner is not None)
+        return _with_words(text, self.names[self.of_class:])
+
+
 def strict(function: F, owner: type | None = None) -> F:
     """The function, whose calls that do not fit are refused by our error, as are options that are
     nothing of what their annotations say."""
-    inner: Any = inspect.unwrap(function)
-    code = inner.__code__
-    names = code.co_varnames[code.co_posonlyargcount: code.co_argcount + code.co_kwonlyargcount]
+    about = _Wrapped(function, owner)
+    inner, code = about.inner, about.code
     late = hasattr(owner, "get_params")  # scikit-learn's are checked where they fit
-    method = owner is None or names[:1] in (("self",), ("cls",))  # no function that it stands for
-    checked, first = method and not late, int(owner is not None)
-    known = names[1:] if owner is not None and names[:1] in (("self",), ("cls",)) else names
-    swallows = code.co_flags & inspect.CO_VARKEYWORDS and "ignored" in code.co_varnames
+    checked, first = about.method and not late, int(owner is not None)
+    ignores = code.co_flags & inspect.CO_VARKEYWORDS and "ignored" in code.co_varnames
     numpydoc(function)
 
     @functools.wraps(function)
     def call(*args: Any, **keywords: Any) -> Any:
-        for word in keywords.keys() - set(names) if swallows and keywords else ():
-            if near := nearest(word, names, 0.7):
-                raise TypeError(at(f"{_name(function, args, owner)}() got an unexpected keyword "
-                                   f"argument {word!r}; did you mean `{near}`?"))
+        if ignores and keywords:
+            about.refuse_ignored(args, keywords)
         if checked and (keywords or len(args) > first) and options.checked(inner, owner is None):
-            options.check(lambda: _name(inner, args, owner), inner,
+            options.check(lambda: about.name(args), inner,
                           options.arguments(inner, args, keywords), owner is None)
         try:
             return function(*args, **keywords)
-        except EXPLAINED as error:
-            subject, mark, rest = str(error).partition("() ")
-            unfit = mark and "argument" in rest and " " not in subject and _AT not in rest
-            if not unfit or _entered(error, code) or not isinstance(error, TypeError):
-                name = _name(function, args, owner)
-                better = _located(error, inner, name, args, keywords) if method else None
-                if better is None:
-                    raise
-                raise better from better.__cause__
-            called = ".__call__" * (inner.__name__ == "__call__")
-            text = _unbound(_name(function, args, owner) + called, rest, inner, owner is not None)
-        except (AttributeError, NameError) as error:
-            if not is_accident(error) or in_user_code(error) or not method:
+        except _REPLACED as error:
+            found = about.instead(error, args, keywords)
+            if found is None:
                 raise
-            better = _located(error, inner, _name(function, args, owner), args, keywords)
-            if better is None:
-                raise
-            raise better from error
-        except RecursionError:
-            if deep := nested(inner, args, keywords):
-                raise NestingError(at(f"{_name(function, args, owner)}: {deep}")) from None
-            raise
-        except (LookupError, RuntimeError, OSError, SyntaxError) as error:
-            located = method and "\n  at " in str(error) and not in_user_code(error)
-            better = named(error, _name(function, args, owner)) if located and not ours(
-                _caller(2)) else None
-            if better is None:
-                raise
-            raise better from error.__cause__
-        raise TypeError(at(_with_words(text, known)))
+            raise found[0] from found[1]
 
-    found: Any = call
-    return found
+    made: Any = call
+    return made
 
 
 def _unbound(name: str, rest: str, function: Any, method: bool) -> str:
@@ -235,7 +276,7 @@ def _located(error: Exception, function: Any, name: str, args: tuple[Any, ...],
     """
     if in_user_code(error):
         return None
-    if "\n  at " in str(error):
+    if _AT in str(error):
         return of_the_outer(error, name)
     if not is_accident(error):
         found = retold(error, at(f"{name}: {error}"))
@@ -299,7 +340,7 @@ def named(error: Any, name: str) -> Exception | None:
     owner, _, method = name.partition(".")
     if method:
         text = text.removeprefix(f"{owner}: ")
-    if "\n  at " not in text or text.startswith(name) or (not getattr(
+    if _AT not in text or text.startswith(name) or (not getattr(
             error, "located", False) and any(map(text.partition("\n")[0].count, name.split(".")))):
         return None
     found = retold(error, f"{name}: {text}")

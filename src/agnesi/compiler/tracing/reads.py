@@ -68,10 +68,7 @@ from agnesi.compiler.tracing.things import (
     RAW,
     REFERENCES,
     SCALARS,
-    TABLES,
     behind,
-    described,
-    generators,
     held_by,
     holds_nan,
     holds_symbol,
@@ -81,6 +78,7 @@ from agnesi.compiler.tracing.things import (
     is_librarys_cache,
     is_users_object,
     of_library,
+    refuse_unreadable,
     refuse_weak,
     taking_elements,
 )
@@ -167,20 +165,14 @@ class Reads(OwnedReads):
             self._look_into(value, path)
             if not atom or not is_users_object(type(value)) or id(value) in self._met:
                 return
-        if isinstance(value, Iterator) and not is_users_object(type(value)):
-            raise OnlyEagerError(f"it takes elements from {path}, {described(value)}, which a "
-                                 "trace would use up")
-        if isinstance(value, generators()):
-            raise OnlyEagerError(f"it draws from {path}, {described(value)} that is not of "
-                                 "ag.random")
-        if module_of(type(value)).partition(".")[0] in TABLES:
-            raise OnlyEagerError(f"it reads {path}, {described(value)}, whose content no call can "
-                                 "compare", "Give arrays of it as arguments")
-        if value is print or value is warnings.warn:  # by a name that has no stand-in
-            raise OnlyEagerError(f"it says something by {path}")
+        refuse_unreadable(value, path)
         self._met[id(value)] = value
         self._paths[id(value)] = path
         self._note(ambient.answers_of(value, self._names))
+        self._look_inside(value, path)
+
+    def _look_inside(self, value: Any, path: str) -> None:
+        """Look into what a thing that is new holds, and record it as read, by its kind."""
         if isinstance(value, FunctionType):
             self._function(value, path)
         elif isinstance(value, MethodType):
@@ -191,11 +183,7 @@ class Reads(OwnedReads):
         elif isinstance(value, functools.partial):
             self.parts.of_partial(value, path)
         elif (parts := behind(value)) is not None:
-            for part in parts:
-                thing = part.__self__ if isinstance(part, MethodType) else part
-                if isinstance(value, REFERENCES) and id(thing) not in self._met:
-                    self._weak[id(thing)] = thing
-                self.meet(part, path)
+            self._stands_for(value, parts, path)
         elif names := names_in(value):
             self._learn_names(names)
         elif isinstance(value, Direct):
@@ -214,6 +202,14 @@ class Reads(OwnedReads):
             self._object(value, path)
             if isinstance(value, functools._lru_cache_wrapper):
                 self._cache(value)
+
+    def _stands_for(self, value: Any, parts: tuple[Any, ...], path: str) -> None:
+        """Look into the things that another stands for: a weak reference, a proxy, a property."""
+        for part in parts:
+            thing = part.__self__ if isinstance(part, MethodType) else part
+            if isinstance(value, REFERENCES) and id(thing) not in self._met:
+                self._weak[id(thing)] = thing
+            self.meet(part, path)
 
     def _cache(self, value: Any) -> None:
         """A function that keeps its results, which it does not compute while it is traced."""

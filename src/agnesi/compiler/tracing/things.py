@@ -9,6 +9,7 @@ import os
 import sys
 import sysconfig
 import types
+import warnings
 import weakref
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator
@@ -182,6 +183,24 @@ def held_by(owner: Any, member: Any) -> Any:
 
 #: What compiled code and its guards keep.
 _KEPT = (Tensor, np.ndarray, FunctionType)
+
+
+def refuse_unreadable(value: Any, path: str) -> None:
+    """Refuse a trace that meets what no later call can be compared with, or what it would change.
+
+    :raises OnlyEagerError: If the thing is an iterator, a generator of random numbers that is not
+        the library's, a table of pandas' kind, or a function that prints or warns.
+    """
+    if isinstance(value, Iterator) and not is_users_object(type(value)):
+        raise OnlyEagerError(f"it takes elements from {path}, {described(value)}, which a "
+                             "trace would use up")
+    if isinstance(value, generators()):
+        raise OnlyEagerError(f"it draws from {path}, {described(value)} that is not of ag.random")
+    if module_of(type(value)).partition(".")[0] in TABLES:
+        raise OnlyEagerError(f"it reads {path}, {described(value)}, whose content no call can "
+                             "compare", "Give arrays of it as arguments")
+    if value is print or value is warnings.warn:  # by a name that has no stand-in
+        raise OnlyEagerError(f"it says something by {path}")
 
 
 def refuse_weak(things: Iterable[Any], places: Iterable[Place]) -> None:

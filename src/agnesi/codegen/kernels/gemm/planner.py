@@ -123,11 +123,11 @@ def _few_plan(chosen: GemmPlan, machine: Machine) -> GemmPlan | None:
     """
     spec, swapped = chosen.spec, chosen.swapped
     open_rows, open_columns = (not is_static((n,)) for n in spec.sizes[1:3])
-    turned = chosen.pack_b and spec.b_strides[0] == 1 != spec.b_strides[1]
+    transposed_b = chosen.pack_b and spec.b_strides[0] == 1 != spec.b_strides[1]
     if chosen.form != "tile" or open_rows == open_columns or not is_static(spec.sizes[3:]):
         return None
     first = chosen.panels[0]
-    if open_rows and turned:
+    if open_rows and transposed_b:
         others = chosen.column_groups
         unit = first.rows.largest * chosen.chunk_tiles if chosen.cuts_rows else _MAX_FEW_ROWS
     elif open_columns:
@@ -241,14 +241,14 @@ def _cut_for_tiles(spec: GemmSpec, machine: Machine, cut: Cut) -> tuple[int, int
     """
     panels, width = sum(p.count for p in cut.panels), max(p.width for p in cut.panels)
     longest = int(machine.l1 * _L1_SHARE) // (cut.panels[0].rows.largest * spec.itemsize)
-    room = int(machine.l2 * _L2_SHARE) // (width * spec.itemsize)  # lines of panels that stay near
+    capacity = int(machine.l2 * _L2_SHARE) // (width * spec.itemsize)  # lines of panels in cache
     if machine.far_l3:  # where sums of blocks lie, too
-        room = int(machine.l2 * _FAR_L2_SHARE) // (width * spec.itemsize)
+        capacity = int(machine.l2 * _FAR_L2_SHARE) // (width * spec.itemsize)
         k_block = cut_k(spec, longest if spec.a_strides[1] != 1 else _MAX_STRIP_K)
-        return k_block, -(-panels // max(1, room // k_block)), 1
-    one = room // panels // 16 * 16  # for which all panels stay near
+        return k_block, -(-panels // max(1, capacity // k_block)), 1
+    one = capacity // panels // 16 * 16  # for which all panels stay near
     k_block = cut_k(spec, min(longest, one) if one >= _MIN_CACHED_K else longest)
-    return k_block, -(-panels // max(1, room // k_block)), 1
+    return k_block, -(-panels // max(1, capacity // k_block)), 1
 
 
 def _cut_for_panels(spec: GemmSpec, machine: Machine, cut: Cut) -> tuple[int, int, int]:
@@ -302,7 +302,7 @@ def _is_large(spec: GemmSpec, machine: Machine) -> bool:
         return False
     if machine.far_l3:
         return is_far(spec, machine, _MIN_PACKED_L1 * machine.l1)
-    return is_far(spec, machine, (2 if _clashes_turned(spec) else 4) * machine.l2)
+    return is_far(spec, machine, (2 if _clashes_transposed(spec) else 4) * machine.l2)
 
 
 def _is_flat(spec: GemmSpec, machine: Machine) -> bool:
@@ -315,7 +315,7 @@ def _is_flat(spec: GemmSpec, machine: Machine) -> bool:
     return far and wide and 0 < spec.k <= _CALLS_FROM and spec.a_direct and spec.b_direct
 
 
-def _clashes_turned(spec: GemmSpec) -> bool:
+def _clashes_transposed(spec: GemmSpec) -> bool:
     """Return whether lines of a transposed A fall into the same few sets of the first-level cache.
     """
     return spec.a_strides[1] * spec.itemsize % 1024 == 0
@@ -380,51 +380,57 @@ def _dot_plan(spec: GemmSpec, swapped: bool, machine: Machine, few: bool = False
               ) -> tuple[float, GemmPlan] | None:
     """Plan a product with vectors along k, and return its cost in cycles and the plan.
 
-    None where both operands, or one that is too large for the second-level cache, would have to be
-    packed for that.
-
+    None where vectors along k do not fit, or every panel would read an A that no cache holds.
     With ``few`` there are never more rows than ``spec.m``.
     """
-    pack_a = not (spec.a_direct and spec.a_strides[1] == 1)
-    pack_b = not (spec.b_direct and spec.b_strides[0] == 1)
-    static_m, static_k = is_static(spec.sizes[1:2]), is_static(spec.sizes[3:])
-    room = machine.l2 // 2 // spec.itemsize
-    if not (pack_a or pack_b) and static_m and static_k and spec.m * spec.k <= room:
-        pack_a = spec.m >= 4 and spec.a_strides[0] * spec.itemsize % 1024 == 0  # in a few sets
-    size = spec.m * spec.k if pack_a else spec.n * spec.k
-    small = size <= room if pack_a and spec.a_strides[1] == 1 else size <= room // 2
-    if (pack_a and not ((static_m or few) and static_k)) or (
-        pack_b and not is_static(spec.sizes[2:])
-    ):
+    packed = _dot_packing(spec, machine, few)
+    if packed is None:
         return None
-    if machine.lanes < 4 or spec.k < machine.lanes or (pack_a and pack_b):
-        return None
-    if (pack_a or pack_b) and not small:
-        return None
+    pack_a, pack_b = packed
     cut = best_dots(spec, machine, pack_a, pack_b)
     far = spec.m * spec.k * spec.itemsize > machine.l2 * 3 // 4
     if far and sum(p.count for p in cut.panels) > 1:
         return None  # every panel reads all of A again
     cost = cut.cost
     if pack_a:
-        cost += line_cost(size, spec.a_strides)
+        cost += line_cost(spec.m * spec.k, spec.a_strides)
     if pack_b:
-        cost += line_cost(size, spec.b_strides[::-1])
+        cost += line_cost(spec.n * spec.k, spec.b_strides[::-1])
     chunks, groups = _units(spec, cut, False, False)
     columns = range(1, cut.panels[0].columns)
     rests = [(Piece(0, 1 << (n - 1).bit_length(), n), n - 1) for n in columns]
-    chosen = GemmPlan(
-        spec,
-        swapped,
-        "dot",
-        machine.lanes,
-        _opened(cut.panels, spec, rests),
-        chunks,
-        groups,
-        spec.k,
-        pack_a,
-        pack_b,
-        False,
-        ahead=1 if not pack_b and spec.n * spec.k * spec.itemsize > machine.l2 // 4 else 0,
+    from_memory = not pack_b and spec.n * spec.k * spec.itemsize > machine.l2 // 4
+    return cost, GemmPlan(
+        spec, swapped, "dot", machine.lanes, _opened(cut.panels, spec, rests), chunks, groups,
+        spec.k, pack_a, pack_b, False, ahead=int(from_memory),
     )
-    return cost, chosen
+
+
+def _dot_packing(spec: GemmSpec, machine: Machine, few: bool) -> tuple[bool, bool] | None:
+    """Return whether A and whether B is packed, so that vectors along k are contiguous in both.
+
+    None where vectors are longer than k, both would have to be packed, or one that is too large
+    for its part of the second-level cache, or whose size is only known at run time.
+    """
+    pack_a = not (spec.a_direct and spec.a_strides[1] == 1)
+    pack_b = not (spec.b_direct and spec.b_strides[0] == 1)
+    if machine.lanes < 4 or spec.k < machine.lanes or (pack_a and pack_b):
+        return None
+    static_m, static_n, static_k = (is_static((n,)) for n in spec.sizes[1:])
+    cached = machine.l2 // 2 // spec.itemsize  # elements in half of the second-level cache
+    if not pack_b and not pack_a:
+        small = static_m and static_k and spec.m * spec.k <= cached
+        return small and _dot_rows_clash(spec), False
+    if pack_b:
+        return (False, True) if static_n and static_k and spec.n * spec.k <= cached // 2 else None
+    known = (static_m or few) and static_k
+    rows_contiguous = spec.a_strides[1] == 1
+    fits = spec.m * spec.k <= (cached if rows_contiguous else cached // 2)
+    return (True, False) if known and fits else None
+
+
+def _dot_rows_clash(spec: GemmSpec) -> bool:
+    """Return whether rows of A fall into the same few sets of the first-level cache, and there are
+    enough of them for that to matter.
+    """
+    return spec.m >= 4 and spec.a_strides[0] * spec.itemsize % 1024 == 0
