@@ -387,6 +387,10 @@ OLD_WORDS = {
 }
 #: Parts of names that say neither what a value is nor where it comes from.
 VAGUE_PARTS = {"lie", "lies", "tells", "told", "untold"}
+#: The same in the back end, where an iteration, a transposed matrix, a workspace or an address has
+#: the field's name.
+VAGUE_PARTS_OF_CODE = {"room", "rooms", "spot", "turn", "turned", "turns"}
+BACK_END = ("codegen", "schedule", "compiler", "runtime")
 
 
 def is_number(value: ast.expr) -> bool:
@@ -430,7 +434,10 @@ def names_in(tree: ast.Module) -> Iterator[str]:
 
 
 def test_names_say_what_values_are():
-    vague = [f"{name_of(path)}: {name}" for path, tree in trees().items()
-             for name in dict.fromkeys(names_in(tree))
-             if not VAGUE_PARTS.isdisjoint(name.lower().split("_"))]
+    vague = []
+    for path, tree in trees().items():
+        back_end = path.relative_to(ROOT / "src/agnesi").parts[0] in BACK_END
+        refused = VAGUE_PARTS | (VAGUE_PARTS_OF_CODE if back_end else set())
+        vague += [f"{name_of(path)}: {name}" for name in dict.fromkeys(names_in(tree))
+                  if not refused.isdisjoint(name.lower().split("_"))]
     assert vague == []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from agnesi.codegen.interrupts import poll, turns_between
+from agnesi.codegen.interrupts import iterations_between, poll
 from agnesi.codegen.launch import Base, Runner, Step, address
 from agnesi.codegen.llvm.builder import Builder, Value, i64
 from agnesi.codegen.loops.nest import emit_nest
@@ -49,14 +49,14 @@ class _Emitter:
                 emit_nest(self.b, step, lambda buffer: address(self.b, buffer, base), i64(0),
                           self.b.size(step.units))
 
-    def at(self, source: Source, dtype_bytes: int, turn: Value | None = None) -> Value:
+    def at(self, source: Source, dtype_bytes: int, iteration: Value | None = None) -> Value:
         """The address behind a source, at an iteration of the loop."""
         place = self.outer(source.buffer)
         if source.offset:
             place = self.b.gep("i8", place, self.b.size(source.offset * dtype_bytes))
-        if source.step and turn is not None:
+        if source.step and iteration is not None:
             step = self.b.size(source.step * dtype_bytes)
-            place = self.b.gep("i8", place, self.b.mul(turn, step))
+            place = self.b.gep("i8", place, self.b.mul(iteration, step))
         return place
 
     def copy(self, target: Value, origin: Value, size: Size) -> None:
@@ -64,7 +64,7 @@ class _Emitter:
             self.b.call("void", "llvm.memcpy.p0.p0.i64", target, origin, self.b.size(size),
                         Value("false", "i1"))
 
-    def room(self, size: int) -> Value:
+    def workspace(self, size: int) -> Value:
         """Return the address of ``size`` bytes on the call's stack, allocated in one piece, so
         that LLVM
         can keep them in registers.
@@ -74,7 +74,7 @@ class _Emitter:
     def arena(self, block: Block, place: Value) -> Value:
         """Return the address of a block's temporaries: on the stack, or at ``place``."""
         size = block.arena_bytes
-        return self.room(size) if isinstance(size, int) and size <= _MAX_STACK_BYTES else place
+        return self.workspace(size) if isinstance(size, int) and size <= _MAX_STACK_BYTES else place
 
     def flag(self, place: Value) -> Value:
         """A bool in memory."""
@@ -164,7 +164,7 @@ class _Loop:
     def _start(self, carry: Carry, offset: Size) -> None:
         size = carry.inside.nbytes
         if _is_small(carry.inside):
-            place = self.emit.room(size)
+            place = self.emit.workspace(size)
         else:
             place = self.emit.outer(carry.last) if carry.last is not None else self._part(offset)
         self.emit.copy(place, self._first(carry), size)
@@ -178,7 +178,7 @@ class _Loop:
         place = self.emit.at(source, buffer.dtype.itemsize)
         if not _is_small(buffer) or not buffer.nbytes or not buffer.contiguous:
             return place
-        near = self.emit.room(buffer.nbytes)
+        near = self.emit.workspace(buffer.nbytes)
         self.emit.copy(near, place, buffer.nbytes)
         return near
 
@@ -187,7 +187,7 @@ class _Loop:
         two places.
         """
         if _is_small(buffer):
-            self.fixed[buffer.slot] = self.emit.room(buffer.nbytes)
+            self.fixed[buffer.slot] = self.emit.workspace(buffer.nbytes)
         elif buffer.slot not in self.rows:
             self.swapped.append(buffer.slot)
 
@@ -195,22 +195,22 @@ class _Loop:
     def write(self) -> None:
         b, loop = self.b, self.loop
         starts = [self._first(c) for c in self.moving]
-        turns = self._turns()
+        iterations = self._iterations()
         if loop.condition is not None:
             self.asking = self._arena(loop.condition, self.places[1])
-            self.answer = self.emit.room(1)
-            turns = b.select(self._goes_on(starts), turns, i64(0))
+            self.answer = self.emit.workspace(1)
+            iterations = b.select(self._goes_on(starts), iterations, i64(0))
         pairs = [v for slot in self.swapped for v in self._pair(slot)]
         known = loop.count is None and loop.condition is None and loop.length is not None
         nonempty = known and (least(loop.length or 0) or 0) > 0
-        with b.loop(i64(0), turns, 1, [i64(0), *starts, *pairs], nonempty=nonempty) as run:
+        with b.loop(i64(0), iterations, 1, [i64(0), *starts, *pairs], nonempty=nonempty) as run:
             present = run.carried[1 : 1 + len(starts)]
             pairs = run.carried[1 + len(starts) :]
-            turn = b.sub(b.sub(turns, i64(1)), run.index) if loop.reverse else run.index
-            following = self._turn(turn, present, pairs[::2])
-            turned = [v for i in range(0, len(pairs), 2) for v in (pairs[i + 1], pairs[i])]
-            run.carry(b.add(run.index, i64(1)), *following, *turned)
-            if between := turns_between(loop):
+            iteration = b.sub(b.sub(iterations, i64(1)), run.index) if loop.reverse else run.index
+            following = self._iteration(iteration, present, pairs[::2])
+            swapped = [v for i in range(0, len(pairs), 2) for v in (pairs[i + 1], pairs[i])]
+            run.carry(b.add(run.index, i64(1)), *following, *swapped)
+            if between := iterations_between(loop):
                 last = b.op("and", run.index, i64(between - 1))
                 with b.when(b.icmp("eq", last, i64(between - 1)), rare=True):
                     self.emit.run.leave_on(poll(b))
@@ -219,9 +219,9 @@ class _Loop:
             elif loop.condition is not None:
                 on = self._goes_on(following)
                 run.until = b.op("xor", on, Value("true", "i1"))
-        self._finish(turns, run.results[0], run.results[1 : 1 + len(starts)])
+        self._finish(iterations, run.results[0], run.results[1 : 1 + len(starts)])
 
-    def _turns(self) -> Value:
+    def _iterations(self) -> Value:
         loop = self.loop
         if loop.length is None:
             return i64(_ENDLESS_ITERATIONS)
@@ -238,7 +238,8 @@ class _Loop:
         offset, end = self.places[2][index : index + 2]
         return self._part(offset), self._part(offset + (end - offset) // 2)
 
-    def _turn(self, turn: Value, present: Sequence[Value], pairs: Sequence[Value]) -> list[Value]:
+    def _iteration(self, iteration: Value, present: Sequence[Value], pairs: Sequence[Value]
+                   ) -> list[Value]:
         """Emit one iteration; return the addresses of the moving carries in the next one."""
         entries = dict(self.fixed)
         entries.update(zip((c.inside.slot for c in self.moving), present, strict=True))
@@ -246,10 +247,10 @@ class _Loop:
         for buffer in self.entries:
             if buffer.slot not in entries:
                 source = self.loop.block.sources.get(buffer) or self.rows[buffer.slot][0]
-                entries[buffer.slot] = self.emit.at(source, buffer.dtype.itemsize, turn)
+                entries[buffer.slot] = self.emit.at(source, buffer.dtype.itemsize, iteration)
         self.emit.block(self.loop.block, self.steps, entries.__getitem__)
         for buffer, source in self.loop.rows:
-            row = self.emit.at(source, buffer.dtype.itemsize, turn)
+            row = self.emit.at(source, buffer.dtype.itemsize, iteration)
             if buffer.slot in self.fixed or source is not self.rows[buffer.slot][0]:
                 self.emit.copy(row, entries[buffer.slot], buffer.nbytes)
         for carry in self.loop.carries:
@@ -274,7 +275,7 @@ class _Loop:
         return self.emit.flag(self.answer)
 
     # -- afterwards -------------------------------------------------------------------------
-    def _finish(self, turns: Value, done: Value, present: Sequence[Value]) -> None:
+    def _finish(self, iterations: Value, done: Value, present: Sequence[Value]) -> None:
         loop, emit, b = self.loop, self.emit, self.b
         where = {c.inside.slot: v for c, v in zip(self.moving, present, strict=True)}
         for carry in loop.carries:
@@ -284,28 +285,28 @@ class _Loop:
                 emit.copy(emit.outer(carry.last), place, carry.inside.nbytes)
         for buffer, source in loop.rows:
             if loop.stop is not None:
-                self._repeat(buffer, source, turns, done)
+                self._repeat(buffer, source, iterations, done)
             if loop.count is not None:
-                self._clear(buffer, source, turns)
+                self._clear(buffer, source, iterations)
         if loop.done is not None:
             b.store(done, emit.outer(loop.done))
 
-    def _repeat(self, buffer: Buffer, source: Source, turns: Value, done: Value) -> None:
+    def _repeat(self, buffer: Buffer, source: Source, iterations: Value, done: Value) -> None:
         """Fill the rows behind the last iteration with copies of the last row."""
         b, size = self.b, buffer.dtype.itemsize
 
         def row(k: Value) -> Value:
-            turn = b.sub(b.sub(turns, i64(1)), k) if self.loop.reverse else k
-            return self.emit.at(source, size, turn)
+            iteration = b.sub(b.sub(iterations, i64(1)), k) if self.loop.reverse else k
+            return self.emit.at(source, size, iteration)
 
         last = row(b.sub(done, i64(1)))
-        with b.loop(done, turns, 1) as rest:
+        with b.loop(done, iterations, 1) as rest:
             self.emit.copy(row(rest.index), last, buffer.nbytes)
 
-    def _clear(self, buffer: Buffer, source: Source, turns: Value) -> None:
+    def _clear(self, buffer: Buffer, source: Source, iterations: Value) -> None:
         """Rows beyond the count are zeros."""
         b = self.b
         assert self.loop.length is not None
-        left = b.mul(b.sub(b.size(self.loop.length), turns), b.size(buffer.nbytes))
-        place = self.emit.at(source, buffer.dtype.itemsize, turns)
+        left = b.mul(b.sub(b.size(self.loop.length), iterations), b.size(buffer.nbytes))
+        place = self.emit.at(source, buffer.dtype.itemsize, iterations)
         b.call("void", "llvm.memset.p0.i64", place, Value("0", "i8"), left, Value("false", "i1"))

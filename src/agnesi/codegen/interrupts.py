@@ -29,7 +29,7 @@ _CONTRACTION_CHUNK_ELEMENTS = 1 << 25
 #: Elements of rows below which no function of ours polls.
 _LOOK_ELEMENTS = 1 << 13
 #: Elements between two polls of a loop.
-_TURN_WORK = 1 << 17
+_ITERATION_WORK = 1 << 17
 
 
 def poll(b: Builder, thread: Value | None = None) -> Value:
@@ -42,12 +42,12 @@ def writing_begins(b: Builder) -> None:
     b.call("void", _WRITING)
 
 
-def turns_between(loop: Loop) -> int:
+def iterations_between(loop: Loop) -> int:
     """Return the iterations of a loop between two polls, a power of two; 0 if it needs none."""
-    turn = max(1, guess(sum(duration(block.kernels) for block in loop.blocks())))
-    if loop.length is not None and guess(loop.length) * turn < POLL_ELEMENTS:
+    work = max(1, guess(sum(duration(block.kernels) for block in loop.blocks())))
+    if loop.length is not None and guess(loop.length) * work < POLL_ELEMENTS:
         return 0
-    return 1 << max(0, (_TURN_WORK // turn).bit_length() - 1)
+    return 1 << max(0, (_ITERATION_WORK // work).bit_length() - 1)
 
 
 def chunk(kernel: Kernel, units: Any) -> int:

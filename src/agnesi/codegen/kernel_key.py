@@ -27,7 +27,7 @@ def _fields(kind: Any) -> tuple[str, ...]:
 class _Key:
     def __init__(self) -> None:
         self.buffers: dict[int, int] = {}
-        self.spots: dict[tuple[int, int], int] = {}
+        self.address_keys: dict[tuple[int, int], int] = {}
         self.values: dict[int, int] = {}
         self._walked: set[Expr] = set()
 
@@ -56,8 +56,8 @@ class _Key:
         if number is None:
             self.buffers[id(buffer)] = number = len(self.buffers)
             place = buffer.slot, buffer.offset
-            spot = self.spots.setdefault(place, len(self.spots))
-            return number, spot, buffer.role, buffer.dtype, buffer.shape, buffer.strides
+            address = self.address_keys.setdefault(place, len(self.address_keys))
+            return number, address, buffer.role, buffer.dtype, buffer.shape, buffer.strides
         return number
 
     def _value(self, value: Expr) -> Hashable:

@@ -64,7 +64,7 @@ class Step:
         return _CONTROL if self.control else _SHARED if self.parallel else _ALONE
 
 
-def spot(buffer: Buffer) -> tuple[int, int]:
+def address_key(buffer: Buffer) -> tuple[int, int]:
     """Return the address of a buffer, by the table of the code around it."""
     return buffer.slot, buffer.offset
 
@@ -84,7 +84,7 @@ class Runner:
         self.rt = rt
         self.sizes = sizes
         most = max((len(s.places) + len(s.symbols) for s in steps), default=0) + len(sizes)
-        self.room = b.alloca("ptr", most or 1)
+        self.workspace = b.alloca("ptr", most or 1)
 
     def __call__(self, step: Step, base: Base) -> None:
         """Run a step."""
@@ -111,18 +111,18 @@ class Runner:
             self._check(address(b, step.places[0], base), Value(str(step.failure), "i32"))
             return
         for i, buffer in enumerate(step.places):
-            b.store(address(b, buffer, base), b.gep("ptr", self.room, i64(i)))
+            b.store(address(b, buffer, base), b.gep("ptr", self.workspace, i64(i)))
         for i, symbol in enumerate(step.symbols, len(step.places)):
             functions = b.load("ptr", b.gep("ptr", self.rt, i64(FUNCTIONS_ENTRY)))
             b.store(b.load("ptr", b.gep("ptr", functions, i64(symbol))),
-                    b.gep("ptr", self.room, i64(i)))
+                    b.gep("ptr", self.workspace, i64(i)))
         for i, n in enumerate(self.sizes, len(step.places) + len(step.symbols)):
-            b.store(b.size(n), b.gep("ptr", self.room, i64(i)))
+            b.store(b.size(n), b.gep("ptr", self.workspace, i64(i)))
         if step.callback >= 0:
             back = b.load("ptr", b.gep("ptr", self.rt, i64(1)))
             self._call_python(back, step.callback)
         elif step.control:
-            self.leave_on(b.call("i32", step.name, self.room, self.rt))
+            self.leave_on(b.call("i32", step.name, self.workspace, self.rt))
         elif step.parallel and isinstance(step.spare, Extent):
             much = b.icmp("sge", b.size(step.spare), i64(0))
             with b.when(much):
@@ -143,7 +143,7 @@ class Runner:
         clock = b.value("i64", "call i64 @llvm.readcyclecounter()")
         token = b.op("and", clock, i64((1 << 31) - 1))
         packed = b.op("or", b.op("shl", token, i64(_TOKEN_SHIFT)), i64(number))
-        code = b.call_pointer("i32", back, packed, self.room)
+        code = b.call_pointer("i32", back, packed, self.workspace)
         failed = b.icmp("ne", code, b.cast("trunc", token, "i32"))
         self._leave(failed, Value(str(_CALLBACK_FAILED), "i32"))
 
@@ -153,11 +153,11 @@ class Runner:
         """
         b = self.b
         share = b.load("ptr", self.rt)
-        b.call_pointer("void", share, self.rt, Value(f"@{step.name}", "ptr"), self.room,
+        b.call_pointer("void", share, self.rt, Value(f"@{step.name}", "ptr"), self.workspace,
                        b.size(step.units))
 
     def _alone(self, step: Step) -> None:
-        self.b.call("void", step.name, self.room, i64(0), self.b.size(step.units), i64(0))
+        self.b.call("void", step.name, self.workspace, i64(0), self.b.size(step.units), i64(0))
 
     def _check(self, flag: Value, code: Value) -> None:
         """Return the code unless a flag in memory is set."""
@@ -208,38 +208,38 @@ class Runner:
             n for s, end in zip(steps, ends, strict=True)
             for n in (s.failure or s.units, s.way, end)
         ]
-        spots: list[Any] = [n for s in steps for p in s.places for n in (p.slot, p.offset)]
-        numbers, places = module.table("i64", rows), module.table("i64", spots or [0])
+        address_keys: list[Any] = [n for s in steps for p in s.places for n in (p.slot, p.offset)]
+        numbers, places = module.table("i64", rows), module.table("i64", address_keys or [0])
         functions = module.pointers([s.name for s in steps])
 
         def entry(table: Value, index: Value, width: int, column: int) -> Value:
             at = b.add(b.mul(index, i64(width)), i64(column))
             return b.load("i64", b.gep("i64", table, at))
 
-        with b.loop(i64(0), i64(len(steps)), 1, [i64(0)], nonempty=True) as turn:
-            number, way, end = (entry(numbers, turn.index, 3, k) for k in range(3))
-            (first,) = turn.carried
+        with b.loop(i64(0), i64(len(steps)), 1, [i64(0)], nonempty=True) as loop:
+            number, way, end = (entry(numbers, loop.index, 3, k) for k in range(3))
+            (first,) = loop.carried
             with b.loop(first, end) as place:
                 start = b.load("ptr", b.gep("ptr", bufs, entry(places, place.index, 2, 0)))
                 address = b.gep("i8", start, entry(places, place.index, 2, 1))
-                b.store(address, b.gep("ptr", self.room, b.sub(place.index, first)))
-            function = b.load("ptr", b.gep("ptr", functions, turn.index))
+                b.store(address, b.gep("ptr", self.workspace, b.sub(place.index, first)))
+            function = b.load("ptr", b.gep("ptr", functions, loop.index))
             for kind in sorted({s.way for s in steps}):
                 with b.when(b.icmp("eq", way, i64(kind))):
                     self._call(kind, function, number)
             if polled:
                 self.leave_on(poll(b))
-            turn.carry(end)
+            loop.carry(end)
 
     def _call(self, way: int, function: Value, number: Value) -> None:
         """Run a step with so many units, or that fails with this code."""
         b = self.b
         if way == _CHECK:
-            self._check(b.load("ptr", self.room), b.cast("trunc", number, "i32"))
+            self._check(b.load("ptr", self.workspace), b.cast("trunc", number, "i32"))
         elif way == _CONTROL:
-            self.leave_on(b.call_pointer("i32", function, self.room, self.rt))
+            self.leave_on(b.call_pointer("i32", function, self.workspace, self.rt))
         elif way == _SHARED:
             share = b.load("ptr", self.rt)
-            b.call_pointer("void", share, self.rt, function, self.room, number)
+            b.call_pointer("void", share, self.rt, function, self.workspace, number)
         else:
-            b.call_pointer("void", function, self.room, i64(0), number, i64(0))
+            b.call_pointer("void", function, self.workspace, i64(0), number, i64(0))

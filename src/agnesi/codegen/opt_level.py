@@ -54,7 +54,7 @@ def work(kernels: Sequence[Kernel], size: Callable[[Kernel], Any] | None = None)
         if isinstance(kernel, Foreign):
             total += _FOREIGN_INSTRUCTIONS
         for block in kernel.blocks():
-            total += _turns(kernel) * work(block.kernels, size)
+            total += _iterations(kernel) * work(block.kernels, size)
     return total
 
 
@@ -83,7 +83,7 @@ def _computed(kernel: Kernel) -> Any:
         kernel.stores(), _SCATTERED_INSTRUCTIONS) // _INSTRUCTIONS_PER_STORE)
 
 
-def _turns(kernel: Kernel) -> Any:
+def _iterations(kernel: Kernel) -> Any:
     return (kernel.length or _UNKNOWN_ITERATIONS) if isinstance(kernel, Loop) else 1
 
 
@@ -93,20 +93,20 @@ class Effort:
     def __init__(self, kernels: Sequence[Kernel]) -> None:
         total = guess(work(kernels))
         self._most, self._left = total * _MAX_WORK_SHARE, total * _MAX_TOTAL_WORK_SHARE
-        self._turns = 1
+        self._iterations = 1
         self._written: set[tuple[str, str]] = set()
         self._repeated = 0
 
     @contextmanager
     def inside(self, kernel: Kernel) -> Iterator[None]:
         """While the kernels in the blocks of one are asked about."""
-        outside, self._turns = self._turns, self._turns * guess(_turns(kernel))
+        outside, self._iterations = self._iterations, self._iterations * guess(_iterations(kernel))
         yield
-        self._turns = outside
+        self._iterations = outside
 
     def little(self, instructions: Any) -> bool:
         """Return whether a kernel with so many scalar instructions does little of all work."""
-        cost = guess(instructions) * self._turns
+        cost = guess(instructions) * self._iterations
         if cost > min(self._most, self._left):
             return False
         self._left -= cost
@@ -119,7 +119,7 @@ class Effort:
         To write one out takes LLVM about a millisecond; calls take a third longer to run.
         """
         costly = [(v.op, v.dtype) for v in walk([s.value for s in plan.stores]) if is_heavy(v.op)]
-        if not costly or guess(plan.work) * self._turns > max(
+        if not costly or guess(plan.work) * self._iterations > max(
                 _NO_WORK, _NO_WORK_EACH * len(costly)):
             return False
         kinds = {*costly}

@@ -14,31 +14,31 @@ from agnesi.core.ir.kernels import Buffer, Convolution, Kernel, Matrix, Nest, Pr
 from agnesi.core.ir.loops import Affine, Expr, index, load, make
 from agnesi.core.support.record import replace
 
-_Spot = tuple[int, int]
+_AddressKey = tuple[int, int]
 
 
-def anchored(kernel: Kernel, moves: Mapping[_Spot, int] | None = None) -> Kernel:
+def anchored(kernel: Kernel, moves: Mapping[_AddressKey, int] | None = None) -> Kernel:
     """The kernel with every buffer's least constant offset as part of the buffer's place."""
     moves = moves_of(kernel) if moves is None else moves
     return _Anchor(moves).kernel(kernel) if moves else kernel
 
 
-def moves_of(kernel: Kernel) -> dict[_Spot, int]:
+def moves_of(kernel: Kernel) -> dict[_AddressKey, int]:
     """By how many bytes each place moves, where it does."""
     if not isinstance(kernel, Nest | Product | Convolution):
         return {}
-    least: dict[_Spot, int] = {}
-    fixed: set[_Spot] = set()
+    least: dict[_AddressKey, int] = {}
+    fixed: set[_AddressKey] = set()
     for buffer, offset in _accesses(kernel):
-        spot = buffer.slot, buffer.offset
-        known = least.setdefault(spot, offset * buffer.dtype.itemsize)
-        least[spot] = min(known, offset * buffer.dtype.itemsize)
+        key = buffer.slot, buffer.offset
+        known = least.setdefault(key, offset * buffer.dtype.itemsize)
+        least[key] = min(known, offset * buffer.dtype.itemsize)
         if buffer.slot < 0 or _may_be_outside(offset, buffer):
-            fixed.add(spot)
+            fixed.add(key)
     # Stores past the caches need to know how the result is aligned.
     fixed.update((s.buffer.slot, s.buffer.offset) for s in kernel.stores()
                  if s.buffer.role == "output")
-    return {spot: by for spot, by in least.items() if by > 0 and spot not in fixed}
+    return {key: by for key, by in least.items() if by > 0 and key not in fixed}
 
 
 def _may_be_outside(offset: int, buffer: Buffer) -> bool:
@@ -72,7 +72,7 @@ def _accesses(kernel: Nest | Product | Convolution) -> Iterator[tuple[Buffer, in
 
 
 class _Anchor:
-    def __init__(self, moves: Mapping[_Spot, int]) -> None:
+    def __init__(self, moves: Mapping[_AddressKey, int]) -> None:
         self.moves = moves
         self.windows: dict[int, Buffer] = {}
         self.values: dict[Expr, Expr] = {}

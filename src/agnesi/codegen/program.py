@@ -7,7 +7,7 @@ from typing import Any
 
 from agnesi.codegen.interrupts import Pace, chunk, poll, polls
 from agnesi.codegen.kernel_key import structure
-from agnesi.codegen.launch import Runner, Step, spot
+from agnesi.codegen.launch import Runner, Step, address_key
 from agnesi.codegen.leaving import emit_leaving, left_by
 from agnesi.codegen.llvm.builder import HOT, LIGHT, Builder, Module, Value, i64
 from agnesi.codegen.loops.nest import emit_nest
@@ -135,7 +135,7 @@ class _Program:
         if known is not None:
             step, picked = known
             places = tuple([moved(like.buffers[i], by) for i, by in picked])
-            if len({spot(p) for p in places}) == len(places):
+            if len({address_key(p) for p in places}) == len(places):
                 return replace(step, places=places)
         return self._first(kernel, like, key)
 
@@ -186,12 +186,12 @@ class _Program:
         """The step of the first kernel of a template; other instances differ in addresses."""
         moves = moves_of(kernel)
         step = self._own(anchored(kernel, moves))
-        spots = [spot(b) for b in like.buffers]
-        at = [(slot, offset + moves.get((slot, offset), 0)) for slot, offset in spots]
+        address_keys = [address_key(b) for b in like.buffers]
+        at = [(slot, offset + moves.get((slot, offset), 0)) for slot, offset in address_keys]
         numbers = {p: i for i, p in reversed([*enumerate(at)])}
-        if len(numbers) == len({*spots}):  # none is where another one is by moving only
-            picked = [numbers[spot(p)] for p in step.places]
-            self._alike[key] = step, [(i, moves.get(spots[i], 0)) for i in picked]
+        if len(numbers) == len({*address_keys}):  # none is where another one is by moving only
+            picked = [numbers[address_key(p)] for p in step.places]
+            self._alike[key] = step, [(i, moves.get(address_keys[i], 0)) for i in picked]
         return step
 
     def _task(self, kernel: Kernel) -> Step:
@@ -246,10 +246,10 @@ class _Program:
         """A task that runs another one for so many units at a time, and looks for signals."""
         b = Builder(self.module, self.module.fresh("k"), _TASK)
         places, begin, end, thread = b.parameters
-        with b.loop(begin, end, size) as turn:
-            stop = b.intrinsic("smin", b.add(turn.index, i64(size)), end)
-            b.call("void", name, places, turn.index, stop, thread)
-            turn.until = b.icmp("ne", poll(b, thread), Value("0", "i32"))
+        with b.loop(begin, end, size) as loop:
+            stop = b.intrinsic("smin", b.add(loop.index, i64(size)), end)
+            b.call("void", name, places, loop.index, stop, thread)
+            loop.until = b.icmp("ne", poll(b, thread), Value("0", "i32"))
         b.ret()
         return self._added(b)
 
@@ -348,9 +348,9 @@ class _Program:
 
 def _given(b: Builder, places: Value, buffers: Sequence[Buffer]) -> Callable[[Buffer], Value]:
     """The addresses of buffers, from the table that a function gets."""
-    numbers = {spot(buffer): i for i, buffer in enumerate(buffers)}
+    numbers = {address_key(buffer): i for i, buffer in enumerate(buffers)}
     pointers = [b.load("ptr", b.gep("ptr", places, i64(i))) for i in range(len(buffers))]
-    return lambda buffer: pointers[numbers[spot(buffer)]]
+    return lambda buffer: pointers[numbers[address_key(buffer)]]
 
 
 def _places(kernel: Kernel) -> tuple[Buffer, ...]:
@@ -369,7 +369,7 @@ def _distinct(buffers: Iterable[Buffer]) -> tuple[Buffer, ...]:
     """Buffers without those that share the memory of an earlier one."""
     found: dict[tuple[int, int], Buffer] = {}
     for buffer in buffers:
-        found.setdefault(spot(buffer), buffer)
+        found.setdefault(address_key(buffer), buffer)
     return tuple(found.values())
 
 

@@ -85,7 +85,7 @@ def _text(form: Form, fixed: int, arena: int, sizes: Sequence[int]) -> str:
     large = [i for i, size in enumerate(sizes) if size >= POOLED_BYTES]
     rounded = -(-arena // _ALIGNED) * _ALIGNED
     own = bool(large or arena)
-    lines += _rooms(large, sizes, rounded) if own else ["  %arena = bitcast ptr null to ptr"]
+    lines += _workspaces(large, sizes, rounded) if own else ["  %arena = bitcast ptr null to ptr"]
     placed = [f"%place{i}" if i in large else name for i, name in enumerate(outputs)]
     for i, buffer in enumerate([*buffers, *placed, "%arena"]):
         lines.append(f"  %at{i} = getelementptr ptr, ptr %bufs, i64 {i}")
@@ -113,8 +113,8 @@ def _text(form: Form, fixed: int, arena: int, sizes: Sequence[int]) -> str:
     return head + f"define {kind} @call({parameters}) {{\n" + "\n".join(lines) + "\n}\n"
 
 
-def _rooms(large: Sequence[int], sizes: Sequence[int], arena: int) -> list[str]:
-    """Scratch memory, and behind it room for large results that are not aligned as ours are."""
+def _workspaces(large: Sequence[int], sizes: Sequence[int], arena: int) -> list[str]:
+    """Scratch memory, and behind it memory for large results that are not aligned as ours are."""
     lines, need = [], str(arena)
     for i in large:
         lines += [

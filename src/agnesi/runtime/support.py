@@ -373,7 +373,7 @@ def _note_torn(error: BaseException) -> None:
                    "could not be completed within a second; they hold a part of the changes")
 
 
-def _await_turn(nothing: None) -> None:
+def _await_release(nothing: None) -> None:
     """Wait until locks are given back, or a little; a handler of signals may raise here."""
     with contextlib.suppress(Empty):
         _PASSED.get(timeout=_WAIT_SECONDS)
@@ -421,7 +421,7 @@ def _api(code: machine.Code) -> list[int]:
         c("PyErr_NormalizeException"),
         c("PyErr_Restore"),
         id(_note_torn),
-        id(_await_turn),
+        id(_await_release),
         id(_PASS),
         id(beside),
     ]

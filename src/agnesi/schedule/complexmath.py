@@ -73,12 +73,12 @@ def _multiply_infinities(z: Pair, w: Pair) -> Pair:
 
 
 def _divide(z: Pair, w: Pair) -> Pair:
-    turned = abs(w[0]) < abs(w[1])
-    large, little = where(turned, w[1], w[0]), where(turned, w[0], w[1])
+    swapped = abs(w[0]) < abs(w[1])
+    large, little = where(swapped, w[1], w[0]), where(swapped, w[0], w[1])
     ratio = where(large.eq(0), large, little / large)
     scale = 1 / (large + little * ratio)
-    a, b = where(turned, z[1], z[0]), where(turned, z[0], z[1])
-    im = where(turned, a * ratio - b, b - a * ratio)
+    a, b = where(swapped, z[1], z[0]), where(swapped, z[0], z[1])
+    im = where(swapped, a * ratio - b, b - a * ratio)
     re = (a + b * ratio) * scale
     zero = large.eq(0) & little.eq(0)
     size = abs(large)
@@ -86,12 +86,12 @@ def _divide(z: Pair, w: Pair) -> Pair:
 
 
 def _reciprocal(z: Pair) -> Pair:
-    turned = abs(z[0]) < abs(z[1])
-    large, little = where(turned, z[1], z[0]), where(turned, z[0], z[1])
+    swapped = abs(z[0]) < abs(z[1])
+    large, little = where(swapped, z[1], z[0]), where(swapped, z[0], z[1])
     ratio = little / large
     below = large + little * ratio
     one, other = 1 / below, ratio / below
-    return where(turned, other, one), -where(turned, one, other)
+    return where(swapped, other, one), -where(swapped, one, other)
 
 
 def _square(z: Pair) -> Pair:

@@ -144,10 +144,10 @@ def _unfused(request: Request) -> Program:
     """The program in which every value has memory."""
     exclude = frozenset(p.name for p in PASSES if not p.required) - {"materialization"}
     sizes = named_in(n for b in request.leaves.values() for n in b.shape)
-    asked = {size: [*size.turns] for size in sizes}
+    asked = {size: [*size.thresholds] for size in sizes}
     try:
         with config(verify=False):
             return schedule(replace(request, leaves={**request.leaves}, exclude=exclude))
     finally:
-        for size, turns in asked.items():
-            size.turns[:] = turns
+        for size, thresholds in asked.items():
+            size.thresholds[:] = thresholds

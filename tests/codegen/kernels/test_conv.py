@@ -343,7 +343,7 @@ def test_squares(kind: str, case: str, many: bool, layout: str,
     dtype, vector_bits = ("float64", 256) if many else ("float32", 512)
     run = _check(kind, SQUARES[case], layout, dtype, host(vector_bits))
     lines = layout == "first" and kind != "weight" and SQUARES[case].dilation[-1] == 1
-    assert found and ("@turn" in run.text) == lines
+    assert found and ("@transpose" in run.text) == lines
 
 
 def test_ways() -> None:

@@ -453,7 +453,7 @@ def test_zeros_are_skipped_along_a_turned_operand(depth: int) -> None:
 
 def test_zeros_are_skipped_in_batches() -> None:
     spec = GemmSpec(530, 211, 260, batch=2, c_strides=(1, 530), zeros=(0.4, 0.0))
-    assert plan(spec, Target(512)).turns
+    assert plan(spec, Target(512)).transposes_sums
     _check(spec, "bias_relu", cuts=(0.4,))
 
 

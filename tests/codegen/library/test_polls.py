@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from agnesi.codegen.library import polls
+from agnesi.codegen.library.mersenne.draws import mersenne_module
 from agnesi.codegen.library.rowwise.blocks import blocks_module
 from agnesi.codegen.library.rowwise.chosen import chosen_module
 from agnesi.codegen.library.rowwise.extremes import extremes_module
@@ -57,7 +58,7 @@ def call(code, x, wanted, more=(), last=0):
     """The result, or what was left of it; and the polls."""
     SIGNAL.calls, SIGNAL.last = 0, last
     result = np.full(x.size + 2 * BESIDE, 77, np.int64 if wanted.places else x.dtype)
-    room = np.full(int(wanted.room) + 9 * N * 8, 77, np.uint8)
+    room = np.full(int(wanted.workspace) + 9 * N * 8, 77, np.uint8)
     start = -(-room.ctypes.data // VECTOR_BYTES) * VECTOR_BYTES
     inside = result[BESIDE:]
     table = (ctypes.c_int64 * 12)(x.ctypes.data, inside.ctypes.data, start, *wanted.numbers, *more)
@@ -206,7 +207,35 @@ def test_work_on_rows_is_left_at_any_poll(case):
         assert call(at)[1] <= at + MOST_AFTER
 
 
+@pytest.mark.parametrize("method", ["random_sample", "standard_normal", "standard_exponential"])
+def test_draws_are_left_at_any_poll(method):
+    """What was drawn until then is right."""
+    code = compiled(mersenne_module, method)
+    run = ctypes.CFUNCTYPE(ctypes.c_int32, *[ctypes.c_void_p] * 2, ctypes.c_int64)(
+        code.address("run"))
+    _, key, position, *_ = np.random.RandomState(7).get_state()
+    wanted = getattr(np.random.RandomState(7), method)(LONG)
+
+    def call(last):
+        SIGNAL.calls, SIGNAL.last = 0, last
+        state = np.concatenate([key, [position, 0, 0, 0]]).astype(np.uint32)
+        room = np.full(LONG + 2 * BESIDE, -1.0)
+        assert run(state.ctypes.data, room[BESIDE:].ctypes.data, LONG) == 0
+        assert (room[:BESIDE] == -1).all() and (room[-BESIDE:] == -1).all()
+        return room[BESIDE: -BESIDE], SIGNAL.calls
+
+    found, times = call(0)
+    np.testing.assert_array_equal(found, wanted)
+    assert times >= LONG // OFTEN // 2
+    for at in range(1, times, max(times // 20, 1)):
+        found, polled = call(at)
+        assert polled <= at + MOST_AFTER
+        done = int((found != -1).sum())
+        assert done < LONG
+        np.testing.assert_array_equal(found[:done], wanted[:done])
+
+
 def test_every_library_has_a_case():
     known = {name.split(",")[0].split(" of ")[0].split(" that ")[0].split(" at the ")[0]
              for name in ROWWISE}
-    assert known | {"sort", "first", "running"} == set(_MAKERS)
+    assert known | {"sort", "first", "running", "mersenne"} == set(_MAKERS)

@@ -83,12 +83,12 @@ def _power(b: Builder, signed: bool, x: Value, y: Value) -> Value:
     one, zero = const(x.type, 1), const(x.type, 0)
     start, stop = Value("0", "i64"), Value(str(_bits(x.type)), "i64")
     exponent = b.intrinsic("abs", y, Value("false", "i1")) if signed else y
-    with b.loop(start, stop, carried=(one, x, exponent), nonempty=True) as turn:
-        result, base, rest = turn.carried
+    with b.loop(start, stop, carried=(one, x, exponent), nonempty=True) as loop:
+        result, base, rest = loop.carried
         odd = b.icmp("ne", b.op("and", rest, one), zero)
         product = b.select(odd, b.mul(result, base), result)
-        turn.carry(product, b.mul(base, base), b.op("lshr", rest, one))
-    result = turn.results[0]
+        loop.carry(product, b.mul(base, base), b.op("lshr", rest, one))
+    result = loop.results[0]
     if not signed:
         return result
     unit = b.icmp("ult", b.add(x, one), const(x.type, 3))

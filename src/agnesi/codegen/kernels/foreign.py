@@ -55,8 +55,8 @@ def emit_foreign(b: Builder, kernel: Foreign, rt: Value, place: Callable[[Buffer
     held = in_one_thread(kernel)
     if held:
         b.call("void", external(HOLD))
-    with b.loop(i64(0), b.size(call.batch)) as turn:
-        given = [maker.moving(a, turn.index) if value is None else value
+    with b.loop(i64(0), b.size(call.batch)) as loop:
+        given = [maker.moving(a, loop.index) if value is None else value
                  for a, value in zip(call.arguments, before, strict=True)]
         if may_last(call.symbol):
             _beside(b, maker, function, given, held)
@@ -153,18 +153,18 @@ class _Arguments:
             return self.place(self.kernel.scratch[a.value])
         if a.kind == "sizes":
             sizes = [n for x in self._both for n in x.shape]
-            room = b.alloca("i64", len(sizes) or 1)
+            workspace = b.alloca("i64", len(sizes) or 1)
             for i, n in enumerate(sizes):
-                b.store(b.size(n), b.gep("i64", room, i64(i)))
-            return room
+                b.store(b.size(n), b.gep("i64", workspace, i64(i)))
+            return workspace
         if a.kind in ("operand", "result", "pointers"):
             return None
         value = self._number(a)
         if a.direct:
             return value
-        room = b.alloca(a.kind, 1)
-        b.store(value, room)
-        return room
+        workspace = b.alloca(a.kind, 1)
+        b.store(value, workspace)
+        return workspace
 
     def _number(self, a: Argument) -> Value:
         if isinstance(a.value, tuple):
@@ -187,24 +187,24 @@ class _Arguments:
         x = self._of(a)
         return x.size // self.batch * x.dtype.itemsize
 
-    def moving(self, a: Argument, turn: Value) -> Value:
+    def moving(self, a: Argument, loop: Value) -> Value:
         """Return the argument of call number ``turn``."""
         b = self.b
         if a.kind != "pointers":
-            return self._part(self._of(a), turn)
-        room = b.alloca("ptr", len(self._both))
+            return self._part(self._of(a), loop)
+        workspace = b.alloca("ptr", len(self._both))
         for i, buffer in enumerate(self._both):
-            b.store(self._part(buffer, turn), b.gep("ptr", room, i64(i)))
-        return room
+            b.store(self._part(buffer, loop), b.gep("ptr", workspace, i64(i)))
+        return workspace
 
     def _of(self, a: Argument) -> Buffer:
         """The operand or result that an argument points to."""
         return (self.kernel.inputs if a.kind == "operand" else self.kernel.results)[a.value]
 
-    def _part(self, buffer: Buffer, turn: Value) -> Value:
+    def _part(self, buffer: Buffer, loop: Value) -> Value:
         b, batch = self.b, self.batch
         start = self.place(buffer)
         if batch == 1:
             return start
         step = buffer.size // batch * buffer.dtype.itemsize
-        return b.gep("i8", start, b.mul(turn, b.size(step)))
+        return b.gep("i8", start, b.mul(loop, b.size(step)))

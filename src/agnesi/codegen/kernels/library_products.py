@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from agnesi.codegen.arithmetic.delinearize import divide, places
-from agnesi.codegen.launch import spot
+from agnesi.codegen.launch import address_key
 from agnesi.codegen.llvm.builder import Builder, Value, const, i64
 from agnesi.codegen.loops.evaluate import Scope, memory_type
 from agnesi.codegen.loops.nest import emit_nest
@@ -166,7 +166,7 @@ def _in_place(product: Product, epilogue: Summed) -> bool:
 def _copied(product: Product, epilogue: Summed) -> bool:
     """Return whether what the sums are added to has to be copied."""
     base = epilogue.base
-    return base is not None and spot(base) != spot(product.body[0].buffer)
+    return base is not None and address_key(base) != address_key(product.body[0].buffer)
 
 
 def _by_lines(product: Product, strides: Strides) -> tuple[Lines, tuple[bool, Size]] | None:
@@ -186,13 +186,13 @@ def _by_lines(product: Product, strides: Strides) -> tuple[Lines, tuple[bool, Si
         most = min(most, line.extent)
     sums = Buffer((most, along.extent), product.total.dtype, "sum")
     taken = {*product.axes, *axes_in(product.body)}
-    first, turn = fresh_axes((line.extent, most), taken)
+    first, within = fresh_axes((line.extent, most), taken)
     key = load(product.total, product.total.dtype.name,
                product.total.place([a.index for a in product.axes]))
-    total = load(sums, key.dtype, sums.place([turn.index, along.index]))
-    change = Substitution({line: first.index + turn.index}, {key: total})
+    total = load(sums, key.dtype, sums.place([within.index, along.index]))
+    change = Substitution({line: first.index + within.index}, {key: total})
     body = [Store(s.buffer, change.index(s.offset), change(s.value)) for s in product.body]
-    plan = NestPlan((turn, along), body, along, most, 0, frozenset())
+    plan = NestPlan((within, along), body, along, most, 0, frozenset())
     return Lines(most, first, sums, plan), (across, along.extent)
 
 
@@ -246,13 +246,13 @@ def _emit_whole(b: Builder, call: Call, epilogue: Summed, given: list[Value],
         for x in (epilogue.alpha, epilogue.beta)
     )
     apart = b.size(call.numbers[5])
-    with _units(b, call, pointer, begin, end) as (turns, operands, start, stop):
+    with _units(b, call, pointer, begin, end) as (indices, operands, start, stop):
         count = b.sub(stop, start)
         if call.blocks > 1:
             b.store(count, given[2 + call.along])
         operands[call.along] = _line(b, call, operands[call.along], start)
         steps = [store.offset.terms.get(axis, 0) for axis in call.product.axes[:-2]]
-        at = b.add(_place(b, store.offset.const, turns, steps),
+        at = b.add(_place(b, store.offset.const, indices, steps),
                    b.mul(start, apart if call.along else i64(1)))
         result = b.gep(call.type, pointer(store.buffer), at)
         if base is not None and _copied(call.product, epilogue):
@@ -267,13 +267,13 @@ def _emit_lines(b: Builder, call: Call, lines: Lines, given: list[Value],
     """Some lines of sums at a time, and then their epilogue."""
     sums = b.alloca(call.type, lines.sums.size)
     alpha, beta = (b.module.table(call.type, [x]) for x in (1.0, 0.0))
-    with _units(b, call, pointer, begin, end) as (turns, operands, start, stop), \
+    with _units(b, call, pointer, begin, end) as (indices, operands, start, stop), \
             b.loop(start, stop, lines.most) as loop:
         here = b.intrinsic("smin", b.sub(stop, loop.index), i64(lines.most))
         b.store(here, given[3])
         first, second = operands[0], _line(b, call, operands[1], loop.index)
         _gemm(b, call, given, (alpha, first), second, (beta, sums))
-        around = dict(zip(call.product.axes, [*turns, loop.index], strict=False))
+        around = dict(zip(call.product.axes, [*indices, loop.index], strict=False))
         emit_nest(b, lines.plan, lambda x: sums if x is lines.sums else pointer(x), i64(0), here,
                   {**around, lines.first: loop.index})
 
@@ -281,9 +281,9 @@ def _emit_lines(b: Builder, call: Call, lines: Lines, given: list[Value],
 def _gemm(b: Builder, call: Call, given: list[Value], scaled: tuple[Value, Value], second: Value,
           added: tuple[Value, Value]) -> None:
     """The call itself; the factors of the sums and of what is there come with addresses."""
-    turned, others = given[:2], given[2:5]
+    flags, others = given[:2], given[2:5]
     step_a, step_b, step_c = given[5:]
-    b.call("void", external(call.product.symbol), *turned, *others, *scaled, step_a, second, step_b,
+    b.call("void", external(call.product.symbol), *flags, *others, *scaled, step_a, second, step_b,
            *added, step_c)
 
 
@@ -295,9 +295,9 @@ def _units(b: Builder, call: Call, pointer: Callable[[Buffer], Value], begin: Va
         member, block = divide(b, loop.index, call.blocks)
         axes = call.product.axes[:-2]
         found = places(b, axes, member)
-        turns = [i64(0) if axis.extent == 1 else found[axis] for axis in axes]
+        indices = [i64(0) if axis.extent == 1 else found[axis] for axis in axes]
         operands = [
-            b.gep(call.type, pointer(m.buffer), _place(b, m.offset, turns, m.strides[:-2]))
+            b.gep(call.type, pointer(m.buffer), _place(b, m.offset, indices, m.strides[:-2]))
             for m in (call.first, call.second)
         ]
         start, stop = i64(0), b.size(call.numbers[call.along])
@@ -307,7 +307,7 @@ def _units(b: Builder, call: Call, pointer: Callable[[Buffer], Value], begin: Va
             width = b.mul(each, i64(_WIDTH_MULTIPLE))
             start = b.intrinsic("smin", b.mul(block, width), stop)
             stop = b.intrinsic("smin", b.add(start, width), stop)
-        yield turns, operands, start, stop
+        yield indices, operands, start, stop
 
 
 def _line(b: Builder, call: Call, operand: Value, number: Value) -> Value:
@@ -315,16 +315,16 @@ def _line(b: Builder, call: Call, operand: Value, number: Value) -> Value:
     return b.gep(call.type, operand, b.mul(number, i64(call.steps[call.along])))
 
 
-def _place(b: Builder, place: int, turns: Sequence[Value], steps: Sequence[int]) -> Value:
+def _place(b: Builder, place: int, indices: Sequence[Value], steps: Sequence[int]) -> Value:
     """Return the offset of a member of the batch, in elements."""
     at = i64(place)
-    for turn, step in zip(turns, steps, strict=True):
-        at = b.add(at, b.mul(turn, i64(step)))
+    for index, step in zip(indices, steps, strict=True):
+        at = b.add(at, b.mul(index, i64(step)))
     return at
 
 
 def _behind(b: Builder, value: Value) -> Value:
     """The address of a value that is the same for all calls."""
-    room = b.alloca(value.type, 1)
-    b.store(value, room)
-    return room
+    workspace = b.alloca(value.type, 1)
+    b.store(value, workspace)
+    return workspace

@@ -263,14 +263,14 @@ class _Emitter:
         """Several entries at once, each to sums of its own; then those that are left."""
         b, count = self.b, len(masks)
         zero = const(self.vector, 0)
-        turns = max(1, _SUMS_IN_FLIGHT // count)
+        unroll = max(1, _SUMS_IN_FLIGHT // count)
         sums = [zero] * count
-        if turns > 1:
-            whole = b.op("and", b.sub(last, first), i64(-turns))
+        if unroll > 1:
+            whole = b.op("and", b.sub(last, first), i64(-unroll))
             middle = b.add(first, whole)
-            with b.loop(first, middle, turns, [zero] * (turns * count)) as several:
+            with b.loop(first, middle, unroll, [zero] * (unroll * count)) as several:
                 found: list[Value] = []
-                for t in range(turns):
+                for t in range(unroll):
                     k = b.add(several.index, i64(t))
                     own = several.carried[t * count: (t + 1) * count]
                     found += self._entry(k, column, masks, own)

@@ -103,7 +103,7 @@ class _Writer:
         self.wanted = self.inputs + kernel.call.output
         self.buffers = (*kernel.inputs, *kernel.results)
         self.places = [pointer(buffer) for buffer in self.buffers]
-        self.rooms: dict[int, Value] = {}
+        self.workspaces: dict[int, Value] = {}
         self.arguments, self.steps = (b.alloca(t, len(self.dtypes)) for t in ("ptr", "i64"))
         self.count = b.alloca("i64", 1)
         for k, dtype in enumerate(self.dtypes):
@@ -118,9 +118,9 @@ class _Writer:
         i = self._buffer(k)
         step: Size = 0
         if i is None:
-            self.rooms[k] = b.alloca("i8", dtype.itemsize)
+            self.workspaces[k] = b.alloca("i8", dtype.itemsize)
         elif self.buffers[i].dtype != dtype:
-            self.rooms[k] = b.alloca("i8", _BLOCK_ELEMENTS * dtype.itemsize)
+            self.workspaces[k] = b.alloca("i8", _BLOCK_ELEMENTS * dtype.itemsize)
             step = dtype.itemsize
         else:
             step = self.plan.axes[0].steps[i]
@@ -143,15 +143,15 @@ class _Writer:
         for k, dtype in enumerate(self.dtypes):
             i = self._buffer(k)
             # Loops may leave the pointers where they stopped.
-            start = self.rooms[k] if i is None or k in self.rooms else starts[i]
+            start = self.workspaces[k] if i is None or k in self.workspaces else starts[i]
             b.store(start, b.gep("ptr", self.arguments, i64(k)))
-            if i is not None and k in self.rooms and k < self.inputs:
+            if i is not None and k in self.workspaces and k < self.inputs:
                 self._convert(count, (starts[i], self.buffers[i].dtype, self._inner(i)),
-                              (self.rooms[k], dtype, i64(dtype.itemsize)))
+                              (self.workspaces[k], dtype, i64(dtype.itemsize)))
         b.call_pointer("void", functions[0], self.arguments, self.count, self.steps, functions[1])
-        if self.wanted in self.rooms:
+        if self.wanted in self.workspaces:
             i, dtype = self.inputs, self.dtypes[self.wanted]
-            self._convert(count, (self.rooms[self.wanted], dtype, i64(dtype.itemsize)),
+            self._convert(count, (self.workspaces[self.wanted], dtype, i64(dtype.itemsize)),
                           (starts[i], self.buffers[i].dtype, self._inner(i)))
 
     def _inner(self, i: int) -> Value:
@@ -184,8 +184,8 @@ class _Writer:
         """Elements at (place, dtype, step) to another dtype elsewhere."""
         b = self.b
         (start, old, step), (place, new, stride) = source, target
-        with b.loop(i64(0), count) as turn:
-            value = b.load(memory_type(old.name), b.gep("i8", start, b.mul(turn.index, step)),
+        with b.loop(i64(0), count) as loop:
+            value = b.load(memory_type(old.name), b.gep("i8", start, b.mul(loop.index, step)),
                            old.itemsize)
             value = scalars.cast(b, value, old.name, new.name)
-            b.store(value, b.gep("i8", place, b.mul(turn.index, stride)), new.itemsize)
+            b.store(value, b.gep("i8", place, b.mul(loop.index, stride)), new.itemsize)

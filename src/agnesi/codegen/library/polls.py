@@ -79,7 +79,7 @@ class Polls:
         return self.b.select(self.interrupted(), i64(0), n)
 
     def worked(self, n: Value) -> Value:
-        """Count so many elements; whether the function is to be left."""
+        """Count ``n`` elements of work; return whether the function is to be left for a signal."""
         return self.b.call("i1", "worked", self.place, n)
 
     def finished(self, n: Value) -> Value:
@@ -94,11 +94,12 @@ class Polls:
         ``each`` is how many elements one of the range stands for.
         """
         b, size = self.b, _POLL_ELEMENTS // each
-        with b.loop(first, last, size, carried) as turn:
-            end = b.intrinsic("smin", b.add(turn.index, i64(size)), last)
-            yield turn, end
-            interrupted = self.worked(b.mul(b.sub(end, turn.index), i64(each)))
-            turn.until = interrupted if turn.until is None else b.op("or", turn.until, interrupted)
+        with b.loop(first, last, size, carried) as loop:
+            end = b.intrinsic("smin", b.add(loop.index, i64(size)), last)
+            yield loop, end
+            interrupted = self.worked(b.mul(b.sub(end, loop.index), i64(each)))
+            known = loop.until
+            loop.until = interrupted if known is None else b.op("or", known, interrupted)
 
 
 class _Short(Polls):
@@ -110,6 +111,6 @@ class _Short(Polls):
     @contextmanager
     def chunks(self, first: Value, last: Value, carried: tuple[Value, ...] = (), each: int = 1
                ) -> Iterator[tuple[Loop, Value]]:
-        turn = Loop(first, list(carried))
-        yield turn, last
-        turn.results = turn.next
+        loop = Loop(first, list(carried))
+        yield loop, last
+        loop.results = loop.next

@@ -26,8 +26,8 @@ def triangles_module(kind: str, target: Target) -> str:
     """The module for "rootm" or "logm"; its function is ``main``.
 
     ``main(ptr triangle, ptr result, i64 n)`` gives the root, ``main(ptr triangle, ptr result,
-    ptr room, i64 n)`` the logarithm but for its diagonal.  Matrices lie column by column, ``room``
-    is for two of them.
+    ptr workspace, i64 n)`` the logarithm but for its diagonal.  Matrices are stored column by
+    column; ``workspace`` holds two of them.
     """
     module = Module(target)
     _write_less(Builder(module, "take_off", [
@@ -43,7 +43,7 @@ def triangles_module(kind: str, target: Target) -> str:
     _write_rest(Builder(module, "rest", [*parts, ("double", "point"), ("double", "weight")]))
     _write_distance(Builder(module, "distance", [("ptr", "triangle"), ("i64", "n")], "double"))
     _write_logarithm(Builder(module, "main", [
-        ("ptr", "triangle"), ("ptr", "result"), ("ptr", "room"), ("i64", "n"),
+        ("ptr", "triangle"), ("ptr", "result"), ("ptr", "workspace"), ("i64", "n"),
     ], internal=False))
     return str(module)
 
@@ -74,7 +74,7 @@ def _times(b: Builder, x: Pair, y: Pair) -> Pair:
 
 
 def _size(b: Builder, x: Pair) -> Value:
-    """The greater magnitude of both parts."""
+    """Return the greater magnitude of a complex number's parts."""
     return b.intrinsic("maxnum", b.intrinsic("fabs", x[0]), b.intrinsic("fabs", x[1]))
 
 
@@ -110,12 +110,14 @@ def _root_of(b: Builder, z: Pair) -> Pair:
 
 # -- triangles ------------------------------------------------------------------------------------
 def _write_less(b: Builder) -> None:
-    """``take_off``: a multiple of the first elements of another column."""
+    """Write the function ``take_off``, which subtracts a multiple of the first elements of another
+    column from a column.
+    """
     column, other, re, im, n = b.parameters
-    with b.loop(i64(0), n) as turn:
-        there = _times(b, _get(b, other, turn.index), (re, im))
-        own = _get(b, column, turn.index)
-        _put(b, column, turn.index, (b.fsub(own[0], there[0]), b.fsub(own[1], there[1])))
+    with b.loop(i64(0), n) as loop:
+        there = _times(b, _get(b, other, loop.index), (re, im))
+        own = _get(b, column, loop.index)
+        _put(b, column, loop.index, (b.fsub(own[0], there[0]), b.fsub(own[1], there[1])))
     b.finish()
 
 
@@ -124,24 +126,26 @@ def _column(b: Builder, base: Value, j: Value, n: Value) -> Value:
 
 
 def _left(b: Builder) -> Value:
-    """Whether the function is to be left, for a signal: its result counts for nothing then."""
+    """Return whether the function is to be left for a signal; its result is discarded then."""
     return b.icmp("ne", poll(b), const("i32", 0))
 
 
 def _write_root(b: Builder) -> None:
-    """The root: Björck and Hammarling (1983)."""
+    """Write the function for the square root of an upper triangular matrix: Björck and Hammarling
+    (1983).
+    """
     triangle, result, n = b.parameters
     with b.loop(i64(0), n) as outer:
         j = outer.index
         given, own = _column(b, triangle, j, n), _column(b, result, j, n)
-        with b.loop(i64(0), n) as turn:
-            above = b.icmp("slt", turn.index, j)
-            re, im = (b.select(above, x, _number(0.0)) for x in _get(b, given, turn.index))
-            _put(b, own, turn.index, (re, im))
+        with b.loop(i64(0), n) as loop:
+            above = b.icmp("slt", loop.index, j)
+            re, im = (b.select(above, x, _number(0.0)) for x in _get(b, given, loop.index))
+            _put(b, own, loop.index, (re, im))
         corner = _root_of(b, _get(b, given, j))
         _put(b, own, j, corner)
-        with b.loop(i64(0), j) as turn:
-            i = b.sub(b.sub(j, i64(1)), turn.index)
+        with b.loop(i64(0), j) as loop:
+            i = b.sub(b.sub(j, i64(1)), loop.index)
             other = _column(b, result, i, n)
             end = _get(b, other, i)
             total = b.fadd(end[0], corner[0]), b.fadd(end[1], corner[1])
@@ -153,69 +157,73 @@ def _write_root(b: Builder) -> None:
 
 
 def _write_distance(b: Builder) -> None:
-    """The greatest sum of a column of the triangle less 1."""
+    """Write the function for the distance of a triangle from the identity: the greatest sum of
+    magnitudes of a column of their difference.
+    """
     triangle, n = b.parameters
     with b.loop(i64(0), n, 1, [_number(0.0)]) as outer:
         j = outer.index
         own = _column(b, triangle, j, n)
-        with b.loop(i64(0), b.add(j, i64(1)), 1, [_number(0.0)]) as turn:
-            re, im = _get(b, own, turn.index)
-            re = b.select(b.icmp("eq", turn.index, j), b.fsub(re, _number(1.0)), re)
+        with b.loop(i64(0), b.add(j, i64(1)), 1, [_number(0.0)]) as loop:
+            re, im = _get(b, own, loop.index)
+            re = b.select(b.icmp("eq", loop.index, j), b.fsub(re, _number(1.0)), re)
             length = b.intrinsic("sqrt", b.fadd(b.fmul(re, re), b.fmul(im, im)))
-            turn.carry(b.fadd(turn.carried[0], length))
-        outer.carry(b.intrinsic("maxnum", outer.carried[0], turn.results[0]))
+            loop.carry(b.fadd(loop.carried[0], length))
+        outer.carry(b.intrinsic("maxnum", outer.carried[0], loop.results[0]))
     b.finish(outer.results[0])
 
 
 def _write_rest(b: Builder) -> None:
     """``result += weight * (1 + point * x)^-1 x`` for a triangle ``x``, whose 1 is taken off."""
     triangle, result, n, point, weight = b.parameters
-    room = b.gep("double", result, b.mul(b.mul(n, n), i64(2)))  # a column behind the result
+    workspace = b.gep("double", result, b.mul(b.mul(n, n), i64(2)))  # a column behind the result
     with b.loop(i64(0), n) as outer:
         j = outer.index
         given, own = _column(b, triangle, j, n), _column(b, result, j, n)
-        with b.loop(i64(0), b.add(j, i64(1))) as turn:
-            _put(b, room, turn.index, _get(b, given, turn.index))
-        with b.loop(i64(0), b.add(j, i64(1))) as turn:
-            i = b.sub(j, turn.index)
+        with b.loop(i64(0), b.add(j, i64(1))) as loop:
+            _put(b, workspace, loop.index, _get(b, given, loop.index))
+        with b.loop(i64(0), b.add(j, i64(1))) as loop:
+            i = b.sub(j, loop.index)
             other = _column(b, triangle, i, n)
             end = [b.fmul(part, point) for part in _get(b, other, i)]
-            value = _over(b, _get(b, room, i), (b.fadd(end[0], _number(1.0)), end[1]))
+            value = _over(b, _get(b, workspace, i), (b.fadd(end[0], _number(1.0)), end[1]))
             total = _get(b, own, i)
             re, im = (b.fadd(t, b.fmul(weight, v)) for t, v in zip(total, value, strict=True))
             _put(b, own, i, (re, im))
             less = [b.fmul(part, point) for part in value]
-            b.call("void", "take_off", room, other, *less, i)
+            b.call("void", "take_off", workspace, other, *less, i)
         outer.until = _left(b)
     b.finish()
 
 
 def _write_logarithm(b: Builder) -> None:
-    """The logarithm by roots and Padé's approximant: Higham (2008), 11.5."""
-    triangle, result, room, n = b.parameters
+    """Write the function for the logarithm by repeated square roots and a Padé approximant: Higham,
+    Functions of Matrices (2008), 11.5.
+    """
+    triangle, result, workspace, n = b.parameters
     count = b.mul(n, n)
     bytes_ = b.mul(count, i64(16))
-    other = b.gep("double", room, b.mul(b.add(count, n), i64(2)))
+    other = b.gep("double", workspace, b.mul(b.add(count, n), i64(2)))
     false = const("i1", False)
     b.call("void", "llvm.memcpy.p0.p0.i64", other, triangle, bytes_, false)
-    with b.loop(i64(0), i64(MAX_ROOTS), 1, [_number(1.0)]) as turn:
+    with b.loop(i64(0), i64(MAX_ROOTS), 1, [_number(1.0)]) as loop:
         far = b.call("double", "distance", other, n)
         wanted = b.fcmp("ogt", far, _number(MAX_DISTANCE_FROM_ONE))
-        turn.until = b.op("or", b.op("xor", wanted, const("i1", True)), _left(b))
+        loop.until = b.op("or", b.op("xor", wanted, const("i1", True)), _left(b))
         with b.when(wanted):
-            b.call("void", "root", other, room, n)
-            b.call("void", "llvm.memcpy.p0.p0.i64", other, room, bytes_, false)
-        turn.carry(b.select(wanted, b.fadd(turn.carried[0], turn.carried[0]), turn.carried[0]))
-    (scale,) = turn.results
-    with b.loop(i64(0), n) as turn:
-        at = b.add(b.mul(turn.index, n), turn.index)
+            b.call("void", "root", other, workspace, n)
+            b.call("void", "llvm.memcpy.p0.p0.i64", other, workspace, bytes_, false)
+        loop.carry(b.select(wanted, b.fadd(loop.carried[0], loop.carried[0]), loop.carried[0]))
+    (scale,) = loop.results
+    with b.loop(i64(0), n) as loop:
+        at = b.add(b.mul(loop.index, n), loop.index)
         re, im = _get(b, other, at)
         _put(b, other, at, (b.fsub(re, _number(1.0)), im))
-    b.call("void", "llvm.memset.p0.i64", room, Value("0", "i8"), bytes_, false)
+    b.call("void", "llvm.memset.p0.i64", workspace, Value("0", "i8"), bytes_, false)
     points, weights = np.polynomial.legendre.leggauss(DEGREE)
     for point, weight in zip(points, weights, strict=True):
-        b.call("void", "rest", other, room, n, _number((point + 1) / 2), _number(weight / 2))
-    with b.loop(i64(0), b.mul(count, i64(2))) as turn:
-        found = b.load("double", b.gep("double", room, turn.index))
-        b.store(b.fmul(found, scale), b.gep("double", result, turn.index))
+        b.call("void", "rest", other, workspace, n, _number((point + 1) / 2), _number(weight / 2))
+    with b.loop(i64(0), b.mul(count, i64(2))) as loop:
+        found = b.load("double", b.gep("double", workspace, loop.index))
+        b.store(b.fmul(found, scale), b.gep("double", result, loop.index))
     b.finish()

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from agnesi.codegen.llvm.address_reuse import Distances
-from agnesi.codegen.llvm.folding import compared, folded, one_turn
+from agnesi.codegen.llvm.folding import compared, folded, one_iteration
 from agnesi.codegen.llvm.module import Module as Module
-from agnesi.codegen.llvm.scratch import DECLARED, GIVEN, Room, placed
+from agnesi.codegen.llvm.scratch import DECLARED, GIVEN, Workspace, placed
 from agnesi.codegen.llvm.sizes import Sizes
 from agnesi.codegen.llvm.typenames import as_bits
 from agnesi.codegen.llvm.typenames import is_float as is_float
@@ -67,7 +67,7 @@ class Builder:
         self.name = name
         self.result = result
         self._lines: list[str] = []
-        self._rooms: list[Room] = []
+        self._workspaces: list[Workspace] = []
         self._ends: set[str] = set()
         self._prologue: list[str] = []
         self._sizes = Sizes({})
@@ -143,15 +143,15 @@ class Builder:
     def text(self) -> str:
         """The function as it stands."""
         entry, *lines = self._lines
-        rooms = placed(self._rooms, self.result)
-        if rooms.taken:
+        workspaces = placed(self._workspaces, self.result)
+        if workspaces.taken:
             for known in DECLARED:
                 self.module.declare(*known)
             ends = self._ends
             lines = [x for line in lines for x in ((GIVEN, line) if line in ends else (line,))]
         header = f"{self._header} {self.attributes} {{"
         return "\n".join(
-            [header, *rooms.first, entry, *rooms.then, *self._prologue, *lines, "}"])
+            [header, *workspaces.first, entry, *workspaces.then, *self._prologue, *lines, "}"])
 
     def finish(self, result: Value | None = None) -> Value:
         """Return ``result``, close the function, add it to the module and give its address."""
@@ -210,7 +210,7 @@ class Builder:
         ``nonempty=True`` promises at least one iteration and saves the first test.  After the
         block, ``loop.results`` holds the carried values' last state.
         """
-        if one_turn(start.ref, stop.ref, step):
+        if one_iteration(start.ref, stop.ref, step):
             handle = Loop(start, list(carried))
             yield handle
             handle.results = handle.next
@@ -461,5 +461,5 @@ class Builder:
         It is on the stack if it is small, but never more than ``scratch.MAX_STACK_BYTES`` of all.
         """
         self._count += 1
-        self._rooms.append(Room(f"%m{self._count}", type_, count))
+        self._workspaces.append(Workspace(f"%m{self._count}", type_, count))
         return Value(f"%m{self._count}", "ptr")

@@ -17,8 +17,8 @@ _EXACT: dict[str, _Exact] = {
 }
 _UNSIGNED = ("udiv", "urem")
 #: What a number does to anything: as the right operand, and as the left one.
-_KEEPS = {("add", 0), ("add nsw", 0), ("sub", 0), ("mul", 1), ("mul nsw", 1), ("udiv", 1)}
-_TURNS = {("add", 0), ("add nsw", 0), ("mul", 1), ("mul nsw", 1)}
+_RIGHT_IDENTITY = {("add", 0), ("add nsw", 0), ("sub", 0), ("mul", 1), ("mul nsw", 1), ("udiv", 1)}
+_LEFT_IDENTITY = {("add", 0), ("add nsw", 0), ("mul", 1), ("mul nsw", 1)}
 _ZERO = {("mul", 0), ("mul nsw", 0), ("urem", 1)}
 _COMPARED: dict[str, Callable[[int, int], bool]] = {
     "eq": operator.eq, "ne": operator.ne, "slt": operator.lt, "sle": operator.le,
@@ -41,9 +41,9 @@ def folded(name: str, a: str, b: str) -> str:
             return ""
         found = _EXACT[name](left, right)
         return str(found) if _MIN_INT64 <= found < _INT64_END else ""
-    if (name, right) in _KEEPS:
+    if (name, right) in _RIGHT_IDENTITY:
         return a
-    if (name, left) in _TURNS:
+    if (name, left) in _LEFT_IDENTITY:
         return b
     return "0" if (name, right) in _ZERO or (left == 0 and name[:3] == "mul") else ""
 
@@ -58,7 +58,7 @@ def compared(predicate: str, a: str, b: str) -> str:
     return "true" if _COMPARED[predicate](left, right) else "false"
 
 
-def one_turn(start: str, stop: str, step: int) -> bool:
+def one_iteration(start: str, stop: str, step: int) -> bool:
     """Return whether a loop surely has a single iteration."""
     first, last = _number(start), _number(stop)
     return first is not None and last is not None and first < last <= first + step

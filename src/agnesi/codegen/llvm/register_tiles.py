@@ -83,8 +83,8 @@ class Tiles:
     def _blocks(self, size: int) -> Iterator[Value]:
         """The first elements of blocks as long as a vector, of which the last two may overlap."""
         b, last = self.b, size - self.lanes
-        with b.loop(i64(0), i64(-(-size // self.lanes)), nonempty=True) as turn:
-            yield b.intrinsic("smin", b.mul(turn.index, i64(self.lanes)), i64(last))
+        with b.loop(i64(0), i64(-(-size // self.lanes)), nonempty=True) as loop:
+            yield b.intrinsic("smin", b.mul(loop.index, i64(self.lanes)), i64(last))
 
     def read(self, rows: Sequence[Value], size: int, tile: Value) -> None:
         """Fill a tile with rows of ``size`` elements."""

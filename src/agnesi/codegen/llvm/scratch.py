@@ -27,7 +27,7 @@ DECLARED = ((_TAKE, f"noalias align {ALIGN_BYTES} ptr", ("i64",)), (_GIVE, "void
 GIVEN = f"  call void @{_GIVE}(ptr {_ALL})"
 
 
-class Room(NamedTuple):
+class Workspace(NamedTuple):
     """An array: its address, the type of its elements, and how many it has."""
 
     ref: str
@@ -51,18 +51,18 @@ class Placed(NamedTuple):
     taken: bool
 
 
-def placed(rooms: Iterable[Room], result: str) -> Placed:
+def placed(workspaces: Iterable[Workspace], result: str) -> Placed:
     """The lines that make arrays of a function with this result."""
-    rooms = list(rooms)
-    near, stack, block, size = _near(rooms), [], [], 0
-    for room in rooms:
-        if room in near:
+    arrays = list(workspaces)
+    on_stack, stack, block, size = _on_stack(arrays), [], [], 0
+    for array in arrays:
+        if array in on_stack:
             stack.append(
-                f"  {room.ref} = alloca {room.type}, i64 {room.elements}, align {ALIGN_BYTES}"
+                f"  {array.ref} = alloca {array.type}, i64 {array.elements}, align {ALIGN_BYTES}"
             )
         else:
-            block.append(f"  {room.ref} = getelementptr inbounds i8, ptr {_ALL}, i64 {size}")
-            size += room.bytes
+            block.append(f"  {array.ref} = getelementptr inbounds i8, ptr {_ALL}, i64 {size}")
+            size += array.bytes
     if not block:
         return Placed([], stack, False)
     taken = [
@@ -75,12 +75,12 @@ def placed(rooms: Iterable[Room], result: str) -> Placed:
     return Placed(["scratch.take:", *stack, *taken], block, True)
 
 
-def _near(rooms: list[Room]) -> set[Room]:
+def _on_stack(arrays: list[Workspace]) -> set[Workspace]:
     """The smallest arrays, as many as fit on the stack."""
     found, used = set(), 0
-    for room in sorted(rooms, key=lambda room: room.bytes):
-        used += room.bytes
+    for array in sorted(arrays, key=lambda array: array.bytes):
+        used += array.bytes
         if used > MAX_STACK_BYTES:
             break
-        found.add(room)
+        found.add(array)
     return found

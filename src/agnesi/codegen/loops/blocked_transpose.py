@@ -71,27 +71,27 @@ def _blocks(nest: Any, scope: Scope, across: tuple[Value, Value]) -> None:
     reads, kept = reads_across(_values(nest), plan.along, plan.across), {}
     wide = _wide(reads, b.module.target.costs.near_bytes)
     for v in reads:
-        room = Buffer((wide * BLOCK_ELEMENTS,), np.dtype(v.param[0].dtype), ROW)
-        nest.rows[room] = b.alloca(memory_type(v.dtype), wide * BLOCK_ELEMENTS)
-        kept[v] = load(room, v.dtype, places)
+        workspace = Buffer((wide * BLOCK_ELEMENTS,), np.dtype(v.param[0].dtype), ROW)
+        nest.rows[workspace] = b.alloca(memory_type(v.dtype), wide * BLOCK_ELEMENTS)
+        kept[v] = load(workspace, v.dtype, places)
     inner = scope.inside({})
     scope.hoist(_values(nest), {plan.across, plan.along}, inner)
     length = b.size(plan.along.extent)
     with b.loop(*across, wide) as outer, b.loop(
         i64(0), b.size((plan.along.extent + (BLOCK_ELEMENTS - 1)) // BLOCK_ELEMENTS),
         nonempty=is_some(plan.along.extent)
-    ) as turn:
-        inner.axes[first_across], first = outer.index, b.mul(turn.index, i64(BLOCK_ELEMENTS))
+    ) as iteration:
+        inner.axes[first_across], first = outer.index, b.mul(iteration.index, i64(BLOCK_ELEMENTS))
         inner.axes[first_along] = first
         stop = b.intrinsic("smin", b.add(outer.index, i64(wide)), across[1])
         rows = b.intrinsic("smin", b.sub(length, first), i64(BLOCK_ELEMENTS))
         for v in reads:
-            _turn(nest, inner.inside({plan.across: outer.index, plan.along: first}, lanes=1), v,
-                  kept[v].param[0], rows, b.sub(stop, outer.index))
+            _transpose(nest, inner.inside({plan.across: outer.index, plan.along: first}, lanes=1),
+                       v, kept[v].param[0], rows, b.sub(stop, outer.index))
         inner.kept = kept
         with b.loop(outer.index, stop, 1, nonempty=True) as row:
             line = inner.inside({plan.across: row.index})
-            span = turn.index, b.add(turn.index, i64(1))
+            span = iteration.index, b.add(iteration.index, i64(1))
             nest._lane_loop(line, plan.along, _values(nest), span,
                             lambda lanes, _: store_all(lanes, nest.stores), [])
         inner.kept = {}
@@ -103,7 +103,8 @@ def _wide(reads: Sequence[Expr], near_bytes: int) -> int:
     return min(_MAX_ACROSS_ELEMENTS, 1 << fitting.bit_length() - 1)
 
 
-def _turn(nest: Any, scope: Scope, read: Expr, room: Buffer, rows: Value, columns: Value) -> None:
+def _transpose(nest: Any, scope: Scope, read: Expr, workspace: Buffer, rows: Value, columns: Value
+               ) -> None:
     """Call what fills a block with so many rows of what is read, as its columns."""
     b, (buffer, at) = nest.b, read.param
     plan, size = nest.plan, ITEM_BYTES[read.dtype]
@@ -112,7 +113,7 @@ def _turn(nest: Any, scope: Scope, read: Expr, room: Buffer, rows: Value, column
     own = 1 << (shortest.bit_length() - 1)
     bits = f"i{8 * size}"
     apart(b, "turned", (bits, own), lambda b, *given: _transpose_block(b, bits, own, *given),
-          scope.address(read.dtype, buffer, at), b.size(at.terms[plan.along]), nest.rows[room],
+          scope.address(read.dtype, buffer, at), b.size(at.terms[plan.along]), nest.rows[workspace],
           rows, columns)
 
 

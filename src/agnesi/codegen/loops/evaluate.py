@@ -394,7 +394,7 @@ class Scope:
         if any(a.extent == 0 for a in bound):
             return const(starts[0].type, 0) if value.param[0] == "add" else starts[0]
 
-        def turn(scope: Scope, axes: tuple[Axis, ...], totals: list[Value]) -> list[Value]:
+        def iteration(scope: Scope, axes: tuple[Axis, ...], totals: list[Value]) -> list[Value]:
             if not axes:
                 return [scope.folded(r, total, lanes_ > 1) for r, total in zip(group, totals,
                                                                                strict=True)]
@@ -402,18 +402,18 @@ class Scope:
             inner = scope.inside({})
             scope.hoist([r.args[0] for r in group], {axis, *rest}, inner)
 
-            def inner_turn(index: Value, totals: list[Value]) -> list[Value]:
+            def inner_iteration(index: Value, totals: list[Value]) -> list[Value]:
                 inner.axes[axis] = index
                 if lanes_ > 1 and not rest:
                     inner._call_ahead([r.args[0] for r in group], axis)
-                return turn(inner, tuple(rest), totals)
+                return iteration(inner, tuple(rest), totals)
 
             n = axis.extent
             return totals_loop(self.b, self.watch, n, self.b.size(n), 1, totals,
-                               lanes_ * product([a.extent for a in rest]), inner_turn)
+                               lanes_ * product([a.extent for a in rest]), inner_iteration)
 
         scope = self if lanes_ > 1 else self.inside({}, lanes=1, mask=None)
-        results = turn(scope, bound, starts)
+        results = iteration(scope, bound, starts)
         self.memo.update(zip(group[1:], results[1:], strict=True))
         return results[0]
 

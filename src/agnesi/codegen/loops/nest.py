@@ -14,7 +14,7 @@ from agnesi.codegen.loops.evaluate import IDENTITY, PRODUCTS, ROW, Scope
 from agnesi.codegen.loops.horizontal_reduction import horizontal
 from agnesi.codegen.loops.lane_runs import in_lane_runs
 from agnesi.codegen.loops.slp_stores import store_all
-from agnesi.codegen.loops.tail_masking import one_register, open_turns
+from agnesi.codegen.loops.tail_masking import one_register, open_iterations
 from agnesi.codegen.loops.watched import MIN_LOOKS, Watch, totals_loop
 from agnesi.core.ir.costs import is_heavy
 from agnesi.core.ir.dims import product
@@ -91,23 +91,23 @@ class _Nest:
         nonempty = span is None and is_some(axis.extent)
         start, stop = span if span is not None else (i64(0), self.b.size(axis.extent))
 
-        def turns(start: Value, stop: Value) -> None:
+        def iterations(start: Value, stop: Value) -> None:
             with self.b.loop(start, stop, 1, nonempty=nonempty) as loop:
                 inner.axes[axis] = loop.index
                 self._level(inner, rest, None)
                 loop.until = self._noted(rest)
 
         if span is not None or not self._is_long(axis):
-            turns(start, stop)
+            iterations(start, stop)
             return
-        b, size = self.b, self._turns_between(axis)
+        b, size = self.b, self._iterations_between(axis)
         with b.loop(start, stop, size, nonempty=nonempty) as part:
-            turns(part.index, b.intrinsic("smin", b.add(part.index, i64(size)), stop))
+            iterations(part.index, b.intrinsic("smin", b.add(part.index, i64(size)), stop))
             found = self._look()
             part.until = found if (noted := self._noted(rest)) is None else b.op("or", found, noted)
 
     # -- signals --------------------------------------------------------------------------
-    def _turns_between(self, axis: Axis) -> int:
+    def _iterations_between(self, axis: Axis) -> int:
         """Return how many iterations of a sequential loop run between two polls for signals."""
         inner = self.plan.axes[self.plan.axes.index(axis) + 1:]
         return max(1, self.points // max(1, guess(product([a.extent for a in inner]))))
@@ -116,7 +116,7 @@ class _Nest:
         """Return whether a loop in sequence looks for signals."""
         return (self.look is not None and axis in self.plan.ordered
                 and (isinstance(axis.extent, Extent)
-                     or axis.extent > MIN_LOOKS * self._turns_between(axis)))
+                     or axis.extent > MIN_LOOKS * self._iterations_between(axis)))
 
     def _is_watched(self) -> bool:
         outer = self.plan.outer
@@ -199,7 +199,7 @@ class _Nest:
         while span is not None and self.plan.block % wide:
             wide //= 2
         if isinstance(axis.extent, Extent):
-            return open_turns(self, scope, axis, values, span, wide, body, carried, group)
+            return open_iterations(self, scope, axis, values, span, wide, body, carried, group)
         if not carried:
             whole = self.mapping.periodic_lanes(wide, values, axis)
             wide = whole if span is None or self.plan.block % whole == 0 else wide
@@ -225,15 +225,15 @@ class _Nest:
             inner.axes[axis] = i64(0)
             scope.hoist(values, {axis}, inner)
 
-            def turn(index: Value, carried: list[Value]) -> list[Value]:
+            def iteration(index: Value, carried: list[Value]) -> list[Value]:
                 inner.axes[axis] = index
                 return body(inner, carried)
 
             if span is None:
-                carried = totals_loop(b, scope.watch, main, i64(main), wide, carried, 1, turn)
+                carried = totals_loop(b, scope.watch, main, i64(main), wide, carried, 1, iteration)
             else:
                 with self.b.loop(first, stop, wide, carried) as loop:
-                    loop.carry(*turn(loop.index, loop.carried))
+                    loop.carry(*iteration(loop.index, loop.carried))
                 carried = loop.results
         if tail:
             if last is not None:
@@ -322,13 +322,13 @@ class _Nest:
             return totals_loop(self.b, scope.watch, first.extent, self.b.size(first.extent), 1,
                                totals, product([a.extent for a in (*rest, axis)]), around)
 
-        def turn(inner: Scope, carried: list[Value]) -> list[Value]:
+        def iteration(inner: Scope, carried: list[Value]) -> list[Value]:
             totals = [self._fold(inner, r, c) for r, c in zip(group, carried, strict=True)]
             for s in stores:
                 inner.store(s.buffer, s.offset, s.value)
             return totals
 
-        return self._lane_loop(scope, axis, bodies, None, turn, totals, group)
+        return self._lane_loop(scope, axis, bodies, None, iteration, totals, group)
 
     def _fold(self, inner: Scope, r: Expr, total: Value) -> Value:
         (body,) = r.args

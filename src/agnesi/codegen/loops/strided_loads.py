@@ -110,8 +110,8 @@ def _pair(b: Builder, first: Value, second: Value) -> Value:
 def pattern(b: Builder, value: Expr, period: Period, start: Value, count: int) -> Value:
     """The quotient or remainder in all lanes; ``start`` is what is divided at the first lane."""
     type_ = vector("i64", count)
-    turns = [divmod(k + period.phase, period.length) for k in range(count)]
+    positions = [divmod(k + period.phase, period.length) for k in range(count)]
     if value.op == "remainder":
-        return lanes(type_, [rest for _, rest in turns])
+        return lanes(type_, [rest for _, rest in positions])
     first = b.splat(b.op("sdiv", start, Value(str(period.length), "i64")), count)
-    return b.add(first, lanes(type_, [whole for whole, _ in turns]))
+    return b.add(first, lanes(type_, [whole for whole, _ in positions]))

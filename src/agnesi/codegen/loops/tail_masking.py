@@ -20,7 +20,7 @@ from agnesi.core.ir.loops import Affine, Axis, Expr, divides
 Body = Callable[[Scope, list[Value]], list[Value]]
 
 
-def open_turns(nest: Any, scope: Scope, axis: Axis, values: Sequence[Expr],
+def open_iterations(nest: Any, scope: Scope, axis: Axis, values: Sequence[Expr],
                span: tuple[Value, Value] | None, wide: int, body: Body,
                carried: list[Value], group: Sequence[Expr] = ()) -> list[Value]:
     """Run ``body`` over the axis; carried totals of a group of reductions are one register wide.
@@ -29,17 +29,17 @@ def open_turns(nest: Any, scope: Scope, axis: Axis, values: Sequence[Expr],
     """
     narrow = width(carried[0].type) if carried else one_register(nest, values, wide)
     _settle(nest, scope, values, axis)
-    turns = _Iterations(nest, scope, axis, narrow, span, body)
+    iterations = _Iterations(nest, scope, axis, narrow, span, body)
     for count in dict.fromkeys((wide, narrow)):
-        turns.prepare(count, values)
+        iterations.prepare(count, values)
     if wide == narrow:
-        return turns.run(narrow, carried)
-    if turns.whole:
-        carried = turns.joined(group, wide, carried)
-        return turns.full(turns.stop(wide), turns.stop(narrow), narrow, carried)
+        return iterations.run(narrow, carried)
+    if iterations.whole:
+        carried = iterations.joined(group, wide, carried)
+        return iterations.full(iterations.stop(wide), iterations.stop(narrow), narrow, carried)
     short = nest.b.icmp("sle", nest.b.size(axis.extent), i64(narrow))
-    return nest.b.either(short, lambda: turns.masked(narrow, carried),
-                         lambda: turns.joined(group, wide, carried))
+    return nest.b.either(short, lambda: iterations.masked(narrow, carried),
+                         lambda: iterations.joined(group, wide, carried))
 
 
 def one_register(nest: Any, values: Sequence[Expr], wide: int) -> int:
@@ -97,17 +97,17 @@ class _Iterations:
     def full(self, start: Value, stop: Value, count: int, totals: list[Value]) -> list[Value]:
         b, inner = self.b, self._inside(start, count)
 
-        def turns(start: Value, stop: Value, totals: list[Value]) -> list[Value]:
+        def iterations(start: Value, stop: Value, totals: list[Value]) -> list[Value]:
             with b.loop(start, stop, count, totals) as loop:
                 inner.axes[self.axis] = loop.index
                 loop.carry(*self.body(inner, loop.carried))
             return loop.results
 
         if self.look is None:
-            return turns(start, stop, totals)
+            return iterations(start, stop, totals)
         with b.loop(start, stop, self.points, totals) as part:
             end = b.intrinsic("smin", b.add(part.index, i64(self.points)), stop)
-            part.carry(*turns(part.index, end, part.carried))
+            part.carry(*iterations(part.index, end, part.carried))
             part.until = self.look()
         return part.results
 

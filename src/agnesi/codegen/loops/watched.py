@@ -31,22 +31,22 @@ class Watch:
 
 def totals_loop(b: Builder, watch: Watch | None, extent: int | Extent, stop: Value, step: int,
                 carried: list[Value], inside: Size,
-                turn: Callable[[Value, list[Value]], list[Value]]) -> list[Value]:
+                iteration: Callable[[Value, list[Value]], list[Value]]) -> list[Value]:
     """The loop ``turn(index, totals)`` from 0 to ``stop``, which computes ``inside`` points for
     each of its ``extent``; the totals."""
-    def turns(start: Value, stop: Value, carried: list[Value], nonempty: bool) -> list[Value]:
+    def iterations(start: Value, stop: Value, carried: list[Value], nonempty: bool) -> list[Value]:
         with b.loop(start, stop, step, carried, nonempty=nonempty) as loop:
-            loop.carry(*turn(loop.index, loop.carried))
+            loop.carry(*iteration(loop.index, loop.carried))
         return loop.results
 
     size = 0
     if watch is not None and watch.look is not None and carried and not isinstance(extent, Extent):
         size = max(step, watch.points // max(1, guess(inside)))
     if watch is None or watch.look is None or not 0 < size * MIN_LOOKS < extent:
-        return turns(i64(0), stop, carried, is_some(extent))
+        return iterations(i64(0), stop, carried, is_some(extent))
     watch.used = True
     with b.loop(i64(0), stop, size, carried, nonempty=True) as part:
         end = b.intrinsic("smin", b.add(part.index, i64(size)), stop)
-        part.carry(*turns(part.index, end, part.carried, True))
+        part.carry(*iterations(part.index, end, part.carried, True))
         part.until = watch.look()
     return part.results

@@ -89,7 +89,7 @@ def _in_vector(x: Lane) -> Lane:
     return Lane(x.b, x.b.value(type_, first))
 
 
-def _turned(x: Lane, r: Lane, n: Lane) -> Lane:
+def _reduced_small(x: Lane, r: Lane, n: Lane) -> Lane:
     """``(-1)^n`` times ``sin(r)``, with the sign of ``x`` on top."""
     z = r * r
     # The largest term comes last, so that its rounding is all that counts.
@@ -106,21 +106,21 @@ def _sine_far(x: Lane) -> Lane:
 def sin(x: Lane) -> Lane:
     size = x.abs()
 
-    def turned() -> Lane:
+    def reduced() -> Lane:
         r, _, n = reduce_near(size, 1.0)
-        return rarely("sin.distant", is_huge(size), _turned(x, r, n), _sine_far, x)
+        return rarely("sin.distant", is_huge(size), _reduced_small(x, r, n), _sine_far, x)
 
-    return _either(_is_small(x), lambda: _odd(x, _SIN), turned)
+    return _either(_is_small(x), lambda: _odd(x, _SIN), reduced)
 
 
 def cos(x: Lane) -> Lane:
     size = x.abs()
 
-    def turned() -> Lane:
+    def reduced() -> Lane:
         r, _, n = reduce_near(size, 1.0, 0.5)
-        return rarely("cos.far", is_huge(size), _turned(-size, r, n), trig.cosine_far, size)
+        return rarely("cos.far", is_huge(size), _reduced_small(-size, r, n), trig.cosine_far, size)
 
-    return _either(size <= 1.0, lambda: _even(x), turned)
+    return _either(size <= 1.0, lambda: _even(x), reduced)
 
 
 def sine_and_cosine(x: Lane) -> tuple[Lane, Lane]:

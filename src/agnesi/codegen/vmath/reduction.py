@@ -24,7 +24,7 @@ _SHORT = {
 _LIMIT = {"float": 12000.0, "double": 5.0e7}
 _PI = (3.141592653589793, 1.2246467991473532e-16)
 # 64 zero bits, then the binary digits of 1 / (2 pi).
-_TURNS = (
+_INVERSE_TWO_PI = (
     0x0000000000000000, 0x28BE60DB9391054A, 0x7F09D5F47D4D3770, 0x36D8A5664F10E410,
     0x7F9458EAF7AEF158, 0x6DC91B8E909374B8, 0x01924BBA82746487, 0x3F877AC72C4A69CF,
     0xBA208D7D4BAED121, 0x3A671C09AD17DF90, 0x4E64758E60D4CE7D, 0x272117E2EF7E4A0E,
@@ -89,7 +89,7 @@ def _wide_product(a: Lane, c: Lane) -> tuple[Lane, Lane]:
 def _digits(position: Lane) -> list[Lane]:
     """The 192 binary digits of 1 / (2 pi) from a position on, as three words."""
     b = position.b
-    table = b.module.table("i64", _TURNS)
+    table = b.module.table("i64", _INVERSE_TWO_PI)
     index, shift = position.lshr(6), position & 63
     words = []
     for k in range(4):
@@ -105,7 +105,7 @@ def _digits(position: Lane) -> list[Lane]:
     return [Lane(b, b.intrinsic("fshl", high.v, low.v, shift.v)) for high, low in pairwise(words)]
 
 
-def _turns(x: Lane) -> tuple[Lane, Lane]:
+def _revolutions(x: Lane) -> tuple[Lane, Lane]:
     """``|x| / (2 pi)`` modulo one in float64, as a 128-bit fraction."""
     bits = x.abs().bits()
     exponent = bits.lshr(52)
@@ -126,7 +126,7 @@ def reduce_far(x: Lane, unit: float, offset: float = 0.0) -> Reduced:
 
     ``x`` stands for its absolute value; infinity and NaN give NaN.
     """
-    high, low = _turns(x)
+    high, low = _revolutions(x)
     bits = 1 if unit == 1.0 else 2
     if offset:
         high = high - (1 << 62)

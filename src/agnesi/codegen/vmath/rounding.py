@@ -104,17 +104,17 @@ def _long_division(rest: Lane, divisor: Lane) -> Lane:
     b, digits = rest.b, rest.mantissa - 3
     base = _exponent(divisor)
     # Each iteration makes the quotient shorter by ``digits`` bits.
-    turns = -(-(2 * rest.bias + rest.mantissa) // digits) + 1
-    start, stop = Value("0", "i64"), Value(str(turns), "i64")
-    with b.loop(start, stop, carried=(rest.v,), nonempty=True) as turn:
-        left = Lane(b, turn.carried[0])
+    iterations = -(-(2 * rest.bias + rest.mantissa) // digits) + 1
+    start, stop = Value("0", "i64"), Value(str(iterations), "i64")
+    with b.loop(start, stop, carried=(rest.v,), nonempty=True) as loop:
+        left = Lane(b, loop.carried[0])
         excess = _exponent(left) - base - digits
         shift = select(excess > 0, excess, 0)
         # Three factors, for 2^shift itself can be out of range.
         part = (shift * 86).lshr(8)
         factor, last = power_of_two(part), power_of_two(shift - part - part)
-        turn.carry(_step(left, divisor * factor * factor * last).v)
-    return Lane(b, turn.results[0])
+        loop.carry(_step(left, divisor * factor * factor * last).v)
+    return Lane(b, loop.results[0])
 
 
 def remainder(x: Lane, y: Lane) -> Lane:

@@ -99,8 +99,8 @@ def _sine_by_table(x: Lane, ahead: int) -> Lane:
     """``sin(x + ahead pi/2)`` in float32, as the sine of a multiple of pi/8 plus ``r``."""
     r, low, n = reduce_near(x, 0.125)
     sine, lost, cosine = (
-        avx512.lookup(n, (*table[turn:], *table[:turn]))
-        for table, turn in ((SINES, 4 * ahead), (SINES_LOST, 4 * ahead), (SINES, 4 * ahead + 4))
+        avx512.lookup(n, (*table[shift:], *table[:shift]))
+        for table, shift in ((SINES, 4 * ahead), (SINES_LOST, 4 * ahead), (SINES, 4 * ahead + 4))
     )
     z = r * r
     odd = mad(r * z, mad(z, _SIN_NEAR[1], _SIN_NEAR[0]), low)
@@ -256,6 +256,6 @@ def atan2(y: Lane, x: Lane) -> Lane:
     small, large = larger < 2.0**-900, larger > 2.0**1000
     factor = select(large, larger.like(2.0**-60), select(small, larger.like(2.0**200), 1.0))
     angle = _arc_tangent(top * factor, bottom * factor)
-    turned = 2.0 * _HALF_PI[0] - (angle - 2.0 * _HALF_PI[1])
-    angle = select(x.bits() < 0, turned, angle)
+    reflected = 2.0 * _HALF_PI[0] - (angle - 2.0 * _HALF_PI[1])
+    angle = select(x.bits() < 0, reflected, angle)
     return select(x.isnan() | y.isnan(), x + y, angle.copysign(y))

@@ -20,17 +20,17 @@ _tables: dict[str, np.ndarray] = {}
 
 @once
 def _begun(name: str) -> machine.Begun:
-    kind, dtype, n, columns, options, units, room = name.split(" ")
+    kind, dtype, n, columns, options, units, workspace = name.split(" ")
     sizes, target = (int(n), int(columns)), machine.native()
     if kind in ("fft", "rfft", "columns"):
         text, table = fourier_module(
-            kind, dtype, *sizes, options == "i", int(units), int(room), target)
+            kind, dtype, *sizes, options == "i", int(units), int(workspace), target)
         _tables[name] = table
         return machine.Begun(text, target)
     if kind in ("rootm", "logm"):
         return machine.Begun(triangles_module(kind, target), target)
     if kind == "halves":
-        return machine.Begun(halves_module(options == "t", int(room), target), target)
+        return machine.Begun(halves_module(options == "t", int(workspace), target), target)
     if kind == "factored":
         return machine.Begun(factored_module(dtype, int(n), options, target), target)
     return machine.Begun(systems_module(kind, dtype, *sizes, options, int(units), target), target)

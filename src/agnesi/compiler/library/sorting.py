@@ -50,7 +50,7 @@ class _Described:
     def __init__(self, wanted: Sorting) -> None:
         self.function = _function(wanted.symbol.partition(":")[2])
         self.units = wanted.units
-        self.room = int(wanted.room)  # of one thread
+        self.workspace = int(wanted.workspace)  # of one thread
         self.numbers = [*map(int, wanted.numbers)]
         self.places = wanted.places
 
@@ -58,9 +58,9 @@ class _Described:
         x = np.ascontiguousarray(x)
         result = np.empty(x.shape, np.int64 if self.places else x.dtype)
         first = 0
-        if self.room:
-            room = np.empty(self.room + VECTOR_BYTES, np.uint8)
-            first = -(-_address(room) // VECTOR_BYTES) * VECTOR_BYTES
+        if self.workspace:
+            workspace = np.empty(self.workspace + VECTOR_BYTES, np.uint8)
+            first = -(-_address(workspace) // VECTOR_BYTES) * VECTOR_BYTES
         table = _Table(_address(x), _address(result), first, *self.numbers)
         self.function(table, 0, self.units, 0)
         return result

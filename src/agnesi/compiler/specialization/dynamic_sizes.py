@@ -317,9 +317,9 @@ def _narrowed(pattern: Pattern, sizes: Sizes) -> dict[str, Span]:
     """Ranges around the present sizes in which what could not be decided can be."""
     found = {}
     for wanted, size in named_in(pattern, sizes).items():
-        if wanted.turns:
-            low = max([wanted.least or 0, *(t + 1 for t in wanted.turns if t < size)])
-            high = min([wanted.most or size, *(t for t in wanted.turns if t >= size)])
+        if wanted.thresholds:
+            low = max([wanted.least or 0, *(t + 1 for t in wanted.thresholds if t < size)])
+            high = min([wanted.most or size, *(t for t in wanted.thresholds if t >= size)])
             if (low, high) != (wanted.least, wanted.most) and high - low >= _MIN_SIZES_SERVED:
                 found[wanted.args[0]] = low, high
     return found

@@ -15,6 +15,7 @@ from agnesi.compiler.specialization.dynamic_sizes import (
     sizes_of,
 )
 from agnesi.compiler.specialization.precomputed_sizes import Computed, SizeWanted, behind
+from agnesi.compiler.specialization.recompile_limit import RecompileCounts
 from agnesi.compiler.specialization.recorded import eager_causes
 from agnesi.compiler.specialization.signatures import (
     but_sizes,
@@ -23,7 +24,6 @@ from agnesi.compiler.specialization.signatures import (
     kinds_of,
 )
 from agnesi.compiler.specialization.specialization import Version
-from agnesi.compiler.specialization.turns import Turns
 from agnesi.compiler.tracing.argument_facts import IN_SIGNATURES, facts_of
 from agnesi.compiler.tracing.containers.nests import varying
 from agnesi.compiler.tracing.decisions import INSTEAD, MAX_BRANCHES, Decision, Deferral
@@ -95,7 +95,7 @@ class Versions:
         #: Signatures for which sizes that data decides are constants of a version each.
         self._whole: set[Any] = set()
         self._seen: list[Any] = []
-        self._turns = Turns()
+        self._recompiles = RecompileCounts()
         self._obstacles = self._let_go = self._disagreed = self._filling = 0
         #: What Python was told at each line, for each kind of arguments.
         self._ways: dict[Any, dict[Any, Decision]] = {}
@@ -236,14 +236,14 @@ class Versions:
         """Return whether the function runs eagerly, for what it does or reads keeps changing."""
         if self._obstacles > _MAX_OBSTACLES:
             return True
-        if not self._turns:
+        if not self._recompiles:
             return False
         taken = self._taken(leaves, tree)
         key = self._key(taken, tree)
-        if not self._turns.are_many(key) or self._serving(key, taken) is not None:
+        if not self._recompiles.are_many(key) or self._serving(key, taken) is not None:
             return False
         made = self._made.get(key, [])[-1:]
-        return not any(self._turns.begin_again(key, v.places) for v in made)
+        return not any(self._recompiles.begin_again(key, v.places) for v in made)
 
     def give_up(self, why: str, instead: str) -> None:
         """Run the function eagerly from now on."""
@@ -314,7 +314,7 @@ class Versions:
         key = next((k for k in older if used.isdisjoint(map(id, self._made[k]))), older[0])
         gone = self._made.pop(key)
         self._served.pop(key, None)
-        self._turns.forget(key)
+        self._recompiles.forget(key)
         self.ready = [v for v in self.ready if v not in gone]
         rest = but_sizes(key)
         if all(but_sizes(k) != rest for k in self._made):
@@ -490,9 +490,9 @@ class Versions:
         deferral.used = False
         return found
 
-    def _turn(self, key: Any, change: str, weight: int) -> None:
+    def _count_recompile(self, key: Any, change: str, weight: int) -> None:
         """Count how often the function read something new; it runs eagerly before long."""
-        if self._turns.count(key, weight):
+        if self._recompiles.count(key, weight):
             warn(f"{self.owner.name} runs eagerly from now on, for it was compiled several times "
                  f"for something that it reads and that keeps changing: {change}. Give it as an "
                  "argument, or keep it in a tensor that is changed in place", RuntimeWarning)
@@ -506,7 +506,7 @@ class Versions:
                     "keeps them and their version")
         changes = known[-1].changes() if known else []
         if changes:
-            self._turn(key, changes[0], 4 if known[-1].effects.reshapes else 1)
+            self._count_recompile(key, changes[0], 4 if known[-1].effects.reshapes else 1)
             more = (
                 f" and {len(changes) - _MAX_NAMED_CHANGES} more"
                 if len(changes) > _MAX_NAMED_CHANGES

@@ -133,7 +133,7 @@ class Decisions:
         self._given = frozenset(numbers)
         self._tests: list[tuple[Node, str, Any]] = []
         self._known: dict[Any, np.ndarray] = {}
-        self._turns: Counter[str] = Counter()
+        self._per_line: Counter[str] = Counter()
 
     def decide(self, node: Node, weak: bool, use: str) -> np.ndarray | None:
         """The value that Python gets for a use of a node; None if this call cannot tell it."""
@@ -184,8 +184,8 @@ class Decisions:
         elif kind == "whole":
             answer = int(value.item())
         line = location(where)
-        self._turns[line] += 1
-        if self._turns[line] > _MAX_DECISIONS_PER_LINE:
+        self._per_line[line] += 1
+        if self._per_line[line] > _MAX_DECISIONS_PER_LINE:
             raise OnlyEagerError(
                 f"Python decides more than {_MAX_DECISIONS_PER_LINE} times at {line} by computed "
                 "values",

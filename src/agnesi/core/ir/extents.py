@@ -37,16 +37,17 @@ class Extent(Dim):
     :ivar guess: A typical value, for decisions that only matter for speed.
     :ivar terms: The polynomial: pairs of a monomial (a sorted tuple of indivisible extents) and its
         factor.
-    :ivar turns: Of a size of its own: the values up to which something undecided had one answer.
+    :ivar thresholds: Of a size of its own: the values up to which something undecided had one
+        answer.
     """
 
-    __slots__ = ("ends", "guess", "hashed", "terms", "text", "turns")
+    __slots__ = ("ends", "guess", "hashed", "terms", "text", "thresholds")
     algebra: ClassVar[Callable[..., Any] | None]
 
     guess: int
     ends: Span
     terms: Terms
-    turns: list[int]
+    thresholds: list[int]
     hashed: int
     text: str
 
@@ -55,7 +56,7 @@ class Extent(Dim):
         """A size of its own."""
         new = cls._atom("", (name,), least, most, guess)
         new.key = ("", name, least, most, guess)
-        new.turns = []
+        new.thresholds = []
         return new
 
     @classmethod
@@ -507,13 +508,13 @@ def _note(difference: Any) -> None:
         return
     ((monomial, factor),) = terms.items()
     if len(monomial) == 1:
-        _turn(monomial[0], rest // -factor if factor < 0 else -(rest // factor) - 1)
+        _record_threshold(monomial[0], rest // -factor if factor < 0 else -(rest // factor) - 1)
 
 
-def _turn(size: Extent, value: int) -> None:
+def _record_threshold(size: Extent, value: int) -> None:
     """Note that something stays the same where a size is greater than a value."""
     if not size.op:
-        size.turns.append(value)
+        size.thresholds.append(value)
     elif size.op == "//" and isinstance(size.args[1], int) and size.args[1] > 0:
         _note(_minus(size.args[0], (value + 1) * size.args[1]))
 

@@ -111,11 +111,11 @@ class OfTriangle(Routine):
 
     def foreign(self, t: Any) -> Any:
         n = t.shape[-1]
-        room = [foreign.scratch()] if self.kind == "logm" else []
+        workspace = [foreign.scratch()] if self.kind == "logm" else []
         return foreign.Call(
             f"generated:{self.kind} {t.dtype.name} 0 0 - 0 0",
-            (foreign.operand(0), foreign.result(), *room, foreign.number(n)),
-            batch=count(t.shape), scratch=(16 * n * (2 * n + 1),) * len(room),
+            (foreign.operand(0), foreign.result(), *workspace, foreign.number(n)),
+            batch=count(t.shape), scratch=(16 * n * (2 * n + 1),) * len(workspace),
         )
 
 

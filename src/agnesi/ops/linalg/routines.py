@@ -46,7 +46,7 @@ def _info(front: Any) -> Any:
     return front, np.dtype(library.index_type())
 
 
-class _Room:
+class _Workspace:
     """Memory to work in: the arguments that tell it, and how many bytes there are."""
 
     def __init__(self, dtype: np.dtype) -> None:
@@ -54,19 +54,19 @@ class _Room:
         self.arguments: list[Argument] = []
         self.scratch: list[Size] = []
 
-    def numbers(self, n: Size, *, counted: bool = True) -> _Room:
+    def numbers(self, n: Size, *, counted: bool = True) -> _Workspace:
         """Memory for numbers of the matrix's dtype; then how many, if that is ``counted``."""
         return self._add(n, self.dtype.itemsize, counted)
 
-    def reals(self, n: Size, *, counted: bool = False) -> _Room:
+    def reals(self, n: Size, *, counted: bool = False) -> _Workspace:
         """Memory for real numbers, which complex matrices need beside."""
         return self._add(n, dtypes.real_of(self.dtype).itemsize, counted)
 
-    def integers(self, n: Size, *, counted: bool = False) -> _Room:
+    def integers(self, n: Size, *, counted: bool = False) -> _Workspace:
         """Memory for integers."""
         return self._add(n, np.dtype(library.index_type()).itemsize, counted)
 
-    def _add(self, n: Size, itemsize: int, counted: bool) -> _Room:
+    def _add(self, n: Size, itemsize: int, counted: bool) -> _Workspace:
         self.arguments.append(foreign.scratch(len(self.scratch)))
         self.scratch.append(n * itemsize)
         if counted:
@@ -74,10 +74,11 @@ class _Room:
         return self
 
 
-def _call(name: str, a: Any, before: Any, room: _Room, after: Any, copies: Any) -> foreign.Call:
+def _call(name: str, a: Any, before: Any, workspace: _Workspace, after: Any, copies: Any
+          ) -> foreign.Call:
     return foreign.Call(
-        library.symbol(name, a.dtype), (*before, *room.arguments, *after), batch=count(a.shape),
-        copies=copies, scratch=tuple(room.scratch),
+        library.symbol(name, a.dtype), (*before, *workspace.arguments, *after),
+        batch=count(a.shape), copies=copies, scratch=tuple(workspace.scratch),
     )
 
 
@@ -95,14 +96,14 @@ class Geqrf(Routine):
     def foreign(self, a: Any) -> Any:
         n, m = a.shape[-2:]
         rows = library.size(m)
-        room = _Room(a.dtype).numbers(n * _BLOCK_COLUMNS).integers(1)
+        workspace = _Workspace(a.dtype).numbers(n * _BLOCK_COLUMNS).integers(1)
         before = rows, library.size(n), foreign.result(0), rows, foreign.result(1)
-        return _call("geqrf", a, before, room, (), ((0, 0),))
+        return _call("geqrf", a, before, workspace, (), ((0, 0),))
 
 
 @record
 class Orgqr(Routine):
-    """The orthonormal columns that reflectors stand for, as many as there is room for."""
+    """The orthonormal columns that reflectors stand for, as many as there is workspace for."""
 
     name = "orgqr"
 
@@ -112,11 +113,11 @@ class Orgqr(Routine):
     def foreign(self, a: Any, tau: Any) -> Any:
         p, m = a.shape[-2:]
         rows = library.size(m)
-        room = _Room(a.dtype).numbers(p * _BLOCK_COLUMNS).integers(1)
+        workspace = _Workspace(a.dtype).numbers(p * _BLOCK_COLUMNS).integers(1)
         before = (rows, library.size(p), library.size(tau.shape[-1]), foreign.result(0), rows,
                   foreign.operand(1))
         name = "ungqr" if a.dtype.kind == "c" else "orgqr"
-        return _call(name, a, before, room, (), ((0, 0),))
+        return _call(name, a, before, workspace, (), ((0, 0),))
 
 
 @record
@@ -139,18 +140,18 @@ class Gesdd(Routine):
         n, m = a.shape[-2:]
         k = smaller(m, n)
         rows = library.size(m)
-        room = _Room(a.dtype)
+        workspace = _Workspace(a.dtype)
         most = _BLOCK_COLUMNS * (m + n) + 9 * k
         if a.dtype.kind == "c":
-            room.numbers(most + (0 if self.wanted == "N" else 2 * k * k))
-            room.reals(9 * k if self.wanted == "N" else k * (7 * k + 2 * (m + n) + 7))
+            workspace.numbers(most + (0 if self.wanted == "N" else 2 * k * k))
+            workspace.reals(9 * k if self.wanted == "N" else k * (7 * k + 2 * (m + n) + 7))
         else:
-            room.numbers(most + (0 if self.wanted == "N" else 4 * k * k))
-        room.integers(8 * k)
+            workspace.numbers(most + (0 if self.wanted == "N" else 4 * k * k))
+        workspace.integers(8 * k)
         before = (foreign.letter(self.wanted), rows, library.size(n), foreign.result(0), rows,
                   foreign.result(1), foreign.result(3), rows, foreign.result(4),
                   library.size({"N": 1, "S": k, "A": n}[self.wanted]))
-        return _call("gesdd", a, before, room, (foreign.result(2),), ((0, 0),))
+        return _call("gesdd", a, before, workspace, (foreign.result(2),), ((0, 0),))
 
 
 @record
@@ -172,17 +173,17 @@ class Syevd(Routine):
     def foreign(self, a: Any) -> Any:
         n = a.shape[-1]
         size = library.size(n)
-        room = _Room(a.dtype)
+        workspace = _Workspace(a.dtype)
         wide = 2 * n * n if self.vectors else 0
-        room.numbers(wide + (_BLOCK_COLUMNS + 6) * n + 1)
+        workspace.numbers(wide + (_BLOCK_COLUMNS + 6) * n + 1)
         if a.dtype.kind == "c":
-            room.reals(wide + 5 * n + 1, counted=True)
-        room.integers(5 * n + 3, counted=True)
+            workspace.reals(wide + 5 * n + 1, counted=True)
+        workspace.integers(5 * n + 3, counted=True)
         before = (foreign.letter("V" if self.vectors else "N"),
                   foreign.letter("L" if self.low else "U"), size, foreign.result(0), size,
                   foreign.result(1))
         name = "heevd" if a.dtype.kind == "c" else "syevd"
-        return _call(name, a, before, room, (foreign.result(2),), ((0, 0),))
+        return _call(name, a, before, workspace, (foreign.result(2),), ((0, 0),))
 
 
 @record
@@ -205,16 +206,16 @@ class Geev(Routine):
     def foreign(self, a: Any) -> Any:
         n = a.shape[-1]
         size, one = library.size(n), library.size(1)
-        room = _Room(a.dtype).numbers((2 * _BLOCK_COLUMNS + 4) * n)
+        workspace = _Workspace(a.dtype).numbers((2 * _BLOCK_COLUMNS + 4) * n)
         values = [foreign.result(1), foreign.result(2)]
         if a.dtype.kind == "c":
-            room.reals(2 * n)
+            workspace.reals(2 * n)
             del values[1]
         # The vectors of the other side are not asked for; any memory will do.
         before = (foreign.letter("N"), foreign.letter("V" if self.vectors else "N"), size,
                   foreign.result(0), size, *values, foreign.result(3), size, foreign.result(3),
                   size if self.vectors else one)
-        return _call("geev", a, before, room, (foreign.result(4),), ((0, 0),))
+        return _call("geev", a, before, workspace, (foreign.result(4),), ((0, 0),))
 
 
 @record
@@ -230,18 +231,18 @@ class Gees(Routine):
     def foreign(self, a: Any) -> Any:
         n = a.shape[-1]
         size = library.size(n)
-        room = _Room(a.dtype).numbers((2 * _BLOCK_COLUMNS + 4) * n)
+        workspace = _Workspace(a.dtype).numbers((2 * _BLOCK_COLUMNS + 4) * n)
         if a.dtype.kind == "c":
-            room.reals(n)
-        room.integers(n)
-        work = list(room.arguments)
-        room.integers(1).numbers(n, counted=False).numbers(n, counted=False)
-        count_, first, second = room.arguments[len(work):]  # of sorted values; the values
+            workspace.reals(n)
+        workspace.integers(n)
+        work = list(workspace.arguments)
+        workspace.integers(1).numbers(n, counted=False).numbers(n, counted=False)
+        count_, first, second = workspace.arguments[len(work):]  # of sorted values; the values
         values = [first] if a.dtype.kind == "c" else [first, second]
-        room.arguments = work
+        workspace.arguments = work
         before = (foreign.letter("V"), foreign.letter("N"), count_, size, foreign.result(0), size,
                   count_, *values, foreign.result(1), size)
-        return _call("gees", a, before, room, (foreign.result(2),), ((0, 0),))
+        return _call("gees", a, before, workspace, (foreign.result(2),), ((0, 0),))
 
 
 @record
@@ -259,7 +260,7 @@ class Trsyl(Routine):
         plain = foreign.letter("N")
         before = (plain, plain, library.size(1), m, n, foreign.operand(0), m, foreign.operand(1), n,
                   foreign.result(0), m, foreign.result(1), foreign.result(2))
-        return _call("trsyl", c, before, _Room(c.dtype), (), ((0, 2),))
+        return _call("trsyl", c, before, _Workspace(c.dtype), (), ((0, 2),))
 
 
 @record
@@ -276,7 +277,7 @@ class Laswp(Routine):
         rows = library.size(m)
         first, last = library.size(1), library.size(pivots.shape[-1])
         before = (library.size(n), foreign.result(0), rows, first, last, foreign.operand(1), first)
-        return _call("laswp", a, before, _Room(a.dtype), (), ((0, 0),))
+        return _call("laswp", a, before, _Workspace(a.dtype), (), ((0, 0),))
 
 
 LASWP = Laswp()

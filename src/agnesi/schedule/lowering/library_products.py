@@ -25,8 +25,8 @@ def in_library(node: Node, library: Library, a: Matrix, b: Matrix) -> str:
     m, n, k = (*node.shape[-2:], node.inputs[0].shape[-1])
     if not is_static((m, n, k)) or m * n * k < _MIN_CALL_MULTIPLY_ADDS:
         return ""
-    turned = (b.strides[-1] if m < n else a.strides[-2]) != 1
-    low = _MIN_PACKED_ROWS if turned and m * n * k > _PACKED_MULTIPLY_ADDS else 2
+    strided = (b.strides[-1] if m < n else a.strides[-2]) != 1
+    low = _MIN_PACKED_ROWS if strided and m * n * k > _PACKED_MULTIPLY_ADDS else 2
     return library.symbols.get(name_of(node.dtype), "") if min(m, n) >= low else ""
 
 

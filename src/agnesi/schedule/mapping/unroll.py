@@ -30,9 +30,9 @@ def unrolled(axes: tuple[Axis, ...], stores: list[Store]
     long = next((a for a in axes if stores[0].offset.terms.get(a) == short.extent), None)
     if long is None or guess(long.extent) < _MIN_LANE_ITERATIONS or not _gains(stores, short, long):
         return axes, stores, None
-    turns = [Substitution({short: Affine(k)}) for k in range(short.extent)]
-    stores = [Store(s.buffer, turn.index(s.offset), turn(s.value)) for s in stores
-              for turn in turns]
+    iterations = [Substitution({short: Affine(k)}) for k in range(short.extent)]
+    stores = [Store(s.buffer, iteration.index(s.offset), iteration(s.value)) for s in stores
+              for iteration in iterations]
     return tuple([a for a in axes if a is not short]), stores, long
 
 

@@ -379,27 +379,27 @@ def _multiply_adds(kernel: Convolution) -> int:
     return count
 
 
-def fit(remaker: Remaker, room: int, arena: Callable[[Sequence[Kernel]], int]) -> list[Kernel]:
-    """Kernels whose temporaries need at most ``room`` bytes.
+def fit(remaker: Remaker, limit: int, arena: Callable[[Sequence[Kernel]], int]) -> list[Kernel]:
+    """Kernels whose temporaries need at most ``limit`` bytes.
 
     ``arena`` tells how many bytes kernels really need, which may be more than are alive at a time.
 
     :raises MemoryError: If no way was found; its argument is the number of bytes that can be
         reached.
     """
-    goal = room
+    goal = limit
     for _ in range(_MAX_CORRECTIONS):
         reached = remaker.shrink(goal)
         kernels = remaker.remade()
         needed = arena(kernels)
-        if needed <= room:
+        if needed <= limit:
             return kernels
         if reached > goal:
             break
-        goal -= needed - room
+        goal -= needed - limit
     remaker.shrink(0)
     kernels = remaker.remade()
     needed = min(needed, arena(kernels))
-    if needed <= room:
+    if needed <= limit:
         return kernels
     raise MemoryError(needed)

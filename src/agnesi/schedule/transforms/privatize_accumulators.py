@@ -79,31 +79,34 @@ def _spread(nest: Nest) -> tuple[list[Nest], list[Kernel], list[Buffer]]:
     """
     (axis,) = nest.axes
     nest, found, tables = _with_places(nest, axis)
-    turns, rest = divmod(axis.extent, _PRIVATE_COPIES)
+    iterations, rest = divmod(axis.extent, _PRIVATE_COPIES)
     sizes = [s.buffer.size for s in nest.body]
-    room = Buffer(((_PRIVATE_COPIES - 1) * sum(sizes),), nest.body[0].buffer.dtype, "temporary")
-    copies = _copies(nest, room)
+    workspace = Buffer(((_PRIVATE_COPIES - 1) * sum(sizes),), nest.body[0].buffer.dtype,
+                       "temporary")
+    copies = _copies(nest, workspace)
 
     def stores(count: int, at: Affine) -> list[Store]:
         return [_moved(s, axis, at + k, *copy[k])
                 for k in range(count) for s, copy in zip(nest.body, copies, strict=True)]
 
-    turn = fresh_axis(turns, axes_in(nest.body), axis.slot)
-    main = Nest(nest.nodes, (turn,), stores(_PRIVATE_COPIES, Affine(0, {turn: _PRIVATE_COPIES})),
-                frozenset((turn,)), waits=nest.waits)
-    ends = [Nest(nest.nodes, (), stores(rest, Affine(_PRIVATE_COPIES * turns)))] if rest else []
-    (place,), nothing = point(axes_of(room.shape)), loops.const(-0.0, room.dtype.name)
-    start = Nest(nest.nodes, axes_of(room.shape), [Store(room, place, nothing)])
-    return found, [start, main, *ends, *_totals(nest, copies)], [room, *tables]
+    iteration = fresh_axis(iterations, axes_in(nest.body), axis.slot)
+    main = Nest(nest.nodes, (iteration,),
+                stores(_PRIVATE_COPIES, Affine(0, {iteration: _PRIVATE_COPIES})),
+                frozenset((iteration,)), waits=nest.waits)
+    ends = [Nest(nest.nodes, (), stores(rest, Affine(_PRIVATE_COPIES * iterations)))
+            ] if rest else []
+    (place,), nothing = point(axes_of(workspace.shape)), loops.const(-0.0, workspace.dtype.name)
+    start = Nest(nest.nodes, axes_of(workspace.shape), [Store(workspace, place, nothing)])
+    return found, [start, main, *ends, *_totals(nest, copies)], [workspace, *tables]
 
 
-def _copies(nest: Nest, room: Buffer) -> list[list[tuple[Buffer, int]]]:
+def _copies(nest: Nest, workspace: Buffer) -> list[list[tuple[Buffer, int]]]:
     """For each target where its copies lie: itself first, the others one after the other."""
     result, place = [], 0
     for s in nest.body:
         copies = [(s.buffer, 0)]
         for _ in range(_PRIVATE_COPIES - 1):
-            copies.append((room, place))
+            copies.append((workspace, place))
             place += s.buffer.size
         result.append(copies)
     return result

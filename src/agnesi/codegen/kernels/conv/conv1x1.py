@@ -40,7 +40,7 @@ def _is_slim(dense: Dense) -> bool:
 
 
 def _strides(view: View) -> tuple[int, ...]:
-    """Strides of batch and space."""
+    """Return the strides of a view along the batch and the spatial axes."""
     return view.strides[0], *view.strides[2:]
 
 
@@ -65,7 +65,7 @@ def _dense(kernel: Convolution, dense: Dense, counts: tuple[Any, ...]) -> Produc
 
 
 def _weight(kernel: Convolution, dense: Dense, counts: tuple[Any, ...]) -> Product | None:
-    """A gradient to filters: the cotangent, turned, times the image."""
+    """Return the gradient to 1x1 filters as a product: the transposed cotangent times the image."""
     group, o, c, *_ = dense.axes
     source, filters = dense.source, dense.filters
     across, down = (merged_stride(_strides(view), counts) for view in (filters, source))

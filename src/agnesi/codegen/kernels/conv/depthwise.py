@@ -158,7 +158,9 @@ class Depthwise(_Channels):
 
     def _spilled(self, window: Window, corner: Corner, piece: Piece, channel: Value,
                  sums: list[Value]) -> None:
-        """The sums through scratch, so that the epilogue is written out once."""
+        """Store the sums of a tile to scratch memory and run the epilogue over them in a loop, so
+        that its code is emitted once.
+        """
         b, lanes = self.b, self.plan.lanes
         for n, value in enumerate(sums):
             b.store(value, b.gep(self.type, self.sums, i64(n * lanes)), self.align)
@@ -194,7 +196,7 @@ class DepthwiseWeight(_Channels):
             self._finish_taps()
 
     def _own(self, unit: Value) -> None:
-        """The vectors of a unit; what is left belongs to the last."""
+        """Set the vectors of channels of a work unit; those left over belong to the last unit."""
         b, plan = self.b, self.plan
         self.low, high = share(b, len(plan.pieces), plan.units, unit)
         self.high = b.intrinsic("smin", high, i64(plan.vectors))

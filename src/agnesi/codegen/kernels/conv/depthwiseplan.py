@@ -96,7 +96,7 @@ class Window:
 
 
 def _unit(span: Span, count: int) -> int:
-    """The distance of the positions that so many places read."""
+    """Return the distance between the positions that ``count`` adjacent results read."""
     return span.step if count == 1 else math.gcd(span.stride, span.step)
 
 
@@ -122,7 +122,7 @@ class DepthwisePlan(TilePlan):
 
     @cached_property
     def pieces(self) -> tuple[Piece, ...]:
-        """Vectors of the channels."""
+        """The pieces that the channels are cut into: whole vectors, then what is left."""
         return pieces_of(self.dense.groups, self.lanes)
 
     @property
@@ -253,7 +253,9 @@ def plan_depthwise(dense: Dense, type_: str, machine: Machine, weight: bool,
 
 
 def _runs(vectors: int) -> int:
-    """Runs of vectors of channels, each of some length in memory, for several threads."""
+    """Return into how many runs so many vectors of channels are cut, as work units: two, or more
+    where each still has 8 vectors.
+    """
     return max(min(vectors, 2), min(TARGET_UNITS, vectors // 8))
 
 
@@ -289,7 +291,7 @@ def _cost(plan: DepthwisePlan) -> float:
 
 
 def _met(plan: DepthwisePlan, axis: int, count: int) -> int:
-    """Positions along an axis that the unrolled taps read."""
+    """Return how many positions along an axis the unrolled taps of ``count`` results read."""
     span, taps = plan.dense.spans[axis], plan.taps[axis - 1]
     return len({n * span.stride + t * span.step for n in range(count) for t in range(taps)})
 

@@ -39,7 +39,7 @@ def vectors(b: Builder, pointer: Addresses, dense: Dense) -> Finish:
 
 
 def _beside(b: Builder, place: tuple[Value, ...], along: int, offset: Value) -> tuple[Value, ...]:
-    """A place further on."""
+    """Return a place ``offset`` elements further along an axis."""
     return (*place[:along], b.add(place[along], offset), *place[along + 1:])
 
 
@@ -55,11 +55,11 @@ def rows(b: Builder, type_: str, finish: Finish, along: int) -> FinishRow:
 
 
 def lines(b: Builder, type_: str, finish: Finish, dense: Dense, lanes: int,
-          room: Value) -> FinishLine:
+          workspace: Value) -> FinishLine:
     """Return an epilogue for results that are contiguous along the pixels of a line, not along the
     channels (columns), in which the sums lie.
 
-    Sums are transposed in blocks of ``lanes`` by ``lanes``, through the workspace ``room``.  The
+    Sums are transposed in blocks of ``lanes`` by ``lanes``, through ``workspace``.  The
     last block also reads sums behind the line.
     """
     count = b.size(dense.spans[2].count)
@@ -72,9 +72,9 @@ def lines(b: Builder, type_: str, finish: Finish, dense: Dense, lanes: int,
 
             def square(x: Value, piece: Piece) -> None:
                 at = b.gep(type_, line, b.add(b.mul(x, pitch), column.index))
-                _turn(b, type_, lanes, at, room, pitch)
+                _transpose(b, type_, lanes, at, workspace, pitch)
                 with b.loop(i64(0), active, nonempty=True) as row:
-                    at = b.gep(type_, room, b.mul(row.index, i64(lanes)))
+                    at = b.gep(type_, workspace, b.mul(row.index, i64(lanes)))
                     value = b.load(vector(type_, piece.lanes), at, element_bytes(type_))
                     finish(value, _beside(b, _beside(b, there, 2, row.index), 5, x), 5,
                            piece.lanes, piece.mask)
@@ -91,7 +91,8 @@ def lines(b: Builder, type_: str, finish: Finish, dense: Dense, lanes: int,
     return finish_line
 
 
-def _turn(b: Builder, type_: str, lanes: int, source: Value, target: Value, pitch: Value) -> None:
+def _transpose(b: Builder, type_: str, lanes: int, source: Value, target: Value, pitch: Value
+               ) -> None:
     """Exchange the rows and columns of a square, by a function that kernels share."""
     def body(own: Builder, source: Value, target: Value, pitch: Value) -> None:
         found, align = [], element_bytes(type_)
@@ -101,7 +102,7 @@ def _turn(b: Builder, type_: str, lanes: int, source: Value, target: Value, pitc
         for n, row in enumerate(zip_rounds(own, found, lanes)):
             own.store(row, own.gep(type_, target, i64(n * lanes)), align)
 
-    shared(b, "turn", (type_, lanes), body, source, target, pitch)
+    shared(b, "transpose", (type_, lanes), body, source, target, pitch)
 
 
 def apart(b: Builder, dense: Dense, type_: str, lanes: int, along: int,

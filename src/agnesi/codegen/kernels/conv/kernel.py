@@ -144,7 +144,7 @@ def _plan_dense(dense: Dense, type_: str, machine: Machine, long: bool) -> TileP
         squares = plan_winograd(typical, type_, machine)
     least = math.inf
     if squares is not None:
-        least = squares.cycles(machine.l2) + stored[0] * (not squares.turned)
+        least = squares.cycles(machine.l2) + stored[0] * (not squares.transposes)
     if squares is not None and least <= fewest_cycles(typical, machine) + min(stored):
         return _for_sizes(squares, dense)
     wide = plan_wide(dense, type_, machine, long)
@@ -210,9 +210,10 @@ def _emit_squares(b: Builder, part: Any, emitter: Any,
         *operands, scratch, low, high = given
         each = vectors(b, pointer(b), dense)
         finish, finish_line = rows(b, part.type, each, along), None
-        if part.turned:
-            room = b.gep("i8", scratch, i64(sum(part.areas[:3]) + part.room * part.itemsize))
-            finish_line = lines(b, part.type, each, dense, part.lanes, room)
+        if part.transposes:
+            behind = sum(part.areas[:3]) + part.workspace * part.itemsize
+            workspace = b.gep("i8", scratch, i64(behind))
+            finish_line = lines(b, part.type, each, dense, part.lanes, workspace)
         known = constants(b, part)
         tiles = emitter(b, known, part, shape, *operands, finish, scratch, None, finish_line)
         tiles.emit(low, high)

@@ -74,7 +74,7 @@ def preferred(kind: str, sizes: ConvSizes, *, target: Target,
 
 
 def _packed(kind: str, sizes: ConvSizes, lanes: int, itemsize: int, open_: bool) -> Cycles:
-    """Cycles of kernels that bring their operands into order."""
+    """Return estimated cycles of kernels that pack their operands first."""
     first_elements, second_elements, results = _elements(kind, sizes)
     channels = _by_channels(kind, sizes, lanes)
     rows = (
@@ -85,17 +85,17 @@ def _packed(kind: str, sizes: ConvSizes, lanes: int, itemsize: int, open_: bool)
         far = TRANSPOSED_STORE_CYCLES
 
     def cycles(first: bool, other: bool) -> float:
-        turned = first_elements * (not first)
+        packed = first_elements * (not first)
         if kind == "weight":
-            return channels + (turned + second_elements * (not other)) * _PACK_CYCLES
-        found = channels + turned * _PACK_CYCLES + results * far * (not other)
+            return channels + (packed + second_elements * (not other)) * _PACK_CYCLES
+        found = channels + packed * _PACK_CYCLES + results * far * (not other)
         return min(found, rows + first_elements * first * _PACK_CYCLES + results * wide * other)
 
     return cycles
 
 
 def _in_place(kind: str, sizes: ConvSizes, lanes: int, itemsize: int, open_: bool) -> Cycles:
-    """Cycles with a filter for each channel, by kernels that read operands as they lie."""
+    """Return estimated cycles of depthwise convolutions, whose kernels read operands in place."""
     first_elements, _, results = _elements(kind, sizes)
     each = _DEPTHWISE_SUM_CYCLES * guess(sizes.work) / math.prod(sizes.kernel)
     vectors = -(-sizes.groups // lanes)
@@ -114,14 +114,16 @@ def _in_place(kind: str, sizes: ConvSizes, lanes: int, itemsize: int, open_: boo
 
 
 def _steps(kind: str, sizes: ConvSizes, itemsize: int) -> tuple[float, float]:
-    """Cycles to store a result whose channels, or whose places, lie apart."""
+    """Return estimated cycles to store a result that is not contiguous along its channels, or its
+    pixels.
+    """
     made = sizes.image if kind == "input" else sizes.places
     wide = sizes.groups * (sizes.channels if kind == "input" else sizes.filters)
     return store_cycles(guess(math.prod(made)), itemsize), store_cycles(wide, itemsize)
 
 
 def _by_channels(kind: str, sizes: ConvSizes, lanes: int) -> float:
-    """Cycles with lanes along the channels of the result."""
+    """Return estimated cycles with lanes along the channels of the result."""
     cycles = guess(sizes.work) / (lanes * _filled(kind, sizes, lanes))
     if _squared(sizes, lanes):
         cycles *= min(
@@ -155,13 +157,13 @@ def _in_squares(taps: int) -> float:
 
 
 def _by_rows(kind: str, sizes: ConvSizes, lanes: int) -> float:
-    """Cycles with lanes along the rows of images."""
+    """Return estimated cycles with lanes along the rows of images."""
     row = sizes.image[-1] if kind == "input" else sizes.places[-1]
     return guess(sizes.work) / row * -(-row // lanes)
 
 
 def _filled(kind: str, sizes: ConvSizes, lanes: int) -> float:
-    """Share of the lanes that the channels of the result fill."""
+    """Return the share of the lanes that the channels of the result fill, at most 1."""
     wide = sizes.channels if kind == "input" else sizes.filters
     rest = wide % lanes
     used = wide - rest + (1 << (rest - 1).bit_length() if rest else 0)
@@ -169,7 +171,7 @@ def _filled(kind: str, sizes: ConvSizes, lanes: int) -> float:
 
 
 def _elements(kind: str, sizes: ConvSizes) -> tuple[int, int, int]:
-    """Elements of both operands and the result."""
+    """Return the numbers of elements of both operands and of the result."""
     image = guess(sizes.batch) * sizes.groups * sizes.channels * math.prod(sizes.image)
     cotangent = guess(sizes.batch) * sizes.groups * sizes.filters * math.prod(sizes.places)
     filters = sizes.groups * sizes.filters * sizes.channels * math.prod(sizes.kernel)

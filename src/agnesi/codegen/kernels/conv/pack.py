@@ -25,7 +25,7 @@ def _shared(b: Builder, prefix: str, key: Hashable, body: Callable[..., None],
 
 
 def clear(b: Builder, type_: str, target: Value, count: Value, lanes_: int) -> None:
-    """Zeros, and up to a vector of them more."""
+    """Store ``count`` zeros, and up to a vector of them behind."""
     def body(b: Builder, target: Value, count: Value) -> None:
         zero = const(vector(type_, lanes_), 0)
         with b.loop(i64(0), count, lanes_) as at:
@@ -42,7 +42,7 @@ def first_lanes(b: Builder, lanes_: int, count: Value) -> Value:
 
 def copy_run(b: Builder, type_: str, source: Value, target: Value, count: Value,
              lanes_: int) -> None:
-    """Neighbours to neighbours; up to a vector of zeros more is written behind them."""
+    """Copy ``count`` contiguous elements; up to a vector of zeros is written behind them."""
     def body(b: Builder, source: Value, target: Value, count: Value) -> None:
         _copy_run(b, type_, source, target, count, lanes_)
 
@@ -87,7 +87,7 @@ def _copy_runs(b: Builder, type_: str, source: Value, target: Value, count: Valu
 
 def copy_spread(b: Builder, type_: str, source: Value, target: Value, count: Value, step: Size,
                 lanes_: int) -> None:
-    """Elements that lie ``step`` apart become neighbours."""
+    """Copy ``count`` elements that are ``step`` apart to contiguous memory."""
     align = element_bytes(type_)
     whole = b.sub(count, b.op("urem", count, i64(lanes_)))
     for start, stop, width in ((i64(0), whole, lanes_), (whole, count, 1)):
@@ -211,17 +211,19 @@ def _pack_transposed(
     target: Value,
     pitch: Number,
 ) -> None:
-    """All places of one piece, from memory where places are neighbours."""
+    """Pack one piece from memory that is contiguous along the places: blocks are transposed on the
+    way.
+    """
     def body(b: Builder, source: Value, target: Value, count: Value, step: Value,
              pitch: Value) -> None:
-        _turn(b, type_, (source, target), (step, pitch), count, piece)
+        _transpose(b, type_, (source, target), (step, pitch), count, piece)
 
-    _shared(b, "turn", (type_, piece[1:]), body, source, target, count, b.size(step),
+    _shared(b, "transpose", (type_, piece[1:]), body, source, target, count, b.size(step),
             b.size(pitch))
 
 
-def _turn(b: Builder, type_: str, places: tuple[Value, Value], steps: tuple[Value, Value],
-          count: Value, piece: Piece) -> None:
+def _transpose(b: Builder, type_: str, places: tuple[Value, Value], steps: tuple[Value, Value],
+               count: Value, piece: Piece) -> None:
     """Blocks of a few places are transposed inside of 128-bit lanes, which every machine does
     fast."""
     depth, align = 16 // element_bytes(type_), element_bytes(type_)

@@ -51,9 +51,9 @@ class PackedLines:
         places = b.sub(b.sub(box.y_end, box.y), i64(1))
         lines = b.add(b.mul(places, i64(h.stride)), i64(h.reach))
         first = b.add(b.mul(box.depth, i64(d.stride)), i64(d.origin))
-        turned = c == 1 and w.stride == 1 and dense.channels > 1
+        by_pixels = c == 1 and w.stride == 1 and dense.channels > 1
         with (
-            b.loop(i64(0), i64(1 if turned else dense.channels), nonempty=True) as channel,
+            b.loop(i64(0), i64(1 if by_pixels else dense.channels), nonempty=True) as channel,
             b.loop(i64(0), i64(d.taps), nonempty=True) as plane,
             b.loop(i64(0), lines, nonempty=True) as line,
         ):
@@ -68,10 +68,10 @@ class PackedLines:
             here = b.gep(plan.type, self.source, at)
             valid = b.op("and", inside(b, d, z), inside(b, h, y))
             with b.when(valid):
-                (self._pixels if turned else self._line)(here, there)
+                (self._pixels if by_pixels else self._line)(here, there)
             if plan.line_blocks > 1 or not d.inside:  # another block had something there
                 with b.when(b.op("xor", valid, Value("true", "i1"))):
-                    self._nothing(there, dense.channels if turned else 1)
+                    self._nothing(there, dense.channels if by_pixels else 1)
 
     def _line(self, source: Value, target: Value) -> None:
         """Pack one line, remainder by remainder."""
@@ -106,7 +106,7 @@ class PackedLines:
         return min(start, self.plan.part), min(stop, self.plan.part)
 
     def _nothing(self, target: Value, channels: int) -> None:
-        """A line outside of the source."""
+        """Clear a packed line that is outside of the source, where it may hold an older block's."""
         b, plan = self.b, self.plan
         with b.loop(i64(0), i64(channels), nonempty=True) as channel:
             there = b.gep(plan.type, target, b.mul(channel.index, i64(plan.channel)))
@@ -197,7 +197,8 @@ class RowLanes:
             self._finish(box, panel, tall, (b.add(o, i64(n)), top, x), line)
 
     def _tap_lines(self, top: Value, tall: int) -> tuple[Value, int | Value]:
-        """The first line of taps that meets the source in a tile, and how many do."""
+        """Return the first line of taps that is inside of the source for a tile, and how many are.
+        """
         b, h = self.b, self.dense.spans[1]
         if h.inside:
             return i64(0), h.taps
@@ -216,7 +217,9 @@ class RowLanes:
 
     def _taps(self, b: Builder, tile: Tile, row: Value, column: Value,
               sums: list[Value]) -> list[Value]:
-        """The taps of a line: those with the same remainder after the stride in one loop."""
+        """Add the products of a line of taps to the sums: one loop for all taps with the same
+        remainder after the stride.
+        """
         pitch, w = self.plan.pitch, self.dense.spans[2]
         period = w.period
         for tap in range(min(period, w.taps)):
@@ -238,7 +241,9 @@ class RowLanes:
 
     def _spilled(self, box: Box, panel: Panel, size: tuple[int, int], corner: tuple[Value, ...],
                  sums: list[Value]) -> None:
-        """The sums through scratch, so that the epilogue is written out for one output only."""
+        """Store the sums of a tile to scratch memory and run the epilogue over them in a loop, so
+        that its code is emitted for one output only.
+        """
         b, align = self.b, element_bytes(self.type)
         (tall, wide), (o, top, x) = size, corner
         each = tall * len(panel.pieces)

@@ -146,7 +146,9 @@ def _cuts(dense: Dense,
 
 
 def _met(span: Span, rows: Rows) -> float:
-    """The share of taps that meet the source, where tiles go from their first such to the last."""
+    """Return the share of taps along an axis that tiles of ``rows`` compute: from their first tap
+    inside of the source to the last.
+    """
     total = 0
     for begin in range(0, rows.tiles if span.taps else 0, _AT_ONCE):
         tile = np.arange(begin, min(begin + _AT_ONCE, rows.tiles))
@@ -164,14 +166,14 @@ def _cost(dense: Dense, machine: Machine, outs: Rows, lines: Rows,
     plane = dense.outputs * lines.total * dense.spans[2].count * machine.itemsize
     far = dense.batch * dense.groups * dense.spans[0].count * plane > machine.l2
     w = dense.spans[2]
-    turns = _LOOP_CYCLES * min(w.period, w.taps) / max(1, w.taps)
+    overhead = _LOOP_CYCLES * min(w.period, w.taps) / max(1, w.taps)
 
     def tile(panel: Panel, tall: int, wide: int) -> tuple[float, int]:
         units = sum(machine.part(p.lanes) for p in panel.pieces)
         sums = wide * tall * len(panel.pieces)
         read = sum(unit_cycles(p.lanes, machine.itemsize) for p in panel.pieces)
         loads = 2 * read * tall + 0.5 * sums
-        cycles = max(wide * tall * units, loads, 5.0) + 0.1 * loads + turns
+        cycles = max(wide * tall * units, loads, 5.0) + 0.1 * loads + overhead
         return dense.depth * cycles + 2 * sums + 2 + far * _LINE_CYCLES * wide * (tall - 1), sums
 
     total, code = tally(xs, lines, outs, tile)

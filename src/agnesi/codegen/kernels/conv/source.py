@@ -79,7 +79,8 @@ def packed_layout(dense: Dense, lines: int, places: Size, itemsize: int) -> Layo
 
 
 def extent(b: Builder, span: Any, start: Value, stop: Value) -> tuple[Value, Value]:
-    """First position that places [start, stop) read, and how many."""
+    """Return the first position that results [start, stop) read, and how many positions they read.
+    """
     stride = b.size(span.stride)
     first = b.add(b.mul(start, stride), b.size(span.origin))
     places = b.sub(b.sub(stop, start), i64(1))
@@ -87,12 +88,12 @@ def extent(b: Builder, span: Any, start: Value, stop: Value) -> tuple[Value, Val
 
 
 def inside(b: Builder, span: Any, at: Value) -> Value:
-    """Return whether a position is one of the source."""
+    """Return whether a position is inside of the source, as a bool of the code."""
     return b.icmp("ult", at, b.size(span.size))
 
 
 def reached(b: Builder, span: Any, tap: Value, start: Value, stop: Value) -> tuple[Value, Value]:
-    """The part of places [start, stop) that has a tap inside of the source."""
+    """Return the part of results [start, stop) for which a tap is inside of the source."""
     stride, size = b.size(span.stride), b.size(span.size)
     first = b.add(b.mul(tap, b.size(span.step)), b.size(span.origin))  # position of place 0
     last = b.sub(stride, i64(1))
@@ -103,7 +104,9 @@ def reached(b: Builder, span: Any, tap: Value, start: Value, stop: Value) -> tup
 
 
 def taps_inside(b: Builder, span: Any, place: Value) -> tuple[Value, Value]:
-    """The taps of a place that are inside of the source: from the first to before the last."""
+    """Return the taps of a result that are inside of the source: the first, and the end
+    (exclusive).
+    """
     step, size = b.size(span.step), b.size(span.size)
     at = b.add(b.mul(place, b.size(span.stride)), b.size(span.origin))  # of the first tap
     beyond = b.sub(step, i64(1))

@@ -33,7 +33,7 @@ class TileLoop(NamedTuple):
 def given_loops(nest: Sequence[TileLoop], values: Sequence[Value]) -> list[TileLoop]:
     """Loops like these, of numbers that a function is given: three for each."""
     each = iter(values)
-    return [TileLoop(next(each), next(each), next(each), turn.maybe) for turn in nest]
+    return [TileLoop(next(each), next(each), next(each), level.maybe) for level in nest]
 
 
 def number(n: int | Value) -> Value:
@@ -81,7 +81,7 @@ class Tile:
         if not b.module.policy.shared_kernels or b.hot:
             return self.nested(b, row, column, nest, sums, inner)
         align = element_bytes(self.type)
-        given = [x for turn in nest for x in turn[:3] if isinstance(x, Value)]
+        given = [x for level in nest for x in level[:3] if isinstance(x, Value)]
         memory = b.alloca(self.type, sum(width(x.type) for x in sums))
         for x, at in self._cells(b, memory, sums):
             if x.ref[0] == "%":
@@ -97,18 +97,18 @@ class Tile:
         Its parameters are the addresses of row, column and accumulators, and those loop counts and
         strides of ``nest`` that are run-time values; constants are compiled in.
         """
-        given = [x for turn in nest for x in turn[:3] if isinstance(x, Value)]
+        given = [x for level in nest for x in level[:3] if isinstance(x, Value)]
         parameters = [(kind, f"x{i}") for i, kind in enumerate(["ptr"] * 3 + ["i64"] * len(given))]
         own = Builder(b.module, b.module.fresh("tile"), parameters, attributes=HOT)
         row, column, memory, *rest = own.parameters
         values, align = iter(rest), element_bytes(self.type)
-        turns = []
-        for turn in nest:
-            times, down, right = (next(values) if isinstance(x, Value) else x for x in turn[:3])
-            turns.append(TileLoop(times, down, right, turn.maybe))
+        iterations = []
+        for level in nest:
+            times, down, right = (next(values) if isinstance(x, Value) else x for x in level[:3])
+            iterations.append(TileLoop(times, down, right, level.maybe))
         start = [x if x.ref[0] != "%" else own.load(x.type, at, align)
                  for x, at in self._cells(own, memory, sums)]
-        found = self.nested(own, row, column, turns, start, inner)
+        found = self.nested(own, row, column, iterations, start, inner)
         for x, at in self._cells(own, memory, found):
             own.store(x, at, align)
         own.ret()
@@ -125,15 +125,15 @@ class Tile:
         """The loops, in the function at hand."""
         if not nest:
             return inner(b, row, column, sums) if inner else self._step(b, row, column, sums)
-        turn, *rest = nest
-        if isinstance(turn.times, int) and turn.times == 1:
+        level, *rest = nest
+        if isinstance(level.times, int) and level.times == 1:
             return self.nested(b, row, column, rest, sums, inner)
         start = [row, column, *sums]
-        with b.loop(i64(0), number(turn.times), 1, start, nonempty=not turn.maybe) as loop:
+        with b.loop(i64(0), number(level.times), 1, start, nonempty=not level.maybe) as loop:
             at, beside, *totals = loop.carried
             totals = self.nested(b, at, beside, rest, totals, inner)
-            loop.carry(self._moved(b, at, turn.row_step),
-                       self._moved(b, beside, turn.column_step), *totals)
+            loop.carry(self._moved(b, at, level.row_step),
+                       self._moved(b, beside, level.column_step), *totals)
         return loop.results[2:]
 
     def _moved(self, b: Builder, pointer: Value, step: int | Value) -> Value:

@@ -119,12 +119,12 @@ class Places(Gradient):
         lines = TileLoop(count, plan.layout.line * h.stride, line)
         sums = [b.load(wide, at, align) for at in cells]
         rows = tuple(self.lines.tap(x) for x in taps)
-        for turns, active in ((whole, plan.lanes), (1, rest)):
-            if not turns or not active:
+        for iterations, active in ((whole, plan.lanes), (1, rest)):
+            if not iterations or not active:
                 continue
             columns = tuple(Piece(j * plane, plan.lanes, active) for j in range(size))
             tile = Tile(self.type, rows, columns, vectors=True, masked=True)
-            nest = [lines, TileLoop(turns, plan.lanes, plan.lanes)]
+            nest = [lines, TileLoop(iterations, plan.lanes, plan.lanes)]
             sums = tile.run(b, row, column, nest, sums)
             row, column = (b.gep(self.type, p, i64(whole * plan.lanes)) for p in (row, column))
         for value, at in zip(sums, cells, strict=True):

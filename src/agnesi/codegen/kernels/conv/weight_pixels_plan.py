@@ -132,13 +132,13 @@ def _cuts(dense: Dense, machine: Machine) -> Iterator[tuple[float, Rows, Rows]]:
 
 def _cost(dense: Dense, machine: Machine, runs: Rows, outs: Rows) -> float:
     d, h, w = dense.spans
-    turns = -(-w.count // machine.lanes)
+    iterations = -(-w.count // machine.lanes)
     unit = unit_cycles(machine.lanes, machine.itemsize)
 
     def tile(_: Panel, size: int, wide: int) -> tuple[float, int]:
         loads = 2 * unit * (wide + size)  # most of them lie across two lines of the cache
         cycles = max(unit * wide * size, loads, 5.0) + 0.1 * loads
-        return turns * cycles + 8, wide * size
+        return iterations * cycles + 8, wide * size
 
     total, code = tally((Panel(0, 1, (), Rows(1, 1)),), outs, runs, tile)
     lines = dense.batch * d.count * h.count

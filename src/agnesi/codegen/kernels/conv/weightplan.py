@@ -294,8 +294,8 @@ def _shares(dense: Dense, machine: Machine, panels: tuple[Panel, ...], lines: Ro
         chunk = -(-count // groups) * width
         for row_groups in range(1, tiles + 1):
             units = groups * row_groups
-            room = -(-tiles // row_groups) * tall * chunk
-            if units > most and room <= _MAX_SUM_BYTES:
+            sums = -(-tiles // row_groups) * tall * chunk
+            if units > most and sums <= _MAX_SUM_BYTES:
                 break
             merged = units if near and 1 in (groups, row_groups) else 1
             passes, again = (min(n, 2) if merged > 1 else n for n in (groups, row_groups))
@@ -307,7 +307,7 @@ def _shares(dense: Dense, machine: Machine, panels: tuple[Panel, ...], lines: Ro
             if packed_a:
                 cycles += PACK_CYCLES * image * passes * (again - 1)
             cycles += (packed_b * PACK_CYCLES + reads[1] * (1 + 64 / chunk)) * cotangent * again
-            cycles *= 1 + max(0, room - _MAX_SUM_BYTES)
+            cycles *= 1 + max(0, sums - _MAX_SUM_BYTES)
             options.append((cycles, groups, row_groups, merged))
             if units > most:
                 break

@@ -190,7 +190,7 @@ class Wide:
 
     @property
     def _rest(self) -> Value:
-        """Rows left over behind whole tiles."""
+        """The rows left over behind whole tiles."""
         assert isinstance(self.plan.rows, OpenRows)
         return self.b.size(self.plan.rows.rest)
 
@@ -227,7 +227,7 @@ class Wide:
         return row, column, nest
 
     def _taps(self, width: int) -> list[TileLoop]:
-        """Loops over the taps of a line and the channels."""
+        """Return the loops over the taps of a line and the channels."""
         layout, channels, w = self.plan.layout, self.dense.channels, self.dense.spans[2]
         if layout.channel == 1 and layout.pixel * w.step == channels:
             return [TileLoop(w.taps * channels, 1, width)]
@@ -236,7 +236,9 @@ class Wide:
 
     def _clipped(self, b: Builder, tile: Tile, width: int, places: range, row: Value,
                  column: Value, sums: list[Value]) -> list[Value]:
-        """The taps of a line, one after the other, for the places that have them inside."""
+        """Add the products of a line of taps, one tap after the other, each for those results of
+        the tile for which it is inside of the source.
+        """
         layout, channels, w = self.plan.layout, self.dense.channels, self.dense.spans[2]
         each, sums = len(tile.columns), list(sums)
         for tap in range(w.taps):

@@ -111,7 +111,8 @@ class WidePlan(Paneled, TilePlan):
 
 
 def blocks_of(rows: Rows, blocks: int) -> Any:
-    """Blocks of the tiles that there are, none larger than if there were so many."""
+    """Cut the tiles that there are into blocks, none larger than with exactly ``blocks`` of them.
+    """
     return blocks_for(rows.count, -(-rows.tiles // blocks), blocks)
 
 
@@ -157,7 +158,7 @@ def _readable(dense: Dense, clipped: bool) -> bool:
 
 
 def _outside(span: Span) -> float:
-    """The share of an axis's taps that are outside of the source."""
+    """Return the share of the products along an axis whose tap is outside of the source."""
     found = sum(
         0 <= span.origin + p * span.stride + t * span.step < span.size
         for p in range(span.count) for t in range(span.taps)
@@ -231,13 +232,15 @@ def _units(dense: Dense, cut: Cut) -> tuple[int, int]:
 
 
 def _planes(dense: Dense, panels: tuple[Panel, ...]) -> int:
-    """Work units if planes of results, and panels, are not cut."""
+    """Return the number of work units if planes of results and panels of columns are not cut."""
     return dense.batch * dense.spans[0].count * max(1, sum(p.count for p in panels))
 
 
 def _shares(dense: Dense, machine: Machine, cut: Cut, blocks: int,
             packed: bool) -> tuple[int, int]:
-    """Panel groups and chunks of blocks: as little packing as leaves even shares."""
+    """Return the panel groups and chunks of blocks: the cut with the least packing whose work units
+    are of about equal size.
+    """
     panels = sum(p.count for p in cut.panels)
     wanted = wanted_units(dense.work, dense.groups)
     width = max(p.width for p in cut.panels)

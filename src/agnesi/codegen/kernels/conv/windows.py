@@ -40,7 +40,7 @@ class Way(NamedTuple):
 
     def address(self, b: Builder, type_: str, start: Value, place: tuple[int, int],
                 channel: Value) -> Value:
-        """Return the address of a (line, pixel)."""
+        """Return the address of a pixel of a window, by its line and column."""
         offset = place[0] * self.steps.line + place[1] * self.steps.pixel
         at = b.gep(type_, start, i64(offset))
         return b.gep(type_, b.load("ptr", at), channel) if self.by_table else at
@@ -95,7 +95,7 @@ class Windows:
         return at
 
     def _fill(self, window: Window, here: Value, first: list[Value]) -> None:
-        """The addresses of all positions of a window, a line of them at a time."""
+        """Store the addresses of all positions of a window in its table, a line at a time."""
         b, (d, h, w), n = self.b, self.dense.spans, window.pitch
         wide, size, steps = vector("i64", n), element_bytes(self.type), window.source
         beside = lanes(wide, [q * window.right for q in range(n)]) if n > 1 else i64(0)

@@ -13,7 +13,7 @@ from agnesi.codegen.kernels.gemm.costs import (
 from agnesi.codegen.kernels.gemm.gemmplan import WHOLE_BLOCK
 from agnesi.codegen.kernels.gemm.prefetched import (
     PREFETCH_LINES,
-    beside_room,
+    capacity_beside,
     clashes,
     near_lines,
 )
@@ -61,8 +61,8 @@ def blocks_for(spec: GemmSpec, machine: Machine, beside: bool, large: bool) -> B
     width = max(p.width for p in cut.panels)
     several = row_tiles(cut) > 1
     if beside:  # as wide a block as fits into the cache beside the panel in use
-        room = beside_room(machine) // (width * spec.itemsize)
-        found = Blocks(cut, cut_k(spec, room) if several else spec.k, pack_a, False, width,
+        capacity = capacity_beside(machine) // (width * spec.itemsize)
+        found = Blocks(cut, cut_k(spec, capacity) if several else spec.k, pack_a, False, width,
                         beside=True)
     else:
         k_block = _k_block(spec, machine, width) if several else spec.k

@@ -139,8 +139,8 @@ def pack_cost(spec: GemmSpec, machine: Machine) -> float:
     if spec.b_strides[1] == 1:
         return COPY_CYCLES * spec.k * spec.n
     far = spec.k * spec.n * spec.itemsize > machine.l2 // 2 and not machine.far_l3
-    turned = _FAR_TRANSPOSE_CYCLES if far else _TRANSPOSE_CYCLES
-    return (turned if spec.b_strides[0] == 1 else _GATHER_CYCLES) * spec.k * spec.n
+    transposed = _FAR_TRANSPOSE_CYCLES if far else _TRANSPOSE_CYCLES
+    return (transposed if spec.b_strides[0] == 1 else _GATHER_CYCLES) * spec.k * spec.n
 
 
 def best_dots(spec: GemmSpec, machine: Machine, pack_a: bool, pack_b: bool) -> Cut:
@@ -163,15 +163,15 @@ def _dot_cut(spec: GemmSpec, machine: Machine, limit: int, columns: int) -> Cut:
         if count and size:
             piece = Piece(0, 1 << (size - 1).bit_length(), size)
             panels.append(Panel(first, count, (piece,), rows))
-    turns = -(-spec.k // machine.lanes)
+    iterations = -(-spec.k // machine.lanes)
     # Every panel reads all lines of A again: narrow panels are expensive if A is not cached.
     near = spec.m * spec.k * machine.itemsize <= machine.l1 * 3 // 4
 
     def tile(panel: Panel, _: int, height: int) -> tuple[float, int]:
         size = panel.pieces[0].active
         loads = (height * (1 if near else 2) + size) * machine.unit
-        turn = max(height * size * machine.product(machine.lanes), loads, 4.0) + 0.15 * loads + 0.5
-        return turns * turn + 10 + 1.5 * height * size, height * size
+        step = max(height * size * machine.product(machine.lanes), loads, 4.0) + 0.15 * loads + 0.5
+        return iterations * step + 10 + 1.5 * height * size, height * size
 
     cost, code = tally(panels, Rows(1, 1), rows, tile)
     return Cut(cost * (1 + machine.code * code), tuple(panels))

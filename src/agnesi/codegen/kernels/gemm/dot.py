@@ -56,11 +56,11 @@ class DotUnit(Unit):
         for r in range(size):
             cells += sums[r * piece.active : (r + 1) * piece.active]
             cells += [empty] * (piece.lanes - piece.active)
-        room = max(piece.lanes, plan.lanes // piece.lanes * piece.lanes)
-        for at in range(0, len(cells), room):
-            some = cells[at : at + room]
+        whole = max(piece.lanes, plan.lanes // piece.lanes * piece.lanes)
+        for at in range(0, len(cells), whole):
+            some = cells[at : at + whole]
             folded = _fold_padded(b, some)
-            for n in range(0, min(len(cells) - at, room), piece.lanes):
+            for n in range(0, min(len(cells) - at, whole), piece.lanes):
                 value = lanes_from(b, folded, n, piece.lanes)
                 row = (at + n) // piece.lanes
                 self._epilogue(panel, b.add(i, i64(row)), j, [value])
@@ -72,11 +72,11 @@ class DotUnit(Unit):
         """
         b, type_, piece = self.b, sums[0].type, panel.pieces[0]
         columns = piece.active
-        room = b.alloca(type_, len(sums))
+        stack = b.alloca(type_, len(sums))
         for n, value in enumerate(sums):
-            b.store(value, b.gep(type_, room, i64(n)))
+            b.store(value, b.gep(type_, stack, i64(n)))
         with b.loop(i64(0), i64(len(sums) // columns), nonempty=True) as row:
-            at = b.gep(type_, room, b.mul(row.index, i64(columns)))
+            at = b.gep(type_, stack, b.mul(row.index, i64(columns)))
             line = [b.load(type_, b.gep(type_, at, i64(n))) for n in range(columns)]
             line += [const(type_, 0)] * (piece.lanes - columns)
             value = lanes_from(b, _fold_padded(b, line), 0, piece.lanes)
@@ -127,7 +127,7 @@ class DotUnit(Unit):
             wide = self._loop(rows, columns, x, y, i64(at), chains, sums * chains)
             sums = self._joined(wide, chains)
         while at < k:
-            sums = self._turn(rows, columns, x, y, i64(at), self._mask(min(lanes, k - at)), sums)
+            sums = self._step(rows, columns, x, y, i64(at), self._mask(min(lanes, k - at)), sums)
             at += lanes
         return sums
 
@@ -141,7 +141,7 @@ class DotUnit(Unit):
         with b.loop(whole, k, lanes, self._joined(wide, chains)) as loop:
             left = b.splat(b.sub(k, loop.index), lanes)
             mask = b.icmp("ult", lanes_of(vector("i64", lanes), range(lanes)), left)
-            loop.carry(*self._turn(rows, columns, x, y, loop.index, mask, loop.carried))
+            loop.carry(*self._step(rows, columns, x, y, loop.index, mask, loop.carried))
         return loop.results
 
     def _joined(self, wide: list[Value], chains: int) -> list[Value]:
@@ -177,11 +177,11 @@ class DotUnit(Unit):
             for chain in range(chains):
                 k = b.add(loop.index, i64(chain * lanes)) if chain else loop.index
                 mine = loop.carried[chain * size : (chain + 1) * size]
-                new += self._turn(rows, columns, x, y, k, None, mine)
+                new += self._step(rows, columns, x, y, k, None, mine)
             loop.carry(*new)
         return loop.results
 
-    def _turn(
+    def _step(
         self,
         rows: int,
         columns: int,

@@ -108,7 +108,7 @@ class GemmPlan(Paneled):
         return packs and self.form in ("dot", "skip")
 
     @property
-    def turns(self) -> bool:
+    def transposes_sums(self) -> bool:
         """Whether a panel of sums is transposed before it goes to the epilogue."""
         return self.form == "skip" and self.spec.c_strides[1] != 1
 
@@ -189,7 +189,7 @@ class GemmPlan(Paneled):
     @property
     def c_bytes(self) -> int:
         if self.form == "skip":
-            lines = self.width + (self.lanes if self.turns else 0)
+            lines = self.width + (self.lanes if self.transposes_sums else 0)
             return whole_lines((self.chunk_rows + self.lanes) * lines * self.spec.itemsize)
         if self.form == "stream":
             return whole_lines(self.spec.m * self.panel_count * self.lanes * self.spec.itemsize)

@@ -25,11 +25,11 @@ class Source:
     masked: bool = False  # whether the last piece must not be read whole
     ahead: int = 0  # for how many k in advance to call the line into the cache; 0 for none
 
-    def along(self, b: Builder, turns: int, beside: Any = 0) -> Value:
+    def along(self, b: Builder, iterations: int, beside: Any = 0) -> Value:
         """Return the elements that so many iterations pass, and ``beside`` more."""
         if isinstance(self.step, Value):
-            return b.add(b.mul(self.step, i64(turns)), b.size(beside))
-        return b.size(turns * self.step + beside)
+            return b.add(b.mul(self.step, i64(iterations)), b.size(beside))
+        return b.size(iterations * self.step + beside)
 
 
 def zeros(type_: str, rows: int, pieces: Sequence[Piece]) -> list[Value]:
@@ -77,8 +77,8 @@ def sum_products(
     return _run(b, type_, rows, pieces, a, source, split, stop, sums, 1)
 
 
-def _moved(b: Builder, type_: str, source: Source, turns: Value) -> Source:
-    at = b.gep(type_, source.pointer, b.mul(turns, b.size(source.step)))
+def _moved(b: Builder, type_: str, source: Source, iterations: Value) -> Source:
+    at = b.gep(type_, source.pointer, b.mul(iterations, b.size(source.step)))
     return replace(source, pointer=at, ahead=0)
 
 
@@ -111,7 +111,7 @@ def _run(
                 row = _read(b, type_, loop.carried[1], source, chain, pieces)
             else:
                 row = source(b, k)
-            new.extend(_turn(b, type_, rows, pieces, a, pa, chain, row, mine))
+            new.extend(_iteration(b, type_, rows, pieces, a, pa, chain, row, mine))
         bumped = [b.gep(type_, pa, a.along(b, chains))]
         if isinstance(source, Source):
             bumped.append(b.gep(type_, loop.carried[1], source.along(b, chains)))
@@ -120,27 +120,27 @@ def _run(
 
 
 def _read(
-    b: Builder, type_: str, pointer: Value, source: Source, turn: int, pieces: Sequence[Piece]
+    b: Builder, type_: str, pointer: Value, source: Source, iteration: int, pieces: Sequence[Piece]
 ) -> list[Value]:
     found = []
     for piece in pieces:
-        at = b.gep(type_, pointer, source.along(b, turn, piece.offset))
+        at = b.gep(type_, pointer, source.along(b, iteration, piece.offset))
         if source.ahead:
-            distance = source.along(b, turn + source.ahead, piece.offset)
+            distance = source.along(b, iteration + source.ahead, piece.offset)
             prefetch(b, b.gep(type_, pointer, distance), near=True)
         mask = piece.mask if source.masked else None
         found.append(load_strided(b, at, type_, 1, piece.lanes, mask))
     return found
 
 
-def _turn(
+def _iteration(
     b: Builder,
     type_: str,
     rows: int,
     pieces: Sequence[Piece],
     a: Source,
     pointer: Value,
-    turn: int,
+    iteration: int,
     row: list[Value],
     sums: list[Value],
 ) -> list[Value]:
@@ -150,7 +150,7 @@ def _turn(
     widest = max(p.lanes for p in pieces)
     out = []
     for r in range(rows):
-        at = b.gep(type_, pointer, a.along(b, turn, r * a.row_stride))
+        at = b.gep(type_, pointer, a.along(b, iteration, r * a.row_stride))
         wide = b.splat(load_strided(b, at, type_, 0, 1, None), widest)
         for n, piece in enumerate(pieces):
             x = lanes_from(b, wide, 0, piece.lanes)

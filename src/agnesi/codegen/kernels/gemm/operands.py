@@ -85,7 +85,7 @@ def transposed(operands: Operands) -> Operands:
     """The operands of ``C' = B' A'``: roles, places and lane axes change over."""
     swap = {"m": "n", "n": "m", "k": "k"}
 
-    def turned(operand: Operand) -> Operand:
+    def transposed(operand: Operand) -> Operand:
         inner = operand.address
 
         def load(
@@ -124,7 +124,7 @@ def transposed(operands: Operands) -> Operands:
         inner(b, batch, j, i, columns, rows)
 
     ends = (epilogue, call if inner is not None else None, operands.interrupted)
-    return Operands(turned(operands.b), turned(operands.a), *ends)
+    return Operands(transposed(operands.b), transposed(operands.a), *ends)
 
 
 def load_strided(

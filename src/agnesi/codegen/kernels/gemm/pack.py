@@ -70,7 +70,7 @@ def copy_pieces(
             b.store(value, b.gep(type_, line, i64(piece.offset)), element_bytes(type_))
 
 
-def copy_turned(
+def copy_transposed(
     b: Builder,
     type_: str,
     count: Value,
@@ -92,10 +92,10 @@ def copy_turned(
         if some:
             start, stop = i64(some[0].offset), i64(some[-1].offset + some[0].lanes)
             with b.loop(start, stop, some[0].lanes, nonempty=True) as x:
-                _turn_strip(b, type_, count, tail, x.index, some[0], along, target, pitch)
+                _transpose_strip(b, type_, count, tail, x.index, some[0], along, target, pitch)
 
 
-def _turn_strip(
+def _transpose_strip(
     b: Builder,
     type_: str,
     count: Value,
@@ -111,7 +111,7 @@ def _turn_strip(
     strip = b.gep(type_, target, x)
 
     def block(y: Value, active: int, mask: Value | None) -> None:
-        rows = _turned_block(b, type_, x, y, piece, along, mask)
+        rows = _transposed_block(b, type_, x, y, piece, along, mask)
         for n, row in enumerate(rows[:active]):
             at = b.add(b.mul(y, i64(pitch)), i64(n * pitch))
             b.store(row, b.gep(type_, strip, at), element_bytes(type_))
@@ -129,7 +129,7 @@ def _turn_strip(
             block(whole, tail % depth, Piece(0, depth, tail % depth).mask)
 
 
-def _turned_block(
+def _transposed_block(
     b: Builder, type_: str, x: Value, y: Value, piece: Piece, along: Along, mask: Value | None
 ) -> list[Value]:
     """Rows of one piece for as many y as a 128-bit vector holds; those of the mask are there."""
@@ -153,7 +153,8 @@ def neighbours(
     y_axis: int,
     along: str,
 ) -> Along:
-    """Return how :func:`copy_turned` reads an operand: y is its row (0) or column (1), x the other.
+    """Return how :func:`copy_transposed` reads an operand: y is its row (0) or column
+    (1), x the other.
 
     In plain memory the place is computed once for a block, and the shift, ``stride`` elements
     for each x, is part of the load where both are numbers.

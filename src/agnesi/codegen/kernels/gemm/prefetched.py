@@ -23,20 +23,20 @@ def clashes(spec: GemmSpec) -> bool:
     return spec.b_strides[0] * spec.itemsize % 1024 == 0 and spec.k > 16
 
 
-def fits_beside(spec: GemmSpec, machine: Machine, turned: bool) -> bool:
+def fits_beside(spec: GemmSpec, machine: Machine, transposed: bool) -> bool:
     """Return whether tiles prefetch the next panel of B: the third-level cache is far, A and
-    two panels fit in the second-level one, a large transposed (``turned``) A in a quarter of it.
+    two panels fit in the second-level one, a large A (``transposed``) in a quarter of it.
     """
     size = (spec.m + 4 * machine.lanes) * spec.k * spec.itemsize
     direct = spec.a_direct and spec.b_direct and spec.b_strides[1] == 1 and not clashes(spec)
     far = spec.n * spec.k * spec.itemsize > machine.l2 // 4
     enough = spec.m >= _MIN_BESIDE_ROWS
-    if turned and spec.m * spec.k * spec.itemsize > machine.l2 // 4:
+    if transposed and spec.m * spec.k * spec.itemsize > machine.l2 // 4:
         return False
     return machine.far_l3 and enough and direct and far and size <= machine.l2 * _BESIDE_SHARE
 
 
-def beside_room(machine: Machine) -> int:
+def capacity_beside(machine: Machine) -> int:
     """Bytes of a block of one panel of B that is prefetched panel by panel."""
     return int(machine.l2 * _BESIDE_BLOCK_SHARE)
 

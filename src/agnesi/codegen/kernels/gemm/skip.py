@@ -8,7 +8,7 @@ finite, no element is skipped: zero times infinity is NaN.
 from __future__ import annotations
 
 from agnesi.codegen.kernels.gemm.operands import element_bytes, load_strided
-from agnesi.codegen.kernels.gemm.pack import copy_turned
+from agnesi.codegen.kernels.gemm.pack import copy_transposed
 from agnesi.codegen.kernels.gemm.tile import TileUnit
 from agnesi.codegen.kernels.tiling import Panel, pieces_of
 from agnesi.codegen.llvm.builder import Builder, Value, const, i64, vector
@@ -31,8 +31,8 @@ class SkipUnit(TileUnit):
             with self._panels(panel) as index:
                 self._clear(panel)
                 self._blocks(panel, index)
-                if self.plan.turns:
-                    self._finish_turned(panel, self._column(index))
+                if self.plan.transposes_sums:
+                    self._finish_transposed(panel, self._column(index))
                 else:
                     self._finish(panel, self.row, self._column(index), self.rows, self.sums)
 
@@ -138,8 +138,8 @@ class SkipUnit(TileUnit):
         """The lines of B that the mask names, times elements of some rows, to the rows' sums."""
         b, pieces = self.b, panel.pieces
         count = b.intrinsic("ctpop", mask)
-        with b.loop(i64(0), count, 1, [mask, *(v for line in sums for v in line)]) as turn:
-            rest, totals = turn.carried[0], iter(turn.carried[1:])
+        with b.loop(i64(0), count, 1, [mask, *(v for line in sums for v in line)]) as loop:
+            rest, totals = loop.carried[0], iter(loop.carried[1:])
             k = b.intrinsic("cttz", rest, Value("true", "i1"))
             packed = b.gep(self.type, self.packed_b, b.mul(k, i64(panel.width)))
             places = [b.gep(self.type, packed, i64(p.offset)) for p in pieces]
@@ -153,11 +153,11 @@ class SkipUnit(TileUnit):
                 for p, y in zip(pieces, values, strict=True):
                     factor = b.splat(x, p.lanes) if p.lanes > 1 else x
                     new.append(multiply_add(b, factor, y, next(totals)))
-            turn.carry(b.op("and", rest, b.sub(rest, i64(1))), *new)
-        found = iter(turn.results[1:])
+            loop.carry(b.op("and", rest, b.sub(rest, i64(1))), *new)
+        found = iter(loop.results[1:])
         return [[next(found) for _ in pieces] for _ in lines]
 
-    def _finish_turned(self, panel: Panel, j: Value) -> None:
+    def _finish_transposed(self, panel: Panel, j: Value) -> None:
         """Columns of the panel to the epilogue, one after the other, lanes along the rows."""
         b, first = self.b, panel.pieces[0]
         whole = panel.columns - panel.columns % first.lanes
@@ -172,7 +172,7 @@ class SkipUnit(TileUnit):
         b, plan = self.b, self.plan
         rows = plan.chunk_rows
         pitch = -(-rows // plan.lanes) * plan.lanes
-        turned = b.gep(self.type, self.sums, i64(rows * plan.width))
+        transposed = b.gep(self.type, self.sums, i64(rows * plan.width))
 
         def along(b: Builder, x: Value, shift: Value, y: Value, lanes: int,
                   mask: Value | None) -> Value:
@@ -180,9 +180,9 @@ class SkipUnit(TileUnit):
             return load_strided(b, b.gep(self.type, self.sums, place), self.type, 1, lanes, mask)
 
         pieces = pieces_of(rows, plan.lanes)
-        copy_turned(b, self.type, i64(count), count, pieces, along, turned, pitch)
+        copy_transposed(b, self.type, i64(count), count, pieces, along, transposed, pitch)
         with b.loop(i64(0), i64(count), nonempty=True) as y:
-            line = b.gep(self.type, turned, b.mul(y.index, i64(pitch)))
+            line = b.gep(self.type, transposed, b.mul(y.index, i64(pitch)))
             self._finish_line(line, rows, b.add(j, b.add(y.index, at)))
 
     def _finish_line(self, line: Value, rows: int, j: Value) -> None:

@@ -118,11 +118,11 @@ class StripUnit(TileUnit):
             return self._run_ahead(address(b, self.batch, self.next, k), index, count)
         rows, line_rows = plan.panels[0].rows.largest, LINE_BYTES // plan.spec.itemsize
         ends = range(rows - 1, -1, -line_rows)  # in lines that no tile before has read
-        turns = (plan.panel_count // plan.column_groups).bit_length() - 1
+        shift = (plan.panel_count // plan.column_groups).bit_length() - 1
         before, last = b.mul(b.sub(index, self.group_start), count), b.sub(count, i64(1))
 
         def line(b: Builder, kk: Value) -> list[Value]:
-            at = b.op("lshr", b.add(before, kk), i64(turns))
+            at = b.op("lshr", b.add(before, kk), i64(shift))
             at = b.add(k, b.intrinsic("smin", at, last))
             return [address(b, self.batch, b.add(self.next, i64(row)), at) for row in ends]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from agnesi.codegen.kernels.gemm.microkernel import At, ReadRow, Source, sum_products, zeros
 from agnesi.codegen.kernels.gemm.operands import element_bytes
-from agnesi.codegen.kernels.gemm.pack import copy_lines, copy_pieces, copy_turned, neighbours
+from agnesi.codegen.kernels.gemm.pack import copy_lines, copy_pieces, copy_transposed, neighbours
 from agnesi.codegen.kernels.gemm.unit import Unit
 from agnesi.codegen.kernels.tiling import OpenPanel, Panel
 from agnesi.codegen.llvm.builder import Builder, Value, const, i64, vector
@@ -102,7 +102,7 @@ class TileUnit(Unit):
         b, plan, operand, j = self.b, self.plan, self.operands.b, self._column(index)
         spec = plan.spec
         if spec.b_strides[0] == 1 != spec.b_strides[1]:
-            copy_turned(
+            copy_transposed(
                 b,
                 self.type,
                 count,

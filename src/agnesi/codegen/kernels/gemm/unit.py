@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from agnesi.codegen.kernels.gemm.gemmplan import GemmPlan
 from agnesi.codegen.kernels.gemm.operands import Operand, Operands
-from agnesi.codegen.kernels.gemm.pack import copy_lines, copy_turned, neighbours
+from agnesi.codegen.kernels.gemm.pack import copy_lines, copy_transposed, neighbours
 from agnesi.codegen.kernels.tiling import OpenPanel, OpenRows, Panel, Rows, pieces_of
 from agnesi.codegen.llvm.builder import Builder, Value, i64
 from agnesi.core.ir.dims import Size
@@ -95,7 +95,7 @@ class Unit:
             )
             pieces = pieces_of(plan.spec.k, plan.lanes)
             tail = lines if isinstance(lines, int) else None
-            copy_turned(self.b, self.type, count, tail, pieces, along, target, plan.k_pitch)
+            copy_transposed(self.b, self.type, count, tail, pieces, along, target, plan.k_pitch)
             return
 
         def read(b: Builder, line: Value, k: Value, lanes: int, mask: Value | None) -> Value:

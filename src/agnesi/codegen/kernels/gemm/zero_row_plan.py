@@ -36,10 +36,10 @@ def skipping(spec: GemmSpec, machine: Machine) -> GemmPlan | None:
         return None
     columns = _PANEL_VECTORS * machine.lanes
     line = columns * spec.itemsize
-    room = int(machine.l2 * _L2_SHARE) // line
+    capacity = int(machine.l2 * _L2_SHARE) // line
     if spec.a_strides[1] != 1:
-        room = min(room, _MAX_TRANSPOSED_BYTES // (spec.k * spec.itemsize))
-    chunks = _chunks(spec.m, max(1, room))
+        capacity = min(capacity, _MAX_TRANSPOSED_BYTES // (spec.k * spec.itemsize))
+    chunks = _chunks(spec.m, max(1, capacity))
     if not chunks:
         return None
     limit = min(_MAX_BLOCK_LINES, int(machine.l1 * _L1_SHARE) // line)
@@ -78,9 +78,11 @@ def _fits(spec: GemmSpec, machine: Machine) -> bool:
     return many and contiguous and spec.m * spec.n * spec.k >= _LEAST_WORK
 
 
-def _chunks(rows: int, room: int) -> int:
-    """The number of equal chunks of at most ``room`` rows, whose sums stay in cache; 0 if none."""
-    least = -(-rows // room)
+def _chunks(rows: int, capacity: int) -> int:
+    """Return the number of equal chunks of at most ``capacity`` rows, whose sums stay in the cache;
+    0 if there is none.
+    """
+    least = -(-rows // capacity)
     return next((c for c in range(least, 2 * least + 1) if rows % c == 0), 0)
 
 

@@ -38,7 +38,7 @@ def scaled(b: Builder, x: Complex, factor: Value) -> Complex:
 
 
 def butterfly(b: Builder, xs: Sequence[Complex]) -> list[Complex]:
-    """The transform of 2, 4, 8 or an odd number of values."""
+    """Return the discrete Fourier transform of 2, 4, 8 or an odd number of complex vectors."""
     n = len(xs)
     if n == 2:
         return [plus(b, *xs), minus(b, *xs)]
@@ -62,7 +62,9 @@ def _eighth(b: Builder, x: Complex, k: int) -> Complex:
 
 
 def _odd(b: Builder, xs: Sequence[Complex]) -> list[Complex]:
-    """By the definition, for pairs of frequencies at once."""
+    """Return the transform of an odd number of values by its definition; frequencies ``k`` and ``n
+    - k`` share their products.
+    """
     n, type_ = len(xs), xs[0][0].type
     pairs = range(1, n // 2 + 1)
     sums = {j: plus(b, xs[j], xs[n - j]) for j in pairs}

@@ -25,7 +25,7 @@ from agnesi.codegen.library.lanes.butterflies import (
     times,
     times_minus_i,
 )
-from agnesi.codegen.library.lanes.shared import COUNT, ROOM, Step, write_shared
+from agnesi.codegen.library.lanes.shared import COUNT, WORKSPACE, Step, write_shared
 from agnesi.codegen.library.lanes.tables import Table, pairs, radices
 from agnesi.codegen.llvm.builder import Builder, Loop, Module, Value, const, i64
 from agnesi.codegen.llvm.register_tiles import TYPES, Tiles, transposed
@@ -48,25 +48,29 @@ class _Fourier(Tiles):
         """Return the address of a real number."""
         return self.b.gep(self.type, base, at)
 
-    def turn(self, x: Complex) -> Complex:
-        """Parts exchanged, where the transform is the inverse."""
+    def direct(self, x: Complex) -> Complex:
+        """Return ``x``, with real and imaginary part exchanged for an inverse transform: the
+        forward transform of exchanged parts is the inverse one, exchanged.
+        """
         return (x[1], x[0]) if self.inverse else x
 
     def everywhere(self, number: Value) -> Value:
-        """A double in every lane."""
+        """Return a vector of the transform's dtype with a double in every lane."""
         one = number if self.type == "double" else self.b.cast("fptrunc", number, self.type)
         return self.b.splat(one, self.lanes)
 
     # -- access ---------------------------------------------------------------------------
     def from_tile(self, tile: Value) -> Load:
-        """Reads elements of a tile of complex numbers."""
+        """Return a function that loads the complex number with an index, for all lanes, from a
+        tile.
+        """
         def load(at: Value) -> Complex:
             place = self.b.mul(at, i64(2))
             return self.load(tile, place), self.load(tile, self.b.add(place, i64(1)))
         return load
 
     def to_tile(self, tile: Value) -> Store:
-        """Writes elements of such a tile."""
+        """Return a function that stores a complex number for all lanes at an index of a tile."""
         def store(at: Value, x: Complex) -> None:
             place = self.b.mul(at, i64(2))
             self.store(x[0], tile, place)
@@ -90,7 +94,9 @@ class _Fourier(Tiles):
 
     # -- steps ----------------------------------------------------------------------------
     def transform(self, n: int, load: Load, store: Store, tiles: tuple[Value, Value]) -> None:
-        """``n`` numbers in every lane."""
+        """Transform ``n`` complex numbers in every lane: ``load`` and ``store`` are given their
+        indices, ``tiles`` are two tiles for the steps between.
+        """
         steps = radices(n)
         if not steps:
             store(i64(0), load(i64(0)))
@@ -106,7 +112,7 @@ class _Fourier(Tiles):
         places = np.arange(inner)[:, None] * np.arange(1, r)
         first = self.table.add(pairs(roots(length, places))) if inner > 1 else 0
 
-        def turns(p: Value) -> None:
+        def butterflies(p: Value) -> None:
             factors = [self._factor(p, r, first, k) for k in range(1, r)] if inner > 1 else []
             before, behind = b.mul(p, i64(stride)), b.mul(p, i64(stride * r))
             with b.loop(i64(0), i64(stride), nonempty=True) as q:
@@ -118,7 +124,7 @@ class _Fourier(Tiles):
                     store(b.add(b.add(q.index, behind), i64(stride * k)), y)
 
         with b.loop(i64(0), i64(inner), nonempty=True) as p:
-            turns(p.index)
+            butterflies(p.index)
 
     def _factor(self, p: Value, r: int, first: int, k: int) -> Complex:
         b = self.b
@@ -130,21 +136,23 @@ class _Fourier(Tiles):
     # -- whole transforms -----------------------------------------------------------------
     def of_rows(self, n: int, given: Value, result: Value, tiles: tuple[Value, Value], rows: Value,
                 factor: Value) -> None:
-        """A row in every lane."""
+        """Transform rows of ``n`` complex numbers and multiply by ``factor``: a lane has a row."""
         b = self.b
-        room = self.number(tiles[1], i64(2 * n * self.lanes))
-        with b.loop(i64(0), rows, self.lanes) as turn:
-            self.read(self.rows(given, 2 * n, turn.index, rows), 2 * n, room)
-            load, store = self.from_tile(room), self.to_tile(room)
+        workspace = self.number(tiles[1], i64(2 * n * self.lanes))
+        with b.loop(i64(0), rows, self.lanes) as loop:
+            self.read(self.rows(given, 2 * n, loop.index, rows), 2 * n, workspace)
+            load, store = self.from_tile(workspace), self.to_tile(workspace)
             self.transform(
-                n, lambda at: self.turn(load(at)),
-                lambda at, x: store(at, self.turn(scaled(b, x, factor))), tiles,
+                n, lambda at: self.direct(load(at)),
+                lambda at, x: store(at, self.direct(scaled(b, x, factor))), tiles,
             )
-            self.write(room, 2 * n, self.rows(result, 2 * n, turn.index, rows))
+            self.write(workspace, 2 * n, self.rows(result, 2 * n, loop.index, rows))
 
     def of_lines(self, n: int, given: Value, result: Value, tiles: tuple[Value, Value],
                  sizes: Sequence[Value], factor: Value) -> None:
-        """Columns in the lanes; ``sizes``: matrices, how far rows are apart, and columns."""
+        """Transform columns of matrices and multiply by ``factor``: a lane has a column. ``sizes``
+        are the number of matrices, the distance of rows, and the number of columns.
+        """
         b = self.b
         matrices, step, columns = sizes
         with b.loop(i64(0), matrices) as matrix:
@@ -158,24 +166,26 @@ class _Fourier(Tiles):
                     return self.number(base, b.mul(where, i64(2)))
 
                 self.transform(
-                    n, lambda at: self.turn(self.take(place(at, given))),
-                    lambda at, x: self.put(self.turn(scaled(b, x, factor)), place(at, result)),
+                    n, lambda at: self.direct(self.take(place(at, given))),
+                    lambda at, x: self.put(self.direct(scaled(b, x, factor)), place(at, result)),
                     tiles,
                 )
 
     def of_columns(self, n1: int, n2: int, given: Value, middle: Value,
                    tiles: tuple[Value, Value]) -> None:
-        """``n2`` transforms of length ``n1``, times roots; all real parts, then imaginary ones."""
+        """Emit the first half of a transform of length ``n1 * n2``: ``n2`` transforms of length
+        ``n1``, times twiddle factors; stored as all real parts, then all imaginary ones.
+        """
         b = self.b
-        turns = roots(n1 * n2, np.arange(n1)[:, None] * np.arange(n2)).ravel()
-        real, imaginary = self.table.add(turns.real), self.table.add(turns.imag)
+        twiddles = roots(n1 * n2, np.arange(n1)[:, None] * np.arange(n2)).ravel()
+        real, imaginary = self.table.add(twiddles.real), self.table.add(twiddles.imag)
         other = self.number(middle, i64(n1 * n2))
         with b.loop(i64(0), i64(n2), self.lanes, nonempty=True) as group:
             first = b.intrinsic("smin", group.index, i64(n2 - self.lanes))
 
             def load(at: Value) -> Complex:
                 place = b.add(b.mul(at, i64(n2)), first)
-                return self.turn(self.take(self.number(given, b.mul(place, i64(2)))))
+                return self.direct(self.take(self.number(given, b.mul(place, i64(2)))))
 
             def store(at: Value, x: Complex) -> None:
                 place = b.add(b.mul(at, i64(n2)), first)
@@ -190,9 +200,10 @@ class _Fourier(Tiles):
 
     def of_middle(self, n1: int, n2: int, middle: Value, result: Value,
                   tiles: tuple[Value, Value], factor: Value) -> None:
-        """``n1`` transforms of length ``n2`` of what lies in the middle."""
+        """Emit the second half: ``n1`` transforms of length ``n2`` of what the first half stored.
+        """
         b, n = self.b, self.lanes
-        room = self.number(tiles[1], i64(2 * max(n1, n2) * n))
+        workspace = self.number(tiles[1], i64(2 * max(n1, n2) * n))
         with b.loop(i64(0), i64(n1), n, nonempty=True) as group:
             first = b.intrinsic("smin", group.index, i64(n1 - n))
             for part in range(2):
@@ -202,42 +213,46 @@ class _Fourier(Tiles):
                                     self.align) for i in range(n)]
                     for i, value in enumerate(transposed(b, lines)):
                         place = b.add(b.mul(b.add(c, i64(i)), i64(2)), i64(part))
-                        self.store(value, room, place)
+                        self.store(value, workspace, place)
 
             def store(at: Value, x: Complex) -> None:
                 place = b.mul(b.add(b.mul(at, i64(n1)), first), i64(2))
-                self.put(self.turn(scaled(b, x, factor)), self.number(result, place))
+                self.put(self.direct(scaled(b, x, factor)), self.number(result, place))
 
-            self.transform(n2, self.from_tile(room), store, tiles)
+            self.transform(n2, self.from_tile(workspace), store, tiles)
             self._look(group, n1 * n2)
 
-    def _look(self, turn: Loop, n: int) -> None:
-        """Leave a long transform for a signal."""
+    def _look(self, loop: Loop, n: int) -> None:
+        """Emit a poll for signals, by which a long transform is left."""
         if n >= _LOOK_NUMBERS:
-            turn.until = self.b.icmp("ne", poll(self.b), const("i32", 0))
+            loop.until = self.b.icmp("ne", poll(self.b), const("i32", 0))
 
     # -- real numbers ---------------------------------------------------------------------
     places = 0, 0
 
     def _mirrored(self, h: int, row: Value, k: Value) -> tuple[Complex, Complex, Complex]:
-        """Sums and differences of frequencies ``k`` and the conjugates of ``h - k``; roots."""
+        """Return the sums and the differences of frequencies ``k`` and the conjugates of ``h - k``,
+        and the twiddle factors of ``k``.
+        """
         b, n = self.b, self.lanes
         x = self.take(self.number(row, b.mul(k, i64(2))))
         back = b.sub(i64(h - n + 1), k)
         y = self.take(self.number(row, b.mul(back, i64(2))))
         order = list(range(n - 1, -1, -1))
         y = b.shuffle(y[0], None, order), b.fneg(b.shuffle(y[1], None, order))
-        turns = (b.load(self.vector, self.number(self.begin, b.add(k, i64(first))), self.align)
+        twiddles = (b.load(self.vector, self.number(self.begin, b.add(k, i64(first))), self.align)
                  for first in self.places)
-        real, imaginary = turns
+        real, imaginary = twiddles
         return plus(b, x, y), minus(b, x, y), (real, imaginary)
 
     def _inner(self, h: int) -> Any:
-        """A loop over blocks of the frequencies between 0 and ``h``."""
+        """Return a loop over vectors of the frequencies between 0 and ``h``."""
         return self.b.loop(i64(1), i64(h), self.lanes, nonempty=True)
 
     def unfolded(self, h: int, row: Value, result: Value, factor: Value, inner: Value) -> None:
-        """From the spectrum of pairs to the spectrum of real numbers."""
+        """Emit the last step of a real transform: from the spectrum of ``h`` complex numbers, which
+        are pairs of real ones, to the half spectrum of the ``2 * h`` real numbers.
+        """
         b = self.b
         half = self.everywhere(b.fmul(b.fmul(factor, inner), const("double", 0.5)))
         with self._inner(h) as block:
@@ -254,7 +269,9 @@ class _Fourier(Tiles):
             b.store(zero, self.number(result, i64(place + 1)))
 
     def folded(self, h: int, row: Value, result: Value, inner: Value) -> None:
-        """The inverse: a half spectrum becomes the complex row of which the transform is taken."""
+        """Emit the first step of an inverse real transform, the inverse of :meth:`unfolded`: from a
+        half spectrum to ``h`` complex numbers.
+        """
         b = self.b
         factor = self.everywhere(inner)
         with self._inner(h) as block:
@@ -285,23 +302,23 @@ class _Plan:
         self.module, self.table = Module(target), Table(dtype)
         longest = 6 * max(n1, n2) * self.lanes
         middle = 2 * n1 * n2 if n1 > 1 else 0
-        #: Numbers of room that it works in, a multiple of what a vector holds.
-        self.room = -(-(longest + middle) // self.full) * self.full
+        #: Numbers of workspace that it works in, a multiple of what a vector holds.
+        self.workspace = -(-(longest + middle) // self.full) * self.full
 
     def write(self, inverse: bool, name: str) -> None:
-        """The function ``(given, result, room, rows, factor)`` for rows of complex numbers."""
+        """The function ``(given, result, workspace, rows, factor)`` for rows of complex numbers."""
         n1, n2 = self.n1, self.n2
         kinds = ("ptr", "ptr", "ptr", "i64", "double")
-        b = Builder(self.module, name, list(zip(kinds, ("x", "y", "room", "rows", "factor"),
+        b = Builder(self.module, name, list(zip(kinds, ("x", "y", "workspace", "rows", "factor"),
                                                 strict=True)), internal=name != "main")
-        given, result, room, rows, number = b.parameters
+        given, result, workspace, rows, number = b.parameters
         f = _Fourier(b, self.dtype, self.lanes, self.table, inverse)
         factor = f.everywhere(number)
-        tiles = room, f.number(room, i64(2 * max(n1, n2) * self.lanes))
+        tiles = workspace, f.number(workspace, i64(2 * max(n1, n2) * self.lanes))
         if n1 == 1:
             f.of_rows(n2, given, result, tiles, rows, factor)
         else:
-            middle = f.number(room, i64(6 * max(n1, n2) * self.lanes))
+            middle = f.number(workspace, i64(6 * max(n1, n2) * self.lanes))
             with b.loop(i64(0), rows) as row:
                 begin = b.mul(row.index, i64(2 * n1 * n2))
                 f.of_columns(n1, n2, f.number(given, begin), middle, tiles)
@@ -309,7 +326,7 @@ class _Plan:
         b.finish()
 
     def write_real(self, inverse: bool) -> None:
-        """``main(x, y, room, rows, factor, inner)`` for twice as many real numbers.
+        """``main(x, y, workspace, rows, factor, inner)`` for twice as many real numbers.
 
         A row of them is a row of complex numbers, whose spectrum and that of the real numbers
         follow from each other.  ``inner`` multiplies the frequencies that stand for two.
@@ -317,28 +334,29 @@ class _Plan:
         h = self.n1 * self.n2
         self.write(inverse, "complex")
         kinds = ("ptr", "ptr", "ptr", "i64", "double", "double")
-        names = ("x", "y", "room", "rows", "factor", "inner")
+        names = ("x", "y", "workspace", "rows", "factor", "inner")
         b = Builder(self.module, "main", list(zip(kinds, names, strict=True)), internal=False)
-        given, result, room, rows, factor, inner = b.parameters
+        given, result, workspace, rows, factor, inner = b.parameters
         wide = 1 << min(self.full.bit_length(), (h - 1).bit_length()) - 1
         f = _Fourier(b, self.dtype, wide, self.table, False)
-        turns = roots(2 * h, np.arange(h))
-        f.places = self.table.add(turns.real), self.table.add(turns.imag)
-        spectrum = f.number(room, i64(self.room))
+        twiddles = roots(2 * h, np.arange(h))
+        f.places = self.table.add(twiddles.real), self.table.add(twiddles.imag)
+        spectrum = f.number(workspace, i64(self.workspace))
         together = self.lanes if self.n1 == 1 else 1
-        with b.loop(i64(0), rows, together) as turn:
-            many = b.intrinsic("smin", i64(together), b.sub(rows, turn.index))
-            reals = b.mul(turn.index, i64(2 * h))
-            halves = b.mul(turn.index, i64(2 * h + 2))
+        with b.loop(i64(0), rows, together) as loop:
+            many = b.intrinsic("smin", i64(together), b.sub(rows, loop.index))
+            reals = b.mul(loop.index, i64(2 * h))
+            halves = b.mul(loop.index, i64(2 * h + 2))
             one = const("double", 1)
             if inverse:
                 source = f.number(given, halves)
                 with b.loop(i64(0), many) as row:
                     f.folded(h, f.number(source, b.mul(row.index, i64(2 * h + 2))),
                              f.number(spectrum, b.mul(row.index, i64(2 * h))), inner)
-                b.call("void", "complex", spectrum, f.number(result, reals), room, many, factor)
+                b.call("void", "complex", spectrum, f.number(result, reals), workspace, many,
+                       factor)
             else:
-                b.call("void", "complex", f.number(given, reals), spectrum, room, many, one)
+                b.call("void", "complex", f.number(given, reals), spectrum, workspace, many, one)
                 target = f.number(result, halves)
                 with b.loop(i64(0), many) as row:
                     f.unfolded(h, f.number(spectrum, b.mul(row.index, i64(2 * h))),
@@ -347,39 +365,41 @@ class _Plan:
 
 
     def write_columns(self, inverse: bool) -> None:
-        """``main(x, y, room, matrices, step, columns, factor)``: columns of ``n2`` complex numbers.
+        """``main(x, y, workspace, matrices, step, columns, factor)``: columns of ``n2`` complex
+        numbers.
 
         ``step`` is how far those of a column are apart.
         """
         kinds = ("ptr", "ptr", "ptr", "i64", "i64", "i64", "double")
-        names = ("x", "y", "room", "matrices", "step", "columns", "factor")
+        names = ("x", "y", "workspace", "matrices", "step", "columns", "factor")
         b = Builder(self.module, "main", list(zip(kinds, names, strict=True)), internal=False)
-        given, result, room, *sizes, number = b.parameters
+        given, result, workspace, *sizes, number = b.parameters
         f = _Fourier(b, self.dtype, min(self.full, self.n1), self.table, inverse)
-        tiles = room, f.number(room, i64(2 * self.n2 * f.lanes))
+        tiles = workspace, f.number(workspace, i64(2 * self.n2 * f.lanes))
         f.of_lines(self.n2, given, result, tiles, sizes, f.everywhere(number))
         b.finish()
 
 
-    def share(self, kind: str, inverse: bool, units: int, room: int) -> None:
+    def share(self, kind: str, inverse: bool, units: int, workspace: int) -> None:
         """The function that threads share, for what was written."""
         size, n = TYPES[self.dtype][1], self.n1 * self.n2
         row = 2 * n * size
-        steps: list[Step] = [row, row, ROOM, COUNT, 0]
+        steps: list[Step] = [row, row, WORKSPACE, COUNT, 0]
         types = ["ptr", "ptr", "ptr", "i64", "double"]
         if kind == "rfft":
             spectrum = row + 2 * size
             steps[:2] = (spectrum, row) if inverse else (row, spectrum)
             steps, types = [*steps, 0], [*types, "double"]
         elif kind == "columns":
-            steps = [2 * size, 2 * size, ROOM, 0, 0, COUNT, 0]
+            steps = [2 * size, 2 * size, WORKSPACE, 0, 0, COUNT, 0]
             types = ["ptr", "ptr", "ptr", "i64", "i64", "i64", "double"]
-        write_shared(self.module, types, steps, units, room, row)
+        write_shared(self.module, types, steps, units, workspace, row)
 
 
-def fourier_module(kind: str, dtype: str, n1: int, n2: int, inverse: bool, units: int, room: int,
-                   target: Target) -> tuple[str, np.ndarray]:
-    """The text of ``main(x, y, room, rows, factor)``, and of ``shared``, if any, and its table.
+def fourier_module(kind: str, dtype: str, n1: int, n2: int, inverse: bool, units: int,
+                   workspace: int, target: Target) -> tuple[str, np.ndarray]:
+    """The text of ``main(x, y, workspace, rows, factor)``, and of ``shared``, if any, and its
+    table.
 
     ``kind`` is "fft", for rows of ``n1 * n2`` complex numbers; "rfft", for twice as many real
     numbers and half of their spectrum; or "columns" of ``n2`` complex numbers, where there are at
@@ -393,5 +413,5 @@ def fourier_module(kind: str, dtype: str, n1: int, n2: int, inverse: bool, units
     else:
         plan.write_real(inverse)
     if units:
-        plan.share(kind, inverse, units, room)
+        plan.share(kind, inverse, units, workspace)
     return "@table = global ptr null\n" + str(plan.module), plan.table.array()

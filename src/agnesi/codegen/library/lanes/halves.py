@@ -26,16 +26,16 @@ _SUMS, _PAIRS, _HALVES = "<16 x float>", "<32 x bfloat>", "<16 x i16>"
 
 
 class _Product:
-    """``result[m, n] = a[m, k] @ c[k, n]``, all row by row; or ``c[n, k]``, if it is ``turned``."""
+    """``result[m, n] = a[m, k] @ c[k, n]``, all row by row; or ``c[n, k]``, if ``transposed``."""
 
-    def __init__(self, b: Builder, sizes: Sequence[Value], matrices: Sequence[Value], turned: bool
-                 ) -> None:
-        self.b, self.turned = b, turned
+    def __init__(self, b: Builder, sizes: Sequence[Value], matrices: Sequence[Value],
+                 transposed: bool) -> None:
+        self.b, self.transposed = b, transposed
         self.m, self.n, self.k = sizes
-        self.a, self.c, self.result, self.room = matrices
+        self.a, self.c, self.result, self.workspace = matrices
 
     def columns(self, j: Value) -> None:
-        """A strip of columns."""
+        """Emit the product for the strip of columns that begins with column ``j``."""
         b = self.b
         left = b.intrinsic("smin", b.sub(self.n, j), i64(_TILE_COLUMNS))
         masks = [_mask(b, b.sub(left, i64(v * _TILE_LANES))) for v in range(_TILE_VECTORS)]
@@ -51,17 +51,20 @@ class _Product:
     def _pack(self, first: Value, depth: Value, j: Value, masks: Sequence[Value]) -> None:
         """Rows ``first`` to ``first + depth``, two by two, the last one with zeros if it is odd."""
         b = self.b
-        with b.loop(i64(0), depth, 2) as turn:
-            even = b.add(first, turn.index)
-            there = b.icmp("slt", b.add(turn.index, i64(1)), depth)
+        with b.loop(i64(0), depth, 2) as loop:
+            even = b.add(first, loop.index)
+            there = b.icmp("slt", b.add(loop.index, i64(1)), depth)
             for v, mask in enumerate(masks):
                 column = b.add(j, i64(v * _TILE_LANES))
-                pairs = (self._neighbours if self.turned else self._rows)(even, column, mask, there)
-                at = b.add(b.mul(turn.index, i64(_TILE_COLUMNS)), i64(v * 2 * _TILE_LANES))
-                b.store(pairs, b.gep("i16", self.room, at), 64)
+                read = self._neighbours if self.transposed else self._rows
+                pairs = read(even, column, mask, there)
+                at = b.add(b.mul(loop.index, i64(_TILE_COLUMNS)), i64(v * 2 * _TILE_LANES))
+                b.store(pairs, b.gep("i16", self.workspace, at), 64)
 
     def _rows(self, even: Value, column: Value, mask: Value, there: Value) -> Value:
-        """Pairs of elements of two rows, the second of which may not be ``there``."""
+        """Load pairs of elements of two rows, for one instruction that multiplies both; ``there``
+        says whether there is a second row, else it counts as zeros.
+        """
         b = self.b
         both = b.op("and", mask, b.splat(there, _TILE_LANES))
         first = self._row(even, column, mask)
@@ -71,7 +74,9 @@ class _Product:
         )
 
     def _neighbours(self, even: Value, column: Value, mask: Value, there: Value) -> Value:
-        """Pairs of neighbours in a row; the last pair may have one element only."""
+        """Load pairs of neighbours in each row of a transposed matrix; the last pair may have one
+        element only.
+        """
         b = self.b
         begin = b.add(b.mul(column, self.k), b.sub(even, b.select(there, i64(0), i64(1))))
         lines = b.op("mul", b.splat(self.k, _TILE_LANES), _NUMBERS)
@@ -103,19 +108,19 @@ class _Product:
                 at = b.gep("float", target, i64(v * _TILE_LANES))
                 before.append(b.masked_load(_SUMS, at, wanted, 4, const(_SUMS, 0)))
         pairs = b.sub(depth, b.op("urem", depth, i64(2)))
-        with b.loop(i64(0), pairs, 2, carried=before) as turn:
-            turn.carry(*self._sums(turn.index, turn.carried, [
-                b.load("i32", b.gep("i16", line, turn.index), 2) for line in lines]))
+        with b.loop(i64(0), pairs, 2, carried=before) as loop:
+            loop.carry(*self._sums(loop.index, loop.carried, [
+                b.load("i32", b.gep("i16", line, loop.index), 2) for line in lines]))
         odd = b.icmp("ne", pairs, depth)
         last, after, begin = b.label("odd"), b.label("after"), b.block
         b.cbr(odd, last, after)
         b.open_block(last)
-        ends = self._sums(pairs, turn.results, [
+        ends = self._sums(pairs, loop.results, [
             b.cast("zext", b.load("i16", b.gep("i16", line, pairs), 2), "i32") for line in lines])
         b.br(after)
         b.open_block(after)
         sums = [b.phi(_SUMS, [(x, begin), (y, last)])
-                for x, y in zip(turn.results, ends, strict=True)]
+                for x, y in zip(loop.results, ends, strict=True)]
         for r, target in enumerate(targets):
             for v, mask in enumerate(masks):
                 at = b.gep("float", target, i64(v * _TILE_LANES))
@@ -129,7 +134,7 @@ class _Product:
         b = self.b
         place = b.mul(at, i64(_TILE_COLUMNS))
         packed = [
-            b.load(_PAIRS, b.gep("i16", self.room, b.add(place, i64(v * 2 * _TILE_LANES))), 64)
+            b.load(_PAIRS, b.gep("i16", self.workspace, b.add(place, i64(v * 2 * _TILE_LANES))), 64)
             for v in range(_TILE_VECTORS)
         ]
         found = []
@@ -142,16 +147,16 @@ class _Product:
 
 
 def _mask(b: Builder, count: Value) -> Value:
-    """The first so many lanes."""
+    """Return the mask of the first ``count`` lanes."""
     return b.icmp("slt", _NUMBERS, b.splat(count, _TILE_LANES))
 
 
-def halves_module(turned: bool, room: int, target: Target) -> str:
+def halves_module(transposed: bool, workspace: int, target: Target) -> str:
     """The text of ``shared(table, begin, end, thread)``: strips of columns of products.
 
-    The table: two matrices, the result (float32), room (``room`` bytes a thread's unit), then how
-    many of them there are, rows, columns, inner size, and units.  The second matrix may be
-    ``turned``: its transpose lies there.
+    The table: two matrices, the result (float32), ``workspace`` bytes for each thread, then how
+    many matrices there are, rows, columns, inner size, and units.  The second matrix may be stored
+    transposed (``transposed``).
     """
     module = Module(target)
     b = task(module, "shared")
@@ -161,7 +166,7 @@ def halves_module(turned: bool, room: int, target: Target) -> str:
     strips = b.op("udiv", b.add(n, i64(_TILE_COLUMNS - 1)), i64(_TILE_COLUMNS))
     total = b.mul(many, strips)
     with b.loop(begin, end) as unit:
-        space = b.gep("i8", given, b.mul(unit.index, i64(room)))
+        space = b.gep("i8", given, b.mul(unit.index, i64(workspace)))
         first = b.op("udiv", b.mul(unit.index, total), units)
         behind = b.op("udiv", b.mul(b.add(unit.index, i64(1)), total), units)
         with b.loop(first, behind) as strip:
@@ -172,6 +177,6 @@ def halves_module(turned: bool, room: int, target: Target) -> str:
                 b.gep("i16", c, b.mul(which, b.mul(k, n))),
                 b.gep("float", result, b.mul(which, b.mul(m, n))), space,
             ]
-            _Product(b, (m, n, k), matrices, turned).columns(column)
+            _Product(b, (m, n, k), matrices, transposed).columns(column)
     b.finish()
     return str(module)

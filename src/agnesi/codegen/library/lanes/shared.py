@@ -16,17 +16,17 @@ _COUNT_MULTIPLE = 16
 #: Bytes of what is worked on between two looks for signals: less than a millisecond.
 _LOOK_BYTES = 1 << 20
 #: How far what belongs to one of those that are counted is from what belongs to the next, in bytes;
-#: ``COUNT`` marks their number, ``ROOM`` memory to work in.
+#: ``COUNT`` marks their number, ``WORKSPACE`` memory to work in.
 Step = int | str
-COUNT, ROOM = "count", "room"
+COUNT, WORKSPACE = "count", "workspace"
 
 
-def write_shared(module: Module, types: Sequence[str], steps: Sequence[Step], units: int, room: int,
-                 each: int = 0) -> None:
+def write_shared(module: Module, types: Sequence[str], steps: Sequence[Step], units: int,
+                 workspace: int, each: int = 0) -> None:
     """``shared(table, begin, end, thread)``: units of ``main``, whose arguments are in the table.
 
-    Every unit has ``room`` bytes of memory of its own.  What is counted is of ``each`` bytes, or as
-    far apart.
+    Every unit has ``workspace`` bytes of memory of its own.  What is counted is of ``each``
+    bytes, or as far apart.
     """
     b = task(module, "shared")
     table, begin, end, thread = b.parameters
@@ -41,19 +41,20 @@ def write_shared(module: Module, types: Sequence[str], steps: Sequence[Step], un
     with b.loop(begin, end) as unit:
         first = b.mul(unit.index, share)
         last = b.intrinsic("smin", b.add(first, share), count)
-        with b.loop(first, last, part) as turn:
-            many = b.intrinsic("smin", i64(part), b.sub(last, turn.index))
+        with b.loop(first, last, part) as loop:
+            many = b.intrinsic("smin", i64(part), b.sub(last, loop.index))
 
-            def moved(value: Value, step: Step, many: Value = many, at: Value = turn.index
+            def moved(value: Value, step: Step, many: Value = many, at: Value = loop.index
                       ) -> Value:
                 if step == COUNT:
                     return many
                 if not step:
                     return value
-                by = b.mul(unit.index, i64(room)) if step == ROOM else b.mul(at, i64(int(step)))
+                own = step == WORKSPACE
+                by = b.mul(unit.index, i64(workspace)) if own else b.mul(at, i64(int(step)))
                 return b.gep("i8", value, by)
 
             b.call("void", "main", *map(moved, given, steps))
-            turn.until = b.icmp("ne", poll(b, thread), const("i32", 0))
+            loop.until = b.icmp("ne", poll(b, thread), const("i32", 0))
         unit.until = b.icmp("ne", poll(b, thread), const("i32", 0))
     b.finish()

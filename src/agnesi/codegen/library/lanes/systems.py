@@ -25,7 +25,7 @@ class _Systems(Tiles):
         self.n = n
         self.places = vector("i64" if self.align == 8 else "i32", lanes)
 
-    def spot(self, i: Place, j: Place, columns: int) -> Place:
+    def element_index(self, i: Place, j: Place, columns: int) -> Place:
         """The element of a matrix with so many columns."""
         if isinstance(i, int) and isinstance(j, int):
             return i * columns + j
@@ -43,7 +43,9 @@ class _Systems(Tiles):
         return self.b.splat(i if kind == "i64" else self.b.cast("trunc", i, kind), self.lanes)
 
     def tell(self, found: Value, result: Value, first: Value, count: Value) -> None:
-        """Store a bool of every lane."""
+        """Store the bool of every lane as a byte; lanes beyond ``count`` are written to the last
+        one's.
+        """
         b = self.b
         wide = b.cast("zext", found, vector("i8", self.lanes))
         for i, row in enumerate(self.rows_of_bytes(result, first, count)):
@@ -58,16 +60,18 @@ class _Systems(Tiles):
 
     # -- elimination ----------------------------------------------------------------------
     def pivot(self, a: Value, k: int, at: Callable[[Place, Place], Place]) -> Value:
-        """In which row each lane has its greatest element of column ``k``, from row ``k`` down."""
+        """Return, for each lane's matrix, the row from ``k`` on with the element of column ``k``
+        that has the greatest magnitude.
+        """
         b = self.b
         best = b.intrinsic("fabs", self.load(a, at(k, k)))
         begin = [best, const(self.places, k)]
-        with b.loop(i64(k + 1), i64(self.n), carried=begin) as turn:
-            size = b.intrinsic("fabs", self.load(a, at(turn.index, k)))
-            more = b.fcmp("ogt", size, turn.carried[0])
-            turn.carry(b.select(more, size, turn.carried[0]),
-                       b.select(more, self.numbers(turn.index), turn.carried[1]))
-        return turn.results[1]
+        with b.loop(i64(k + 1), i64(self.n), carried=begin) as loop:
+            size = b.intrinsic("fabs", self.load(a, at(loop.index, k)))
+            more = b.fcmp("ogt", size, loop.carried[0])
+            loop.carry(b.select(more, size, loop.carried[0]),
+                       b.select(more, self.numbers(loop.index), loop.carried[1]))
+        return loop.results[1]
 
     def eliminate(self, a: Value, x: Value, columns: int, at: Callable[[Place, Place], Place]
                   ) -> tuple[Value, Value]:
@@ -82,22 +86,22 @@ class _Systems(Tiles):
             places: list[tuple[Value, Callable[[Place], Place]]] = [
                 (a, lambda i, j=j: at(i, j)) for j in range(k, n)  # type: ignore[misc]
             ]
-            places += [(x, lambda i, j=j: self.spot(i, j, columns))  # type: ignore[misc]
+            places += [(x, lambda i, j=j: self.element_index(i, j, columns))  # type: ignore[misc]
                        for j in range(columns)]
             mine = [self.load(t, place(k)) for t, place in places]
             chosen, none = mine, self.one(0.0)
             if k + 1 < n:
                 where = self.pivot(a, k, at)
-                with b.loop(i64(k + 1), i64(n), carried=mine) as turn:
-                    here = b.icmp("eq", where, self.numbers(turn.index))
-                    turn.carry(*(b.select(here, self.load(t, place(turn.index)), v)
-                                 for (t, place), v in zip(places, turn.carried, strict=True)))
-                chosen = turn.results
+                with b.loop(i64(k + 1), i64(n), carried=mine) as loop:
+                    here = b.icmp("eq", where, self.numbers(loop.index))
+                    loop.carry(*(b.select(here, self.load(t, place(loop.index)), v)
+                                 for (t, place), v in zip(places, loop.carried, strict=True)))
+                chosen = loop.results
                 stays = b.icmp("eq", where, const(self.places, k))
                 parity = b.select(stays, parity, b.fneg(parity))
                 pivot = b.select(b.fcmp("oeq", chosen[0], none), self.one(), chosen[0])
-                with b.loop(i64(k + 1), i64(n)) as turn:
-                    i = turn.index
+                with b.loop(i64(k + 1), i64(n)) as loop:
+                    i = loop.index
                     here = b.icmp("eq", where, self.numbers(i))
                     rest = [b.select(here, v, self.load(t, place(i)))
                             for (t, place), v in zip(places, mine, strict=True)]
@@ -111,19 +115,19 @@ class _Systems(Tiles):
 
     def substitute(self, a: Value, x: Value, columns: int, at: Callable[[Place, Place], Place],
                    lower: bool, unit: bool) -> None:
-        """Solve with the triangle of ``a``, in place of ``x``."""
+        """Solve the triangular systems of ``a`` by substitution; the solutions overwrite ``x``."""
         b, n = self.b, self.n
         order = list(range(n)) if lower else list(reversed(range(n)))
-        with b.loop(i64(0), i64(columns), nonempty=True) as turn:
+        with b.loop(i64(0), i64(columns), nonempty=True) as loop:
             found: dict[int, Value] = {}
             for i in order:
-                total = self.load(x, self.spot(i, turn.index, columns))
+                total = self.load(x, self.element_index(i, loop.index, columns))
                 for j, known in found.items():
                     total = b.fma(b.fneg(self.load(a, at(i, j))), known, total)
                 if not unit:
                     total = b.fdiv(total, self.load(a, at(i, i)))
                 found[i] = total
-                self.store(total, x, self.spot(i, turn.index, columns))
+                self.store(total, x, self.element_index(i, loop.index, columns))
 
     def factor(self, a: Value) -> Value:
         """Cholesky's factor in place of ``a``, zeros above it; gives where there is one."""
@@ -138,11 +142,12 @@ class _Systems(Tiles):
             positive = b.op("and", positive, b.fcmp("ugt", left, self.one(0.0)))
             root = b.intrinsic("sqrt", left)
             self.store(root, a, j * n + j)
-            with b.loop(i64(j + 1), i64(n)) as turn:
-                total = self.load(a, self.spot(turn.index, j, n))
+            with b.loop(i64(j + 1), i64(n)) as loop:
+                total = self.load(a, self.element_index(loop.index, j, n))
                 for k, v in enumerate(known):
-                    total = b.fma(b.fneg(self.load(a, self.spot(turn.index, k, n))), v, total)
-                self.store(b.fdiv(total, root), a, self.spot(turn.index, j, n))
+                    factor = self.load(a, self.element_index(loop.index, k, n))
+                    total = b.fma(b.fneg(factor), v, total)
+                self.store(b.fdiv(total, root), a, self.element_index(loop.index, j, n))
             for k in range(j + 1, n):
                 self.store(self.one(0.0), a, j * n + k)
         return positive
@@ -172,8 +177,8 @@ def systems_module(kind: str, dtype: str, n: int, columns: int, options: str, un
     count = b.parameters[-1]
     s = _Systems(b, dtype, lanes, n)
     a, x = s.tile(n * n), s.tile(n * columns)
-    with b.loop(i64(0), count, lanes) as turn:
-        first = turn.index
+    with b.loop(i64(0), count, lanes) as loop:
+        first = loop.index
         s.read(s.rows(given["a"], n * n, first, count), n * n, a)
         if "b" in given:
             s.read(s.rows(given["b"], n * columns, first, count), n * columns, x)
@@ -206,15 +211,15 @@ def factored_module(dtype: str, n: int, options: str, target: Target) -> str:
         ends = [b.gep(s.type, end, block) for end in (given, result)]
         shared = _Shared(s, b.gep(s.type, lu, b.mul(matrix.index, i64(n * n))), x)
         swaps = _pivots(b, pivots, b.mul(matrix.index, i64(n)), n, "w" in options)
-        with b.loop(i64(0), k, s.lanes) as turn:
-            s.read(s.rows(ends[0], n, turn.index, k), n, x)
+        with b.loop(i64(0), k, s.lanes) as loop:
+            s.read(s.rows(ends[0], n, loop.index, k), n, x)
             if "t" in options:
                 shared.exchange(swaps)
             for unit in (True, False) if "t" in options else (False, True):
                 shared.substitute("t" in options, unit)
             if "t" not in options:
                 shared.exchange(list(reversed(swaps)))
-            s.write(x, n, s.rows(ends[1], n, turn.index, k))
+            s.write(x, n, s.rows(ends[1], n, loop.index, k))
     b.finish()
     return str(module)
 
@@ -236,21 +241,23 @@ class _Shared:
         self.s, self.factors, self.x = s, factors, x
 
     def exchange(self, swaps: list[tuple[int, Value]]) -> None:
-        """Exchange rows one after another."""
+        """Exchange rows of the right-hand sides in the order of the pivots."""
         for i, other in swaps:
             mine, its = self.s.load(self.x, i), self.s.load(self.x, other)
             self.s.store(its, self.x, i)
             self.s.store(mine, self.x, other)
 
-    def substitute(self, turned: bool, unit: bool) -> None:
-        """Solve with one of the factors: that with ones on its diagonal, or the other."""
+    def substitute(self, transposed: bool, unit: bool) -> None:
+        """Solve with one factor of the LU decomposition by substitution: the one with ones on its
+        diagonal (``unit``) or the other.
+        """
         s, b = self.s, self.s.b
-        rows = range(s.n) if turned == unit else range(s.n - 1, -1, -1)
+        rows = range(s.n) if transposed == unit else range(s.n - 1, -1, -1)
         found: dict[int, Value] = {}
         for i in rows:
             total = s.load(self.x, i)
             for j, known in found.items():
-                factor = self._element(j, i) if turned else self._element(i, j)
+                factor = self._element(j, i) if transposed else self._element(i, j)
                 total = b.fma(b.fneg(factor), known, total)
             found[i] = total if unit else b.fdiv(total, self._element(i, i))
         for i, value in found.items():
@@ -266,10 +273,10 @@ def _one(s: _Systems, kind: str, columns: int, options: str, tiles: tuple[Value,
          given: dict[str, Value], span: tuple[Value, Value]) -> None:
     """Solve as many systems as there are lanes."""
     (a, x), n = tiles, s.n
-    turned = "t" in options
+    transposed = "t" in options
 
     def at(i: Place, j: Place) -> Place:
-        return s.spot(j, i, n) if turned else s.spot(i, j, n)
+        return s.element_index(j, i, n) if transposed else s.element_index(i, j, n)
 
     if kind == "cholesky":
         s.tell(s.factor(a), given["f"], *span)
@@ -284,7 +291,7 @@ def _one(s: _Systems, kind: str, columns: int, options: str, tiles: tuple[Value,
         s.write(x, 1, s.rows(given["f"], 1, *span))
         return
     if kind == "triangle":
-        s.substitute(a, x, columns, at, ("l" in options) != turned, "u" in options)
+        s.substitute(a, x, columns, at, ("l" in options) != transposed, "u" in options)
     else:
         if kind == "inv":
             for i in range(n):

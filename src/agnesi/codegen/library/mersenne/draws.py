@@ -76,10 +76,10 @@ class _Draws:
         several = const("i1", False)
         for step in self._steps:
             several = b.op("or", several, b.icmp("ne", step, i64(0)))
-        with b.loop(i64(0), b.select(several, self.n, i64(1)), 1, [i64(0)]) as turn:
-            found = b.cast("zext", wrong(*self.parameters(turn.index)), "i64")
-            turn.carry(b.op("or", turn.carried[0], found))
-        bad = b.icmp("ne", turn.results[0], i64(0))
+        with b.loop(i64(0), b.select(several, self.n, i64(1)), 1, [i64(0)]) as loop:
+            found = b.cast("zext", wrong(*self.parameters(loop.index)), "i64")
+            loop.carry(b.op("or", loop.carried[0], found))
+        bad = b.icmp("ne", loop.results[0], i64(0))
         left, on = b.label("left"), b.label("on")
         b.cbr(bad, left, on, rare=True)
         b.open_block(left)
@@ -90,8 +90,8 @@ class _Draws:
         """``number(*parameters)`` for each, one after the other."""
         b = self.b
         polls = Polls.begin(b, i64(0))
-        with polls.chunks(i64(0), self.n) as (part, end), b.loop(part.index, end) as turn:
-            b.store(number(*self.parameters(turn.index)), b.gep(kind, self.out, turn.index))
+        with polls.chunks(i64(0), self.n) as (part, end), b.loop(part.index, end) as loop:
+            b.store(number(*self.parameters(loop.index)), b.gep(kind, self.out, loop.index))
         b.finish(const("i32", 0))
 
     def write_filled(self, number: Callable[..., Value] | None = None) -> None:
@@ -103,9 +103,9 @@ class _Draws:
             b.call("void", "fill", self.state, b.gep("double", self.out, part.index),
                    b.sub(end, part.index))
             if number is not None:
-                with b.loop(part.index, end) as turn:
-                    place = b.gep("double", self.out, turn.index)
-                    b.store(number(b.load("double", place), *self.parameters(turn.index)), place)
+                with b.loop(part.index, end) as loop:
+                    place = b.gep("double", self.out, loop.index)
+                    b.store(number(b.load("double", place), *self.parameters(loop.index)), place)
         b.finish(const("i32", 0))
 
     def double(self) -> Value:
@@ -163,14 +163,14 @@ def _write_normal(module: Module) -> None:
 
     def both() -> list[Value]:
         start = [_f64(0.0)] * 3
-        with b.loop(i64(0), i64(1 << 62), 1, start, nonempty=True) as turn:
+        with b.loop(i64(0), i64(1 << 62), 1, start, nonempty=True) as loop:
             x, y = (b.op("fsub", b.op("fmul", _f64(2.0), b.call("double", "double", state)),
                          _f64(1.0)) for _ in range(2))
             square = b.op("fadd", b.op("fmul", x, x), b.op("fmul", y, y))
-            turn.carry(x, y, square)
-            turn.until = b.op("and", b.fcmp("olt", square, _f64(1.0)),
+            loop.carry(x, y, square)
+            loop.until = b.op("and", b.fcmp("olt", square, _f64(1.0)),
                               b.fcmp("une", square, _f64(0.0)))
-        x, y, square = turn.results
+        x, y, square = loop.results
         log = b.op("fmul", _f64(-2.0), b.call("double", "log", square))
         factor = b.intrinsic("sqrt", b.op("fdiv", log, square))
         b.store(b.op("fmul", factor, x), kept, 4)
@@ -231,13 +231,13 @@ def _write_inversion(module: Module) -> None:
         return [x, b.op("fdiv", above, below), b.op("fsub", u, px)]
 
     with b.loop(i64(0), b.select(b.fcmp("ogt", u, none), i64(1 << 62), i64(0)), 1,
-                [i64(0), none, u]) as turn:
-        x, px, u = turn.carried
+                [i64(0), none, u]) as loop:
+        x, px, u = loop.carried
         x = b.add(x, i64(1))
-        turn.carry(*b.either(b.icmp("sgt", x, bound), again,
+        loop.carry(*b.either(b.icmp("sgt", x, bound), again,
                              lambda x=x, px=px, u=u: further(x, px, u)))  # type: ignore[misc]
-        turn.until = b.fcmp("ule", turn.next[2], turn.next[1])
-    b.finish(turn.results[0])
+        loop.until = b.fcmp("ule", loop.next[2], loop.next[1])
+    b.finish(loop.results[0])
 
 
 def _binomial(d: _Draws) -> None:
@@ -278,11 +278,11 @@ def _write_interval(module: Module) -> None:
         high = word()
         return [b.op("or", b.op("shl", high, i64(32)), word())]
 
-    with b.loop(i64(0), i64(1 << 62), 1, [i64(0)], nonempty=True) as turn:
+    with b.loop(i64(0), i64(1 << 62), 1, [i64(0)], nonempty=True) as loop:
         (bits,) = b.either(b.icmp("ule", most, i64(0xFFFFFFFF)), lambda: [word()], long)
-        turn.carry(b.op("and", bits, mask))
-        turn.until = b.icmp("ule", turn.next[0], most)
-    b.finish(turn.results[0])
+        loop.carry(b.op("and", bits, mask))
+        loop.until = b.icmp("ule", loop.next[0], most)
+    b.finish(loop.results[0])
 
 
 def _randint(d: _Draws) -> None:
@@ -308,10 +308,10 @@ def _write_orders(module: Module) -> None:
     polls = Polls.begin(b, i64(0))
     with b.loop(i64(0), n) as row:
         start = b.gep("i64", out, b.mul(row.index, each))
-        with b.loop(i64(0), each) as turn:
-            b.store(turn.index, b.gep("i64", start, turn.index))
-        with polls.chunks(i64(1), each) as (part, end), b.loop(part.index, end) as turn:
-            last = b.sub(each, turn.index)
+        with b.loop(i64(0), each) as loop:
+            b.store(loop.index, b.gep("i64", start, loop.index))
+        with polls.chunks(i64(1), each) as (part, end), b.loop(part.index, end) as loop:
+            last = b.sub(each, loop.index)
             other = b.call("i64", "interval", state, last)
             places = [b.gep("i64", start, k) for k in (last, other)]
             numbers = [b.load("i64", place) for place in places]

@@ -39,8 +39,8 @@ def _write_key(module: Module) -> None:
     for first, last, ahead in ((0, edge, _SHIFT), (edge, _WORDS - 1, -edge)):
         wide = first + (last - first) // _LANES * _LANES
         for start, stop, width in ((first, wide, _LANES), (wide, last, 1)):
-            with b.loop(i64(start), i64(stop), width, nonempty=True) as turn:
-                _twist(b, turn.index, b.add(turn.index, i64(1)), b.add(turn.index, i64(ahead)),
+            with b.loop(i64(start), i64(stop), width, nonempty=True) as loop:
+                _twist(b, loop.index, b.add(loop.index, i64(1)), b.add(loop.index, i64(ahead)),
                        width)
     _twist(b, i64(_WORDS - 1), i64(0), i64(_SHIFT - 1), 1)
     b.finish()
@@ -104,8 +104,8 @@ def write_fill(module: Module) -> None:
     """Write ``fill(state, out, n)``: the next ``n`` numbers in [0, 1)."""
     b = Builder(module, "fill", [STATE, ("ptr", "out"), ("i64", "n")])
     state, out, n = b.parameters
-    with b.loop(i64(0), n, 1, [i64(0)]) as turn:
-        (done,) = turn.carried
+    with b.loop(i64(0), n, 1, [i64(0)]) as loop:
+        (done,) = loop.carried
         position = _position(b)
         pairs = b.intrinsic("smin", b.sub(n, done),
                             b.op("lshr", b.sub(i64(_WORDS), position), i64(1)))
@@ -121,6 +121,6 @@ def write_fill(module: Module) -> None:
         end = b.add(done, b.intrinsic("smax", pairs, i64(1)))
         with b.loop(b.add(done, wide), end) as single:
             b.store(b.call("double", "double", state), b.gep("double", out, single.index))
-        turn.carry(end)
-        turn.until = b.icmp("sge", end, n)
+        loop.carry(end)
+        loop.until = b.icmp("sge", end, n)
     b.finish()

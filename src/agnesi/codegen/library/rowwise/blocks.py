@@ -44,25 +44,25 @@ class _Blocks(Places):
         first, last = share(b, b.mul(self.count, self.m), self.units)
         with b.when(b.icmp("slt", first, last)):
             end = b.sub(last, i64(1))
-            with b.loop(first, last, 1, [self._source(first)], nonempty=True) as turn:
-                (source,) = turn.carried
+            with b.loop(first, last, 1, [self._source(first)], nonempty=True) as loop:
+                (source,) = loop.carried
                 # Nobody but us knows which memory comes next.
-                following = self._source(b.intrinsic("smin", b.add(turn.index, i64(1)), end))
-                target = b.gep("i8", self.target, b.mul(turn.index, self.bytes))
+                following = self._source(b.intrinsic("smin", b.add(loop.index, i64(1)), end))
+                target = b.gep("i8", self.target, b.mul(loop.index, self.bytes))
                 self._copy(source, target, following)
-                turn.carry(following)
-                turn.until = self.polls.worked(b.op("udiv", self.bytes, i64(_ELEMENT_BYTES)))
+                loop.carry(following)
+                loop.until = self.polls.worked(b.op("udiv", self.bytes, i64(_ELEMENT_BYTES)))
         b.finish()
 
-    def _source(self, turn: Value) -> Value:
+    def _source(self, loop: Value) -> Value:
         """Return the address of the block that an iteration reads."""
         b = self.b
-        row, i = b.op("udiv", turn, self.m), b.op("urem", turn, self.m)
+        row, i = b.op("udiv", loop, self.m), b.op("urem", loop, self.m)
         place = b.add(b.mul(row, self.n), self._located(i))
         return b.gep("i8", self.source, b.mul(place, self.bytes))
 
     def _copy(self, source: Value, target: Value, following: Value) -> None:
-        """A block, while memory brings the one that follows."""
+        """Copy a block, and prefetch the one that follows."""
         b = self.b
 
         def move(at: Value, whole: bool = False) -> None:
@@ -79,9 +79,9 @@ class _Blocks(Places):
         start = b.sub(i64(_LINE_BYTES), b.op("and", address, i64(_LINE_BYTES - 1)))
         whole = b.op("and", b.sub(last, start), i64(-_LINES_AT_ONCE * _LINE_BYTES))
         middle = b.add(start, whole)
-        with b.loop(start, middle, _LINES_AT_ONCE * _LINE_BYTES) as turn:
+        with b.loop(start, middle, _LINES_AT_ONCE * _LINE_BYTES) as loop:
             for k in range(_LINES_AT_ONCE):
-                move(b.add(turn.index, i64(k * _LINE_BYTES)), True)
-        with b.loop(middle, last, _LINE_BYTES) as turn:
-            move(turn.index, True)
+                move(b.add(loop.index, i64(k * _LINE_BYTES)), True)
+        with b.loop(middle, last, _LINE_BYTES) as loop:
+            move(loop.index, True)
         move(last)

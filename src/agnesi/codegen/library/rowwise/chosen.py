@@ -51,18 +51,18 @@ class _Chosen:
         b = self.b
         whole = b.op("and", self.n, i64(-_BLOCK_ELEMENTS))
         with self.polls.chunks(i64(0), whole, (i64(0),)) as (part, end):
-            with b.loop(part.index, end, _BLOCK_ELEMENTS, part.carried, nonempty=True) as turn:
-                place = b.gep("i8", self.source, turn.index)
+            with b.loop(part.index, end, _BLOCK_ELEMENTS, part.carried, nonempty=True) as loop:
+                place = b.gep("i8", self.source, loop.index)
                 flags = b.load(f"<{_BLOCK_ELEMENTS} x i8>", place, 1)
-                turn.carry(self._block(flags, turn.index, turn.carried[0]))
-            part.carry(*turn.results)
+                loop.carry(self._block(flags, loop.index, loop.carried[0]))
+            part.carry(*loop.results)
         (found,) = part.results
-        with b.loop(whole, self.n, 1, [found]) as turn:
-            flag = b.load("i8", b.gep("i8", self.source, turn.index), 1)
+        with b.loop(whole, self.n, 1, [found]) as loop:
+            flag = b.load("i8", b.gep("i8", self.source, loop.index), 1)
             with b.when(b.op("and", b.icmp("ne", flag, Value("0", "i8")),
-                             b.icmp("slt", turn.carried[0], self.size))):
-                b.store(turn.index, b.gep("i64", self.target, turn.carried[0]))
-            turn.carry(b.add(turn.carried[0], b.cast("zext", flag, "i64")))
+                             b.icmp("slt", loop.carried[0], self.size))):
+                b.store(loop.index, b.gep("i64", self.target, loop.carried[0]))
+            loop.carry(b.add(loop.carried[0], b.cast("zext", flag, "i64")))
         b.finish()
 
     def _block(self, flags: Value, first: Value, found: Value) -> Value:
@@ -71,8 +71,8 @@ class _Chosen:
         zero = Value("zeroinitializer", flags.type)
         bits = b.cast("bitcast", b.icmp("ne", flags, zero), "i64")
         count = b.intrinsic("ctpop", bits)
-        room = b.icmp("sle", b.add(found, i64(_BLOCK_ELEMENTS)), self.size)
-        many = b.op("and", room, b.icmp("sgt", count, i64(_MIN_GROUPED)))
+        fits = b.icmp("sle", b.add(found, i64(_BLOCK_ELEMENTS)), self.size)
+        many = b.op("and", fits, b.icmp("sgt", count, i64(_MIN_GROUPED)))
         b.either(many, lambda: self._groups(bits, first, found),
                  lambda: self._singly(bits, count, first, found))
         return b.add(found, count)
@@ -93,9 +93,9 @@ class _Chosen:
     def _singly(self, bits: Value, count: Value, first: Value, found: Value) -> list[Value]:
         b = self.b
         end = b.intrinsic("smin", b.add(found, count), self.size)
-        with b.loop(found, end, 1, [bits]) as turn:
-            (left,) = turn.carried
+        with b.loop(found, end, 1, [bits]) as loop:
+            (left,) = loop.carried
             place = b.add(first, b.intrinsic("cttz", left, _FALSE))
-            b.store(place, b.gep("i64", self.target, turn.index))
-            turn.carry(b.op("and", left, b.sub(left, i64(1))))
+            b.store(place, b.gep("i64", self.target, loop.index))
+            loop.carry(b.op("and", left, b.sub(left, i64(1))))
         return []

@@ -95,15 +95,17 @@ class _Extremes:
 
     def _first(self, row: Value, n: Value, start: Value, whole: Value,
                wanted: Callable[[Value], Value]) -> Value:
-        """The first element from ``start`` on that is wanted; there is one."""
+        """Return the index of the first element from ``start`` on that ``wanted`` accepts; there is
+        one.
+        """
         b = self.b
         with self.polls.chunks(start, whole, (i64(0), i64(0))) as (part, end):
-            with b.loop(part.index, end, self.step, part.carried) as turn:
-                found = self._bits(self._load(row, turn.index, None), wanted)
-                turn.until = b.icmp("ne", found, i64(0))
-                turn.carry(turn.index, found)
-            part.carry(*turn.results)
-            part.until = b.icmp("ne", turn.results[1], i64(0))
+            with b.loop(part.index, end, self.step, part.carried) as loop:
+                found = self._bits(self._load(row, loop.index, None), wanted)
+                loop.until = b.icmp("ne", found, i64(0))
+                loop.carry(loop.index, found)
+            part.carry(*loop.results)
+            part.until = b.icmp("ne", loop.results[1], i64(0))
         at, found = part.results
         after, left, join = b.block, b.label("left"), b.label("join")
         b.cbr(b.icmp("eq", found, i64(0)), left, join)
@@ -117,7 +119,9 @@ class _Extremes:
         return b.add(at, b.intrinsic("cttz", found, Value("false", "i1")))
 
     def _load(self, row: Value, first: Value, n: Value | None) -> list[Value]:
-        """Vectors from ``first`` on; the worst element where the row has ended, at ``n``."""
+        """Load vectors from element ``first`` on; behind the row's end ``n`` they hold the neutral
+        element.
+        """
         b, found = self.b, []
         for k in range(_VECTORS_AT_ONCE):
             at = b.add(first, i64(k * self.lanes))
@@ -131,7 +135,7 @@ class _Extremes:
         return found
 
     def _better(self, x: Value, y: Value) -> Value:
-        """The better one of two; the second where the first is no number."""
+        """Return the extreme of two vectors lane by lane; ``y`` where ``x`` is NaN."""
         if not self.floating:
             return self.b.intrinsic("smax" if self.largest else "smin", x, y)
         return self.b.select(self._exceeds(x, y), x, y)
@@ -142,7 +146,9 @@ class _Extremes:
         return compare(f"{kind}gt" if self.largest else f"{kind}lt", x, y)
 
     def _best(self, row: Value, n: Value, whole: Value) -> tuple[Value, Value, Value]:
-        """The extreme of the numbers in all lanes, its block, and whether there is any NaN."""
+        """Return the extreme of a row's numbers in all lanes, the start of the block that has it
+        first, and whether there is any NaN.
+        """
         b = self.b
         nothing = self.worst, i64(0), const(self.flags, False)
         with self.polls.chunks(i64(0), whole, nothing) as (part, stop):
@@ -150,9 +156,9 @@ class _Extremes:
                 best, at, strange = block.carried
                 end = self._end(block.index, whole)
                 carried = [*[best] * _VECTORS_AT_ONCE, strange]
-                with b.loop(block.index, end, self.step, carried, nonempty=True) as turn:
-                    turn.carry(*self._folded(self._load(row, turn.index, None), turn.carried))
-                *vectors, strange = turn.results
+                with b.loop(block.index, end, self.step, carried, nonempty=True) as loop:
+                    loop.carry(*self._folded(self._load(row, loop.index, None), loop.carried))
+                *vectors, strange = loop.results
                 block.carry(*self._improved(vectors, block.index, best, at), strange)
             part.carry(*block.results)
         best, at, strange = part.results

@@ -42,8 +42,8 @@ def take_module(name: str, target: Target) -> str:
     """The module for ``name``: the bytes of an element, and the dtype of places.
 
     Its function ``run`` does units of work, as kernels do; the table has the addresses of elements,
-    places, results, room for ``m`` int32 for each unit, and a byte that becomes 0 where a place is
-    out of range; then the number of rows, elements of a row, places, and units.
+    indices, results, workspace of ``m`` int32 for each unit, and a byte that becomes 0 where an
+    index is out of range; then the number of rows, elements of a row, places, and units.
     """
     size, places = name.split()
     module = Module(target)
@@ -76,7 +76,7 @@ class Places:
         self.index = TYPES[places]
         self.adds = adds
         table = b.parameters[0]
-        self.source, self.places, self.target, self.room, self.flag = (
+        self.source, self.places, self.target, self.workspace, self.flag = (
             b.load("ptr", b.gep("ptr", table, i64(k))) for k in range(5)
         )
         self.count, self.n, self.m, self.units = (
@@ -97,7 +97,9 @@ class Places:
 
     # -- places ---------------------------------------------------------------------------
     def _located(self, i: Value, count: int = 1, mask: Value | None = None) -> Value:
-        """Places from number ``i`` on, from the start and in range."""
+        """Load ``count`` indices from index number ``i`` on, with negative ones counted from the
+        end, as int64 in range; those out of range set the flag.
+        """
         b = self.b
         found = self._given(i, count, mask)
         if self.index != "i64":
@@ -111,7 +113,7 @@ class Places:
         return b.intrinsic("smin", b.intrinsic("smax", found, zero), last)
 
     def _given(self, i: Value, count: int, mask: Value | None = None) -> Value:
-        """Places from number ``i`` on as they are."""
+        """Load ``count`` indices from index number ``i`` on as they are."""
         b, type_ = self.b, vector(self.index, count)
         there, size = b.gep(self.index, self.places, i), int(self.index[1:]) // 8
         if mask is None:
@@ -126,24 +128,24 @@ class Places:
         bits = b.cast("bitcast", flags, f"i{count}")
         return b.icmp("ne", bits, const(bits.type, 0))
 
-    def _make_ready(self, room: Value) -> None:
-        """All places, in 32 bits."""
+    def _make_ready(self, workspace: Value) -> None:
+        """Convert all indices to int32 in the workspace."""
         b = self.b
         with self.polls.chunks(i64(0), self.m) as (part, end), \
-                b.loop(part.index, end, _INDICES_AT_ONCE, nonempty=True) as turn:
-            left = b.splat(b.sub(self.m, turn.index), _INDICES_AT_ONCE)
+                b.loop(part.index, end, _INDICES_AT_ONCE, nonempty=True) as loop:
+            left = b.splat(b.sub(self.m, loop.index), _INDICES_AT_ONCE)
             mask = b.icmp(
                 "slt", lanes(vector("i64", _INDICES_AT_ONCE), range(_INDICES_AT_ONCE)), left
             )
-            found = self._located(turn.index, _INDICES_AT_ONCE, mask)
+            found = self._located(loop.index, _INDICES_AT_ONCE, mask)
             narrow = b.cast("trunc", found, vector("i32", _INDICES_AT_ONCE))
-            b.masked_store(narrow, b.gep("i32", room, turn.index), mask, 4)
+            b.masked_store(narrow, b.gep("i32", workspace, loop.index), mask, 4)
 
     # -- rows -----------------------------------------------------------------------------
     def _all_rows(self) -> None:
         b = self.b
-        room = b.gep("i32", self.room, b.mul(b.parameters[1], self.m))
-        self._make_ready(room)
+        workspace = b.gep("i32", self.workspace, b.mul(b.parameters[1], self.m))
+        self._make_ready(workspace)
         first, last = share(b, self.count, self.units)
         last = b.select(self.polls.interrupted(), first, last)  # places may be missing
 
@@ -152,14 +154,14 @@ class Places:
             whole = b.add(first, b.op("and", b.sub(last, first), i64(-_ROWS_AT_ONCE)))
             for start, end, rows in (first, whole, _ROWS_AT_ONCE), (whole, last, 1):
                 with b.loop(start, end, rows) as row:
-                    self._rows([b.add(row.index, i64(k)) for k in range(rows)], room)
+                    self._rows([b.add(row.index, i64(k)) for k in range(rows)], workspace)
 
         all_polls = self.polls
         all_polls.rows(first, last, self.m, _ROWS_AT_ONCE, several)
         self.polls = all_polls
 
-    def _rows(self, rows: Sequence[Value], room: Value) -> None:
-        """Gather or scatter some rows by the int32 indices at ``room``, and prefetch the rows
+    def _rows(self, rows: Sequence[Value], workspace: Value) -> None:
+        """Gather or scatter some rows by the int32 indices at ``workspace``, and prefetch the rows
         after them.
         """
         b = self.b
@@ -167,7 +169,7 @@ class Places:
                   b.gep(self.type, self.target, b.mul(row, self.written))) for row in rows]
 
         def one(i: Value) -> None:
-            place = b.cast("zext", b.load("i32", b.gep("i32", room, i)), "i64")
+            place = b.cast("zext", b.load("i32", b.gep("i32", workspace, i)), "i64")
             self._element(lines, i, place)
 
         def several(i: Value) -> None:
@@ -179,7 +181,7 @@ class Places:
             for k in range(_INDICES_AT_ONCE):
                 one(b.add(i, i64(k)))
 
-        self._turns(i64(0), self.m, several, one, len(lines))
+        self._iterations(i64(0), self.m, several, one, len(lines))
 
     def _one_row(self, first: Value, last: Value) -> None:
         """Do some indices of the only row."""
@@ -211,7 +213,7 @@ class Places:
             b.br(done)
             b.open_block(done)
 
-        self._turns(first, last, several, one)
+        self._iterations(first, last, several, one)
 
     def _gathered(self, i: Value) -> None:
         """Gather elements ``i`` and following of the only row into the result, by one vector
@@ -224,7 +226,7 @@ class Places:
         found = b.gather(vector(self.type, _INDICES_AT_ONCE), pointers, mask, self.size)
         b.store(found, b.gep(self.type, self.target, i), self.size)
 
-    def _turns(self, first: Value, last: Value, several: Callable[[Value], None],
+    def _iterations(self, first: Value, last: Value, several: Callable[[Value], None],
                one: Callable[[Value], None], rows: int = 1) -> None:
         """Loop over the indices ``first`` to ``last``: ``several`` emits a group of 16, ``one``
         each that
@@ -233,10 +235,10 @@ class Places:
         b = self.b
         whole = b.add(first, b.op("and", b.sub(last, first), i64(-_INDICES_AT_ONCE)))
         with self.polls.chunks(first, whole, each=rows) as (part, end), \
-                b.loop(part.index, end, _INDICES_AT_ONCE) as turn:
-            several(turn.index)
-        with b.loop(whole, last) as turn:
-            one(turn.index)
+                b.loop(part.index, end, _INDICES_AT_ONCE) as loop:
+            several(loop.index)
+        with b.loop(whole, last) as loop:
+            one(loop.index)
 
     def _prefetch(self, row: Value, i: Value) -> None:
         """Prefetch memory that may lie beyond a row's end."""
@@ -244,7 +246,7 @@ class Places:
         prefetch(self.b, address, near=True)
 
     def _element(self, lines: Sequence[_Line], i: Value, place: Value) -> None:
-        """Element ``i`` of some rows."""
+        """Move element ``i`` of some rows."""
         b = self.b
         for source, target in lines:
             if not self.adds:

@@ -96,17 +96,19 @@ class _Running:
             step = several * self.lanes
             stop = b.op("and", n, i64(-step))
             with self.polls.chunks(done, stop, (before,)) as (part, end):
-                with b.loop(part.index, end, step, part.carried, nonempty=True) as turn:
-                    at = [self._place(n, b.add(turn.index, i64(k * self.lanes)))
+                with b.loop(part.index, end, step, part.carried, nonempty=True) as loop:
+                    at = [self._place(n, b.add(loop.index, i64(k * self.lanes)))
                           for k in range(several)]
-                    turn.carry(self._step(source, target, at, turn.carried[0]))
-                part.carry(*turn.results)
+                    loop.carry(self._step(source, target, at, loop.carried[0]))
+                part.carry(*loop.results)
             (before,), done = part.results, stop
         with b.when(b.icmp("slt", done, n)):
             self._rest(source, target, b.sub(n, done), i64(0) if self.reverse else done, before)
 
     def _step(self, source: Value, target: Value, places: list[Value], before: Value) -> Value:
-        """Do the vectors at places; returns what comes before the next one."""
+        """Emit the running results of the vectors at ``places``; return the total so far, in all
+        lanes.
+        """
         b = self.b
         parts = [b.load(self.vector, b.gep(self.type, source, p), self.size) for p in places]
         results, following = self._several(parts, before)
@@ -121,7 +123,7 @@ class _Running:
         return self.b.sub(n, self.b.add(done, i64(self.lanes)))
 
     def _rest(self, source: Value, target: Value, left: Value, at: Value, before: Value) -> None:
-        """Elements that do not fill a vector."""
+        """Emit the running results of the last ``left`` elements, which do not fill a vector."""
         b = self.b
         numbers = lanes(vector("i64", self.lanes), range(self.lanes))
         mask = b.icmp("slt", numbers, b.splat(left, self.lanes))
@@ -131,7 +133,7 @@ class _Running:
         b.masked_store(result, b.gep(self.type, target, at), mask, self.size)
 
     def _several(self, parts: list[Value], before: Value) -> tuple[list[Value], Value]:
-        """The results for vectors, and what comes before the next one, in all lanes."""
+        """Return the running results of several vectors, and the total so far, in all lanes."""
         owns = [self._inside(part) for part in parts]
         if not self.floating or self.name == "fadd":
             *found, before = self._at_once(owns, before)
@@ -142,7 +144,9 @@ class _Running:
         return found, before
 
     def _one_by_one(self, parts: list[Value], owns: list[Value], before: Value) -> list[Value]:
-        """The results for vectors of which some products are no normal numbers."""
+        """Return the same for vectors some products of which are not normal numbers: those vectors
+        are computed in the order of their elements, as NumPy does.
+        """
         found = []
         for part, own in zip(parts, owns, strict=True):
             result, before = self.b.either(
@@ -165,7 +169,9 @@ class _Running:
         return self._reduced("or", b.icmp("ugt", worst, const(bits, most - least)))
 
     def _at_once(self, owns: list[Value], before: Value) -> list[Value]:
-        """The results for vectors, and what comes before the next one."""
+        """Return the running results of vectors whose own running results are ``owns``, and the
+        total.
+        """
         found = []
         for own in owns:
             found.append(self._combine(before, own))
@@ -173,7 +179,9 @@ class _Running:
         return [*found, before]
 
     def _strays(self, part: Value, own: Value) -> Value:
-        """Return whether a product is no normal number, but for zeros where a factor is zero."""
+        """Return whether a product is not a normal number; zeros do not count where a factor is
+        zero.
+        """
         b = self.b
         size, limits = b.intrinsic("fabs", own), np.finfo(f"float{8 * self.size}")
         inside = b.op("and", b.fcmp("oge", size, const(self.vector, float(limits.tiny))),
@@ -187,7 +195,7 @@ class _Running:
         return self.b.call("i1", f"llvm.vector.reduce.{name}.{suffix(flags.type)}", flags)
 
     def _in_order(self, part: Value, before: Value) -> list[Value]:
-        """The results of one vector, computed one element after the other."""
+        """Return the running results of one vector, computed element by element, and the total."""
         result = self.b.call(self.vector, "in_order", part, before)
         return [result, self.b.shuffle(result, None, [self._end] * self.lanes)]
 
@@ -195,7 +203,8 @@ class _Running:
         return self.b.op(self.name, a, c)
 
     def _inside(self, part: Value) -> Value:
-        """Each lane combined with all that come before it."""
+        """Return the running results within a vector: each lane combined with all lanes before it.
+        """
         n, step = self.lanes, 1
         while step < n:
             moved = [

@@ -80,24 +80,26 @@ class Blocks:
         """
         b = self.b
         least, shift, exact = known.settle()
-        with b.loop(i64(0), self.rows.n, nonempty=True) as turn:
-            key = squeezed(b, b.load(self.type, self._line(turn.index)), least, shift)
-            b.store(placed(self.rows, key, turn.index), self._line(turn.index))
+        with b.loop(i64(0), self.rows.n, nonempty=True) as loop:
+            key = squeezed(b, b.load(self.type, self._line(loop.index)), least, shift)
+            b.store(placed(self.rows, key, loop.index), self._line(loop.index))
         return exact
 
     def _alike(self, exact: Value) -> Value:
-        """Return the rows, as bits, in which words may be alike that keys tell apart."""
+        """Return the rows, as bits of an integer, in which two words may be equal whose keys
+        differ.
+        """
         b, low = self.b, self.b.splat(self.rows.low, self.lanes)
         last = b.select(exact, i64(0), b.sub(self.rows.n, i64(1)))
         none = const(f"i{self.lanes}", 0)
-        with b.loop(i64(0), last, 1, [none]) as turn:
-            x, y = (b.load(self.type, self._line(b.add(turn.index, i64(k)))) for k in (0, 1))
+        with b.loop(i64(0), last, 1, [none]) as loop:
+            x, y = (b.load(self.type, self._line(b.add(loop.index, i64(k)))) for k in (0, 1))
             found = b.cast("bitcast", b.icmp("ule", b.op("xor", x, y), low), none.type)
-            turn.carry(b.op("or", turn.carried[0], found))
-        return turn.results[0]
+            loop.carry(b.op("or", loop.carried[0], found))
+        return loop.results[0]
 
     def _again(self, alike: Value) -> None:
-        """Sort such rows one by one."""
+        """Sort the rows whose bits are set in ``alike`` one by one, by their whole keys."""
         b = self.b
         with b.when(b.icmp("ne", alike, const(alike.type, 0)), rare=True):
             for k in range(self.lanes):
@@ -115,7 +117,7 @@ class Blocks:
         self._keep(self.rows.key(raw), i)
 
     def _keep(self, key: Value, i: Value) -> None:
-        """Store keys of elements ``i`` as words."""
+        """Store the keys of elements ``i`` of all rows as the words to sort."""
         if self.squeezed is None:
             key = self.rows.packed(key, i)
         else:
@@ -123,28 +125,34 @@ class Blocks:
         self.b.store(key, self._line(i))
 
     def _columns(self, reading: bool) -> None:
-        """Lanes are neighbours in memory."""
+        """Read or write rows whose elements with one index are neighbours in memory: vectors as
+        they are.
+        """
         b, rows = self.b, self.rows
         start = b.extract(self.starts, 0)
-        with b.loop(i64(0), rows.n) as turn:
-            at = rows.at(start, turn.index)
+        with b.loop(i64(0), rows.n) as loop:
+            at = rows.at(start, loop.index)
             if reading:
-                self._read(rows.load(at, self.lanes), turn.index)
+                self._read(rows.load(at, self.lanes), loop.index)
             else:
-                rows.store(rows.result(b.load(self.type, self._line(turn.index))), at)
+                rows.store(rows.result(b.load(self.type, self._line(loop.index))), at)
 
     def _tiles(self, reading: bool) -> None:
-        """Elements of a row are neighbours: squares are transposed, the last ones overlapping."""
+        """Read or write rows whose elements are contiguous: squares are transposed in registers;
+        the last one overlaps the one before.
+        """
         b, rows, n = self.b, self.rows, self.lanes
-        with b.loop(i64(0), rows.n, n) as turn:
-            self._square(b.intrinsic("smin", turn.index, b.sub(rows.n, i64(n))), None, reading)
+        with b.loop(i64(0), rows.n, n) as loop:
+            self._square(b.intrinsic("smin", loop.index, b.sub(rows.n, i64(n))), None, reading)
 
     def _narrow(self, reading: bool) -> None:
         """Read or write rows with fewer elements than lanes."""
         self._square(i64(0), there(self.b, i64(0), self.rows.n, self.lanes), reading)
 
     def _square(self, first: Value, mask: Value | None, reading: bool) -> None:
-        """Elements from ``first`` on, of each row as many as there are lanes, or a mask of them."""
+        """Read or write a square: elements from ``first`` on, of each row as many as there are
+        lanes, or those of a mask.
+        """
         b, rows, n = self.b, self.rows, self.lanes
         places = [b.add(b.extract(self.starts, k), first) for k in range(n)]
         lines = [b.add(first, i64(k)) for k in range(n)]
@@ -162,17 +170,17 @@ class Blocks:
                 rows.store(rows.result(own), p, mask)
 
     def _singly(self, reading: bool) -> None:
-        """Elements wherever they are."""
+        """Read or write rows of any strides, element by element."""
         b, rows, n = self.b, self.rows, self.lanes
         mask = const(vector("i1", n), True)
         base, type_ = (rows.source, rows.keys.memory) if reading else (
             rows.target, rows.spec.result_type)
-        with b.loop(i64(0), rows.n) as turn:
-            at = b.add(self.starts, b.splat(b.mul(turn.index, rows.inner), n))
+        with b.loop(i64(0), rows.n) as loop:
+            at = b.add(self.starts, b.splat(b.mul(loop.index, rows.inner), n))
             pointers = b.value(f"<{n} x ptr>", f"getelementptr {type_}, {base}, {at}")
             size = int(type_[1:]) // 8
             if reading:
-                self._read(b.gather(vector(type_, n), pointers, mask, size), turn.index)
+                self._read(b.gather(vector(type_, n), pointers, mask, size), loop.index)
             else:
-                found = rows.result(b.load(self.type, self._line(turn.index)))
+                found = rows.result(b.load(self.type, self._line(loop.index)))
                 b.scatter(found, pointers, mask, size)

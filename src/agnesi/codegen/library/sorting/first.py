@@ -2,8 +2,8 @@
 
 The k-th smallest of the minima of blocks is an upper bound of the k-th smallest element, so only
 elements up to this bound are sorted.  Only ``k - 1`` blocks have smaller elements, and of those
-equal to the bound the first ``k`` are enough.  Keys of 64 bits, beside which there is no room for
-places, make a short row of their own.
+equal to the bound the first ``k`` are enough.  Keys of 64 bits, beside which a word has no bits
+for indices, make a short row of their own.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def first_module(name: str, target: Target) -> str:
     """The module for ``name``, a dtype.
 
     Its function ``run`` is told what sorts are told, how many places are wanted, and for how many
-    elements there is room; rows lie one behind the other.
+    elements there is workspace; rows lie one behind the other.
     """
     module, spec = Module(target), Spec(name, True)
     write_quick(module, "i64", spec.most)
@@ -32,7 +32,7 @@ def first_module(name: str, target: Target) -> str:
         polls = ("ptr", "polls")
         Ties(Builder(module, "sort_ties", [*row, ("ptr", "words"), ("i64", "least"), polls]),
              spec, word_lanes(target, 64)).write()
-        Row(Builder(module, "sort_row", [*row, ("ptr", "room"), polls]), spec).write()
+        Row(Builder(module, "sort_row", [*row, ("ptr", "workspace"), polls]), spec).write()
     _First(task(module), spec).write()
     return str(module)
 
@@ -49,7 +49,7 @@ class _First:
         self.k, most = (b.load("i64", b.gep("i64", self.table, i64(len(FIELDS) + i)))
                         for i in (0, 1))
         #: Words that are sorted; of long keys elements and their places.
-        self.words = b.gep("i8", self.rows.room, b.mul(begin, self.rows.step))
+        self.words = b.gep("i8", self.rows.workspace, b.mul(begin, self.rows.step))
         self.places = b.gep("i64", self.words, b.sub(b.op("udiv", self.rows.step, i64(8)), most))
         self.elements = b.gep("i64", self.places, b.sub(i64(0), most))
         self.count, self.equal = b.alloca("i64", 1), b.alloca("i64", 1)
@@ -66,9 +66,9 @@ class _First:
                        self.polls.place)
             else:
                 self._sort_elements()
-            with b.loop(i64(0), self.k) as turn:
-                result = self._result(b.load("i64", b.gep("i64", self.words, turn.index)))
-                at = b.add(b.mul(row.index, self.k), turn.index)
+            with b.loop(i64(0), self.k) as loop:
+                result = self._result(b.load("i64", b.gep("i64", self.words, loop.index)))
+                at = b.add(b.mul(row.index, self.k), loop.index)
                 b.store(result, b.gep("i64", rows.target, at))
             row.until = self.polls.interrupted()
         b.finish()
@@ -78,14 +78,16 @@ class _First:
         b, count = self.b, self.b.load("i64", self.count)
         for k, place in enumerate((self.elements, self.words, self.words)):
             b.store(place, b.gep("ptr", self.short, i64(k)))
-        fields = {"n": count, "turned": self.rows.turned, "first": i64(0), "last": count,
+        fields = {"n": count, "order_mask": self.rows.order_mask, "first": i64(0), "last": count,
                 "step": i64(0)}
         for k, name in enumerate(FIELDS[3:], 3):
             b.store(fields.get(name, i64(1)), b.gep("i64", self.short, i64(k)))
         b.call("void", "sort_row", self.short, i64(0), self.words, self.polls.place)
 
     def _result(self, word: Value) -> Value:
-        """The place for a sorted word, which may be any number after a sort that was left."""
+        """Return the index that a sorted word stands for. After a sort that was left for a signal
+        the word may be any number, so it is limited to those that there are.
+        """
         b = self.b
         if self.fits:
             return self.rows.result(word)
@@ -93,7 +95,7 @@ class _First:
                                    b.intrinsic("umin", word, b.load("i64", self.count))))
 
     def _bound(self, start: Value) -> Value:
-        """A key that at least ``k`` elements are not behind."""
+        """Return a key such that at least ``k`` elements do not come after it in order."""
         b, rows, lanes_ = self.b, self.rows, self.lanes
         blocks = b.op("udiv", rows.n, i64(BLOCK_ELEMENTS))
         with self.polls.chunks(i64(0), blocks, each=BLOCK_ELEMENTS) as (part, end), \
@@ -110,7 +112,9 @@ class _First:
         return b.cast("trunc", b.op("ashr", key, i64(PLACE_BITS)), "i32") if self.fits else key
 
     def _collect(self, start: Value, bound: Value) -> None:
-        """Put together what is not behind the bound, with its places."""
+        """Collect the elements that do not come after the bound, with their indices, as a short
+        row.
+        """
         b, rows, lanes_ = self.b, self.rows, self.lanes
         b.store(i64(0), self.count)
         b.store(i64(0), self.equal)
@@ -118,19 +122,19 @@ class _First:
         numbers = lanes(vector("i64", lanes_), range(lanes_))
         last = self.polls.remaining(rows.n)  # what a sort that was left found is no bound
         with self.polls.chunks(i64(0), last) as (part, end), \
-                b.loop(part.index, end, lanes_, nonempty=True) as turn:
-            there = b.icmp("slt", numbers, b.splat(b.sub(rows.n, turn.index), lanes_))
-            keys = rows.key(rows.load(b.add(start, turn.index), lanes_, there))
+                b.loop(part.index, end, lanes_, nonempty=True) as loop:
+            there = b.icmp("slt", numbers, b.splat(b.sub(rows.n, loop.index), lanes_))
+            keys = rows.key(rows.load(b.add(start, loop.index), lanes_, there))
             limit = b.splat(b.load(self.type, self.limit), lanes_)
             ahead = b.op("and", b.icmp("sle", keys, limit), there)
             bits = b.cast("bitcast", ahead, f"i{lanes_}")
             with b.when(b.icmp("ne", bits, const(bits.type, 0)), rare=True):
-                self._append(start, turn.index, b.cast("zext", bits, "i64"), bound)
+                self._append(start, loop.index, b.cast("zext", bits, "i64"), bound)
 
     def _append(self, start: Value, first: Value, bits: Value, bound: Value) -> None:
         b, rows = self.b, self.rows
-        with b.loop(i64(0), b.intrinsic("ctpop", bits), 1, [bits], nonempty=True) as turn:
-            (bits,) = turn.carried
+        with b.loop(i64(0), b.intrinsic("ctpop", bits), 1, [bits], nonempty=True) as loop:
+            (bits,) = loop.carried
             place = b.add(first, b.intrinsic("cttz", bits, Value("true", "i1")))
             raw = rows.load(b.add(start, place))
             key = rows.key(raw)
@@ -146,7 +150,7 @@ class _First:
             taken = b.select(b.op("and", enough, b.icmp("eq", key, bound)), i64(0), i64(1))
             b.store(b.add(at, taken), self.count)
             b.store(equal, self.equal)
-            turn.carry(b.op("and", bits, b.sub(bits, i64(1))))
+            loop.carry(b.op("and", bits, b.sub(bits, i64(1))))
         enough = b.icmp("sge", b.load("i64", self.equal), self.k)
         below = b.intrinsic("ssub.sat", bound, const(bound.type, 1))
         b.store(b.select(enough, below, bound), self.limit)

@@ -47,18 +47,18 @@ class Keys:
 
     @property
     def most(self) -> int:
-        """No key is greater."""
+        """The greatest key."""
         return (1 << (int(self.type[1:]) - 1)) - 1
 
     def _wide(self, b: Builder, raw: Value) -> Value:
-        """The integer of an element in the width of a key."""
+        """Return the bits of an element as an integer of a key's width."""
         type_ = vector(self.type, width(raw.type))
         if raw.type == type_:
             return raw
         return b.cast("zext" if self.dtype[0] == "u" else "sext", raw, type_)
 
-    def key(self, b: Builder, raw: Value, turned: Value) -> Value:
-        """The key of an element; ``turned`` has all bits set in descending order, else none."""
+    def key(self, b: Builder, raw: Value, order_mask: Value) -> Value:
+        """The key of an element; ``order_mask`` has all bits set in descending order, else none."""
         x = self._wide(b, raw)
         if self.floating:
             sign, size = self._signed(b, x)
@@ -66,23 +66,24 @@ class Keys:
             strange = b.icmp("ugt", size, const(x.type, infinity))
             signed = b.sub(b.op("xor", size, sign), sign)
             x = b.select(strange, const(x.type, infinity + 1), signed)
-        elif self._turns_over:
+        elif self._flips_sign_bit:
             x = b.op("xor", x, const(x.type, -1 << (self.bits - 1)))
-        return b.op("xor", x, turned)
+        return b.op("xor", x, order_mask)
 
     @property
-    def _turns_over(self) -> bool:
+    def _flips_sign_bit(self) -> bool:
         """Whether elements are unsigned and fill the key."""
         return self.dtype in ("uint32", "uint64")
 
     def _signed(self, b: Builder, x: Value) -> tuple[Value, Value]:
-        """All bits set where a float is negative, and its magnitude."""
+        """Return a mask with all bits set where a float is negative, and the bits of its magnitude.
+        """
         sign = b.op("ashr", x, const(x.type, self.bits - 1))
         return sign, b.op("and", x, const(x.type, (1 << (self.bits - 1)) - 1))
 
-    def element(self, b: Builder, key: Value, turned: Value) -> Value:
+    def element(self, b: Builder, key: Value, order_mask: Value) -> Value:
         """The element of a key."""
-        x = b.op("xor", key, turned)
+        x = b.op("xor", key, order_mask)
         if self.floating:
             infinity, nan = _FLOATS[self.dtype]
             sign = b.op("ashr", x, const(x.type, int(self.type[1:]) - 1))
@@ -90,7 +91,7 @@ class Keys:
             signed = b.op("or", size, b.op("shl", sign, const(x.type, self.bits - 1)))
             strange = b.icmp("sgt", x, const(x.type, infinity))
             x = b.select(strange, const(x.type, nan), signed)
-        elif self._turns_over:
+        elif self._flips_sign_bit:
             x = b.op("xor", x, const(x.type, -1 << (self.bits - 1)))
         type_ = vector(self.memory, width(key.type))
         return x if x.type == type_ else b.cast("trunc", x, type_)

@@ -42,7 +42,7 @@ def sort_module(name: str, target: Target) -> str:
     if not spec.fits:
         Ties(Builder(module, "sort_ties", [*row, ("ptr", "words"), ("i64", "least"), polls]),
              spec, word_lanes(target, 64)).write()
-    Row(Builder(module, "sort_row", [*row, ("ptr", "room"), polls]), spec).write()
+    Row(Builder(module, "sort_row", [*row, ("ptr", "workspace"), polls]), spec).write()
     _Driver(task(module), spec, lanes).write()
     return str(module)
 
@@ -60,16 +60,16 @@ class _Driver:
 
     def write(self) -> None:
         b, rows = self.b, self.rows
-        room = b.gep("i8", rows.room, b.mul(self.begin, rows.step))
+        workspace = b.gep("i8", rows.workspace, b.mul(self.begin, rows.step))
         several = b.icmp("sge", rows.count, i64(MIN_PARALLEL_ROWS))
         short = b.icmp("sle", rows.n, i64(SIDE_BY_SIDE))
         some = b.icmp("sgt", b.mul(rows.count, rows.n), i64(0))
         beside = b.op("and", some, b.op("and", several, short))
         with b.when(beside):
-            self._beside(room)
+            self._beside(workspace)
         one_by_one = b.op("xor", some, beside)
         with b.when(one_by_one), self._share(rows.count) as row:
-            b.call("void", "sort_row", self.table, rows.start(row.index), room,
+            b.call("void", "sort_row", self.table, rows.start(row.index), workspace,
                    self.polls.place)
             row.until = self.polls.interrupted()
         b.finish()
@@ -78,17 +78,17 @@ class _Driver:
         """A loop over the part of ``count`` iterations that belongs to the units of this call."""
         return self.b.loop(*share(self.b, count, self.rows.units))
 
-    def _beside(self, room: Value) -> None:
+    def _beside(self, workspace: Value) -> None:
         b, rows, n = self.b, self.rows, i64(self.lanes)
         columns = b.icmp("sge", rows.inner, n)
         line = b.select(columns, rows.inner, rows.count)
         each = b.op("udiv", b.add(line, i64(self.lanes - 1)), n)
         lines = b.op("udiv", rows.count, line)
-        with self._share(b.mul(lines, each)) as turn:
-            whole = b.op("udiv", turn.index, each)
-            at = b.mul(b.sub(turn.index, b.mul(whole, each)), n)
+        with self._share(b.mul(lines, each)) as loop:
+            whole = b.op("udiv", loop.index, each)
+            at = b.mul(b.sub(loop.index, b.mul(whole, each)), n)
             last = b.select(columns, b.sub(rows.inner, n), at)
             first = b.add(b.mul(whole, line), b.intrinsic("smin", at, last))
-            b.call("void", "sort_side_by_side", self.table, first, columns, room,
+            b.call("void", "sort_side_by_side", self.table, first, columns, workspace,
                    self.polls.place)
-            turn.until = self.polls.worked(b.mul(rows.n, n))
+            loop.until = self.polls.worked(b.mul(rows.n, n))

@@ -32,13 +32,15 @@ def exchanges(n: int) -> Iterator[tuple[int, int]]:
 
 
 def exchange(b: Builder, rows: list[Value], i: int, j: int) -> None:
-    """Put the lesser words of two rows into the first one."""
+    """Compare and exchange two vectors of words in a list: the lesser word of each lane comes into
+    ``rows[i]``, the greater one into ``rows[j]``.
+    """
     low, high = rows[i], rows[j]
     rows[i], rows[j] = b.intrinsic("smin", low, high), b.intrinsic("smax", low, high)
 
 
 def halved(b: Builder, rows: list[Value]) -> None:
-    """Put bitonic rows, a power of two, in order."""
+    """Sort vectors that are bitonic from one to the next; their number is a power of two."""
     step = len(rows) // 2
     while step:
         for i in range(len(rows)):
@@ -139,11 +141,11 @@ class Network:
         block, begin, end, step = b.parameters
         half, stride = b.op("lshr", step, i64(1)), b.op("shl", step, i64(1))
         single = b.icmp("eq", half, i64(0))
-        with b.when(single), b.loop(begin, b.sub(end, i64(1)), 2) as turn:
-            b.call("void", "meet", block, turn.index, b.add(turn.index, i64(1)))
-        turns = b.op("udiv", b.sub(b.add(b.sub(end, begin), stride), i64(1)), stride)
-        with b.loop(i64(0), b.select(single, i64(0), turns)) as turn:
-            first = b.add(begin, b.mul(turn.index, stride))
+        with b.when(single), b.loop(begin, b.sub(end, i64(1)), 2) as loop:
+            b.call("void", "meet", block, loop.index, b.add(loop.index, i64(1)))
+        iterations = b.op("udiv", b.sub(b.add(b.sub(end, begin), stride), i64(1)), stride)
+        with b.loop(i64(0), b.select(single, i64(0), iterations)) as loop:
+            first = b.add(begin, b.mul(loop.index, stride))
             fourth = b.add(first, b.add(half, step))
             whole = b.intrinsic("smin", b.sub(end, fourth), half)
             whole = b.intrinsic("smax", whole, i64(0))
@@ -156,7 +158,9 @@ class Network:
     _STEPS = ((0, 2), (1, 3), (0, 1), (2, 3))
 
     def _fours(self, b: Builder, block: Value, first: Value, half: Value) -> None:
-        """Four groups, ``half`` apart each, over two steps."""
+        """Emit two steps of a bitonic merge on four groups of vectors that are ``half`` groups
+        apart.
+        """
         groups = [self._group(b, block, b.add(first, b.mul(half, i64(k)))) for k in range(4)]
         with b.loop(i64(0), i64(GROUP_VECTORS), _VECTORS_AT_ONCE, nonempty=True) as few:
             places = [x for g in groups for x in self._lines(b, g, few.index, _VECTORS_AT_ONCE)]
@@ -200,7 +204,7 @@ class Network:
     def _bitonic(self, b: Builder, block: Value, begin: Value, end: Value, size: Value) -> None:
         """Bitonic runs of ``size`` groups in order."""
         steps = b.intrinsic("cttz", size, Value("false", "i1"))
-        with b.loop(i64(0), steps, 2) as turn:
-            step = b.op("lshr", b.op("lshr", size, i64(1)), turn.index)
+        with b.loop(i64(0), steps, 2) as loop:
+            step = b.op("lshr", b.op("lshr", size, i64(1)), loop.index)
             b.call("void", "halve", block, begin, end, step)
         b.call("void", "merge_group", block, begin, end)

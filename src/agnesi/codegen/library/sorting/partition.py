@@ -50,8 +50,8 @@ def split(b: Builder, x: Value, mask: Value) -> tuple[Value, Value]:
         name = f"llvm.x86.avx512.mask.compress.{suffix(x.type)}"
         others = b.op("xor", mask, const(mask.type, True))
         last = b.call(x.type, name, x, const(x.type, 0), others)
-        turn = b.sub(lanes(x.type, range(n)), b.splat(b.cast("trunc", count, "i32"), n))
-        last = b.call(x.type, "llvm.x86.avx512.permvar.si.512", last, turn)
+        loop = b.sub(lanes(x.type, range(n)), b.splat(b.cast("trunc", count, "i32"), n))
+        last = b.call(x.type, "llvm.x86.avx512.permvar.si.512", last, loop)
         return b.call(x.type, name, x, last, mask), count
     wide = f"<{n} x i64>" if x.type == "<8 x i64>" else "<8 x i32>"
     table = b.module.table("i64", _permutations(n, 8 // n))
@@ -91,11 +91,11 @@ class Partition:
         rest = b.sub(n, b.mul(whole, i64(self.lanes)))
         self._keep_edges(edge, blocks, rest)
         carried = i64(step), i64(0)
-        with self.polls.chunks(i64(0), blocks, carried, step) as (turn, end):
-            with b.loop(turn.index, end, 1, turn.carried, nonempty=True) as inner:
+        with self.polls.chunks(i64(0), blocks, carried, step) as (loop, end):
+            with b.loop(loop.index, end, 1, loop.carried, nonempty=True) as inner:
                 inner.carry(*self._block(inner.index, blocks, free, *inner.carried))
-            turn.carry(*inner.results)
-        below = turn.results[1]
+            loop.carry(*inner.results)
+        below = loop.results[1]
         if self.lanes > 1:
             x = b.load(self.type, b.gep(self.type, self.edges, edge))
             below = self._put_partly(x, below, free, rest)
@@ -116,10 +116,10 @@ class Partition:
         for k in range(BLOCK_VECTORS):
             x = b.load(self.type, self._at(i64(k * self.lanes)), self.size)
             b.store(x, b.gep(self.type, self.edges, i64(k)))
-        with b.loop(i64(BLOCK_VECTORS), edge, nonempty=True) as turn:
-            at = b.add(gap, b.mul(turn.index, i64(self.lanes)))
+        with b.loop(i64(BLOCK_VECTORS), edge, nonempty=True) as loop:
+            at = b.add(gap, b.mul(loop.index, i64(self.lanes)))
             x = b.load(self.type, self._at(at), self.size)
-            b.store(x, b.gep(self.type, self.edges, turn.index))
+            b.store(x, b.gep(self.type, self.edges, loop.index))
         if self.lanes > 1:
             at = self._at(b.add(gap, b.mul(edge, i64(self.lanes))))
             x = b.masked_load(self.type, at, there(b, i64(0), rest, self.lanes), self.size,
@@ -131,8 +131,8 @@ class Partition:
         """One block; ``read`` and ``write`` are where its end of the words and the next word go."""
         b, step = self.b, i64(BLOCK_VECTORS * self.lanes)
         left = b.mul(b.sub(blocks, number), step)
-        room = b.sub(read, write)
-        first = b.icmp("sle", b.add(room, room), free)
+        free_left = b.sub(read, write)
+        first = b.icmp("sle", b.add(free_left, free_left), free)
         at = b.select(first, read, b.sub(b.add(read, left), step))
         read = b.select(first, b.add(read, step), read)
         xs = [b.load(self.type, self._at(b.add(at, i64(k * self.lanes))), self.size)

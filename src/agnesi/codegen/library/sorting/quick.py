@@ -64,14 +64,14 @@ def _write_rises(b: Builder, type_: str, lanes: int) -> None:
     last = b.sub(n, i64(lanes + 1))
     size = int(type_[1:]) // 8
     with Polls(b, polls).chunks(i64(0), n, (_YES,)) as (part, end):
-        with b.loop(part.index, end, lanes, [_YES], nonempty=True) as turn:
-            at = b.intrinsic("smin", turn.index, last)
+        with b.loop(part.index, end, lanes, [_YES], nonempty=True) as loop:
+            at = b.intrinsic("smin", loop.index, last)
             x, y = (b.load(row, b.gep(type_, words, b.add(at, i64(k))), size) for k in (0, 1))
             falls = b.cast("bitcast", b.icmp("sgt", x, y), f"i{lanes}")
-            turn.until = b.icmp("ne", falls, const(falls.type, 0))
-            turn.carry(b.op("xor", turn.until, _YES))
-        part.until = b.op("xor", turn.results[0], _YES)
-        part.carry(turn.results[0])
+            loop.until = b.icmp("ne", falls, const(falls.type, 0))
+            loop.carry(b.op("xor", loop.until, _YES))
+        part.until = b.op("xor", loop.results[0], _YES)
+        part.carry(loop.results[0])
     b.finish(part.results[0])
 
 
@@ -97,11 +97,11 @@ def _write_bound(b: Builder, type_: str) -> None:
         for bits, least in _SAMPLES[1:]:
             power = b.select(b.icmp("sge", n, i64(least)), i64(bits), power)
         count, step = b.op("shl", i64(1), power), b.op("lshr", n, power)
-        with b.loop(i64(0), count, nonempty=True) as turn:
-            mixed = b.mul(b.add(seed, turn.index), i64(_GOLDEN))
+        with b.loop(i64(0), count, nonempty=True) as loop:
+            mixed = b.mul(b.add(seed, loop.index), i64(_GOLDEN))
             offset = b.op("lshr", b.mul(b.op("lshr", mixed, i64(32)), step), i64(32))
-            x = at(b.add(b.mul(turn.index, step), offset))
-            b.store(x, b.gep(type_, sample, turn.index))
+            x = at(b.add(b.mul(loop.index, step), offset))
+            b.store(x, b.gep(type_, sample, loop.index))
         b.call("void", "sort_words", sample, count, polls)
         return [b.load(type_, b.gep(type_, sample, b.op("lshr", count, i64(1))))]
 
@@ -142,8 +142,8 @@ class _Quick:
                 b.module.declare("llvm.readcyclecounter", "i64", [])
                 self.chance = b.call("i64", "llvm.readcyclecounter")
                 self._push(i64(0), i64(0), self.n, const(self.type, self.most))
-                with b.loop(i64(0), i64((1 << 63) - 1), 1, [i64(1)], nonempty=True) as turn:
-                    self._run(turn)
+                with b.loop(i64(0), i64((1 << 63) - 1), 1, [i64(1)], nonempty=True) as loop:
+                    self._run(loop)
         b.finish()
 
     def _push(self, top: Value, start: Value, n: Value, greatest: Value) -> Value:
@@ -160,10 +160,10 @@ class _Quick:
         waits = b.op("and", b.icmp("sgt", n, i64(1)), reached)
         return b.add(top, b.cast("zext", waits, "i64"))
 
-    def _run(self, turn: Loop) -> None:
+    def _run(self, loop: Loop) -> None:
         """Sort a run, or cut it in two."""
         b = self.b
-        top = b.sub(turn.carried[0], i64(1))
+        top = b.sub(loop.carried[0], i64(1))
         start, n = (b.load("i64", b.gep("i64", x, top)) for x in (self.starts, self.sizes))
         words = b.gep(self.type, self.words, start)
 
@@ -172,11 +172,11 @@ class _Quick:
             return [top]
 
         def cut() -> list[Value]:
-            return [self._cut(top, start, n, turn.index)]
+            return [self._cut(top, start, n, loop.index)]
 
         (waiting,) = b.either(b.icmp("sle", n, i64(self.few)), few, cut)
-        turn.until = b.op("or", b.icmp("eq", waiting, i64(0)), self.polls.interrupted())
-        turn.carry(waiting)
+        loop.until = b.op("or", b.icmp("eq", waiting, i64(0)), self.polls.interrupted())
+        loop.carry(waiting)
 
     def _cut(self, top: Value, start: Value, n: Value, number: Value) -> Value:
         b, words = self.b, self.b.gep(self.type, self.words, start)

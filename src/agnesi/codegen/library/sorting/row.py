@@ -19,24 +19,25 @@ _YES = Value("true", "i1")
 
 
 class Row:
-    """Writes ``sort_row(ptr table, i64 start, ptr room, ptr polls)``: the row from ``start`` on.
+    """Writes ``sort_row(ptr table, i64 start, ptr workspace, ptr polls)``: the row from ``start``
+    on.
 
-    The words are in ``room`` unless they fit where the result is wanted.
+    The words are in ``workspace`` unless they fit where the result is wanted.
     """
 
     def __init__(self, b: Builder, spec: Spec) -> None:
         self.b = b
         self.spec = spec
-        self.table, self.start, room, polls = b.parameters
+        self.table, self.start, workspace, polls = b.parameters
         self.polls = Polls(b, polls)
         self.rows = Rows(b, spec, self.table)
         self.lanes = word_lanes(b.module.target, 8 * spec.bytes)
         self.type = spec.type
         self.near = b.icmp("eq", self.rows.inner, i64(1))
-        self.words = room
+        self.words = workspace
         if spec.in_place:
             target = b.gep(spec.result_type, self.rows.target, self.start)
-            self.words = b.select(self.near, target, room)
+            self.words = b.select(self.near, target, workspace)
         self.signs = Signs(self.rows)
         self.squeezed = None if spec.fits else Squeezed(self.rows, self.lanes)
 
@@ -78,14 +79,14 @@ class Row:
         whole = b.op("and", n, i64(-self.lanes))
         with b.when(self.near):
             with self.polls.chunks(i64(0), whole) as (part, end), \
-                    b.loop(part.index, end, self.lanes, nonempty=True) as turn:
-                work(turn.index, self.lanes, None)
+                    b.loop(part.index, end, self.lanes, nonempty=True) as loop:
+                work(loop.index, self.lanes, None)
             with b.when(b.icmp("ne", whole, n)):
                 work(whole, self.lanes, there(b, whole, n, self.lanes))
         with b.when(b.op("xor", self.near, _YES)), \
                 self.polls.chunks(i64(0), n) as (part, end), \
-                b.loop(part.index, end, nonempty=True) as turn:
-            work(turn.index, 1, None)
+                b.loop(part.index, end, nonempty=True) as loop:
+            work(loop.index, 1, None)
 
     def _read(self, first: Value, count: int, mask: Value | None) -> None:
         rows = self.rows

@@ -10,12 +10,12 @@ from agnesi.codegen.library.sorting.keys import Keys, extended
 from agnesi.codegen.llvm.builder import Builder, Value, const, i64, vector, width
 from agnesi.core.support.record import record
 
-#: Entries of the table: addresses of the rows, of the result, of room to work in; elements of a
+#: Entries of the table: addresses of the rows, of the result, of workspace; elements of a
 #: row, how far they are apart, how many rows there are, into how many units they are cut, whether
-#: the order is descending (all bits set, or none), bytes of room for each unit, the first and the
-#: last place of values that are wanted.
-FIELDS = ("source", "target", "room", "n", "inner", "count", "units", "turned", "step", "first",
-          "last")
+#: the order is descending (all bits set, or none), bytes of workspace for each unit, the first and
+#: the last place of values that are wanted.
+FIELDS = ("source", "target", "workspace", "n", "inner", "count", "units", "order_mask", "step",
+          "first", "last")
 #: What is below a key, where places are sorted with it.
 PLACE_BITS = 32
 
@@ -38,7 +38,9 @@ class Spec:
 
     @property
     def in_place(self) -> bool:
-        """Whether words are as long as results."""
+        """Whether words are as long as elements of the result, so that they are sorted in its
+        memory.
+        """
         return self.result_type == self.type
 
     @property
@@ -52,7 +54,7 @@ class Spec:
 
     @property
     def most(self) -> int:
-        """No word is greater."""
+        """The greatest word."""
         return (1 << 63) - 1 if self.places else self.keys.most
 
     @property
@@ -74,17 +76,18 @@ class Rows:
         self.keys = spec.keys
         self.type = spec.type
         self.most = spec.most
-        self.source, self.target, self.room = (
+        self.source, self.target, self.workspace = (
             b.load("ptr", b.gep("ptr", table, i64(k))) for k in range(3)
         )
-        self.n, self.inner, self.count, self.units, turned, self.step, self.first, self.last = (
+        self.n, self.inner, self.count, self.units, order_mask, self.step, self.first, self.last = (
             b.load("i64", b.gep("i64", table, i64(k))) for k in range(3, len(FIELDS))
         )
-        self.turned = turned if self.keys.type == "i64" else b.cast("trunc", turned, "i32")
+        wide = self.keys.type == "i64"
+        self.order_mask = order_mask if wide else b.cast("trunc", order_mask, "i32")
 
     @property
     def low(self) -> Value:
-        """The bits of a word that are the place of an element."""
+        """The mask of the bits of a word that hold the index of an element."""
         if self.spec.fits:
             return i64((1 << PLACE_BITS) - 1)
         b = self.b
@@ -119,7 +122,7 @@ class Rows:
             self.b.store(result, place, size)
 
     def key(self, raw: Value) -> Value:
-        return self.keys.key(self.b, raw, self.b.splat(self.turned, width(raw.type)))
+        return self.keys.key(self.b, raw, self.b.splat(self.order_mask, width(raw.type)))
 
     def packed(self, key: Value, i: Value) -> Value:
         """Return the sorted word: a key, or a key with the index ``i`` in its low bits."""
@@ -135,7 +138,7 @@ class Rows:
         b = self.b
         if self.spec.places:
             return b.op("and", found, b.splat(self.low, width(found.type)))
-        return self.keys.element(b, found, b.splat(self.turned, width(found.type)))
+        return self.keys.element(b, found, b.splat(self.order_mask, width(found.type)))
 
 
 class Signs:
@@ -150,13 +153,13 @@ class Signs:
             self.rows.b.store(i64(0), self.seen)
 
     def none(self) -> Value:
-        """Return whether there were none."""
+        """Return whether no element was a negative zero."""
         if not self.rows.spec.zeros:
             return Value("true", "i1")
         return self.rows.b.icmp("eq", self.rows.b.load("i64", self.seen), i64(0))
 
     def note(self, raw: Value) -> None:
-        """Look at elements."""
+        """Note whether there is a negative zero among some elements."""
         if not self.rows.spec.zeros:
             return
         b, lanes = self.rows.b, width(raw.type)
@@ -185,13 +188,13 @@ def write_zeros(b: Builder, spec: Spec) -> None:
     b.store(rows.n, target)
     known = Polls(b, polls)
     with known.chunks(i64(0), known.remaining(rows.n)) as (part, end), \
-            b.loop(part.index, end, nonempty=True) as turn:
-        raw = b.load(keys.memory, b.gep(keys.memory, rows.target, rows.at(start, turn.index)))
-        first = b.intrinsic("smin", b.load("i64", target), turn.index)
+            b.loop(part.index, end, nonempty=True) as loop:
+        raw = b.load(keys.memory, b.gep(keys.memory, rows.target, rows.at(start, loop.index)))
+        first = b.intrinsic("smin", b.load("i64", target), loop.index)
         b.store(b.select(keys.is_zero(b, raw), first, b.load("i64", target)), target)
     with known.chunks(i64(0), known.remaining(rows.n)) as (part, end), \
-            b.loop(part.index, end, nonempty=True) as turn:
-        raw = rows.load(rows.at(start, turn.index))
+            b.loop(part.index, end, nonempty=True) as loop:
+        raw = rows.load(rows.at(start, loop.index))
         with b.when(keys.is_zero(b, raw)):
             place = b.load("i64", target)
             rows.store(raw, rows.at(start, place))

@@ -29,10 +29,12 @@ class Squeezed:
             self.b.store(const(self.type, value), place)
 
     def note(self, key: Value, mask: Value | None) -> None:
-        """Look at keys."""
+        """Note the least and the greatest key so far, and which bits keys have set; lanes beside
+        ``mask`` do not count.
+        """
         b = self.b
-        turned = b.splat(self.rows.turned, width(key.type))
-        bits = b.op("xor", key, turned)
+        order_mask = b.splat(self.rows.order_mask, width(key.type))
+        bits = b.op("xor", key, order_mask)
         seen = (("smin", key, _GREATEST_KEY), ("smax", key, _LEAST_KEY), ("or", bits, 0))
         for place, (name, x, none) in zip(self.known, seen, strict=True):
             if mask is not None:
@@ -93,8 +95,8 @@ class Ties:
         last = b.sub(pairs, i64(self.lanes))
         pairs = b.select(few, i64(0), pairs)
         with self.polls.chunks(i64(0), pairs) as (part, stop), \
-                b.loop(part.index, stop, self.lanes, nonempty=True) as turn:
-            first = b.intrinsic("smin", turn.index, last)
+                b.loop(part.index, stop, self.lanes, nonempty=True) as loop:
+            first = b.intrinsic("smin", loop.index, last)
             alike = b.cast("bitcast", self._alike(first, self.lanes), f"i{self.lanes}")
             with b.when(b.icmp("ne", alike, const(alike.type, 0)), rare=True):
                 self._look(first, b.add(first, i64(self.lanes)))
@@ -109,29 +111,29 @@ class Ties:
     def _look(self, first: Value, last: Value) -> None:
         """Sort the runs that begin in a range."""
         b = self.b
-        with b.loop(first, last) as turn:
-            ahead = b.icmp("sge", turn.index, b.load("i64", self.done))
-            with b.when(ahead), b.when(self._alike(turn.index)):
-                end = self._end(turn.index)
-                self._sort(turn.index, end)
+        with b.loop(first, last) as loop:
+            ahead = b.icmp("sge", loop.index, b.load("i64", self.done))
+            with b.when(ahead), b.when(self._alike(loop.index)):
+                end = self._end(loop.index)
+                self._sort(loop.index, end)
                 b.store(end, self.done)
 
     def _end(self, begin: Value) -> Value:
         b = self.b
         last = b.sub(self.rows.n, i64(1))
         with self.polls.chunks(begin, last, (last,)) as (part, stop):
-            with b.loop(part.index, stop, 1, part.carried, nonempty=True) as turn:
-                turn.until = b.op("xor", self._alike(turn.index), _YES)
-                turn.carry(b.select(turn.until, turn.index, last))
-            part.until = b.icmp("ne", turn.results[0], last)
-            part.carry(*turn.results)
+            with b.loop(part.index, stop, 1, part.carried, nonempty=True) as loop:
+                loop.until = b.op("xor", self._alike(loop.index), _YES)
+                loop.carry(b.select(loop.until, loop.index, last))
+            part.until = b.icmp("ne", loop.results[0], last)
+            part.carry(*loop.results)
         return b.add(part.results[0], i64(1))
 
     def _sort(self, begin: Value, end: Value) -> None:
         b, rows = self.b, self.rows
         with self.polls.chunks(begin, end) as (part, stop), \
-                b.loop(part.index, stop, nonempty=True) as turn:
-            at = b.gep("i64", self.words, turn.index)
+                b.loop(part.index, stop, nonempty=True) as loop:
+            at = b.gep("i64", self.words, loop.index)
             place = b.op("and", b.load("i64", at), self.low)
             key = rows.key(rows.load(rows.at(self.start, place)))
             b.store(placed(rows, squeezed(b, key, self.least, self.up), place), at)

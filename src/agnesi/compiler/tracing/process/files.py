@@ -21,8 +21,9 @@ from agnesi.core.support.config import STATE
 from agnesi.core.support.errors import location, user_where
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(__file__))))
-#: Rooms of ours that open files for themselves, and what Python imports and reads packages by.
-_OWN = (*(os.path.join(_PACKAGE, room, "") for room in ("codegen", "compiler", "core", "runtime")),
+#: Packages of ours that open files for themselves, and what Python imports and reads packages by.
+_OWN = (*(os.path.join(_PACKAGE, package, "")
+          for package in ("codegen", "compiler", "core", "runtime")),
         os.path.join(os.path.dirname(importlib.__file__), ""), "<frozen importlib")
 _INSTEAD = "Open it outside, and give what it holds as an argument"
 _PLAINLY = open

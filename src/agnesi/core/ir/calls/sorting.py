@@ -1,4 +1,4 @@
-"""Sorts by native code (``codegen/library/sorting``): what it is told, and how much room it needs.
+"""Sorts by native code (``codegen/library/sorting``): its arguments, and the size of its workspace.
 
 A row has its elements ``inner`` apart; row ``r`` begins at ``r // inner * n * inner + r % inner``.
 """
@@ -28,8 +28,8 @@ SIDE_BY_SIDE = 4096
 _MAX_ROW_ELEMENTS = 1 << 31
 
 
-def room_bytes(n: Size, rows: Size, size: int) -> Size:
-    """Bytes of room for a unit that sorts rows of ``n`` elements as words of ``size`` bytes.
+def workspace_bytes(n: Size, rows: Size, size: int) -> Size:
+    """Bytes of workspace for a unit that sorts rows of ``n`` elements as words of ``size`` bytes.
 
     Side by side there are as many rows as a vector has lanes, in groups of vectors; else one row,
     which needs none if its words can be where the result is wanted (``size`` is 0).
@@ -73,14 +73,14 @@ class Sorting:
         return units_for(product(self.shape), product(rest))
 
     @property
-    def room(self) -> Size:
-        """Bytes of room for each unit."""
+    def workspace(self) -> Size:
+        """Bytes of workspace for each unit."""
         bits = {"bool": 8, "bfloat16": 16}.get(self.dtype) or int(self.dtype.lstrip("uintfloa"))
         word = 64 if self.places or bits == 64 else 32
         inner = product(self.shape[self.axis + 1:])
         in_place = isinstance(inner, int) and inner == 1 and (self.places or word == bits)
         rows = product(self.shape[: self.axis]) * inner
-        return room_bytes(self.shape[self.axis], rows, 0 if in_place else word // 8)
+        return workspace_bytes(self.shape[self.axis], rows, 0 if in_place else word // 8)
 
     @property
     def numbers(self) -> tuple[Size, ...]:
@@ -89,15 +89,15 @@ class Sorting:
         """
         shape, axis = self.shape, self.axis
         inner = product(shape[axis + 1:])
-        turned = -1 if self.descending else 0
+        order_mask = -1 if self.descending else 0
         last = shape[axis] if self.last is None else self.last
-        return (shape[axis], inner, product(shape[:axis]) * inner, self.units, turned, self.room,
-                self.first, last)
+        return (shape[axis], inner, product(shape[:axis]) * inner, self.units, order_mask,
+                self.workspace, self.first, last)
 
     def call(self) -> Call:
         """The kernel of compiled code."""
         table: tuple[Argument, ...] = (operand(0), result(), scratch(), *map(number, self.numbers))
-        return Call(self.symbol, table, scratch=(self.room * self.units,), units=self.units)
+        return Call(self.symbol, table, scratch=(self.workspace * self.units,), units=self.units)
 
 
 #: Elements of a block of a row whose first few places are wanted.
@@ -119,10 +119,10 @@ def first_few(x: Any, axis: int, k: int, descending: bool) -> Call | None:
     most = k * BLOCK_ELEMENTS + k + 1
     words = max(most, n // BLOCK_ELEMENTS) if x.dtype.itemsize < 8 else (
         max(most, n // BLOCK_ELEMENTS) + 2 * most)
-    room = VECTOR_BYTES * -(-8 * words // VECTOR_BYTES)
-    numbers = (*found.numbers[:5], room, *found.numbers[6:], k, most)
+    workspace = VECTOR_BYTES * -(-8 * words // VECTOR_BYTES)
+    numbers = (*found.numbers[:5], workspace, *found.numbers[6:], k, most)
     table = (operand(0), result(), scratch(), *map(number, numbers))
-    return Call(f"first:{x.dtype.name}", table, scratch=(room * found.units,),
+    return Call(f"first:{x.dtype.name}", table, scratch=(workspace * found.units,),
                 units=found.units)
 
 

@@ -88,7 +88,7 @@ class Block:
         return b.mul(b.add(planes, b.sub(plane, self.z)), self.sheet)
 
     def box(self, image: Value, group: Value, plane: Value) -> Box:
-        """The places of a plane that belong to the block."""
+        """Return the box of pixels of a plane that the block computes."""
         b, across = self.b, self.b.mul(i64(RESULT_TILE), self.plan.wide.squares)
         lines = b.mul(i64(RESULT_TILE), self.plan.high.step)
         return Box(image, group, plane, b.mul(self.y, lines), b.mul(self.y_end, lines), i64(0),
@@ -122,7 +122,7 @@ class Both:
         self.u, self.v, self.m, self.packed = areas
 
     def _panels(self) -> Iterator[tuple[int, Value, Value]]:
-        """Kinds of panels, and the first and last of the unit's."""
+        """Yield each kind of panels with the first and the end of those of this work unit."""
         b, plan, kinds = self.b, self.plan, len(self.shape.pieces)
         for kind in range(max(1, kinds)):
             start, stop = self.first, self.last
@@ -159,21 +159,21 @@ class Both:
         return b.gep(self.type, base, total)
 
     def _times(self, first: int | Value, *others: int | Value) -> Value:
-        """A product of numbers."""
+        """Return the product of numbers, as a value of the code."""
         b, total = self.b, self.b.size(first)
         for n in others:
             total = b.mul(total, b.size(n))
         return total
 
     def _corner(self, grid: Any, square: Value) -> Value:
-        """The first place of a square of an axis."""
+        """Return the first pixel of a square along an axis."""
         b = self.b
         band, phase = divide(b, square, grid.step)
         return b.add(b.mul(band, self._times(RESULT_TILE, grid.step)), phase)
 
-    def _turns(self, grid: Any, element: Value) -> Value:
+    def _part_count(self, grid: Any, element: Value) -> Value:
         """Return how many parts are not zero in a line or column of a square."""
-        b, (first, most, last) = self.b, (grid.turns[i] for i in (0, 1, SOURCE_TILE - 1))
+        b, (first, most, last) = self.b, (grid.part_counts[i] for i in (0, 1, SOURCE_TILE - 1))
         if first == most == last:
             return first
         rest = b.select(b.icmp("eq", element, i64(SOURCE_TILE - 1)), last, most)
@@ -211,7 +211,9 @@ class Both:
         return () if self.shape.shared else self.shape.pieces[kind]
 
     def _vectors(self, kind: int) -> tuple[int, Value, int]:
-        """Lanes of whole vectors, elements in them, and lanes of what is left."""
+        """Return the lanes of a whole vector, how many elements whole vectors hold, and the lanes
+        of what is left.
+        """
         if self.shape.shared:
             return self.lanes, self.plan.width, 0
         pieces = self.shape.pieces[kind]
@@ -223,16 +225,16 @@ class Both:
     def _add_products(self, nest: Sequence[TileLoop], row: Value, column: Value, *given: Value
                       ) -> None:
         """Add products of rows and a panel of columns to sums, iteration by iteration."""
-        b, (turn, *inner) = self.b, nest
+        b, (level, *inner) = self.b, nest
         if not inner:
             assert self.product is not None
-            b.call_pointer("void", self.product, row, column, *given, *map(number, turn[:3]))
+            b.call_pointer("void", self.product, row, column, *given, *map(number, level[:3]))
             return
-        with b.loop(i64(0), number(turn.times), 1, [row, column]) as loop:
+        with b.loop(i64(0), number(level.times), 1, [row, column]) as loop:
             row, column = loop.carried
             self._add_products(inner, row, column, *given)
-            loop.carry(b.gep(self.type, row, number(turn.row_step)),
-                       b.gep(self.type, column, number(turn.column_step)))
+            loop.carry(b.gep(self.type, row, number(level.row_step)),
+                       b.gep(self.type, column, number(level.column_step)))
 
 
 class Winograd(Both):
@@ -387,26 +389,26 @@ class Winograd(Both):
 
     def _run(self, kind: int, nest: list[TileLoop], u: Value, v: Value, m: Value,
              count: Value) -> None:
-        """Neighbouring tiles, by a function that kernels share."""
+        """Compute ``count`` neighbouring tiles by a function that kernels share."""
         b, plan = self.b, self.plan
         if self.shape.shared:
             clear(b, self.type, m, b.mul(count, plan.width), self.lanes)
             self._add_products(nest, v, u, m, count, plan.channel_pitch, plan.width)
             return
         columns = self.shape.pieces[kind]
-        nest = [turn for turn in nest[:-1] if number(turn.times).ref != "1"] + nest[-1:]
+        nest = [level for level in nest[:-1] if number(level.times).ref != "1"] + nest[-1:]
         inner = nest[-1]
-        values = [number(x) for turn in nest[:-1] for x in turn[:3]]
+        values = [number(x) for level in nest[:-1] for x in level[:3]]
         heights, width, below = self.shape.heights, self.known.width, self.known.panels[kind].width
 
         def body(own: Builder, *given: Value) -> None:
             v, u, m, count, step, times, *rest = given
-            turns = given_loops(nest[:-1], rest)
-            turns.append(TileLoop(times, 1, below))
+            iterations = given_loops(nest[:-1], rest)
+            iterations.append(TileLoop(times, 1, below))
             tile = Tile(self.type, (), columns, pitches=pitches(own, step))
-            tiles_of(own, tile, heights, turns, (v, u, m), count, step, width)
+            tiles_of(own, tile, heights, iterations, (v, u, m), count, step, width)
 
-        key = self.type, columns, heights, width, below, tuple(turn.maybe for turn in nest)
+        key = self.type, columns, heights, width, below, tuple(level.maybe for level in nest)
         apart(b, "squares", key, body, v, u, m, count, plan.channel_pitch,
               number(inner.times), *values)
 
@@ -419,13 +421,13 @@ class Winograd(Both):
         line = b.mul(block.read_across, plan.channel_pitch)
         y, x = divide(b, element, SOURCE_TILE)
         first, second = (
-            any(grid.turns[i].ref == "0" for i in range(SOURCE_TILE))
+            any(grid.part_counts[i].ref == "0" for i in range(SOURCE_TILE))
             for grid in (plan.high, plan.wide)
         )
         return [
-            TileLoop(self._turns(plan.high, y), b.mul(plan.high.step, line),
+            TileLoop(self._part_count(plan.high, y), b.mul(plan.high.step, line),
                  b.mul(plan.wide.parts, plan.part_elements), maybe=first),
-            TileLoop(self._turns(plan.wide, x), b.mul(plan.wide.step, plan.channel_pitch),
+            TileLoop(self._part_count(plan.wide, x), b.mul(plan.wide.step, plan.channel_pitch),
                  plan.part_elements, maybe=second),
         ]
 
@@ -439,13 +441,15 @@ class Winograd(Both):
         z, last = taps_inside(b, d, plane)
         at = b.add(b.mul(plane, d.stride), b.mul(z, d.step))
         at = b.sub(b.add(at, d.origin), block.first)
-        turn = TileLoop(b.sub(last, z), row, column, maybe=True)
-        return turn, z, b.add(first, b.mul(at, block.read_sheet))
+        level = TileLoop(b.sub(last, z), row, column, maybe=True)
+        return level, z, b.add(first, b.mul(at, block.read_sheet))
 
     # -- results --------------------------------------------------------------------------
     def _results(self, kind: int, index: Value, where: tuple[Value, Value], first: Value,
                  block: Block) -> None:
-        """Squares of results of a plane of an image, and their epilogue where they are inside."""
+        """Transform the squares of results of a plane of an image back, and run the epilogue on the
+        pixels that exist.
+        """
         b, plan = self.b, self.plan
         pitch, width = b.mul(plan.tiles, plan.width), plan.width
         column = b.mul(index, plan.panel_columns)

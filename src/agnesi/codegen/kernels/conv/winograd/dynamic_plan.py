@@ -65,7 +65,7 @@ class _Open(WinogradPlan):
         return self._packed(self.squared.plane)
 
     @property
-    def room(self) -> int:
+    def workspace(self) -> int:
         return RESULT_TILE * RESULT_TILE * _most(self.wide.squares) * self.width
 
 

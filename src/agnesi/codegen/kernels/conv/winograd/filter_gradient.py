@@ -100,8 +100,8 @@ class WinogradWeight(Both):
                          (deep, self._times(plan.high.parts, plan.wide.parts, part)), (column, 1))
             i, j = divide(b, element.index, SOURCE_TILE)
             with (
-                b.loop(i64(0), self._turns(plan.high, i)) as y,
-                b.loop(i64(0), self._turns(plan.wide, j)) as x,
+                b.loop(i64(0), self._part_count(plan.high, i)) as y,
+                b.loop(i64(0), self._part_count(plan.wide, j)) as x,
             ):
                 lines = b.mul(y.index, b.mul(plan.high.step, block.read_across))
                 row = self._at(v, (lines, plan.channel_pitch),
@@ -141,34 +141,34 @@ class WinogradWeight(Both):
         return first, [*nest, TileLoop(each, plan.channel_pitch, plan.pitch)]
 
     def _add(self, kind: int, nest: list[TileLoop], v: Value, m: Value, u: Value) -> None:
-        """All channels, by a function that kernels share."""
+        """Add the products of all channels by a function that kernels share."""
         b, plan = self.b, self.plan
         if self.shape.shared:
             self._add_products(nest, v, m, u, self.dense.channels, i64(1), plan.pitch)
             return
         columns = self.shape.pieces[kind]
-        nest = [turn for turn in nest if number(turn.times).ref != "1"]
-        values = [number(x) for turn in nest for x in turn[:3]]
+        nest = [level for level in nest if number(level.times).ref != "1"]
+        values = [number(x) for level in nest for x in level[:3]]
         rows, sizes = self.known.channels, self.shape.heights
 
         def body(own: Builder, v: Value, m: Value, u: Value, pitch: Value, big: Value,
                  tiles: Value, *rest: Value) -> None:
-            turns = given_loops(nest, rest)
+            iterations = given_loops(nest, rest)
             for size in sizes:
                 tile = Tile(self.type, tuple(range(size)), columns)
                 with own.loop(i64(0), big if size > sizes[-1] else tiles, 1, [v, u]) as loop:
                     v, u = loop.carried
-                    add_tile(own, tile, turns, v, m, u, pitch)
+                    add_tile(own, tile, iterations, v, m, u, pitch)
                     loop.carry(own.gep(self.type, v, i64(size)),
                                own.gep(self.type, u, own.mul(pitch, i64(size))))
                 v, u = loop.results
 
-        key = self.type, columns, sizes, tuple(turn.maybe for turn in nest)
+        key = self.type, columns, sizes, tuple(level.maybe for level in nest)
         apart(b, "channels", key, body, v, m, u, plan.pitch, i64(rows.big),
               i64(rows.tiles - rows.big), *values)
 
     def _results(self, kind: int, index: Value) -> None:
-        """Filters from squares, and their epilogue."""
+        """Transform the sums of squares back to filters, and run their epilogue."""
         b, plan, (d, h, w) = self.b, self.plan, self.dense.spans
         part, width, pieces = plan.sum_elements, plan.width, self._pieces(kind)
         o = b.mul(index, plan.panel_columns)

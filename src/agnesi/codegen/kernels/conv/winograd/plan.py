@@ -94,7 +94,7 @@ class WinogradPlan(Paneled, TilePlan):
             isinstance(dense.images, Extent), self.shared)
 
     @property
-    def turned(self) -> bool:
+    def transposes(self) -> bool:
         """Whether neighbours of the result in memory are pixels of a line, not channels."""
         terms, axes = self.dense.body[0].offset.terms, self.dense.axes
         beside = terms.get(axes[2]) != 1 and terms.get(axes[5]) == 1
@@ -161,7 +161,7 @@ class WinogradPlan(Paneled, TilePlan):
 
     @cached_property
     def source_tiles(self) -> int:
-        """Squares that scratch has room for: those that the largest block reads."""
+        """Squares of the source that scratch memory holds: those that the largest block reads."""
         lines, line = self.high.read(self.bands), self.wide.read(self.wide.bands)
         return self._apart(self.images * self.source_planes * lines * line, self.channel_pitch)
 
@@ -177,7 +177,7 @@ class WinogradPlan(Paneled, TilePlan):
 
     @cached_property
     def tiles(self) -> int:
-        """Squares of results that scratch has room for."""
+        """Squares of results that scratch memory can hold."""
         return self._apart(self.results, self.width)
 
     def _apart(self, squares: int, pitch: int) -> int:
@@ -224,12 +224,12 @@ class WinogradPlan(Paneled, TilePlan):
         sizes = (panels * self.panel_elements,
                  max(taps * self.part_elements, (squares + beyond) * self.channel_pitch),
                  (SOURCE_TILE * SOURCE_TILE * self.tiles + beyond) * self.width,
-                 max(self.layout.plane, self.room + self.turned * self.lanes * self.width))
+                 max(self.layout.plane, self.workspace + self.transposes * self.lanes * self.width))
         a, b, c, d = (self.lines_for(n + self.lanes) for n in sizes)
         return a, b, c, d
 
     @property
-    def room(self) -> int:
+    def workspace(self) -> int:
         """Elements of a line of squares of results."""
         return RESULT_TILE * RESULT_TILE * self.wide.squares * self.width
 
@@ -252,7 +252,7 @@ class WinogradPlan(Paneled, TilePlan):
         total += (
             dense.groups * self.parts * dense.channels * vectors * _FILTER_TRANSFORM_CYCLES * scale
         )
-        total += dense.results * TRANSPOSED_STORE_CYCLES * self.turned
+        total += dense.results * TRANSPOSED_STORE_CYCLES * self.transposes
         filters, source, results, _ = self.areas
         near = filters + source + results <= l2
         read = passes * (filters + source * self.panel_count / self.panel_groups)
@@ -286,7 +286,7 @@ class WinogradPlan(Paneled, TilePlan):
 
 
 def _shared(total: int, parts: int) -> list[tuple[int, int]]:
-    """Sizes of even shares, and how many there are of each."""
+    """Return the sizes that ``parts`` even shares of ``total`` have, and how many have each."""
     return [(n, k) for n, k in sizes_of(Rows(total, parts)) if n and k]
 
 
@@ -321,7 +321,7 @@ class WinogradWeightPlan(WinogradPlan):
 
     emitter = "winograd.filter_gradient:WinogradWeight"
     along = 1
-    turned = False
+    transposes = False
 
     @property
     def channels(self) -> Rows:
@@ -359,7 +359,7 @@ class WinogradWeightPlan(WinogradPlan):
 
     @cached_property
     def tiles(self) -> int:
-        """Squares of the cotangent that scratch has room for: those of the largest block."""
+        """Squares of the cotangent that scratch memory can hold: those of the largest block."""
         return self._apart(self.sheet * self.images * self.planes, self.pitch)
 
     @cached_property
@@ -423,8 +423,8 @@ def plan_winograd(dense: Dense, type_: str, machine: Machine,
     plan = kind(dense, dense, type_, machine.lanes, machine.itemsize, squared, panels, most, 1, 1,
                 1, 1, 1, machine.shared)
     cuts = list(_cuts(plan, most))
-    rooms = [-(-cut.scratch // MAX_WORKSPACE_BYTES) for cut in cuts]
-    small = [cut for cut, room in zip(cuts, rooms, strict=True) if room == min(rooms)]
+    scratch = [-(-cut.scratch // MAX_WORKSPACE_BYTES) for cut in cuts]
+    small = [cut for cut, size in zip(cuts, scratch, strict=True) if size == min(scratch)]
     plan = min(small, key=lambda cut: cut.cycles(machine.l2))
     if plan.scratch > 2 * MAX_WORKSPACE_BYTES:
         return None
@@ -448,7 +448,9 @@ def _cuts(plan: WinogradPlan, most: int) -> Iterator[WinogradPlan]:
 
 
 def _best_rows(plan: WinogradPlan, most: int) -> WinogradPlan:
-    """The height of tiles that leaves the least over, where a run has few of them."""
+    """Return the plan with the height of tiles that leaves the fewest rows over, where a run has
+    few tiles.
+    """
     if plan.shared:  # of few heights, so that code is shared
         run = plan.dense.channels if isinstance(plan, WinogradWeightPlan) else plan.run
         few = most, most // 2, max(1, most // 4)
@@ -464,7 +466,9 @@ def _best_rows(plan: WinogradPlan, most: int) -> WinogradPlan:
 
 
 def _shares(most: int, shared: bool) -> list[int]:
-    """1, 2, 3, 4, 6, 9 ... and ``most``; where code is shared, 1, 2, 4, 8 ... and that."""
+    """Return numbers of shares to try: 1, 2, 3, 4, 6, 9 ... and ``most``; where code is shared,
+    powers of two and ``most``.
+    """
     found = [1]
     while found[-1] < most:
         found.append(min(most, found[-1] + max(1, found[-1] // (1 if shared else 2))))

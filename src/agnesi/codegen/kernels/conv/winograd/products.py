@@ -22,11 +22,11 @@ def product_of(b: Builder, type_: str, pieces: Sequence[Piece], height: int) -> 
     columns = tuple(pieces)
 
     def body(own: Builder, row: Value, column: Value, sums: Value, count: Value, across: Value,
-             down: Value, *turn: Value) -> None:
+             down: Value, *level: Value) -> None:
         tile = Tile(type_, tuple(range(height)), columns, pitches=pitches(own, across))
         with own.loop(i64(0), count, height, [row, sums]) as loop:
             row, sums = loop.carried
-            add_tile(own, tile, [TileLoop(turn[0], turn[1], turn[2])], row, column, sums, down)
+            add_tile(own, tile, [TileLoop(level[0], level[1], level[2])], row, column, sums, down)
             loop.carry(own.gep(type_, row, own.mul(across, i64(height))),
                        own.gep(type_, sums, own.mul(down, i64(height))))
 

@@ -49,7 +49,7 @@ class Grid:
         return (bands + self.parts - 1) * self.step
 
     @cached_property
-    def turns(self) -> tuple[int, ...]:
+    def part_counts(self) -> tuple[int, ...]:
         """How many parts are not zero in each element of a square: a number for each element.
 
         A part that lacks its first tap is zero in the first element, one without the last in the
@@ -95,7 +95,7 @@ class Squared:
     @cached_property
     def pairs(self) -> int:
         """Multiplications for a square, for every channel and column."""
-        return self.dense.spans[0].taps * sum(self.high.turns) * sum(self.wide.turns)
+        return self.dense.spans[0].taps * sum(self.high.part_counts) * sum(self.wide.part_counts)
 
     @cached_property
     def squares(self) -> int:

@@ -18,7 +18,7 @@ _CALLS, _MAX_CALLS, _MAX_TRIES = 16, 1000, 3
 _MAX_RECOMPILES = 12
 
 
-class Turns:
+class RecompileCounts:
     """Counts, by signature, how often a function was traced because something it read is new."""
 
     def __init__(self) -> None:
