@@ -228,3 +228,23 @@ def test_imdb(tmp_path):
     for place in (tmp_path / "unpacked", tmp_path / "unpacked" / "aclImdb"):
         texts, labels = datasets.imdb(place)
         assert (texts, labels.tolist()) == want
+
+
+def test_errors_of_a_table_name_its_file(tmp_path):
+    path = tmp_path / "some.csv"
+    path.write_text("a,b\n1,x\n2,y\n")
+    with pytest.raises(ValueError, match=r"read_csv: .*some\.csv: column 'b' holds"):
+        data.read_csv(path)
+    with pytest.raises(KeyError, match=r"read_csv: .*some\.csv: the table has no column \['c'\]"):
+        data.read_csv(path, target="c")
+
+
+@pytest.mark.parametrize("rows", ["1,2,3\n4\n", "7,2,3\n9,5,6\n", "x,2,3\ny,5,6\n", "1,2,3,4\n"])
+def test_fields_that_a_header_does_not_name_are_no_index(tmp_path, rows):
+    """pandas makes an index of the first ones, which no sample has then."""
+    path = tmp_path / "some.csv"
+    path.write_text("a,b\n" + rows)
+    with pytest.raises(ValueError, match=r"some\.csv: rows have [34] fields, the header"):
+        data.read_csv(path)
+    if rows[0] in "7x":
+        assert data.read_csv(path, index_col=0)[1][0].tolist() == [5, 6]

@@ -235,3 +235,18 @@ def test_yaml():
     assert yamls.loads(text) == {"a": [1, 2.5, {"b": "yes", "c": "x, y"}], "d": ["e", [1, None]],
                                  "f": "#1"}
     assert yamls.loads("") is None and yamls.loads("- true\n- -3\n") == [True, -3]
+
+
+@pytest.mark.parametrize(("name", "text", "kind", "message"), [
+    ("a.json", '{"type": "Nope"}', ValueError, "there is no layer 'Nope'"),
+    ("b.json", "3", ValueError, "takes a dict"),
+    ("c.json", '[{"type": "Linear"}]', TypeError, "missing a required argument"),
+    ("d.json", '{"type": "Linear", "in_features": 0, "out_features": 1}', ValueError,
+     "at least 1"),
+    ("e.prototxt", 'layer { name: "x" type: "Foo" }', ValueError, "there is no layer 'Foo'"),
+    ("f.yaml", "a: [1", ValueError, "a bracket is not closed"),
+])
+def test_errors_of_a_description_name_its_file(tmp_path, name, text, kind, message):
+    (tmp_path / name).write_text(text)
+    with pytest.raises(kind, match=rf"(?s)^from_config: .*{name}: .*{message}"):
+        nn.from_config(tmp_path / name)

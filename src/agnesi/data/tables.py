@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.support.errors import FileFormatError, StateError, at
+from agnesi.core.support.errors import FileFormatError, StateError, at, retold
 from agnesi.data.dataset import TensorDataset
 
 Path_ = str | os.PathLike[str]
@@ -140,7 +140,10 @@ def read_csv(path: Path_, target: str | int | None = None,
     (tensor([[1., 2.],
            [3., 4.]]), tensor([0, 1]))
     """
-    return from_frame(_csv_frame(os.fspath(path), options), target, columns, dtype)
+    path = os.fspath(path)
+    frame = _csv_frame(path, options)
+    with _of_file("read_csv", path):
+        return from_frame(frame, target, columns, dtype)
 
 
 def _csv_frame(path: str, options: dict[str, Any]) -> Any:
@@ -152,13 +155,24 @@ def _csv_frame(path: str, options: dict[str, Any]) -> Any:
                                  "installed")) from None
     else:
         with _read("read_csv", path):
-            return pandas.read_csv(path, **options)
+            return _without_index(pandas.read_csv(path, **options), options)
     try:
         from pyarrow import csv as arrow
     except ImportError:
         return _rows(path)
     with _read("read_csv", path):
         return arrow.read_csv(path)
+
+
+def _without_index(frame: Any, options: dict[str, Any]) -> Any:
+    """The frame, if pandas made no index of first fields that the header does not name."""
+    index = getattr(frame, "index", None)
+    numbers = (getattr(index, "start", None), getattr(index, "step", None)) == (0, 1)
+    if index is not None and len(frame) and not numbers and "index_col" not in options:
+        count, beyond = len(frame.columns), index.nlevels
+        raise ValueError(f"rows have {count + beyond} fields, the header {count}; index_col=False "
+                         f"leaves the last out, index_col={beyond - 1} the first")
+    return frame
 
 
 def _rows(path: Path_) -> dict[str, np.ndarray]:
@@ -213,7 +227,18 @@ def read_parquet(path: Path_, target: str | None = None, columns: Sequence[str] 
     path = os.fspath(path)
     with _read("read_parquet", path):
         table = parquet.read_table(path, columns=wanted)
-    return from_frame(table, target, columns, dtype)
+    with _of_file("read_parquet", path):
+        return from_frame(table, target, columns, dtype)
+
+
+@contextmanager
+def _of_file(name: str, path: str) -> Iterator[None]:
+    """What is wrong with a table is told with its file."""
+    try:
+        yield
+    except (StateError, ValueError) as error:
+        message = str(error).partition("\n  at ")[0]
+        raise retold(error, at(f"{name}: {path}: {message}")) from None
 
 
 @contextmanager

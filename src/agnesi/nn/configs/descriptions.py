@@ -73,18 +73,24 @@ def from_config(config: Any, *, shapes: Mapping[str, Sequence[int]] | None = Non
     >>> net(ag.ones((3, 4))).shape
     (3, 2)
     """
+    if _is_file(config):
+        try:
+            return _made(_read(config), dict(shapes or {}))
+        except (ValueError, TypeError) as error:
+            message = str(error).partition("\n  at ")[0].removeprefix("from_config: ")
+            raise retold(error, at(f"from_config: {Path(config)}: {message}")) from None
     return _made(_read(config), dict(shapes or {}))
 
 
+def _is_file(config: Any) -> bool:
+    return isinstance(config, Path) or (
+        isinstance(config, str) and "\n" not in config and config.endswith(tuple(_READERS)))
+
+
 def _read(config: Any) -> Any:
-    if isinstance(config, Path) or (
-            isinstance(config, str) and "\n" not in config and config.endswith(tuple(_READERS))):
+    if _is_file(config):
         path = Path(config)
-        try:
-            return _parsed(_READERS[path.suffix], path.read_text(encoding="utf-8"))
-        except ValueError as error:
-            message = str(error).partition("\n  at ")[0]
-            raise retold(error, at(f"{path}: {message}")) from None
+        return _parsed(_READERS[path.suffix], path.read_text(encoding="utf-8"))
     if not isinstance(config, str):
         return config
     if prototxt.is_like(config):

@@ -15,6 +15,7 @@ solve : `ag.linalg.solve(A, b)`, in this order
 lstsq : `ag.linalg.lstsq(A, b)`, in this order
 triangular_solve : `ag.linalg.solve_triangular(A, b)`, in this order
 lu_solve : `ag.linalg.lu_solve((lu, piv), b)`
+lu : `ag.linalg.lu_factor(x)`
 """
 
 TORCH = """
