@@ -283,3 +283,41 @@ def test_pools_of_powers_sum_signed_numbers_and_gaps_let_nan_through() -> None:
         y = f(x)
         assert math.isnan(y[0].item())
         assert y[1:3].tolist() == expected
+
+
+ROWS, PICTURES = ag.ones((2, 4)), ag.ones((2, 4, 6, 6))
+CALLS = {
+    "Linear": (nn.Linear(4, 3), {"input": ROWS}), "LayerNorm": (nn.LayerNorm(4), {"input": ROWS}),
+    "Conv2d": (nn.Conv2d(4, 3, 3), {"input": PICTURES}), "GELU": (nn.GELU(), {"input": ROWS}),
+    "BatchNorm2d": (nn.BatchNorm2d(4), {"input": PICTURES}),
+    "Flatten": (nn.Flatten(), {"input": ROWS}),
+    "Embedding": (nn.Embedding(4, 3), {"input": ag.tensor([1])}),
+    "GRU": (nn.GRU(4, 3), {"input": ROWS, "hx": ag.zeros((1, 3))}),
+    "GRUCell": (nn.GRUCell(4, 3), {"input": ROWS, "hx": ag.zeros((2, 3))}),
+    "MSELoss": (nn.MSELoss(), {"input": ROWS, "target": ROWS * 2}),
+    "CrossEntropyLoss": (nn.CrossEntropyLoss(), {"target": ag.tensor([1, 2]), "input": ROWS}),
+    "PoissonNLLLoss": (nn.PoissonNLLLoss(), {"log_input": ROWS, "target": ROWS * 2}),
+    "Bilinear": (nn.Bilinear(4, 4, 2), {"input1": ROWS, "input2": ROWS}),
+}
+
+
+@pytest.mark.parametrize("run", [lambda f: f, ag.jit], ids=["eager", "jit"])
+@pytest.mark.parametrize("name", CALLS)
+def test_operands_of_layers_have_the_names_that_they_have_in_pytorch(name, run):
+    layer, given = CALLS[name]
+    layer.eval()
+    by_place = [given[k] for k in sorted(given, key=lambda k: (k == "target", k == "hx", k))]
+    for a, b in zip(ag.tree.leaves(run(lambda g: layer(**g))(given)),
+                    ag.tree.leaves(layer(*by_place)), strict=True):
+        np.testing.assert_allclose(a.detach().numpy(), b.detach().numpy(), 1e-5, 1e-6)
+
+
+def test_a_forward_of_ones_own_has_the_names_that_it_has():
+    class Own(nn.Module):
+        def forward(self, x):
+            return x
+
+    with pytest.raises(TypeError, match="input"):
+        Own()(input=ROWS)
+    with pytest.raises(TypeError, match=r"Linear: .*(multiple|unexpected)"):
+        nn.Linear(4, 3)(ROWS, input=ROWS)

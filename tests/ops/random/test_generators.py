@@ -211,3 +211,13 @@ def test_a_generator_is_taken_back_and_copied():
     assert ag.rand(3, generator=copy).tolist() == ag.rand(3, generator=g).tolist()
     with pytest.raises(ValueError, match=r"the saved state is"):
         g.set_state(ag.zeros(3))
+
+
+def test_generators_are_made_with_the_device():
+    for g in (ag.Generator("cpu"), ag.Generator(device="cpu"), ag.Generator(ag.device("cpu"))):
+        assert ag.rand(2, generator=g.manual_seed(3)).tolist() == ag.rand(
+            2, generator=ag.Generator(3)).tolist()
+        assert g.device == "cpu" and g.device.type == "cpu"
+    for call in (lambda: ag.Generator("cuda"), lambda: ag.Generator(device="cuda")):
+        with pytest.raises(ValueError, match="there is one device"):
+            call()

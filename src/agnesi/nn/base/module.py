@@ -35,6 +35,7 @@ from agnesi.nn.base.owned import (
     is_owned,
     is_parameter,
     is_saved,
+    operands,
     refuse_mode,
     refused,
 )
@@ -145,6 +146,8 @@ class Module(Stated, Lookups):
     def __call__(self: _Forward[P, R], *args: P.args, **keywords: P.kwargs) -> R:
         """Run ``forward``; the types are those of ``forward``."""
         try:
+            if keywords:
+                keywords = operands(self.forward, keywords)  # type: ignore[assignment]
             if self._hooks:  # type: ignore[attr-defined]
                 return called(self, args, keywords)
             if object.__getattribute__(self, "_whole") is not False:

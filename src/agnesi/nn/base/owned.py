@@ -114,6 +114,25 @@ def in_our_words(kind: type, init: Any, keywords: dict[str, Any]) -> dict[str, A
         raise type(error)(at(f"{kind.__name__}: {text}")) from None
 
 
+#: PyTorch's names of what layers are called with, and ours at these places.
+_OPERANDS = {"input": ("x", "logits", "indices"), "hx": ("state",), "input1": ("x1",),
+             "input2": ("x2",), "log_input": ("input",)}
+
+
+def operands(forward: Any, keywords: dict[str, Any]) -> dict[str, Any]:
+    """Keywords for a call of a layer of the library by our names: ``input`` is ``x``."""
+    if _OPERANDS.keys().isdisjoint(keywords) or not str(
+            getattr(forward, "__module__", "")).startswith("agnesi.nn."):
+        return keywords
+    code = getattr(forward, "__wrapped__", forward).__code__
+    known = code.co_varnames[1: code.co_argcount + code.co_kwonlyargcount]
+    found = {}
+    for word, value in keywords.items():
+        there = [] if word in known else [n for n in _OPERANDS.get(word, ()) if n in known]
+        found[there[0] if there and there[0] not in keywords else word] = value
+    return found
+
+
 def by_place(init: Any, args: tuple[Any, ...], keywords: dict[str, Any]
              ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Arguments for a layer of the library whose last ones by place are PyTorch's device and dtype.

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from agnesi.core import devices
 from agnesi.core.accepted import TensorLike
+from agnesi.core.calls.spellings import on_host
 from agnesi.core.calls.stocks import DRAWN, Stock
 from agnesi.core.dispatch import apply, assign, touch
 from agnesi.core.integers import is_integer
@@ -91,6 +93,7 @@ class Generator(Written):
     generator begins another stream there (see :func:`default_generator`).
 
     :param seed: Equal seeds give equal streams; without one the system's entropy is used.
+    :param device: Where numbers are drawn: "cpu", also in the place of the seed.
     :see: random.default_generator, manual_seed
 
     >>> from agnesi.ops.random.generators import Generator
@@ -104,8 +107,17 @@ class Generator(Written):
 
         def __getattr__(self, name: str) -> Any: ...
 
-    def __init__(self, seed: int | None = None) -> None:
+    def __init__(self, seed: int | str | None = None, *, device: object = None) -> None:
+        on_host(device)
+        if isinstance(seed, str):  # PyTorch's generators are made with a device alone
+            on_host(seed)
+            seed = None
         self.state = noted(wrap(start(seed)))  # not by assignment, which a trace would note
+
+    @property
+    def device(self) -> devices.device:
+        """Where numbers are drawn: "cpu"."""
+        return devices.DEVICE
 
     def manual_seed(self, seed: int | None = None) -> Generator:
         """Begin the stream of a seed.
