@@ -25,6 +25,8 @@ _COMPILE_MULTIPLY_ADDS = 300_000_000
 #: Multiply-adds that NumPy does in about the time of a call.
 _CALL_MULTIPLY_ADDS = 100_000
 _MAX_FUNCTIONS = 512
+#: Dtypes of pointwise operations, by their characters.
+_COMPILED = frozenset("fd?bhilqBHILQ")
 #: Backward passes of which none is compiled.
 _FIRST_PASSES = 20
 _passes = 0
@@ -43,7 +45,7 @@ def run(op: Op, arrays: Sequence[np.ndarray], work: int) -> np.ndarray | None:
     key = op, tuple([(a.shape, a.dtype.char) for a in arrays])
     found = _functions.get(key)
     if found is None or not config.compiles:
-        if not _pays(key, arrays, work):
+        if (arrays and arrays[0].dtype.char not in "fdI") or not _pays(key, arrays, work):
             return None
         found = _made(*key)
     return found(*arrays)
@@ -53,15 +55,20 @@ def each(op: Op, arrays: Sequence[np.ndarray], work: int) -> np.ndarray | None:
     """The result of a pointwise operation on arrays of one shape, and numbers; one code serves all
     shapes."""
     key = op, tuple([(a.dtype.char, not a.ndim) for a in arrays])
-    if not _pays(key, arrays, work):
-        return None
+    found = _functions.get(key)
+    if found is None or not config.compiles:
+        if arrays[-1].dtype.char not in _COMPILED or not _pays(key, arrays, work):
+            return None
+        found = _made(*key)
     shape = max([a.shape for a in arrays], key=len)
-    return _made(*key)(*[a.ravel() if a.ndim else a for a in arrays]).reshape(shape)
+    if len(shape) < 2:
+        return found(*arrays)
+    return found(*[a.ravel() if a.ndim else a for a in arrays]).reshape(shape)
 
 
 def _pays(key: Any, arrays: Sequence[np.ndarray], work: int) -> bool:
     """Return whether an operation on such types was wanted often enough; counts this call."""
-    if not config.compiles or (arrays and arrays[0].dtype.char not in "fdI"):
+    if not config.compiles:
         return False
     spent = _spent.get(key, 0)
     if spent < _COMPILE_MULTIPLY_ADDS:

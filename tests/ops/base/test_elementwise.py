@@ -275,3 +275,30 @@ def test_large_cubes_are_those_of_products() -> None:
     np.testing.assert_array_equal(ag.jit(lambda t: t**3)(t).numpy(), cubes)
     t.pow_(3)  # its own result
     np.testing.assert_array_equal(t.numpy(), cubes)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "int64", "uint64", "float32", "float64"])
+def test_large_arrays_give_the_same_compiled(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("agnesi.compiler.eager._COMPILE_MULTIPLY_ADDS", 1)
+    draw, kind = np.random.default_rng(0), np.dtype(dtype).kind
+    odd: Any = [True, False]
+    if kind in "iu":
+        odd = [0, 1, 2, 3, np.iinfo(dtype).min, np.iinfo(dtype).max]
+    elif kind == "f":
+        odd = [0.0, -0.0, np.inf, -np.inf, np.nan, 1e-40, -2.5, 0.5, 3e38]
+    rows = [op for op in TABLE.values()
+            if op.traits & {"branching", "unvectorized"} and kind in op.direct
+            and op.name not in ("clip", "hypot", "logaddexp", "logaddexp2")]  # they round
+    assert rows
+    for op in rows:
+        xs = [draw.choice(np.array(odd, dtype), (200, 200)) for _ in range(op.arity)]
+        xs = [xs[0] != 0, *xs[1:]] if op.name == "where" else xs
+        for operands in (xs, [*xs[:-1], xs[-1][0, 0]]):
+            exact = np.asarray(silently(op.function, *operands))
+            for _ in range(3):
+                found = op.perform(*operands)
+                assert found.dtype == exact.dtype, op
+                np.testing.assert_array_equal(found, exact, err_msg=op.name)
+                if kind == "f":
+                    ours, known = (np.signbit(y)[exact == exact] for y in (found, exact))
+                    np.testing.assert_array_equal(ours, known, err_msg=op.name)

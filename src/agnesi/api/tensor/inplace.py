@@ -57,7 +57,7 @@ def update(name: str, function: Method, shown: str) -> Method:
     """The method that writes ``function(self, ...)`` into self; ``shown`` names it in errors."""
     row = TABLE.get(function.__name__)
     known = None if row is None or row.result != "same" or row.writer is None else (
-        row, row.writer, *ready(row)[2:])
+        row, row.writer, *ready(row)[2:4])
     operator = not shown.isidentifier()
 
     def method(self: Tensor, *others: Any, **keywords: Any) -> Tensor:

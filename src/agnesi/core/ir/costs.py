@@ -25,6 +25,7 @@ TRAITS = {
              "which its first operand and first result are there to keep",
     "composed": "its ``perform`` makes many calls of NumPy, however few the elements",
     "unvectorized": "NumPy takes its elements one after the other, some 10 ns for each",
+    "branching": "NumPy chooses for each element what to do, or converts each first",
 }
 _CHEAP = frozenset("""
     add subtract multiply negative abs sign maximum minimum where equal not_equal less less_equal
@@ -38,7 +39,11 @@ _COMMUTATIVE = frozenset("""
 _COMPARISON = frozenset((
     "equal not_equal less less_equal greater greater_equal subtract divide floor_divide remainder "
     "fmod maximum minimum").split())
-_UNVECTORIZED = frozenset("floor_divide remainder fmod".split())
+_UNVECTORIZED = frozenset(
+    "floor_divide remainder fmod hypot logaddexp logaddexp2".split())
+_BRANCHING = frozenset((
+    "sign copysign positive relu sqrt reciprocal clip where logical_and logical_or logical_xor "
+    "logical_not").split())
 HEAVY = frozenset((
     "exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan atan2 sinh cosh tanh asinh "
     "acosh atanh sigmoid softplus erf erfc erfinv power lgamma digamma cbrt logaddexp hypot"
@@ -54,7 +59,8 @@ def is_heavy(name: str) -> bool:
 def traits(name: str) -> frozenset[str]:
     """The traits of the pointwise operation that evaluates a scalar operation for each element."""
     known = (("cheap", _CHEAP), ("heavy", HEAVY), ("commutative", _COMMUTATIVE),
-             ("comparison", _COMPARISON), ("unvectorized", _UNVECTORIZED))
+             ("comparison", _COMPARISON), ("unvectorized", _UNVECTORIZED),
+             ("branching", _BRANCHING))
     found = [trait for trait, names in known if name in names]
     return frozenset([*found, "raises"] if name == "power" else found)  # of whole numbers
 

@@ -83,7 +83,8 @@ def _power_to_base(g: Any, a: Any, b: Any) -> Tensor:
 def _write_power(a: np.ndarray, b: np.ndarray, *, out: np.ndarray) -> np.ndarray:
     """Powers; cubes of large arrays by two products, as in compiled code."""
     if b.ndim == 0 and a.dtype.char in "fd" and out.size >= memory.MIN_POOLED_ELEMENTS and b == 3:
-        squares = np.multiply(a, a, out=memory.empty(a.shape, a.dtype))  # ``out`` may be ``a``
+        over = np.may_share_memory(a, out)  # in place
+        squares = np.multiply(a, a, out=memory.empty(a.shape, a.dtype) if over else out)
         return np.multiply(squares, a, out=out)
     return np.power(a, b, out=out)
 

@@ -32,7 +32,7 @@ from agnesi.core.public import apply_to, planned
 from agnesi.core.storage import memory
 from agnesi.core.storage.memory_order import as_operands, has_rows
 from agnesi.core.support import dtypes
-from agnesi.core.support.aside import aside, spread
+from agnesi.core.support.aside import MIN_ASIDE_NANOSECONDS, aside, spread
 from agnesi.core.support.config import LENT, MODE, TRACES
 from agnesi.core.support.docstrings import numpydoc
 from agnesi.core.support.errors import DTypeError, shown
@@ -92,8 +92,9 @@ def flat() -> None:
 _MOST_WRITTEN_NANOSECONDS = 1 << 25
 #: Nanoseconds of an element by several functions of NumPy's.
 _WIDENED_NANOSECONDS = 20
-#: Multiply-adds that take as long as an element of a function that is no loop of NumPy's own.
-_PYTHON_FUNCTION_MULTIPLY_ADDS = 256
+#: Multiply-adds that take as long as an element of a function that is no loop of NumPy's own, or a
+#: slow one; and as an element of one that chooses for each element what to do.
+_SLOW_MULTIPLY_ADDS, _LOOP_MULTIPLY_ADDS = 256, 8
 
 #: Every row, by name.
 TABLE: dict[str, Elementwise] = {}
@@ -109,6 +110,18 @@ def _row(name: str, home: str = __name__) -> Elementwise:
             "or use the version of agnesi that has it"
         )
     return TABLE[name]
+
+
+def _shape_of_all(xs: tuple[np.ndarray, ...]) -> tuple[int, ...] | None:
+    """The shape of operands that lie in row-major order without gaps; beside them there may be
+    numbers.  None where they are others."""
+    shape: tuple[int, ...] = ()
+    for x in xs:
+        if x.ndim:
+            if not x.flags.c_contiguous or (shape and x.shape != shape):
+                return None
+            shape = x.shape
+    return shape or None
 
 
 def _names(rule: Rule) -> tuple[str, ...]:
@@ -186,6 +199,14 @@ class Elementwise(Op):
         self.keep_inputs = tuple(i for i, n in enumerate(self._operands) if n in used)  # type: ignore[misc]
         self.keep_output = "y" in used  # type: ignore[misc]
         self.home = home
+        #: Nanoseconds of an element, at most, and multiply-adds that take as long as compiled code
+        #: saves; 0 where it saves nothing.
+        self._nanoseconds = 20 if self.loop or self.writer is None else price(name)
+        self._weight = 0
+        if self.lower is not None and "branching" in self.traits:
+            self._weight = _LOOP_MULTIPLY_ADDS
+        elif self.lower is not None and (self.writer is None or "unvectorized" in self.traits):
+            self._weight = _SLOW_MULTIPLY_ADDS
         TABLE[name] = self
         reserve(name)
 
@@ -241,31 +262,26 @@ class Elementwise(Op):
 
     def in_pool(self, *xs: np.ndarray) -> np.ndarray:
         """The function on large arrays, with its result in pooled memory."""
-        each = 20 if self.loop or self.writer is None else price(self.name)
-        found: np.ndarray = aside(spread(xs) * each, self._in_pool, *xs)
-        return found
+        shape = _shape_of_all(xs)
+        if shape is None or math.prod(shape) * self._nanoseconds >= MIN_ASIDE_NANOSECONDS:
+            found: np.ndarray = aside(spread(xs) * self._nanoseconds, self._in_pool, shape, *xs)
+            return found
+        return self._in_pool(shape, *xs)
 
-    def _in_pool(self, *xs: np.ndarray) -> np.ndarray:
-        in_rows = all(map(has_rows, xs))
-        if self.writer is None or (in_rows and "unvectorized" in self.traits):
-            found = self._by_compiled_code(*xs)
+    def _in_pool(self, shape: tuple[int, ...] | None, *xs: np.ndarray) -> np.ndarray:
+        """The same here: of operands that have this shape, or are numbers, unless it is None.
+
+        It is done by compiled code, once it has been wanted often, where NumPy's is many loops, one
+        of Python's, or a slow one.
+        """
+        if self._weight and shape is not None:
+            found: np.ndarray | None = LENT.each(self, xs, self._weight * math.prod(shape))
             if found is not None:
                 return found
-        if self.writer is None or not in_rows:
+        if self.writer is None or (shape is None and not all(map(has_rows, xs))):
             return self.function(*xs)
-        shape = shapes.broadcast(*(x.shape for x in xs))
-        result = memory.empty(shape, self._result(xs[0].dtype))
-        return self.writer(*xs, out=result)
-
-    def _by_compiled_code(self, *xs: np.ndarray) -> np.ndarray | None:
-        """The function by compiled code, once it has been wanted often; NumPy's is many loops, one
-        of Python's, or a slow one."""
-        shape = next((x.shape for x in xs if x.ndim), ())
-        if self.lower is None or not shape or any(x.ndim and x.shape != shape for x in xs):
-            return None
-        found: np.ndarray | None = LENT.each(
-            self, xs, _PYTHON_FUNCTION_MULTIPLY_ADDS * math.prod(shape))
-        return found
+        shape = shapes.broadcast(*(x.shape for x in xs)) if shape is None else shape
+        return self.writer(*xs, out=memory.empty(shape, self._result(xs[-1].dtype)))
 
     def fill(self, out: np.ndarray, *xs: np.ndarray) -> bool:
         if self.writer is None or xs[-1].dtype.kind not in self.direct:
@@ -420,9 +436,10 @@ def _float_of(op: Elementwise, operands: tuple[Tensor, ...]) -> np.dtype:
 
 def ready(op: Elementwise) -> tuple[Any, ...]:
     """A row as ``LENT.mapped`` takes it: the operation, its NumPy function, bits of the numbers of
-    the dtypes for which that stands, and up to how many elements it is called as it is."""
+    the dtypes for which that stands, up to how many elements it is called as it is, and what is
+    called for more."""
     bits = sum({1 << np.dtype(c).num for c in "?bBhHiIlLqQefdFD" if np.dtype(c).kind in op.direct})
-    return op, op.function, bits, memory.MIN_POOLED_ELEMENTS
+    return op, op.function, bits, memory.MIN_POOLED_ELEMENTS, op.in_pool
 
 
 def mapped(known: tuple[Any, ...], *xs: Any) -> Any:

@@ -1778,7 +1778,7 @@ none:
   ret i64 1
 }
 
-; Whether two small arrays, each with fewer than %limit elements, spread over far more together.
+; Whether two arrays, each with fewer than %limit elements, spread over far more together.
 define internal i1 @spread(ptr %a, ptr %b, i64 %limit) nounwind {
 entry:
   %m = call i64 @elements_of(ptr %a)
@@ -1831,6 +1831,7 @@ entry:
   %function = call ptr @item(ptr %row, i64 1)
   %bits.object = call ptr @item(ptr %row, i64 2)
   %limit.object = call ptr @item(ptr %row, i64 3)
+  %in.pool = call ptr @item(ptr %row, i64 4)  ; the function for large arrays
   %as.long = call ptr @api_get(i64 10)
   %bits = call i64 %as.long(ptr %bits.object)
   %limit = call i64 %as.long(ptr %limit.object)
@@ -1849,10 +1850,14 @@ one:
   store ptr %first, ptr %operands
   br i1 %first.is, label %only, label %slow
 only:
-  %array = call ptr @row_operand(ptr %table, ptr %first, i64 %bits, i64 %limit)
+  %array = call ptr @row_operand(ptr %table, ptr %first, i64 %bits, i64 -1)
   store ptr %array, ptr %arrays
   %unfit = icmp eq ptr %array, null
-  br i1 %unfit, label %slow, label %begin
+  br i1 %unfit, label %slow, label %extent.one
+extent.one:
+  %size = call i64 @elements_of(ptr %array)
+  %large.one = icmp uge i64 %size, %limit
+  br label %begin
 two:
   %second.at = getelementptr ptr, ptr %args, i64 2
   %second = load ptr, ptr %second.at
@@ -1879,8 +1884,8 @@ pair:
 both:
   store ptr %a, ptr %operands
   store ptr %b, ptr %operands1
-  %a.array = call ptr @row_operand(ptr %table, ptr %a, i64 %bits, i64 %limit)
-  %b.array = call ptr @row_operand(ptr %table, ptr %b, i64 %bits, i64 %limit)
+  %a.array = call ptr @row_operand(ptr %table, ptr %a, i64 %bits, i64 -1)
+  %b.array = call ptr @row_operand(ptr %table, ptr %b, i64 %bits, i64 -1)
   store ptr %a.array, ptr %arrays
   store ptr %b.array, ptr %arrays1
   %a.unfit = icmp eq ptr %a.array, null
@@ -1893,9 +1898,17 @@ types:
   %alike = icmp eq ptr %a.descr, %b.descr
   br i1 %alike, label %extent, label %slow
 extent:
+  %a.size = call i64 @elements_of(ptr %a.array)
+  %b.size = call i64 @elements_of(ptr %b.array)
+  %a.large = icmp uge i64 %a.size, %limit
+  %b.large = icmp uge i64 %b.size, %limit
   %spread = call i1 @spread(ptr %a.array, ptr %b.array, i64 %limit)
-  br i1 %spread, label %slow, label %begin
+  %either = or i1 %a.large, %b.large
+  %large.pair = or i1 %either, %spread
+  br label %begin
 begin:
+  %large = phi i1 [%large.one, %extent.one], [%large.pair, %extent]
+  %compute = select i1 %large, ptr %in.pool, ptr %function
   %new.tuple = call ptr @api_get(i64 17)
   %xs = call ptr %new.tuple(i64 %n)
   %no.xs = icmp eq ptr %xs, null
@@ -1924,7 +1937,7 @@ enter:
   br i1 %busy, label %drop, label %run
 run:
   %call = call ptr @api_get(i64 22)
-  %data = call ptr %call(ptr %function, ptr %arrays, i64 %n, ptr null)
+  %data = call ptr %call(ptr %compute, ptr %arrays, i64 %n, ptr null)
   %leave.it = call ptr @word_of(ptr %table, i64 {w:PyContext_Exit})
   %left.it = call i32 %leave.it(ptr %context)
   %failed = icmp eq ptr %data, null
