@@ -147,6 +147,15 @@ def test_calls_beside_formulas() -> None:
         close(eval(f"ag.{call}", known()), eval(code, known()), call)
 
 
+def test_calls_by_their_plans_beside_first_ones() -> None:
+    given = known()
+    for call, _ in ROWS:
+        first = eval(f"ag.{call}", given)
+        for _ in range(20):
+            found = eval(f"ag.{call}", given)
+        close(found, first, call)
+
+
 def test_compiled_calls_beside_eager_ones() -> None:
     calls = [call for call, _ in ROWS if call.partition("(")[0] not in EAGER]
     names = sorted(foreign.arrays())

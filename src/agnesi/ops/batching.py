@@ -70,6 +70,7 @@ from agnesi.ops.neural.softmax import (
 )
 from agnesi.ops.random.samplers import Sampler
 from agnesi.ops.reductions.extremes import CumMax, CumMin
+from agnesi.ops.reductions.logsums import LogCumSum
 from agnesi.ops.reductions.positions import ArgReduce
 from agnesi.ops.sorting.sort import ArgSort, Partition, SearchSorted, Sort, TopIndices
 
@@ -303,8 +304,8 @@ _RULES: dict[Any, tuple[type[Op], ...]] = {
         Unfold,
     ),
     _one_axis: (
-        ArgReduce, Concat, CumMax, CumMin, CumSum, CumProd, Shift, Recurrence, ArgSort, Sort,
-        Partition, TopIndices,
+        ArgReduce, Concat, CumMax, CumMin, CumSum, CumProd, LogCumSum, Shift, Recurrence, ArgSort,
+        Sort, Partition, TopIndices,
     ),
     _several_axes: (LogSumExp, Softmax, LogSoftmax, Standardize),
     _reduce: (Reduce,), _sum_to: (SumTo,), _reshape: (Reshape,), _permute: (Permute,),

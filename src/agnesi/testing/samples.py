@@ -31,7 +31,7 @@ from agnesi.ops.convolution import (
 )
 from agnesi.ops.neural import losses, normalize, softmax
 from agnesi.ops.numerics import pytorch, sets
-from agnesi.ops.reductions import positions, running, vectornorms
+from agnesi.ops.reductions import logsums, positions, running, vectornorms
 from agnesi.ops.signal import fft, frequencies
 from agnesi.ops.sorting import ranked
 from agnesi.ops.sorting.sort import argsort, searchsorted, sort
@@ -181,6 +181,8 @@ def _running() -> Iterator[tuple[str, Case]]:
         function = getattr(ranked, name)
         yield name, Case(lambda x, f=function: f(x, axis=1).values,
                          ((_X,), (_X.T,), (np.zeros((2, 0)),)))
+    yield "logcumsumexp", Case(lambda x: logsums.running(x, 1),
+                               ((_X,), (_X.T,), (np.zeros((2, 0)),)))
     for name in ("cumulative_sum", "cumulative_prod"):
         function = getattr(running, name)
         yield name, Case(

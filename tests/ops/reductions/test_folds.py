@@ -160,6 +160,23 @@ def test_running_extremes(name):
     assert slope.tolist() == [1.0, 2.0, 0.0]
 
 
+def test_running_logarithms_of_sums():
+    many = ag.tensor(np.linspace(-800.0, 900.0, 50_000))  # in no loop of Python's
+    np.testing.assert_array_equal(
+        ag.logcumsumexp(many, 0).numpy(), np.logaddexp.accumulate(many.numpy()))
+    inf = np.inf
+    for values, slopes in (([-inf, 1.0], [1.0, 1.0]), ([0.0, -inf, 0.0], [2.5, 0.0, 0.5]),
+                           ([1.0, inf, inf], [1.0, 1.5, 0.5]), ([0.0, 1000.0], [1.0, 1.0])):
+        x = ag.tensor(values)
+        for call in (ag.grad(lambda x: ag.logcumsumexp(x, 0).sum()),
+                     ag.jit(ag.grad(lambda x: ag.logaddexp.accumulate(x).sum()))):
+            np.testing.assert_allclose(call(x).numpy(), slopes, 1e-6)
+    x, weights = ag.tensor([0.5, -1.0, 2.0]), np.array([0.0, 1.0, -3.0], np.float32)
+    formula = ag.hessian(lambda x: (ag.log(ag.cumsum(ag.exp(x), 0)) * weights).sum())(x)
+    found = ag.hessian(lambda x: (ag.logcumsumexp(x, 0) * weights).sum())(x)
+    np.testing.assert_allclose(found.numpy(), formula.numpy(), 1e-4, 1e-6)
+
+
 @pytest.mark.parametrize("extreme", [ag.max, ag.min])
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 def test_gradients_of_extremes_that_are_nan_are_nan(extreme, dtype):

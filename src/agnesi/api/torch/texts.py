@@ -9,7 +9,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from agnesi.core.public import public
+from agnesi.core.public import planned, public
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -63,6 +63,6 @@ def torch(gives: str, kin: str, example: str, raises: str = "", **words: str) ->
 
     def decorate(function: F) -> F:
         function.__doc__ = docstring(function, gives, kin, example, raises, words)
-        return public(function)
+        return planned(public(function))
 
     return decorate

@@ -74,7 +74,7 @@ def _complex_logaddexp(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.asarray(top + np.log1p(np.exp(step)))
 
 
-def _share(a: Tensor, b: Tensor) -> Tensor:
+def share_of_sum(a: Tensor, b: Tensor) -> Tensor:
     """The part of ``a`` in ``logaddexp(a, b)``; half, where both are the same infinity."""
     less = (a - b).masked_fill((a == b) & a.isinf(), 0)
     if less.dtype.kind != "c":
@@ -94,7 +94,7 @@ SOFTPLUS = Elementwise(
 )
 LOGADDEXP = Elementwise(
     "logaddexp", np.logaddexp,
-    (lambda g, a, b: g * _share(a, b), lambda g, a, b: g * _share(b, a)), kinds="fc",
+    (lambda g, a, b: g * share_of_sum(a, b), lambda g, a, b: g * share_of_sum(b, a)), kinds="fc",
     of_complex=_complex_logaddexp,
 )
 

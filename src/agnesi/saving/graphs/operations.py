@@ -90,6 +90,7 @@ OPERATIONS = _table(
     "random.philox Advance RandomBits",
     "random.samplers Sampler",
     "reductions.extremes CumMax CumMin",
+    "reductions.logsums LogCumSum",
     "reductions.positions ArgReduce",
     "signal.fourier Fft RealFft RealIfft",
     "sorting.sort ArgSort Partition SearchSorted Sort TopIndices",
