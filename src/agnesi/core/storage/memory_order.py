@@ -87,6 +87,18 @@ def has_rows(array: np.ndarray) -> bool:
     return all(a >= b for a, b in pairwise(steps))
 
 
+def shape_in_rows(xs: Sequence[np.ndarray]) -> tuple[int, ...] | None:
+    """The shape of operands that lie in row-major order without gaps; beside them there may be
+    numbers.  None where they are others."""
+    shape: tuple[int, ...] = ()
+    for x in xs:
+        if x.ndim:
+            if not x.flags.c_contiguous or (shape and x.shape != shape):
+                return None
+            shape = x.shape
+    return shape or None
+
+
 def _small(array: np.ndarray) -> np.ndarray:
     """Ones, up to two along an axis, whose axes lie in memory in the same order."""
     steps = [abs(s) if n > 1 else 0 for s, n in zip(array.strides, array.shape, strict=True)]

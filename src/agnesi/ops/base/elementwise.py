@@ -30,7 +30,7 @@ from agnesi.core.op import EXPLAINED, Op, explain, in_user_code, renamed_error, 
 from agnesi.core.programs import begins_program, in_program
 from agnesi.core.public import apply_to, planned
 from agnesi.core.storage import memory
-from agnesi.core.storage.memory_order import as_operands, has_rows
+from agnesi.core.storage.memory_order import as_operands, has_rows, shape_in_rows
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import MIN_ASIDE_NANOSECONDS, aside, spread
 from agnesi.core.support.config import LENT, MODE, TRACES
@@ -110,18 +110,6 @@ def _row(name: str, home: str = __name__) -> Elementwise:
             "or use the version of agnesi that has it"
         )
     return TABLE[name]
-
-
-def _shape_of_all(xs: tuple[np.ndarray, ...]) -> tuple[int, ...] | None:
-    """The shape of operands that lie in row-major order without gaps; beside them there may be
-    numbers.  None where they are others."""
-    shape: tuple[int, ...] = ()
-    for x in xs:
-        if x.ndim:
-            if not x.flags.c_contiguous or (shape and x.shape != shape):
-                return None
-            shape = x.shape
-    return shape or None
 
 
 def _names(rule: Rule) -> tuple[str, ...]:
@@ -262,7 +250,7 @@ class Elementwise(Op):
 
     def in_pool(self, *xs: np.ndarray) -> np.ndarray:
         """The function on large arrays, with its result in pooled memory."""
-        shape = _shape_of_all(xs)
+        shape = shape_in_rows(xs)
         if shape is None or math.prod(shape) * self._nanoseconds >= MIN_ASIDE_NANOSECONDS:
             found: np.ndarray = aside(spread(xs) * self._nanoseconds, self._in_pool, shape, *xs)
             return found
