@@ -131,6 +131,10 @@ def test_large_operands_are_compiled_after_as_much_work(monkeypatch):
             # NumPy's running sums round at each element
             np.testing.assert_allclose(last.numpy(), first, 1e-5, 3e-3)
     assert sum(isinstance(plan, RegionPlan) for plan in found) >= 4
+    for _ in range(400):
+        last = x.repeat(1, 2)
+    np.testing.assert_array_equal(last.numpy(), np.tile(x.numpy(), (1, 2)))
+    assert isinstance(found[-1], RegionPlan)
     found.clear()
     for n in range(70_000, 70_400):
         ag.cumsum(x.reshape(-1)[:n], 0)

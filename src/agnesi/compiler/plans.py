@@ -21,6 +21,7 @@ from agnesi.core.graph import constant_value
 from agnesi.core.ir.node import Node, toposort
 from agnesi.core.op import Item, Op
 from agnesi.core.storage.leaves import COPY
+from agnesi.core.storage.memory import MIN_POOLED_ELEMENTS
 from agnesi.core.storage.views import element_place, root
 from agnesi.core.support.aside import MIN_ASIDE_NANOSECONDS
 from agnesi.core.support.config import LENT, MODE, switched, witnessed
@@ -61,9 +62,10 @@ def plan(function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str
         return None
     made, found, arrays = tried
     computing = [op for op, *_ in made.steps if "movement" not in op.traits]
-    if not computing or any("draws" in op.traits for op, *_ in made.steps):
-        return made
     apart = not made.element and all(root(y) is not root(x) for y in found for x in xs)
+    copies = apart and any(y.size >= MIN_POOLED_ELEMENTS for y in found)
+    if not (computing or copies) or any("draws" in op.traits for op, *_ in made.steps):
+        return made
     records = any(x._requires_grad for x in xs)
     if len(computing) < _MIN_COMPILED and not any("composed" in op.traits for op in computing):
         if made.quick and made.build is None and apart and not records:
