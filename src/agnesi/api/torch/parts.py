@@ -21,7 +21,7 @@ from agnesi.core.tensor import Tensor
 from agnesi.ops.arrays.replicate import repeat
 from agnesi.ops.base import creation, select
 from agnesi.ops.base.convert import as_tensor, beside, cast, written
-from agnesi.ops.base.ensure import ensure
+from agnesi.ops.base.ensure import ensure, ensured_by
 from agnesi.ops.base.movement import moveaxis, permute_dims, reshape
 from agnesi.ops.indexing.join import concat
 from agnesi.ops.indexing.scatter import index_put
@@ -112,6 +112,9 @@ def repeat_interleave(x: TensorLike, repeats: TensorLike, axis: int | None = Non
     size = found.shape[0 if axis is None else axis]
     if None is not output_size != size and isinstance(size, int):
         raise ValueError(f"output_size is {output_size}, but the counts give {size} elements")
+    if output_size is not None and not isinstance(size, int):
+        found = ensured_by("repeat_interleave", found, as_tensor(size) == output_size,
+                           f"the counts do not give output_size = {output_size} elements")
     return found
 
 

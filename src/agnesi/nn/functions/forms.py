@@ -17,6 +17,7 @@ from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith, compare, select
 from agnesi.ops.base.convert import as_tensor, cast
+from agnesi.ops.base.ensure import ensured_by
 from agnesi.ops.base.movement import reshape
 from agnesi.ops.base.reduce import mean
 from agnesi.ops.elementwise import explog
@@ -282,5 +283,8 @@ def cut(x: Tensor, pairs: list[tuple[int, int]]) -> Tensor:
     for (before, behind), n in zip(pairs, x.shape, strict=True):
         if isinstance(n, int) and min(before, 0) + min(behind, 0) + n < 0:
             raise ShapeError(f"widths {before} and {behind} cut off more than the axis of {n}")
+        if not isinstance(n, int) and min(before, behind) < 0:
+            x = ensured_by("pad", x, as_tensor(n) >= -min(before, 0) - min(behind, 0),
+                           f"widths {before} and {behind} cut off more than the axis", "ShapeError")
     keys = tuple(slice(max(-a, 0), n + min(b, 0)) for (a, b), n in zip(pairs, x.shape, strict=True))
     return x[keys]

@@ -14,6 +14,7 @@ from agnesi.nn.base.overwriting import Overwriting
 from agnesi.nn.functions.forms import scores_axis
 from agnesi.ops.base.convert import as_tensor, floating
 from agnesi.ops.base.elementwise import call
+from agnesi.ops.base.ensure import ensured_by
 from agnesi.ops.neural.shrinks import SOFTSIGN, TANHSHRINK
 
 #: Scale and slope of selu, to more digits than a double has.
@@ -151,6 +152,9 @@ def glu(input: TensorLike, dim: int = -1) -> Tensor:
     size = x.shape[dim]
     if isinstance(size, int) and size % 2:
         raise ShapeError(at(f"glu({typed(x)}): the size {size} of axis {dim} is not even"))
+    if not isinstance(size, int):
+        x = ensured_by("glu", x, as_tensor(size) % 2 == 0, f"the size of axis {dim} is not even",
+                       "ShapeError")
     first, second = F.split(x, 2, dim)
     return first * F.sigmoid(second)
 

@@ -43,8 +43,7 @@ def multi_margin_loss(input: TensorLike, target: TensorLike, p: int = 1, margin:
     loss = F.relu(margin - right + x) ** p
     others = F.arange(x.shape[-1]) != t[..., None]
     if weight is not None:
-        weight = beside(weight, x)
-        need_weights(weight, x.shape[-1])
+        weight = need_weights(beside(weight, x), x.shape[-1])
         loss = loss * F.take(weight, t[..., None], axis=0)
     return reduced(F.sum(F.where(others, loss, 0.0), -1) / x.shape[-1], reduction)
 

@@ -200,6 +200,8 @@ def reshaped(x: Tensor, shape: Any) -> Tensor:
     if left:
         if len(left) > 1:
             raise ShapeError(f"only one size may be -1, not several of {target}")
+        if any(type(n) is int and n < -1 for n in target):
+            raise ShapeError(f"sizes must not be negative, but for one -1, as in {target}")
         rest = _rest(x.shape, target)
         target = tuple([rest if type(n) is int and n == -1 else n for n in target])
     return x if target == x.shape else apply(Reshape(target), x)

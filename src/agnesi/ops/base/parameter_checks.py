@@ -18,7 +18,7 @@ from agnesi.core.support.tracing import is_tracing
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.compare import equal
 from agnesi.ops.base.convert import as_tensor
-from agnesi.ops.base.ensure import Ensure
+from agnesi.ops.base.ensure import Ensure, ensured_by
 
 
 def demanded(name: str, text: str, holds: Callable[..., Any], *, of_complex: bool = False,
@@ -54,7 +54,7 @@ def of_shape(name: str, x: Tensor, wanted: Shape, text: str) -> Tensor:
     for found, size in zip(x.shape, wanted, strict=True):
         if found != size:
             same = equal(as_tensor(found), as_tensor(size))
-            x = apply(Ensure(text, name), x, LENT.behind_effects(same))
+            x = ensured_by(name, x, same, text, "ShapeError")
     return x
 
 

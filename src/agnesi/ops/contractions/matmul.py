@@ -28,7 +28,7 @@ from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith
 from agnesi.ops.base.convert import pair
 from agnesi.ops.base.expand import sum_to
-from agnesi.ops.base.movement import permute_dims, reshape, reshaped, transposed
+from agnesi.ops.base.movement import permute_dims, reshape, reshaped, sized, transposed
 from agnesi.ops.base.parameter_checks import of_shape
 from agnesi.ops.base.reduce import sum as sum_over
 from agnesi.ops.sparse.words import is_sparse
@@ -339,6 +339,8 @@ def tensordot(x1: TensorLike, x2: TensorLike, /, axes: int | Sequence[Any] = 2, 
             raise ShapeError(
                 f"sizes {m} (axis {i} of {a.shape}) and {n} (axis {j} of {b.shape}) differ"
             )
+        if len(left) > 1:  # a product knows one size
+            a, b = sized(a, i, n), sized(b, j, m)
     keep_a = [i for i in range(a.ndim) if i not in left]
     keep_b = [j for j in range(b.ndim) if j not in right]
     rows = tuple(a.shape[i] for i in keep_a)

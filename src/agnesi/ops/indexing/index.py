@@ -25,6 +25,7 @@ from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.base.convert import as_tensor, common
 from agnesi.ops.base.creation import made
+from agnesi.ops.base.ensure import ensured_by
 from agnesi.ops.base.literals import as_places, of_python
 from agnesi.ops.base.movement import Reshape, reshape
 from agnesi.ops.base.select import clip, where
@@ -344,7 +345,7 @@ def narrow(x: TensorLike, axis: int, start: int, length: int, *, out: Tensor | N
 
     :param x: At least one axis.
     :param start, length: The first position, and how many.
-    :returns: A view; shorter where the axis ends before.
+    :returns: A view.
     :raises IndexError: If the axis is out of range, or the elements are not all on it.
     :see: select, split, index_select
 
@@ -361,12 +362,19 @@ def narrow(x: TensorLike, axis: int, start: int, length: int, *, out: Tensor | N
         if not 0 <= first <= first + length <= size:
             raise IndexError(f"{length} elements from {start} on do not lie on axis {axis} of size "
                              f"{size}")
-        start = first
-    elif isinstance(start, Tensor) and isinstance(size, int) and isinstance(length, int):
+        return getitem(x, (*(slice(None),) * axis, slice(first, first + length)))
+    if isinstance(start, Tensor) and isinstance(size, int) and isinstance(length, int):
         from agnesi.ops.base.gather.gather_scatter import within
 
         first = within(start + size * (start < 0), size - length + 1, called("narrow", (x, start)),
                        least=0, what="the first position")
         return take(x, first + made(_counting(length), length), axis)
-    window = slice(start, start + length)
-    return getitem(x, (*(slice(None),) * axis, window))
+    begin: Any = start
+    if isinstance(start, Tensor):
+        begin = start + as_tensor(size) * (start < 0)
+    elif of_python(start) and start < 0:
+        begin = size + start
+    least, many, most = as_tensor(begin), as_tensor(length), as_tensor(size)
+    x = ensured_by("narrow", x, (least >= 0) & (many >= 0) & (least + many <= most),
+                   f"the elements do not all lie on axis {axis}", "IndexError")
+    return getitem(x, (*(slice(None),) * axis, slice(begin, begin + length)))

@@ -31,6 +31,7 @@ from agnesi.core.valuedims import size_of
 from agnesi.ops.base.arith import remainder, subtract
 from agnesi.ops.base.convert import as_tensor, cast, common, written
 from agnesi.ops.base.creation import filled
+from agnesi.ops.base.ensure import ensured_by
 from agnesi.ops.base.expand import broadcast_to
 from agnesi.ops.base.movement import atleast_1d, atleast_2d, atleast_3d, expand_dims, reshape
 from agnesi.ops.base.slices import FULL, Slice, SlicePut, Unslice, flip
@@ -259,6 +260,9 @@ def split(x: TensorLike, sections: Any, axis: int = 0) -> list[Tensor]:
         count = operator.index(sections)
         if count < 1 or (isinstance(n, int) and n % count):
             raise ValueError(f"axis {axis} of size {n} does not divide into {count} equal parts")
+        if not isinstance(n, int):
+            x = ensured_by("split", x, as_tensor(n) % count == 0,
+                           f"axis {axis} does not divide into {count} equal parts")
         check_room((count,), dtypes.int64)
         size = n // count
         cuts = [size * i for i in range(count)] + [n]

@@ -14,7 +14,7 @@ from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith
 from agnesi.ops.base.convert import as_tensor, common, pair
 from agnesi.ops.base.expand import broadcast_to
-from agnesi.ops.base.movement import reshape
+from agnesi.ops.base.movement import reshape, sized
 from agnesi.ops.contractions import matmul
 from agnesi.ops.contractions.matmul import product_of
 from agnesi.ops.linalg.base import check_square, identity
@@ -41,6 +41,7 @@ def matrix_power(x: TensorLike, n: int, /, *, out: Tensor | None = None) -> Tens
     if len(x.shape) < 2:
         raise ShapeError(f"a matrix has at least 2 dimensions, this has shape {x.shape}")
     check_square(x.shape)
+    x = sized(x, -1, x.shape[-2])
     if n == 0:
         return broadcast_to(identity(x), x.shape)
     if n < 0:

@@ -17,7 +17,7 @@ from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith, compare, select
 from agnesi.ops.base.convert import as_tensor, beside, cast
-from agnesi.ops.base.movement import moveaxis
+from agnesi.ops.base.movement import moveaxis, sized
 from agnesi.ops.base.reduce import mean as mean_of
 from agnesi.ops.neural.softmax import LabelLoss, Pick, floats, is_label, log_softmax, total
 
@@ -76,18 +76,18 @@ def _reduced(losses: Tensor, reduction: str, weights: Tensor | None) -> Tensor:
     return arith.divide(total(losses, everything, False), total(weights, counted, False))
 
 
-def need_weights(weight: Tensor, classes: Any) -> None:
-    """Refuse weights that are not one for each class."""
+def need_weights(weight: Tensor, classes: Any) -> Tensor:
+    """Weights, which are one for each class."""
     if not shapes.fits(weight.shape, (classes,)):
         raise ShapeError(f"weight must have {classes} elements, not be {typed(weight)}")
+    return sized(weight, 0, classes)
 
 
 def _row_weights(labels: Tensor, weight: Any, like: Tensor) -> Tensor | None:
     """The weight of each row's class."""
     if weight is None:
         return None
-    weight = as_tensor(weight, like.dtype)
-    need_weights(weight, like.shape[-1])
+    weight = need_weights(as_tensor(weight, like.dtype), like.shape[-1])
     mine = is_label(labels, weight.shape[0])
     return total(select.where(mine, weight, 0), (len(labels.shape),), False)
 

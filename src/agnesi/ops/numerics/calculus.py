@@ -18,7 +18,7 @@ from agnesi.core.tensor import Tensor
 from agnesi.ops.base.arith import abs as magnitude
 from agnesi.ops.base.compare import greater, isnan, less, logical_and, logical_not, logical_or
 from agnesi.ops.base.convert import as_tensor, beside, cast, exact, floating, pair
-from agnesi.ops.base.movement import moveaxis, reshape
+from agnesi.ops.base.movement import moveaxis, reshape, sized
 from agnesi.ops.base.reduce import sum as total
 from agnesi.ops.base.select import clip, where
 from agnesi.ops.contractions.composite import diff
@@ -166,6 +166,7 @@ def interp(x: TensorLike, xp: TensorLike, fp: TensorLike, left: Any = None, righ
     need_elements(xp.size)
     if xp.ndim != 1 or not shapes.fits(xp.shape, fp.shape) or xp.size == 0:
         raise ShapeError(f"samples must be two vectors of one size, not {xp.shape}, {fp.shape}")
+    fp = sized(fp, 0, xp.shape[0])
     if period is not None:
         if period == 0:
             raise ValueError("period must not be zero")

@@ -79,6 +79,8 @@ def average(x: TensorLike, axis: Axis = None, weights: TensorLike | None = None,
     x, w = exact(x), exact(w)
     if not shapes.fits(w.shape, x.shape):
         w = spread(w, x, shapes.axes_in_order(axis, x.ndim))
+    w = of_shape("average", w, x.shape,
+                 f"weights have shape {w.shape}, but the operand {x.shape}")
     scale = broadcast_to(total(w, axis, keepdims=keepdims), ())\
         if axis is None and not keepdims else total(w, axis, keepdims=keepdims)
     (scale,) = demanded("average", "weights must not sum to zero", lambda s: s != 0, scale=scale)
