@@ -111,8 +111,9 @@ def _total(reads: tuple[dict[Around, float], float]) -> float:
     """How often a value is computed for each of its elements.
 
     Loops of a reduction also go through what those around them need, and what a reduction along
-    some of their axes does; those along others are loops of their own.  Beside those, a reduction
-    along leading or all axes that another one waits for is a kernel of its own, too.
+    some of their axes does; those along others are loops of their own, and then so are those that
+    write each element.  Beside those, a reduction along leading or all axes that another one waits
+    for is a kernel of its own, too.
     """
     aligned, moved = reads
     if len(aligned) < 2:
@@ -120,6 +121,9 @@ def _total(reads: tuple[dict[Around, float], float]) -> float:
     ways = {axes for axes, _ in aligned if axes}
     if len(ways) < 2:
         return max(aligned.values()) + moved
-    apart = [n for (axes, level), n in aligned.items() if axes and (
-        level or not any(0 < len(a) < len(axes) and {*axes} >= {*a} for a in ways))]
+    alone = {axes for axes in ways if not any(
+        0 < len(a) < len(axes) and {*axes} >= {*a} for a in ways)}
+    apart = [n for (axes, level), n in aligned.items() if axes and (level or axes in alone)]
+    if len(alone) > 1:
+        apart.append(aligned.get(((), 0), 0.0))
     return max(sum(apart), *aligned.values()) + moved
