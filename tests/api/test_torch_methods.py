@@ -392,3 +392,13 @@ def test_tensors_are_resized_in_place() -> None:
         ag.ones(2, requires_grad=True).resize_(3)
     with pytest.raises(ag.TraceError, match=r"outside of the compiled .*\[:2\].reshape\(2,\)"):
         ag.jit(lambda v: v.resize_(2))(w)
+
+
+@pytest.mark.parametrize(("call", "like"), [
+    (lambda: ag.tril_indices(row=3, col=4), lambda: np.tril_indices(3, 0, 4)),
+    (lambda: ag.tril_indices(3, 4, offset=-1), lambda: np.tril_indices(3, -1, 4)),
+    (lambda: ag.triu_indices(3, col=2, offset=1), lambda: np.triu_indices(3, 1, 2)),
+    (lambda: ag.triu_indices(row=2, col=3, dtype=ag.int32), lambda: np.triu_indices(2, 0, 3)),
+])
+def test_triangles_by_pytorchs_words_are_a_matrix(call, like):
+    assert call().tolist() == np.stack(like()).tolist()

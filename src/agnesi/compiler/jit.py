@@ -31,6 +31,7 @@ from agnesi.compiler.reports.report import Inspectable
 from agnesi.compiler.specialization.recorded import as_they_are, recorded
 from agnesi.compiler.specialization.specialization import Version
 from agnesi.compiler.specialization.table import Versions
+from agnesi.compiler.tracing.argument_objects import ClosedError
 from agnesi.compiler.tracing.decisions import INSTEAD, OtherWayError
 from agnesi.compiler.tracing.obstacles import ExampleReadError, OnceEagerError, OnlyEagerError
 from agnesi.core.accepted import DTypeLike
@@ -42,7 +43,7 @@ from agnesi.core.storage.placed import PlacedTensor
 from agnesi.core.support.config import STATE, config
 from agnesi.core.support.errors import TraceError, at
 from agnesi.core.support.tracing import is_tracing
-from agnesi.core.support.tree import Tree, flatten
+from agnesi.core.support.tree import Tree
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.core.transformed import named
 
@@ -142,7 +143,10 @@ class Jit(Direct, Inspectable, Generic[P, R]):
             What the function returns.
         """
         leaves: Sequence[Any]
-        leaves, tree = flatten((args, keywords))
+        objects = self.versions.objects
+        leaves, tree = objects.flatten((args, keywords))
+        if objects.learn(leaves):
+            leaves, tree = objects.flatten((args, keywords))
         if any([isinstance(v, PlacedTensor) for v in leaves]) and not is_tracing():
             from agnesi.compiler.devices.executor import call
 
@@ -162,12 +166,14 @@ class Jit(Direct, Inspectable, Generic[P, R]):
                 tries += 1
                 if found is MISSED and tries - len(diverged) > _MAX_OVERTAKEN:
                     return self.function(*args, **keywords)
+        except ClosedError:
+            found = MISSED
         except (TypeError, AttributeError) as error:
             explained = of_argument(error, self.name, self.function, args, keywords)
             if explained is error:
                 raise
             raise explained from None
-        return found
+        return self.dispatch(*args, **keywords) if found is MISSED else found
 
     def _found(self, given: Sequence[Any], tree: Tree, args: Any, keywords: Any,
                diverged: list[Version]) -> Any:
@@ -181,6 +187,8 @@ class Jit(Direct, Inspectable, Generic[P, R]):
         try:
             version, leaves = self.versions.find_or_make(given, tree, diverged)
         except OnlyEagerError as reason:
+            if self.versions.objects.close(tree):
+                raise ClosedError from None
             self.versions.give_up(str(reason), reason.instead)
             eager = True
         except OtherWayError:
@@ -446,7 +454,8 @@ def jit(
     """Compile a Python function over tensors, a whole training step for example.
 
     The function runs once for each signature on symbols; what it computes becomes one native
-    function.  Arguments may be nested lists, tuples, dicts and dataclasses of tensors and arrays.
+    function.  Arguments may be nested lists, tuples, dicts, dataclasses and plain objects of
+    tensors and arrays.
     Tensors that it uses without being given them (parameters, optimizer state, random state,
     running statistics) are found; assigning to them inside changes them as in eager code.  Python
     floats are run-time values, and so are whole numbers from their third value on, unless Python

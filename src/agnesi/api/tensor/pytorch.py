@@ -19,6 +19,7 @@ from agnesi.api.tensor.writtenforms import (
     scattered,
     searched,
     solved,
+    triangle,
 )
 from agnesi.core import shapes
 from agnesi.core.accepted import DTypeLike, ShapeLike, TensorLike
@@ -248,12 +249,10 @@ def _named_axes(function: Form, args: Any, keywords: Any) -> Any:
 
 
 def _triangle(function: Form, args: Any, keywords: Any) -> Any:
-    """Columns second, where the diagonal is named."""
-    if "offset" not in keywords or len(args) < 2:
-        return NotImplemented
-    rows, columns, *others = args
-    given = {w: v for w, v in keywords.items() if w != "offset"}
-    return function(rows, keywords["offset"], columns, *others, **given)
+    """Rows and columns, where a word is PyTorch's."""
+    theirs = {"row", "col", "offset"} & keywords.keys()
+    return triangle(function, args, keywords) if theirs and not (
+        {"n", "k", "m"} & keywords.keys()) else NotImplemented
 
 
 def _from_zero(function: Form, args: Any, keywords: Any) -> Any:

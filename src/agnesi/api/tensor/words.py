@@ -10,12 +10,12 @@ from collections.abc import Callable
 from typing import Any
 
 from agnesi.api.tensor.pytorch import parts_of
+from agnesi.api.tensor.writtenforms import triangle
 from agnesi.ops.arrays.nonzeros import argwhere
 from agnesi.ops.arrays.replicate import tile
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.movement import swapaxes
 from agnesi.ops.contractions.composite import array_equal
-from agnesi.ops.indexing.join import stack
 
 Answer = Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]
 
@@ -95,15 +95,6 @@ def _counts(function: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> A
     return function(*args, **given, weight=None)
 
 
-def _triangle(function: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-    """Of rows, columns, and which diagonal: a matrix of two rows."""
-    given = {**dict(zip(("row", "col", "offset"), args, strict=False)), **keywords}
-    if not given.keys() >= {"row", "col"}:
-        return NotImplemented
-    rows, columns, diagonal = given.pop("row"), given.pop("col"), given.pop("offset", 0)
-    return stack(function(rows, k=diagonal, m=columns, **given))
-
-
 def _same(function: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     """Whether all elements are equal."""
     return array_equal(*args) if len(args) == 2 and not keywords else NotImplemented
@@ -126,6 +117,6 @@ ANSWERS: dict[str, Answer] = {
     "max": _pair("keepdim"), "min": _pair("keepdim"), "sort": _pair("descending", default=-1),
     "median": _middle, "nanmedian": _middle, "std": _deviation, "var": _deviation,
     "split": _parts, "repeat": _repeated, "nonzero": _places, "meshgrid": _grid,
-    "gradient": _slopes, "histogram": _counts, "triu_indices": _triangle,
-    "tril_indices": _triangle, "equal": _same, "transpose": _swapped, "squeeze": _without,
+    "gradient": _slopes, "histogram": _counts, "triu_indices": triangle,
+    "tril_indices": triangle, "equal": _same, "transpose": _swapped, "squeeze": _without,
 }

@@ -16,6 +16,7 @@ from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.expand import broadcast_to
 from agnesi.ops.base.movement import reshape, swapaxes
 from agnesi.ops.indexing.diagonal import diagonal
+from agnesi.ops.indexing.join import stack
 from agnesi.ops.indexing.scatter import index_put
 from agnesi.ops.numerics.scatter_reduce import scatter_reduce
 
@@ -119,3 +120,12 @@ def diagonal_of_matrices(function: Form, args: Any, keywords: Any) -> Any:
         return NotImplemented
     names = ("x", "offset", "axis1", "axis2")
     return diagonal(*args, **in_our_words({"dim1": -2, "dim2": -1, **keywords}, names))
+
+
+def triangle(function: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    """Of rows, columns, and which diagonal: a matrix of two rows."""
+    given = {**dict(zip(("row", "col", "offset"), args, strict=False)), **keywords}
+    if not given.keys() >= {"row", "col"}:
+        return NotImplemented
+    rows, columns, diagonal = given.pop("row"), given.pop("col"), given.pop("offset", 0)
+    return stack(function(rows, k=diagonal, m=columns, **given))

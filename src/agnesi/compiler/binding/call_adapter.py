@@ -90,7 +90,10 @@ class _Text:
             self.require(f"len({value}) == {len(tree.children)}")
         elif tree.kind is dict:
             value = self._values(tree.extra, value)
+        elif tree.is_object:
+            value = self._values(tree.extra, f"{value}.__dict__")
         elif tree.has_fields:
+            self._fields_only(tree, value)
             value = ", ".join(f"{value}.{field}" for field in tree.extra) + ","
         else:
             parts, extra = self.name(), self.name()
@@ -102,6 +105,18 @@ class _Text:
             self.write(f"[{', '.join(children)}] = {value}")
         return [leaf for c, name in zip(tree.children, children, strict=True)
                 for leaf in self.leaves(c, name)]
+
+    def _fields_only(self, tree: Tree, value: str) -> None:
+        """A dataclass must have its fields, and nothing else."""
+        kind: Any = tree.kind
+        if kind.__dictoffset__ == 0:
+            self.require(" and ".join([f"hasattr({value}, {n!r})" for n in tree.extra]) or "True")
+            return
+        held = self.name()
+        self.write(f"{held} = {value}.__dict__")
+        missable = [n for n in tree.extra if hasattr(kind, n)]  # of others a read raises
+        self.require(" and ".join([f"len({held}) == {len(tree.extra)}",
+                                   *(f"{n!r} in {held}" for n in missable)]))
 
     def _values(self, keys: tuple[Any, ...], value: str) -> str:
         """The values of a dict, which must have these keys in this order."""

@@ -30,6 +30,7 @@ from agnesi.compiler.specialization.dynamic_sizes import (
 from agnesi.compiler.specialization.precomputed_sizes import Computed, SizeQueries
 from agnesi.compiler.specialization.recorded import as_they_are, pullback_of, recorded
 from agnesi.compiler.tracing.argument_facts import assumed, containers, known_facts
+from agnesi.compiler.tracing.argument_objects import is_whole
 from agnesi.compiler.tracing.closing import closed, flowing, is_its_own, trains
 from agnesi.compiler.tracing.containers.nests import Part, StandIns, together
 from agnesi.compiler.tracing.dead_checks import with_dead_checks
@@ -190,7 +191,8 @@ class Version:
     def _run(self, symbols: Sequence[Any]) -> Reads:
         """Run the function on symbols; what it does besides is taken down, and undone."""
         reads = self._reads(symbols)
-        given, stand_ins = Arguments(self.argument_tree, symbols), StandIns(self.hidden.values())
+        given = Arguments(self.argument_tree, symbols, self.owner.versions.objects)
+        stand_ins = StandIns(self.hidden.values())
         behind = symbols[self.argument_tree.leaves:][:len(self.hidden)]
         hidden = [Hidden(p, s) for p, s in zip(self.hidden.values(), behind, strict=True)
                   if isinstance(s, Tensor)]
@@ -200,7 +202,8 @@ class Version:
             with taking(reads):
                 self._meet(reads, symbols, stand_ins)
                 returned = call_user(self.owner.function, given.nest[0], given.nest[1], "jit")
-                self.outputs, self.tree = flatten(returned, reads.knows)
+                self.outputs, self.tree = flatten(
+                    returned, lambda v: reads.knows(v) or is_whole(v))
             self.outputs = list(map(reads.parts.lent.array_of, self.outputs))
             reads.settle()
             refuse_symbols(reads, stand_ins.changed())
@@ -209,7 +212,7 @@ class Version:
             self.effects.refuse_shared(containers(self.tree, returned), reads, stand_ins)
             self.effects.undo()
         except BaseException as error:
-            changed = any([h.is_written() for h in hidden]) | undone(reads)
+            changed = (any([h.is_written() for h in hidden]) | undone(reads)) or given.is_changed()
             undone_draws(drawn)
             restored(known)
             note_failure(error, self.owner.versions, symbols, changed)

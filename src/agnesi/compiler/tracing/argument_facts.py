@@ -19,6 +19,8 @@ from agnesi.core.support.tree import Tree
 from agnesi.core.tensor import Tensor
 
 NAME, LEAF, GRAD, IDENTITY, LAYOUT = "name", "is_leaf", "grad", "identity", "layout"
+#: Whether objects are the same that have no other way to be equal, or to be found in a dict.
+OBJECTS = "objects"
 #: Facts that belong to the signature.
 IN_SIGNATURES = frozenset((NAME, LEAF))
 #: Things of which each is compared with each.
@@ -59,6 +61,9 @@ class Assumptions:
                  tree: Tree) -> None:
         self.asked = asked
         self.things = things
+        kinds = {t.kind for t in tree.walk() if t.has_fields or t.is_object}
+        #: Those that are of the same classes as objects among arguments.
+        self.objects = {i: v for i, v in things.items() if type(v) in kinds}
         self._tree = tree
         self._nests = any(c.kind not in (None, type(None)) for part in tree.children
                           for c in part.children)
@@ -95,17 +100,21 @@ class Assumptions:
         if IDENTITY in self.asked:
             yield from self._apart([leaf for leaf, *_ in given], name)
             yield from self._apart(containers, name)
+        elif OBJECTS in self.asked:
+            yield from self._apart(containers, name, self.objects)
 
-    def _apart(self, names: Sequence[str], name: Callable[[Any], str]) -> Iterator[str]:
+    def _apart(self, names: Sequence[str], name: Callable[[Any], str],
+               things: Mapping[int, Any] | None = None) -> Iterator[str]:
         """Yield conditions that the named objects are distinct, and are none that the function
         reaches.
         """
+        things = self.things if things is None else things
         if len(names) <= _MAX_PAIRED:
             yield from (f"{a} is not {b}" for a, b in combinations(names, 2))
         else:
             yield f"len({{{', '.join(f'id({a})' for a in names)}}}) == {len(names)}"
-        if self.things and names:
-            known = name(self.things)
+        if things and names:
+            known = name(things)
             yield from (f"id({a}) not in {known}" for a in names)
 
     def breaks(self, leaves: Sequence[Any]) -> bool:
@@ -141,10 +150,15 @@ def assumed(trace: Any, reads: Any, leaves: Sequence[Any], tree: Tree, known: fr
             changes: bool) -> Assumptions:
     """Return what a trace took arguments to be; ``known`` is what their signature tells.
     """
+    objects = [t.kind for t in tree.walk() if t.has_fields or t.is_object]
+    kinds = frozenset(objects)
+    reached = reads.reached(kinds) if kinds else {}
     asked = known | trace.questions | ({IDENTITY} if reads.identifies else set())
+    if len(kinds) < len(objects) or any(type(v) in kinds for v in reached.values()):
+        asked |= {OBJECTS}
     things: dict[int, Any] = {}
-    if IDENTITY in asked or changes:
-        things = {**reads.reached(), **{id(x): x for x, _ in trace.leaves.values()}}
+    if IDENTITY in asked or OBJECTS in asked or changes:
+        things = {**(reached or reads.reached()), **{id(x): x for x, _ in trace.leaves.values()}}
         things |= {id(k): k for t in tree.walk() if type(t.extra) is tuple for k in t.extra
                    if isinstance(k, Tensor)}
     return Assumptions(asked, leaves, things, tree)

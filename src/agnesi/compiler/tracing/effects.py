@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.compiler.tracing.argument_facts import containers
+from agnesi.compiler.tracing.argument_objects import ArgumentObjects, is_whole
 from agnesi.compiler.tracing.containers.contents import (
     Answer,
     Appended,
@@ -92,7 +93,7 @@ class Nest:
         self.leaves: list[Any] = []
         self.tree: Tree | None = None
         if value is not MISSING:
-            self.leaves, self.tree = flatten(value, knows)
+            self.leaves, self.tree = flatten(value, lambda v: knows(v) or is_whole(v))
 
     def containers(self) -> list[Any]:
         """The new containers in it."""
@@ -134,9 +135,18 @@ class Hidden:
 class Arguments:
     """The arguments of a trace: a nest of symbols, and what its containers were at first."""
 
-    def __init__(self, tree: Tree, leaves: Sequence[Any]) -> None:
+    def __init__(self, tree: Tree, leaves: Sequence[Any], objects: ArgumentObjects) -> None:
         self.tree, self.leaves, self.nest = tree, leaves, tree.build(leaves)
+        self.objects = objects
         self.containers = _containers_of(tree, self.nest)
+
+    def structure(self) -> Tree:
+        """What its containers are now."""
+        return self.objects.flatten(self.nest, True)[1]
+
+    def is_changed(self) -> bool:
+        """Return whether anything was put into one of its containers."""
+        return self.structure() != self.tree or any(True for _ in _changes(self))
 
 
 class Effects:
@@ -152,7 +162,7 @@ class Effects:
         self.said = reads.said
         self.written = _in_order(_written(places, reads.knows))
         self.written += _of_hidden(hidden, reads.knows)
-        structure, leaves = flatten(given.nest)[1], given.leaves
+        structure, leaves = given.structure(), given.leaves
         self.tree = tree = given.tree
         #: What it put into arguments, by the children on the way there.
         self.arguments: dict[tuple[int, ...], Nest] = {}
@@ -166,7 +176,7 @@ class Effects:
             for path, value, inner, old, held in _changes(given):
                 self.arguments[path] = Nest(value, reads.knows)
                 if inner.kind is not None:
-                    left, its_structure = flatten(old)
+                    left, its_structure = given.objects.flatten(old)
                     if its_structure != inner or any(
                             a is not b for a, b in zip(left, held, strict=True)):
                         self.obstacle = "it changes a part of an argument, and replaces it"
@@ -406,8 +416,8 @@ def _taken(value: Any, found: Sequence[Any], given: Sequence[Any]) -> Any:
 def _is_simple(tree: Tree) -> bool:
     """Return whether a nest consists of containers that ``_put`` can write results into."""
     return all(
-        t.kind in (None, list, tuple, dict, type(None)) or t.has_fields or t.is_named_tuple
-        for t in tree.walk())
+        t.kind in (None, list, tuple, dict, type(None)) or t.has_fields or t.is_object
+        or t.is_named_tuple for t in tree.walk())
 
 
 def _containers_of(tree: Tree, nest: Any) -> list[Any]:

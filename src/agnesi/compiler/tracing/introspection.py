@@ -1,4 +1,5 @@
-"""What code asks of functions, classes and containers about themselves, besides what they hold.
+"""What code asks of functions, classes, arrays and containers about themselves, besides what they
+hold.
 
 Which of it code asks is told by the names that it has; the answers are asked again by each call.
 Names of attributes that code spells are known from it.  Classes, functions and modules do not tell
@@ -14,6 +15,8 @@ from collections.abc import Set as AbstractSet
 from operator import attrgetter, methodcaller
 from types import FunctionType, ModuleType
 from typing import Any
+
+import numpy as np
 
 from agnesi.compiler.tracing.builtin_calls import STAND_INS, OfTexts
 from agnesi.compiler.tracing.containers.lent_arrays import LentArray
@@ -42,6 +45,7 @@ _QUESTIONS: dict[type, dict[str, Callable[[Any], tuple[Any, ...]]]] = {
            **dict.fromkeys(("dir", "getmembers"), lambda kind: tuple(dir(kind)))},
     ModuleType: dict.fromkeys(("dir", "getmembers", "vars", "__dict__"),
                               lambda module: tuple(vars(module))),
+    np.ndarray: {"flags": lambda array: (array.flags.num,)},
 }
 _ALL_NAMES = frozenset(name for some in _QUESTIONS.values() for name in some)
 

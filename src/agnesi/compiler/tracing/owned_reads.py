@@ -173,7 +173,8 @@ class OwnedReads(TensorFacts):
             for place in definitions:
                 place.add("__call__")
         for thing, name, ask in questions(
-                lambda: [*self._met.values(), *(p.value for p in definitions)], self._names):
+                lambda: [*self._met.values(), *(p.value for p in definitions),
+                         *(p.array for p in self.arrays.values())], self._names):
             if name not in self._assigned:
                 path = f"{self._paths.get(id(thing), type(thing).__name__)}.{name}"
                 self._add((id(thing), name, "asked"), functools.partial(Answer, path, ask, tuple))

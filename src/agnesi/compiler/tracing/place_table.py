@@ -138,14 +138,14 @@ class PlaceTable:
                     f"{place.array.nbytes} bytes", "Wrap it (ag.tensor), so that compiled code "
                     "reads it")
 
-    def reached(self) -> dict[int, Any]:
-        """Return the tensors, arrays and containers that the function has without being given
-        them, by identity."""
+    def reached(self, kinds: Container[type] = ()) -> dict[int, Any]:
+        """Return the tensors, arrays, containers and objects of these classes that the function has
+        without being given them, by identity."""
         held = [p.value for p in self._all_places()]
         keys = [k for v in self._met.values() if isinstance(v, dict) for k in v]
         found = [*self._tensors.values(), *keys, *(a.array for a in self.arrays.values()), *held,
                  *self._met.values()]
-        return {id(v): v for v in found if isinstance(v, (Tensor, np.ndarray))
+        return {id(v): v for v in found if isinstance(v, (Tensor, np.ndarray)) or type(v) in kinds
                 or (taking_elements(v) is not None and not isinstance(v, (tuple, frozenset)))}
 
     def knows(self, value: Any) -> bool:

@@ -217,6 +217,8 @@ class Reads(OwnedReads):
         self._refuse_cleared()
         if isinstance(value.__wrapped__, FunctionType) and not is_librarys_cache(value):
             self.replaced.refuse_misses(value, kept_results.fill_first)
+            for key, result in kept_results.found_in(value):
+                self.meet(result, f"what {self._paths[id(value)]} keeps for {key!r}")
 
     def _container(self, value: Any, path: str) -> None:
         """All that a container holds."""

@@ -202,7 +202,7 @@ class Tree:
         kind: Any = self.kind
         if issubclass(kind, dict):
             return [DictKey(key) for key in self.extra]
-        if self.has_fields:
+        if self.has_fields or self.is_object:
             return [GetAttrKey(field) for field in self.extra]
         if self.is_named_tuple:
             return [GetAttrKey(field) for field in kind._fields]
@@ -297,9 +297,21 @@ class Tree:
         """
         return self.kind is not None and self._entry() is _NAMED_TUPLE
 
+    @property
+    def is_object(self) -> bool:
+        """Whether it is an object of a class that is no container by itself, of which the children
+        are the attributes.
+
+        Returns
+        -------
+        bool
+            For a leaf, False.
+        """
+        return self.kind is not None and self._entry() is _OBJECT
+
     def _entry(self) -> Any:
         kind: Any = self.kind
-        return kind if kind in _REGISTRY else _family(kind)
+        return kind if kind in _REGISTRY else _family(kind) or _OBJECT
 
 
 #: Levels of nested containers that messages show.
@@ -309,6 +321,7 @@ _MAX_UNCHECKED_LEVELS = 1000
 _LEAF = Tree(None, None, ())
 _DATACLASS = object()
 _NAMED_TUPLE = object()
+_OBJECT = object()
 
 
 def _family(kind: type) -> Any:
@@ -335,6 +348,13 @@ def _take_dataclass(x: Any) -> tuple[list[Any], tuple[str, ...]]:
     return [getattr(x, n) for n in names], names
 
 
+def _build_object(type_and_names: Any, children: Iterable[Any]) -> Any:
+    kind, names = type_and_names
+    result = kind.__new__(kind)
+    vars(result).update(zip(names, children, strict=True))
+    return result
+
+
 _REGISTRY: dict[Any, tuple[Take, Build]] = {
     type(None): (lambda x: ((), None), lambda about, children: None),
     list: (lambda x: (x, None), lambda about, children: list(children)),
@@ -345,7 +365,18 @@ _REGISTRY: dict[Any, tuple[Take, Build]] = {
     ),
     _NAMED_TUPLE: (lambda x: (x, None), lambda about, children: about[0](*children)),
     _DATACLASS: (_take_dataclass, _build_dataclass),
+    _OBJECT: (lambda x: (vars(x).values(), tuple(vars(x))), _build_object),
 }
+
+
+def is_registered(kind: type) -> bool:
+    """Return whether a class itself is a container.
+
+    >>> from agnesi.core.support.tree import is_registered
+    >>> is_registered(list), is_registered(float)
+    (True, False)
+    """
+    return kind in _REGISTRY
 
 
 def register(
@@ -373,12 +404,14 @@ def register(
     _REGISTRY[kind] = (take, lambda about, children: build(about[1], children))
 
 
-def flatten(nest: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[list[Any], Tree]:
+def flatten(nest: Any, is_leaf: Callable[[Any], bool] | None = None,
+            opens: Callable[[Any], bool] | None = None) -> tuple[list[Any], Tree]:
     """The leaves of a nest of containers, in order, and its structure.
 
     :param nest: Lists, tuples, dicts, dataclasses and registered classes around leaves.
     :type nest: object
     :param is_leaf: Of a container, whether it is a leaf, too.
+    :param opens: Of an object that is no container, whether it is one, of its attributes.
     :returns leaves: In order; those of dicts in the order of entries.
     :rtype: list
     :returns shape: Its ``build(leaves)`` makes such a nest again.
@@ -401,8 +434,10 @@ def flatten(nest: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[li
         for value in rest:
             kind = type(value)
             entry = _REGISTRY.get(kind)
-            if (entry is None and (entry := _REGISTRY.get(_family(kind))) is None) or (
-                    is_leaf is not None and is_leaf(value)):
+            if entry is None and (entry := _REGISTRY.get(_family(kind))) is None and (
+                    opens is not None and opens(value)):
+                entry = _REGISTRY[_OBJECT]
+            elif entry is None or (is_leaf is not None and is_leaf(value)):
                 leaves.append(value)
                 trees.append(_LEAF)
                 continue

@@ -64,32 +64,62 @@ def computed_now(results: list[Any]) -> bool:
     return True
 
 
+def found_in(function: Any) -> tuple[tuple[Any, Any], ...]:
+    """The keys and results that a cached function keeps; none where there are many.
+
+    One that keeps a number of results only has entries with the results inside, which lie before
+    the class of the entry among what it refers to.
+    """
+    mapping = _mapping_of(function)
+    if not mapping or len(mapping) > _MAX_KEPT:
+        return ()
+    if function.cache_parameters()["maxsize"] is None:
+        return tuple(mapping.items())
+    entry_class, held = type(next(iter(mapping.values()))), gc.get_referents(function)
+    return tuple((held[i - 2], held[i - 1]) for i in range(3, len(held))
+                 if held[i] is entry_class)[:len(mapping)]
+
+
+def _mapping_of(function: Any) -> Any:
+    """Where a function keeps results: the dict behind it that does not have its attributes."""
+    return next((d for d in gc.get_referents(function)
+                 if type(d) is dict and d is not vars(function)), None)
+
+
 class Kept(Place):
     """The results that a cached function keeps: once they are cleared, it computes them again, and
-    what it keeps then may be others."""
+    what it keeps then may be others.
 
-    __slots__ = ("function", "mapping")
+    A function whose results are as many as it keeps puts the next one into the entry of the oldest:
+    the results themselves are compared then.
+    """
+
+    __slots__ = ("full", "function", "mapping")
 
     def __init__(self, path: str, function: Any) -> None:
         self.function = function
-        #: Where it keeps them: the dict behind it that does not have its attributes.
-        self.mapping = next((d for d in gc.get_referents(function)
-                             if type(d) is dict and d is not vars(function)), None)
+        self.mapping = _mapping_of(function)
+        info = function.cache_info()
+        self.full = info.maxsize is not None and info.currsize == info.maxsize <= _MAX_KEPT
         super().__init__(f"the results that {path} keeps", self.now())
 
     def now(self) -> Any:
         if self.mapping is None or len(self.mapping) > _MAX_KEPT:
             return self.function.cache_info().currsize
-        return tuple(self.mapping.items())
+        return found_in(self.function) if self.full else tuple(self.mapping.items())
 
     def holds(self) -> bool:
         if type(self.value) is int:
             return bool(self.function.cache_info().currsize >= self.value)
+        if self.full:
+            found = {id(key): result for key, result in found_in(self.function)}
+            return all(found.get(id(key), MISSING) is result for key, result in self.value)
         known: Any = self.mapping
         return all(known.get(key, MISSING) is value for key, value in self.value)
 
     def records(self) -> Iterable[Any]:
-        if type(self.value) is int or any(type(key) not in PLAIN for key, _ in self.value):
+        if type(self.value) is int or self.full or any(
+                type(key) not in PLAIN for key, _ in self.value):
             return ()
         return [entry(self.mapping, key, value) for key, value in self.value]  # type: ignore
 
