@@ -154,6 +154,16 @@ def test_a_plateau_lowers_the_rate_after_patience_and_cooldown() -> None:
         schedule.step()
 
 
+def test_a_metric_that_shall_grow_and_does_not() -> None:
+    tool = optimizer(1.0)
+    schedule = M.ReduceLROnPlateau(tool, "max", factor=0.5, patience=0, threshold=0.1)
+    seen = []
+    for accuracy in (1.0, 1.0, 1.05, 1.2, 1.2, -1.0):
+        schedule.step(accuracy)
+        seen.append(tool.lr)
+    assert seen == [1, 0.5, 0.25, 0.25, 0.125, 0.0625]
+
+
 def test_a_schedule_never_compiles_again() -> None:
     w = ag.tensor([1.0, 2.0], requires_grad=True)
     tool = SGD([w], lr=0.1, momentum=0.9)

@@ -173,7 +173,7 @@ class ReduceLROnPlateau(Scheduler):
         sign = 1.0 if self.mode == "min" else -1.0
         if math.isinf(self.best):
             return sign * metric < sign * self.best
-        margin = self.threshold * (sign * self.best if self.threshold_mode == "rel" else 1.0)
+        margin = self.threshold * (self.best if self.threshold_mode == "rel" else 1.0)
         return sign * metric < sign * self.best - margin
 
     def step(self, metrics: float | None = None) -> None:
