@@ -31,7 +31,7 @@ from agnesi.compiler.reports.report import Inspectable
 from agnesi.compiler.specialization.recorded import as_they_are, recorded
 from agnesi.compiler.specialization.specialization import Version
 from agnesi.compiler.specialization.table import Versions
-from agnesi.compiler.tracing.argument_objects import ClosedError
+from agnesi.compiler.tracing.arguments.objects import ArgumentObjects, ClosedError
 from agnesi.compiler.tracing.decisions import INSTEAD, OtherWayError
 from agnesi.compiler.tracing.obstacles import ExampleReadError, OnceEagerError, OnlyEagerError
 from agnesi.core.accepted import DTypeLike
@@ -87,7 +87,7 @@ class Jit(Direct, Inspectable, Generic[P, R]):
 
     def _begin(self) -> None:
         """Have no version yet."""
-        self.versions = Versions(self)
+        self.versions, self.objects = Versions(self), ArgumentObjects()
         self._used: Version | None = None
         #: Programs for devices, by arguments.
         self._placed: dict[Any, Any] = {}
@@ -143,10 +143,7 @@ class Jit(Direct, Inspectable, Generic[P, R]):
             What the function returns.
         """
         leaves: Sequence[Any]
-        objects = self.versions.objects
-        leaves, tree = objects.flatten((args, keywords))
-        if objects.learn(leaves):
-            leaves, tree = objects.flatten((args, keywords))
+        leaves, tree = self.objects.of_call((args, keywords))
         if any([isinstance(v, PlacedTensor) for v in leaves]) and not is_tracing():
             from agnesi.compiler.devices.executor import call
 
@@ -187,8 +184,7 @@ class Jit(Direct, Inspectable, Generic[P, R]):
         try:
             version, leaves = self.versions.find_or_make(given, tree, diverged)
         except OnlyEagerError as reason:
-            if self.versions.objects.close(tree):
-                raise ClosedError from None
+            self.objects.refuse(True, tree)
             self.versions.give_up(str(reason), reason.instead)
             eager = True
         except OtherWayError:

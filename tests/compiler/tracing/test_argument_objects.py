@@ -6,6 +6,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import functools
+import weakref
 from types import SimpleNamespace
 from typing import Any
 
@@ -188,3 +189,34 @@ def test_an_array_becomes_read_only():
     for writeable, expected in ((True, 2), (False, 3), (True, 2)):
         array.flags.writeable = writeable
         assert f(X).tolist() == (X * expected).tolist()
+
+
+@KINDS
+def test_identity_by_id_and_weak_references(make):
+    objects = [make(float(i)) for i in range(3)]
+    numbers = {id(o): i + 1.0 for i, o in enumerate(objects)}
+    weak = weakref.WeakKeyDictionary({o: i + 1.0 for i, o in enumerate(objects)})
+    by_id = ag.jit(lambda x, o: x * numbers.get(id(o), 50.0))
+    by_reference = ag.jit(lambda x, o: x * weak.get(o, 50.0))
+    for o in (*objects, make(4.0), objects[1]):
+        expected = numbers.get(id(o), 50.0)
+        assert by_id(X, o).tolist() == by_reference(X, o).tolist() == (X * expected).tolist()
+
+
+def test_a_number_of_numpy_as_a_key():
+    f = ag.jit(lambda x, k: x * {0.5: 2.0, 2.0: 3.0}.get(k, 7.0))
+    for k, expected in ((np.float64(2), 3), (np.float64(0.5), 2), (np.float64(1), 7)):
+        assert f(X, k).tolist() == (X * expected).tolist()
+
+
+@KINDS
+def test_what_was_put_into_an_argument_before_an_error_stays(make):
+    def f(x, o):
+        o.k = 5.0
+        return x.reshape(7)
+
+    for function in (f, ag.jit(f)):
+        o = make(1.0)
+        with pytest.raises(ag.ShapeError):
+            function(ag.tensor(X), o)
+        assert o.k == 5.0

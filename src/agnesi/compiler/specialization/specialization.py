@@ -29,8 +29,7 @@ from agnesi.compiler.specialization.dynamic_sizes import (
 )
 from agnesi.compiler.specialization.precomputed_sizes import Computed, SizeQueries
 from agnesi.compiler.specialization.recorded import as_they_are, pullback_of, recorded
-from agnesi.compiler.tracing.argument_facts import assumed, containers, known_facts
-from agnesi.compiler.tracing.argument_objects import is_whole
+from agnesi.compiler.tracing.arguments.facts import assumed, containers, known_facts
 from agnesi.compiler.tracing.closing import closed, flowing, is_its_own, trains
 from agnesi.compiler.tracing.containers.nests import Part, StandIns, together
 from agnesi.compiler.tracing.dead_checks import with_dead_checks
@@ -53,7 +52,7 @@ from agnesi.core.support.cached import cached_property
 from agnesi.core.support.config import STATE, WITNESSES, config
 from agnesi.core.support.errors import call_user
 from agnesi.core.support.gc_pause import no_gc
-from agnesi.core.support.tree import Tree, flatten
+from agnesi.core.support.tree import Tree
 from agnesi.core.tensor import CONSUMED, Tensor
 from agnesi.ops.sparse.words import dense
 from agnesi.runtime.support import still_seen
@@ -191,8 +190,7 @@ class Version:
     def _run(self, symbols: Sequence[Any]) -> Reads:
         """Run the function on symbols; what it does besides is taken down, and undone."""
         reads = self._reads(symbols)
-        given = Arguments(self.argument_tree, symbols, self.owner.versions.objects)
-        stand_ins = StandIns(self.hidden.values())
+        given, stand_ins = Arguments(self, symbols, reads), StandIns(self.hidden.values())
         behind = symbols[self.argument_tree.leaves:][:len(self.hidden)]
         hidden = [Hidden(p, s) for p, s in zip(self.hidden.values(), behind, strict=True)
                   if isinstance(s, Tensor)]
@@ -202,8 +200,7 @@ class Version:
             with taking(reads):
                 self._meet(reads, symbols, stand_ins)
                 returned = call_user(self.owner.function, given.nest[0], given.nest[1], "jit")
-                self.outputs, self.tree = flatten(
-                    returned, lambda v: reads.knows(v) or is_whole(v))
+                self.outputs, self.tree = given.objects.results(returned, reads.knows)
             self.outputs = list(map(reads.parts.lent.array_of, self.outputs))
             reads.settle()
             refuse_symbols(reads, stand_ins.changed())

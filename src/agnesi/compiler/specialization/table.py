@@ -24,8 +24,7 @@ from agnesi.compiler.specialization.signatures import (
     kinds_of,
 )
 from agnesi.compiler.specialization.specialization import Version
-from agnesi.compiler.tracing.argument_facts import IN_SIGNATURES, facts_of
-from agnesi.compiler.tracing.argument_objects import ArgumentObjects, ClosedError
+from agnesi.compiler.tracing.arguments.facts import IN_SIGNATURES, facts_of
 from agnesi.compiler.tracing.containers.nests import varying
 from agnesi.compiler.tracing.decisions import INSTEAD, MAX_BRANCHES, Decision, Deferral
 from agnesi.compiler.tracing.effects import KeptSymbolError
@@ -75,7 +74,6 @@ class Versions:
         self._integers: dict[tuple[Tree, int], set[int]] = {}
         #: Facts of arguments besides their values on which some trace relied: part of signatures.
         self.asked: frozenset[str] = frozenset()
-        self.objects = ArgumentObjects()
         self.deferral = Deferral()
         #: Which error the user's function raised in a trace, which was undone.
         self.failure = 0
@@ -367,8 +365,7 @@ class Versions:
         if not known and key not in self._whole:
             grown = family.grow(shapes, make, births(shapes, [c.most for c in computed]))
         pattern, made = (None, make()) if grown is None else grown
-        if made.effects.obstacle and self.objects.close(tree):
-            raise ClosedError
+        self.owner.objects.refuse(made.effects.obstacle, tree)
         key = self._asked_by(made, key, leaves, family)
         if pattern is not None:
             self._served.clear()
@@ -377,10 +374,8 @@ class Versions:
         else:
             refused = family.learn(shapes)
             cause += f"; no version for all sizes: {refused}" if refused else ""
-            self._made[key] = [
-                *known[1 - (_WAYS_KEPT if made.decisions else MAX_SPECIALIZATIONS) :],
-                made,
-            ]
+            kept = known[1 - (_WAYS_KEPT if made.decisions else MAX_SPECIALIZATIONS):]
+            self._made[key] = [*kept, made]
             if len(self._made) > _MAX_SIGNATURES:
                 self._let_one_go()
         self._seen = [*self._seen[1 - MAX_SPECIALIZATIONS :], key]

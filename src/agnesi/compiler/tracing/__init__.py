@@ -14,9 +14,9 @@ way (names, attributes, elements of containers), and what it changed.
   which it only appends may hold anything.  A NumPy array of which code assigns elements is a
   tensor over its memory meanwhile.
 - What it asks of arguments besides their values (names, whether two are the same) is noted and
-  assumed by its code (``argument_facts.py``); elements of arrays that Python reads are compared.
+  assumed by its code (``arguments/facts.py``); elements of arrays that Python reads are compared.
 - Objects among the arguments are taken apart where nothing else tells what they are
-  (``argument_objects.py``).
+  (``arguments/objects.py``).
 - What it asks of functions, classes and tensors about themselves is asked again
   (``introspection.py``, ``tensor_facts.py``); a library that opens a file for it, and objects whose
   content no call can compare, let it run eagerly (``process/files.py``).

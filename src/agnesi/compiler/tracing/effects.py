@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.compiler.tracing.argument_facts import containers
-from agnesi.compiler.tracing.argument_objects import ArgumentObjects, is_whole
+from agnesi.compiler.tracing.arguments.facts import containers
+from agnesi.compiler.tracing.arguments.objects import ArgumentObjects, is_whole
 from agnesi.compiler.tracing.containers.contents import (
     Answer,
     Appended,
@@ -135,10 +135,12 @@ class Hidden:
 class Arguments:
     """The arguments of a trace: a nest of symbols, and what its containers were at first."""
 
-    def __init__(self, tree: Tree, leaves: Sequence[Any], objects: ArgumentObjects) -> None:
+    def __init__(self, version: Any, leaves: Sequence[Any], reads: Reads) -> None:
+        tree: Tree = version.argument_tree
         self.tree, self.leaves, self.nest = tree, leaves, tree.build(leaves)
-        self.objects = objects
+        self.objects: ArgumentObjects = version.owner.objects
         self.containers = _containers_of(tree, self.nest)
+        reads.built = {id(c): c for c in self.containers if c is not None}
 
     def structure(self) -> Tree:
         """What its containers are now."""

@@ -27,7 +27,7 @@ from agnesi.compiler.tracing.process.said import print_, warn
 from agnesi.core.dispatch import apply
 from agnesi.core.ir.node import Node
 from agnesi.core.support import dtypes
-from agnesi.core.support.config import switched
+from agnesi.core.support.config import STATE, switched
 from agnesi.core.support.errors import TraceError, location, user_where
 from agnesi.core.support.exports import module_of
 from agnesi.core.support.tracing import current_trace
@@ -162,6 +162,10 @@ class NumPyNumber(Tensor):
     __slots__ = ()
 
     _is_number = True
+
+    def __hash__(self) -> int:
+        raise OnlyEagerError(f"it looks for a number of NumPy's by its value at "
+                             f"{location(user_where(2))}", "Give a Python number: x.item()")
 
 
 #: How a result of this class is read from its tensor.
@@ -470,9 +474,22 @@ def _outside(what: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 
 def _identity(value: Any, /) -> int:
     if isinstance(value, Tensor) and value.array is None:
-        raise OnlyEagerError(f"it asks for the identity of a tensor at {location(user_where(2))}",
-                             OUTSIDE)
+        _refuse_identity("tensor")
+    if (reads := STATE.reads) is not None and id(value) in reads.built:
+        _refuse_identity(type(value).__name__)
     return id(value)
+
+
+def _hash(value: Any, /) -> int:
+    by_identity: bool = getattr(type(value), "__hash__", None) is object.__hash__
+    if by_identity and (reads := STATE.reads) is not None and id(value) in reads.built:
+        _refuse_identity(type(value).__name__)
+    return hash(value)
+
+
+def _refuse_identity(kind: str) -> NoReturn:
+    raise OnlyEagerError(f"it asks for the identity of a {kind} at {location(user_where(3))}",
+                         OUTSIDE)
 
 
 def _asked(function: Callable[..., Any], test: Callable[[Any], Any]) -> Callable[[Any], bool]:
@@ -517,7 +534,7 @@ STAND_INS.update({id(f): found for f, found in (
     (print, print_),
     (warnings, Module(warnings, {"warn": warn})), (warnings.warn, warn),
     (math, Module(math, _IN_MATH)),
-    (id, _identity), (open, _outside("opens a file")(open)),
+    (id, _identity), (hash, _hash), (open, _outside("opens a file")(open)),
     (input, _outside("waits for input")(input)),
     *((f, _outside("evaluates a text")(f)) for f in (eval, exec)),
     (__import__, _outside("imports by a text")(__import__)),

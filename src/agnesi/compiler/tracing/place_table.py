@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Container, Iterable, Iterator
 from itertools import islice
 from typing import Any
@@ -142,7 +143,8 @@ class PlaceTable:
         """Return the tensors, arrays, containers and objects of these classes that the function has
         without being given them, by identity."""
         held = [p.value for p in self._all_places()]
-        keys = [k for v in self._met.values() if isinstance(v, dict) for k in v]
+        keys = [k() if isinstance(k, weakref.ref) else k
+                for v in self._met.values() if isinstance(v, dict) for k in v]
         found = [*self._tensors.values(), *keys, *(a.array for a in self.arrays.values()), *held,
                  *self._met.values()]
         return {id(v): v for v in found if isinstance(v, (Tensor, np.ndarray)) or type(v) in kinds

@@ -122,6 +122,8 @@ class Reads(OwnedReads):
         self._weak: dict[int, Any] = {}
         #: Whether code compares the identity of what may be tensors or containers.
         self.identifies = False
+        #: Containers of the arguments, by identity, which are put together for the trace.
+        self.built: dict[int, Any] = {}
         #: Whether code makes text of things.
         self._makes_text = False
         #: Whether code looks for elements of containers.

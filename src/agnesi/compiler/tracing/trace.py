@@ -16,7 +16,7 @@ import numpy as np
 
 from agnesi.autodiff.recording import Reads, begun, behind, looking
 from agnesi.compiler.binding.new_memory import Renewed
-from agnesi.compiler.tracing.argument_facts import GRAD
+from agnesi.compiler.tracing.arguments.facts import GRAD
 from agnesi.compiler.tracing.obstacles import ExampleReadError, OnlyEagerError
 from agnesi.core.ir.node import Node, next_serial, toposort
 from agnesi.core.op import typed
@@ -123,7 +123,7 @@ class Trace:
         self.decisions: Any = None
         #: Errors of code that needs values which are not there.
         self.unanswered: list[TraceError] = []
-        #: What is known of arguments, and what code asks of that (``argument_facts.py``).
+        #: What is known of arguments, and what code asks of that (``arguments/facts.py``).
         self.facts: dict[int, Any] = {}
         self.questions: set[str] = set()
 

@@ -121,7 +121,7 @@ class Kept(Place):
         if type(self.value) is int or self.full or any(
                 type(key) not in PLAIN for key, _ in self.value):
             return ()
-        return [entry(self.mapping, key, value) for key, value in self.value]  # type: ignore
+        return [entry(self.mapping, key, value) for key, value in self.value]
 
     def change(self) -> str:
         return f"{self.path} were cleared"

@@ -167,7 +167,7 @@ def assumed(trace: Any, reads: Any, leaves: Sequence[Any], tree: Tree, known: fr
 def containers(tree: Tree, nest: Any) -> list[Any]:
     """Return the containers of arguments that can be changed.
 
-    >>> from agnesi.compiler.tracing.argument_facts import containers
+    >>> from agnesi.compiler.tracing.arguments.facts import containers
     >>> from agnesi.core.support.tree import flatten
     >>> nest = ([1.0], {"a": (2.0,)})
     >>> containers(flatten(nest)[1], nest)

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any
 
-from agnesi.compiler.tracing.argument_facts import containers
+from agnesi.compiler.tracing.arguments.facts import containers
 from agnesi.compiler.tracing.things import is_users_object
 from agnesi.core.support.tree import Tree, flatten, is_registered
 
@@ -51,7 +51,16 @@ class ArgumentObjects:
                            lambda v: counts[id(v)] <= 1 and self._opens(v))
         return leaves, tree
 
-    def learn(self, leaves: Sequence[Any]) -> bool:
+    def of_call(self, nest: Any) -> tuple[list[Any], Tree]:
+        """The leaves of arguments, and their structure, where further classes may be opened."""
+        leaves, tree = self.flatten(nest)
+        return self.flatten(nest) if self._learn(leaves) else (leaves, tree)
+
+    def results(self, nest: Any, knows: Callable[[Any], bool]) -> tuple[list[Any], Tree]:
+        """The leaves of results, and their structure; what a trace ``knows`` is a leaf."""
+        return flatten(nest, lambda v: knows(v) or is_whole(v))
+
+    def _learn(self, leaves: Sequence[Any]) -> bool:
         """Return whether a class had another object before, and is opened from now on."""
         found = False
         for value in leaves:
@@ -63,13 +72,19 @@ class ArgumentObjects:
                 found = True
         return found
 
-    def close(self, tree: Tree) -> bool:
-        """Take objects of these arguments, no dataclasses, as they are from now on: code does with
-        them what calls cannot repeat.  Return whether there are any."""
+    def refuse(self, obstacle: Any, tree: Tree) -> None:
+        """Take objects of these arguments, no dataclasses, as they are from now on, where code does
+        with them what calls cannot repeat.
+
+        :raises ClosedError: If there are any.
+        """
+        if not obstacle:
+            return
         found = {t.kind for t in tree.walk() if t.kind is not None and t.is_object}
         self._closed |= found
         self.opened -= found
-        return bool(found)
+        if found:
+            raise ClosedError
 
     def _opens(self, value: Any) -> bool:
         return type(value) in self.opened and _ends(value, False)
