@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import agnesi as ag
-from agnesi.rewrite import rewrite
+from agnesi.rewrite import engine, rewrite
 from tests.compiler.loops.bodies import inside, kinds, scans
 
 
@@ -348,3 +348,53 @@ def test_while_and_cond_are_settled_inside():
     loop, branch = (n for n in compiled.graph.nodes if n.op is not None and n.op.bodies)
     assert [n.op.name for n in loop.op.body.graph.nodes if n.op] in (["multiply"], ["add"])
     assert len(branch.op.then.graph) == 0
+
+
+LOGARITHMS = {
+    "of the carry": lambda c, x, w: (ag.logsumexp(c[:, None] + w, 0) + x, c.sum()),
+    "beside what leaves the loop": lambda c, x, w: (
+        ag.logsumexp(c[:, None] + w * 2 + ag.exp(w), 0) + x, c.sum()),
+    "of rows": lambda c, x, w: (c * 0.5 + ag.logsumexp(x * 2, 0), c.sum()),
+    "of what never changes": lambda c, x, w: (c * 0.5 + ag.logsumexp(w.sum(0), 0), c.sum()),
+    "of probabilities": lambda c, x, w: (c * 0.5 + ag.log_softmax(c + w[0] * 3, 0), c.sum()),
+    "as written": lambda c, x, w: (c * 0.1 + ag.log(ag.exp(c + w[0] * 3).sum()), c.sum()),
+}
+
+
+@pytest.mark.parametrize("case", LOGARITHMS)
+def test_exponents_are_shifted_once(case):
+    body = LOGARITHMS[case]
+
+    def f(x, w):
+        return ag.scan(lambda c, row: body(c, row, w), x[0], x)
+
+    compiled = compared(f, normal(9, 4), normal(4, 4, seed=1))
+    graph = compiled.graph
+    names = [n.op.name for n in graph.nodes if n.op is not None]
+    found = names + [name for scan in scans(compiled) for name in inside(scan)]
+    assert found.count("max") == 1
+
+
+def test_exponents_that_another_maximum_was_taken_off_are_shifted():
+    x = ag.tensor([[0.0, 1.0], [-2000.0, -2001.0]], dtype="float64")
+    found = ag.jit(lambda x: ag.log(ag.exp(x - x.max()).sum(1)))(x)
+    np.testing.assert_allclose(found.numpy(), [0.31326169, -2000.68673831], rtol=1e-8)
+
+
+def test_loops_in_loops_are_settled_about_as_often_as_there_are_loops(monkeypatch):
+    settled = engine._Rewriting.settled
+    sizes = []
+
+    def counted(self, graph, *rest):
+        sizes.append(len(graph))
+        return settled(self, graph, *rest)
+
+    def deep(n):
+        def step(c, x):
+            y = ag.logsumexp(c + x, 0) * c
+            return (ag.tanh(y + (deep(n - 1)(y) if n else y)), c[0])
+        return lambda w: ag.scan(step, w, ag.outer(w, w))[0]
+
+    monkeypatch.setattr(engine._Rewriting, "settled", counted)
+    ag.jit(ag.grad(lambda w: deep(3)(w).sum()))(normal(3))
+    assert len(sizes) < 60 and max(sizes) < 200

@@ -333,23 +333,21 @@ class _Rewriting:
     """The rules by stage, for a graph and for those that its operations hold."""
 
     def __init__(self, rules: Iterable[Rule]) -> None:
-        rules = [r.with_inner(self.inside) if isinstance(r, InsideRule) else r for r in rules]
+        rules = [r.with_inner(self.again) if isinstance(r, InsideRule) else r for r in rules]
         apart = any(r.stage == "stabilize" for r in rules)
-        self.stages = []
-        stages = STAGES[1:] if apart else STAGES[-1:]
-        for stage in stages:
-            active = [r for r in rules if r.stage in ("canonicalize", stage)]
-            new = active if stage is stages[0] else [r for r in active if r.stage == stage]
-            self.stages.append(Stage(stage, active if new else (), new))
+        #: What a graph goes through, and what one goes through that was stabilised already: of what
+        #: operations were expanded to, the rules would stabilise parts once more.
+        self.stages = _stages(rules, STAGES[1:] if apart else STAGES[-1:])
+        self.later = _stages(rules, STAGES[-1:]) if apart else self.stages
         #: Graphs inside to which nothing is to do, whichever operation holds them.
         self._fine: set[Body] = set()
 
-    def settled(self, graph: FunctionGraph, report: Report) -> FunctionGraph:
+    def settled(self, graph: FunctionGraph, report: Report, again: bool = False) -> FunctionGraph:
         """The graph, settled; itself if nothing is to do."""
         interner = Interner()
-        graph = self._with_settled_bodies(graph, interner)
+        graph = self._with_settled_bodies(graph, interner, again)
         known: AbstractSet[Node] = frozenset()
-        for stage in self.stages:
+        for stage in self.later if again else self.stages:
             expands = stage.name == "specialize"
             idle = not stage.every.rules and not stage.of_graphs
             if expands and (idle or stage.on_graph(graph)):
@@ -360,17 +358,21 @@ class _Rewriting:
                 known = frozenset(graph.nodes)
         return graph
 
-    def inside(self, graph: FunctionGraph) -> FunctionGraph:
+    def inside(self, graph: FunctionGraph, again: bool = False) -> FunctionGraph:
         """The graph of a body, settled."""
         body = Body(graph)
         if body in self._fine:
             return graph
-        better = self.settled(graph, Report())
-        if better is graph:
-            self._fine.add(body)
+        better = self.settled(graph, Report(), again)
+        self._fine.add(body if better is graph else Body(better))
         return better
 
-    def _with_settled_bodies(self, graph: FunctionGraph, interner: Interner) -> FunctionGraph:
+    def again(self, graph: FunctionGraph) -> FunctionGraph:
+        """The graph of a body that was settled and changed since."""
+        return self.inside(graph, True)
+
+    def _with_settled_bodies(self, graph: FunctionGraph, interner: Interner, again: bool
+                             ) -> FunctionGraph:
         """The graph with the graphs that its operations hold settled; ``interner`` gets it."""
         done: dict[Node, Node] = {n: interner.add(n) for n in graph.inputs}
         if not any(n.op is not None and n.op.bodies for n in graph.nodes):
@@ -385,7 +387,8 @@ class _Rewriting:
             new = interner.rebuilt(node, tuple([done[n] for n in node.inputs]))
             if op is not None and op.bodies:
                 if op not in ops:
-                    bodies = {n: getattr(op, n).mapped(self.inside) for n in op.bodies}
+                    settled = self.again if again else self.inside
+                    bodies = {n: getattr(op, n).mapped(settled) for n in op.bodies}
                     same = all(getattr(op, n) is body for n, body in bodies.items())
                     ops[op] = op if same else replace(op, **bodies)
                 if ops[op] is not op:
@@ -395,6 +398,16 @@ class _Rewriting:
             done[node] = new
         outputs = tuple([done[n] for n in graph.outputs])
         return graph if outputs == graph.outputs else FunctionGraph.of(graph.inputs, outputs)
+
+
+def _stages(rules: Sequence[Rule], names: Sequence[str]) -> list[Stage]:
+    """The stages of these names; each has the canonical rules, too."""
+    made = []
+    for name in names:
+        active = [r for r in rules if r.stage in ("canonicalize", name)]
+        new = active if not made else [r for r in active if r.stage == name]
+        made.append(Stage(name, active if new else (), new))
+    return made
 
 
 def _through(graph: FunctionGraph, stage: Stage, report: Report, known: AbstractSet[Node],

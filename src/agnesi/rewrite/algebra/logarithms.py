@@ -100,10 +100,23 @@ def _chosen(node: Node, depth: int, term: bool) -> Tensor | None:
 
 
 def _summed(node: Node, depth: int, term: bool) -> Tensor | None:
-    inner = log_of(node.inputs[0], depth, True)
+    inner = None if _is_shifted(node) else log_of(node.inputs[0], depth, True)
     if inner is None:
         return None if term else log_of_sum(node, _unbounded(depth))
     return apply(LogSumExp(node.op.axes, node.op.keepdims), inner)
+
+
+def _is_shifted(node: Node) -> bool:
+    """Whether a sum is of exponentials whose exponents have their maximum taken off already."""
+    (x,) = node.inputs
+    if x.op is None or x.op.name != "exp" or (d := x.inputs[0]).op is None or (
+            d.op.name != "subtract"):
+        return False
+    most = d.inputs[1]
+    while most.op is not None and (most.op.name == "where" or "movement" in most.op.traits):
+        most = most.inputs[most.op.name == "where"]
+    return (most.op is not None and most.op.name == "max" and most.inputs[0] is d.inputs[0]
+            and most.op.axes == node.op.axes)  # type: ignore[union-attr]
 
 
 def _factor(depth: int) -> Callable[[Node], Tensor | None]:
