@@ -14,6 +14,7 @@ pytest.importorskip("llvmlite.binding")
 from agnesi.codegen.kernels.conv import plan_convolution, preferred
 from agnesi.codegen.kernels.conv.weight_pixels_plan import PlacesPlan
 from agnesi.codegen.kernels.conv.winograd.plan import WinogradPlan, WinogradWeightPlan
+from agnesi.codegen.kernels.tilesearch import fewest_blocks
 from agnesi.core.ir.convsizes import ConvSizes
 from agnesi.core.ir.loops import call, const
 from agnesi.core.support.policy import FAST_COMPILE, FAST_RUN, CompilePolicy
@@ -410,3 +411,10 @@ def test_shared_squares_find_their_numbers_in_a_table(name, kind, layout, dtype,
         monkeypatch.setattr(plan, "cycles", lambda self, l2, cycles=cycles: cycles(self, l2) / 1e6)
     run = _check(kind, _SQUARES_SHARED[name], layout, dtype, policy=FAST_COMPILE)
     assert "@winograd" in run.text
+
+
+def test_blocks_of_tall_images_are_found_in_few_steps():
+    for most, enough in ((10**9, 123456), (10**9, 10**10), (5, 1), (1, 1)):
+        tried = []
+        found = fewest_blocks(lambda n, e=enough, t=tried: t.append(n) or n >= e, 1, most)
+        assert found == min(most, enough) and len(tried) <= 30

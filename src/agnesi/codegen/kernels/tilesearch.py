@@ -10,6 +10,7 @@ Cycles are those of a core at full speed; the constants were fitted to measured 
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 
@@ -118,6 +119,14 @@ def blocks_within(size: Callable[..., int], counts: Sequence[int], most: Sequenc
         while found[axis] < most[axis] and size(*found) > limit:
             found[axis] = min(most[axis], found[axis] + max(1, found[axis] // 3))
     return tuple(found)
+
+
+def fewest_blocks(fits: Callable[[int], bool], least: int, most: int) -> int:
+    """Return the least number of blocks by which one fits, ``most`` if none does.
+
+    Blocks get smaller as they get more.
+    """
+    return least + bisect_left(range(least, most), True, key=fits)
 
 
 def wanted_units(work: int, groups: int) -> int:

@@ -11,6 +11,7 @@ from agnesi.codegen.kernels.conv.tileplan import TilePlan
 from agnesi.codegen.kernels.machine import Machine, unit_cycles
 from agnesi.codegen.kernels.tilesearch import (
     MIN_SPILLED_DEPTH,
+    fewest_blocks,
     heights,
     panels_of,
     tally,
@@ -126,9 +127,10 @@ def plan_rows(dense: Dense, type_: str, machine: Machine, long_epilogue: bool) -
                     spill, cost * planes)
     wanted = wanted_units(dense.work, dense.groups)
     shares = -(-wanted // (2 * plan.blocks))  # of the lines of few images
-    plan = replace(plan, line_blocks=min(shares, lines.tiles))
-    while plan.areas[1] > machine.l2 // 4 and plan.line_blocks < lines.tiles:
-        plan = replace(plan, line_blocks=plan.line_blocks + 1)
+    line_blocks = fewest_blocks(
+        lambda n: replace(plan, line_blocks=n).areas[1] <= machine.l2 // 4,
+        min(shares, lines.tiles), lines.tiles)
+    plan = replace(plan, line_blocks=line_blocks)
     return replace(plan, chunks=min(plan.blocks, wanted))
 
 

@@ -14,6 +14,7 @@ from agnesi.codegen.kernels.tilesearch import (
     COPY_CYCLES,
     PACK_CYCLES,
     SET_STRIDE_BYTES,
+    fewest_blocks,
     heights,
     tally,
     unevenness,
@@ -110,8 +111,9 @@ def plan_places(dense: Dense, type_: str, machine: Machine) -> PlacesPlan | None
     cost += packed_b * cotangent * (COPY_CYCLES if pixel == 1 else PACK_CYCLES)
     plan = PlacesPlan(dense, dense, type_, machine.lanes, machine.itemsize, runs, outs, 1, packed_a,
                       packed_b, cost * dense.groups * unevenness(dense.groups * dense.parts))
-    while plan.line_blocks < h.count and _block_bytes(plan) > machine.l1 * 3 // 4:
-        plan = replace(plan, line_blocks=plan.line_blocks + 1)
+    line_blocks = fewest_blocks(
+        lambda n: _block_bytes(replace(plan, line_blocks=n)) <= machine.l1 * 3 // 4, 1, h.count)
+    plan = replace(plan, line_blocks=line_blocks)
     return plan if plan.scratch <= machine.l2 else None
 
 
