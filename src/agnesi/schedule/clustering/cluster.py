@@ -133,7 +133,7 @@ class Order:
         self._search = 0
 
     def opened(self) -> None:
-        """A cluster has been made, behind all others."""
+        """Number a new cluster, behind all others."""
         self.looks += _MAX_VISITS_PER_CLUSTER
 
     def depend(self, clusters: Sequence[Cluster]) -> bool:
@@ -208,7 +208,7 @@ class Order:
         return found
 
     def _makers_below(self, start: Cluster, rank: int) -> list[Cluster]:
-        """``start`` and what it needs, of those with a lesser rank."""
+        """Return ``start`` and all that it needs, directly or not, whose rank is below ``rank``."""
         self._search = start.met = search = self._search + 1
         found = [start]
         for cluster in found:  # which grows

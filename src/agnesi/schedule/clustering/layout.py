@@ -78,7 +78,7 @@ def by_memory(axes: tuple[Axis, ...], body: Sequence[Store]) -> tuple[Axis, ...]
 
 def orders(nodes: Sequence[Node], convolutions: Sequence[Node], families: _Families,
            users: dict[int, list[Node]], prefers: Prefers) -> dict[int, Order]:
-    """The orders of values, by node id, where it is not that of the axes."""
+    """Return the memory order of values by node id, where it is not the order of their axes."""
     last = {families.of(v): v.op is not None for n in convolutions for v in _values(n)}
     free = [f for f, wanted in last.items() if wanted]
     costs = [_Cost(n, families, prefers) for n in convolutions]
@@ -100,7 +100,7 @@ def orders(nodes: Sequence[Node], convolutions: Sequence[Node], families: _Famil
 
 
 def _is_gradient(convolution: Node) -> bool:
-    """Whether it gives the gradient of filters."""
+    """Return whether a convolution computes the gradient of filters."""
     return sizes_of(convolution)[0] == "weight"
 
 
@@ -119,7 +119,9 @@ def _reaches(node: Node, users: dict[int, list[Node]], strided: set[int]) -> boo
 
 
 def _users(nodes: Sequence[Node], outputs: Iterable[Node]) -> dict[int, list[Node]]:
-    """What each value is an operand of; results are among their own users."""
+    """Return, for each value, the nodes that it is an operand of; results are among their own
+    users.
+    """
     users: dict[int, list[Node]] = {id(n): [n] for n in outputs}
     for node in nodes:
         for n in node.inputs:
@@ -128,7 +130,9 @@ def _users(nodes: Sequence[Node], outputs: Iterable[Node]) -> dict[int, list[Nod
 
 
 def _permutation(node: Node) -> Order | None:
-    """The order that a node brings the axes of its operand into."""
+    """Return the order that a node brings the axes of its operand into; None if it does not permute
+    them.
+    """
     return node.op.axes if node.op is not None and node.op.name == "permute_dims" else None
 
 

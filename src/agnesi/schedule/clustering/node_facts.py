@@ -27,7 +27,7 @@ def numel(node: Node) -> int:
 
 
 def weight(node: Node) -> int:
-    """About how many elements a node has."""
+    """Return about how many elements a node has: run-time sizes count with their typical value."""
     return guess(product(node.shape))
 
 

@@ -117,7 +117,7 @@ class _Values:
 
 
 def _swapped(value: Expr, swap: Mapping[Buffer, Buffer], done: Mapping[Expr, Expr]) -> Expr:
-    """An expression on other buffers; its arguments are done."""
+    """Return an expression on other buffers; its arguments have been replaced before (``done``)."""
     if value.op == "load":
         buffer, at = value.param
         new = swap[buffer], _index(at, done)

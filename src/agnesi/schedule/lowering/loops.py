@@ -165,12 +165,12 @@ class _Made:
 
 
 def _row(sequence: Matrix) -> Matrix:
-    """A row of a sequence, where the first one lies."""
+    """Return the view of the first row of a sequence, which the loop moves on."""
     return Matrix(sequence.buffer, sequence.offset, sequence.strides[1:])
 
 
 def _view(node: Node, view: Matrix) -> Buffer:
-    """The buffer of a body's input, which lies in one outside."""
+    """Return a buffer for a body's input that is the part of an outer buffer seen by ``view``."""
     shape = tuple(node.shape)
     plain = row_major(shape)
     strides = tuple(p if n == 1 else s for s, p, n in zip(view.strides, plain, shape, strict=True))
@@ -186,7 +186,7 @@ def _carries(inside: Sequence[Buffer], nexts: Sequence[Buffer], firsts: Sequence
 
 
 def _roomy(loop: Loop) -> Loop:
-    """The loop with the scratch memory that it needs."""
+    """Return the loop with the size of the scratch memory that its body needs."""
     loop.scratch = _scratch(loop.places()[-1][-1])
     return loop
 

@@ -82,7 +82,7 @@ class _Lowering:
         self._segments: Any = None
 
     def run(self) -> None:
-        """Lower cluster by cluster, makers first."""
+        """Lower all clusters to kernels, those that make values before those that use them."""
         outputs, order = self.program.request.outputs, self.program.order
         self._claim_outputs(outputs, self.program.request.replaced)
         self._continue_bases(order)
@@ -259,7 +259,7 @@ class _Lowering:
         return bool(kernels)
 
     def _element(self, node: Node) -> Expr:
-        """An element of a value, at the point of its own axes."""
+        """Return the expression of an element of a value, at the index of its own axes."""
         return self._read(node, frozenset())(*point(axes_of(node.shape)))
 
     def _nest(self, cluster: Cluster) -> None:
@@ -285,7 +285,9 @@ class _Lowering:
         self.program.kernels += filled(root, self._buffer(root), parts)
 
     def _regions(self, cluster: Cluster) -> None:
-        """A value made of regions, and what is computed from its elements."""
+        """Lower a cluster whose value is made of regions (concatenation, padding): one nest for
+        each region.
+        """
         node = cluster.product
         assert node is not None
         inside = frozenset(id(r) for r in cluster.roots)
@@ -340,7 +342,7 @@ class _Lowering:
                                  f"target {self.target.name!r} has code for {have}", node.where))
 
     def _control(self, root: Node) -> None:
-        """A loop or branch: a kernel with kernels inside."""
+        """Lower a loop or branch to a kernel that holds the kernels of its bodies."""
         self._require("control", root)
         from agnesi.schedule.lowering.loops import Maker, carried
 
@@ -357,7 +359,7 @@ class _Lowering:
         self.program.kernels.append(maker.kernel(root, operands, results))
 
     def _segment(self, root: Node) -> None:
-        """A call of a graph: its kernels, here."""
+        """Lower a call of an outlined graph: its kernels are made in this place."""
         if self._segments is None:
             from agnesi.schedule.lowering.segments import Segments
 
@@ -374,7 +376,7 @@ class _Lowering:
 
     def _inner(self, outputs: Sequence[Node], leaves: dict[int, Buffer],
                carried: Sequence[tuple[Buffer, int]]) -> Program:
-        """The program of a body."""
+        """Lower the graph of a loop's or branch's body."""
         ours = self.program.request
         inner = self.program.schedule(
             Request(outputs, leaves, ours.target, ours.prefers, ours.library, inner=True,
@@ -383,7 +385,7 @@ class _Lowering:
         return inner
 
     def _constant(self, node: Node) -> Buffer:
-        """The memory of a constant that a body reads."""
+        """Return the buffer of a constant that a body reads."""
         if id(node) not in self.buffers:
             buffer = Buffer(tuple(node.shape), node.dtype, "constant", node=node)
             self.buffers[id(node)] = self.program.leaves[id(node)] = buffer
@@ -494,7 +496,9 @@ class _Lowering:
         return self._buffer(node)
 
     def _matrix(self, node: Node, which: int, axes: tuple[Axis, ...]) -> Matrix:
-        """An operand as a strided view of a buffer: of its own, or of a copy."""
+        """Return an operand of a product as a strided view of its own buffer, or of a copy that has
+        such strides.
+        """
         *batch, i, j = axes
         k = loops.fresh_axis(node.inputs[0].shape[-1], axes)
         pair = (i, k) if which == 0 else (k, j)

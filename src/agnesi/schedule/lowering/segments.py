@@ -71,12 +71,14 @@ class Segments:
         return results
 
     def _stand_ins(self, body: Any, operands: Sequence[Buffer]) -> list[Buffer]:
-        """Buffers like the operands, for kernels that are made again on those."""
+        """Return buffers like the operands, which stand for them in kernels that are made once and
+        repeated.
+        """
         return [Buffer(n.shape, n.dtype, b.role, node=n, strides=b.strides)
                 for n, b in zip(body.inputs, operands, strict=True)]
 
     def _lowered(self, body: Any, inputs: Sequence[Buffer]) -> _Made:
-        """The program of a body on operands in these buffers."""
+        """Lower a body whose operands are in these buffers."""
         ours = self._program.request
         leaves = {id(n): b for n, b in zip(body.inputs, inputs, strict=True)}
         order = toposort(body.outputs)
@@ -117,7 +119,7 @@ class Segments:
         return made.program.outputs
 
     def _own(self, made: _Made) -> Iterable[Buffer]:
-        """The temporaries of a body."""
+        """Return the temporaries of a body: buffers that are no operands, constants or results."""
         given = {*made.operands, *made.constants, *made.program.outputs}
         return [b for b in made.program.buffers if b not in given]
 
