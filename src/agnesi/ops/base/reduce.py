@@ -140,9 +140,10 @@ class Reduce(Op):
         if builtins.all(x.shape[axis] == 1 for axis in self.axes):
             return g
         chosen = x == self.spread(y, x.shape)
-        count = apply(reducer("add", self.axes, True), cast(chosen, x.dtype))
+        wide = dtypes.float32 if x.dtype in dtypes.HALVES else x.dtype  # counts beyond 65504
+        count = apply(reducer("add", self.axes, True), cast(chosen, wide))
         rest = cast(select.where(compare.equal(count, 0), np.nan, 0), x.dtype)
-        return select.where(chosen, g / count, rest)
+        return select.where(chosen, cast(g / count, x.dtype), rest)
 
     def others(self, x: Tensor) -> Tensor:
         """For each element, the product of the others along the axes; exact beside zeros."""

@@ -12,6 +12,7 @@ from agnesi.core.dispatch import apply
 from agnesi.core.ir.dims import product
 from agnesi.core.op import typed
 from agnesi.core.public import planned, public
+from agnesi.core.support import dtypes
 from agnesi.core.support.errors import DTypeError, ShapeError, warn
 from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor
@@ -72,8 +73,11 @@ def _reduced(losses: Tensor, reduction: str, weights: Tensor | None) -> Tensor:
         raise ValueError(f"reduction must be 'mean', 'sum' or 'none', not {reduction!r}")
     if weights is None:
         return mean_of(losses)
-    counted = tuple(range(len(weights.shape)))
-    return arith.divide(total(losses, everything, False), total(weights, counted, False))
+    counted, dtype = tuple(range(len(weights.shape))), losses.dtype
+    if dtype in dtypes.HALVES:  # whose sums of many rows are infinite
+        losses, weights = cast(losses, dtypes.float32), cast(weights, dtypes.float32)
+    found = arith.divide(total(losses, everything, False), total(weights, counted, False))
+    return cast(found, dtype)
 
 
 def need_weights(weight: Tensor, classes: Any) -> Tensor:

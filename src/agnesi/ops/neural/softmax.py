@@ -432,7 +432,11 @@ class LabelLoss(Op):
         return mean_of(rows) if self.mean else rows
 
     def vjp(self, g: Tensor, y: Tensor, x: Tensor, labels: Tensor) -> tuple[Any, ...]:
-        g = arith.divide(g, product(labels.shape)) if self.mean else expand_dims(g, -1)
+        if self.mean:  # of more rows than float16 has numbers
+            wide = cast(g, dtypes.float32) if g.dtype in dtypes.HALVES else g
+            g = cast(arith.divide(wide, product(labels.shape)), g.dtype)
+        else:
+            g = expand_dims(g, -1)
         return arith.multiply(g, apply(_LESS_LABEL, x, labels)), None
 
     def jvp(self, ts: Any, y: Tensor, x: Tensor, labels: Tensor) -> Any:
