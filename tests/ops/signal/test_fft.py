@@ -6,6 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import agnesi as ag
+from agnesi.core.dispatch import apply
+from agnesi.core.support.errors import ShapeError
 from agnesi.ops.signal.fourier import Fft, RealFft, RealIfft
 
 rng = np.random.default_rng(0)
@@ -152,3 +154,10 @@ def test_without_scipy(monkeypatch):
     near(ag.fft.fftn(Z), np.fft.fftn(Z))
     near(ag.fft.irfft(Z, 5), np.fft.irfft(Z, 5))
     assert ag.fft.rfft(X.astype("float32")).dtype == ag.complex64
+
+
+@pytest.mark.parametrize("n", [10, 3, 6])
+def test_frequencies_that_are_not_those_of_the_length_are_refused(n):
+    """As a graph file may say; compiled code wrote beyond its memory."""
+    with pytest.raises(ShapeError, match=f"{n} real numbers have {n // 2 + 1} frequencies, not 3"):
+        apply(RealIfft(-2, n, "backward"), ag.ones((2, 3, 4), dtype="complex128"))

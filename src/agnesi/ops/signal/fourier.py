@@ -17,6 +17,7 @@ from agnesi.core.dispatch import apply
 from agnesi.core.ir.dims import Dim, product
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import elements
+from agnesi.core.support.errors import ShapeError
 from agnesi.core.support.record import record, replace
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import cast
@@ -163,6 +164,9 @@ class RealIfft(_Transform):
 
     def infer(self, x: Any) -> Any:
         not_empty(self.n)
+        n, given = self.n, x.shape[self.axis]
+        if isinstance(n, int) and isinstance(given, int) and given != n // 2 + 1:
+            raise ShapeError(f"{n} real numbers have {n // 2 + 1} frequencies, not {given}")
         return with_size(x.shape, self.axis, self.n), dtypes.real_of(x.dtype)
 
     def perform(self, x: np.ndarray) -> np.ndarray:
