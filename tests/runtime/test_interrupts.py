@@ -132,6 +132,35 @@ def test_a_function_that_is_called(of):
     np.testing.assert_array_equal(run(ROW).numpy(), wanted)
 
 
+def test_long_lists_are_read_and_made_in_parts():
+    """Each is one call of NumPy's otherwise, which keeps Python's lock and sees no signal."""
+    seen = []
+    old = signal.signal(signal.SIGPROF, lambda number, frame: seen.append(time.process_time()))
+    numbers = np.random.default_rng(0).normal(size=3_000_000).tolist()
+    try:
+        for run in (lambda: ag.tensor(numbers), ag.tensor(numbers).tolist):
+            seen.clear()
+            signal.setitimer(signal.ITIMER_PROF, 1e-3, 1e-3)
+            found = run()
+            signal.setitimer(signal.ITIMER_PROF, 0)
+            assert len(seen) > 5
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, old)
+    assert found == ag.tensor(numbers).numpy().tolist()
+
+
+@pytest.mark.parametrize(
+    "numbers", [[[0.5, 1], [2, 3]] * 30_000, [True] * 40_000 + [2], (1, 2) * 30_000, [[]] * 40_000,
+                [2**63] * 40_000 + [-1]],
+    ids=["rows", "mixed", "tuple", "empty rows", "large"])
+def test_parts_of_lists_are_as_the_whole(numbers):
+    whole = np.asarray(numbers)
+    found = ag.tensor(numbers, dtype="float64")
+    np.testing.assert_array_equal(found.numpy(), whole)
+    assert found.tolist() == whole.astype(float).tolist()
+
+
 def test_lapack_is_left_at_once(monkeypatch):
     """It works on copies beside the main thread; one that is left may still be at them."""
     x = np.random.default_rng(0).normal(size=(520, 520))

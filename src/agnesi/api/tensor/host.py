@@ -22,6 +22,7 @@ from agnesi.core.op import typed
 from agnesi.core.public import higher, planned
 from agnesi.core.shapes import axis_of
 from agnesi.core.storage.leaves import is_differentiated, is_followed
+from agnesi.core.storage.lists import list_of
 from agnesi.core.storage.memory_order import is_row_major
 from agnesi.core.storage.views import looking_through
 from agnesi.core.support.config import MODE, STATE
@@ -120,7 +121,7 @@ def tolist(self: Tensor) -> Any:
     :raises TraceError: While a graph is written.
     """
     found = _listed(self)
-    return _decided(self, "tolist()").tolist() if found is None else found
+    return list_of(_decided(self, "tolist()")) if found is None else found
 
 
 def _listed(x: Tensor) -> Any:

@@ -15,6 +15,7 @@ from agnesi.core.ir.dims import Dim
 from agnesi.core.ir.node import Node
 from agnesi.core.op import Op, typed
 from agnesi.core.shapes import MOST_AXES
+from agnesi.core.storage.lists import array_of, kinds_in
 from agnesi.core.storage.memory_order import as_operands
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import elements
@@ -235,6 +236,8 @@ def exported(x: Any) -> np.ndarray:
         boxed = np.empty((), object)
         boxed[()] = x
         return boxed
+    if type(x) in (list, tuple):
+        return array_of(x)
     only_dlpack = has(x, "__dlpack__") and not has(x, "__array__")
     return np.from_dlpack(x) if only_dlpack else np.asarray(x)
 
@@ -361,20 +364,7 @@ def joined(x: Any) -> Any:
 
 
 def _holds_tensor(x: Any) -> bool:
-    return any([issubclass(kind, Tensor) for kind in _kinds(x)])
-
-
-def _kinds(x: Any) -> set[type]:
-    """Types of all that a nested list holds, but for Python's numbers."""
-    nests, seen, found = [x], {id(x)}, set[type]()
-    for nest in nests:
-        kinds = {*map(type, nest)} - _OF_PYTHON
-        if kinds:
-            found |= kinds
-            inner = [v for v in nest if isinstance(v, (list, tuple)) and id(v) not in seen]
-            seen.update(map(id, inner))
-            nests += inner
-    return found
+    return any([issubclass(kind, Tensor) for kind in kinds_in(x)])
 
 
 def _default(found: np.dtype) -> np.dtype:
@@ -391,12 +381,9 @@ def is_written(x: Any) -> bool:
     return isinstance(x, (list, tuple)) and not _has_array(x)
 
 
-_OF_PYTHON = frozenset((bool, int, float, complex))
-
-
 def _has_array(x: Any) -> bool:
     """Return whether a nested list holds NumPy's arrays or numbers, however deep it is."""
-    kinds = _kinds(x)
+    kinds = kinds_in(x)
     if any([issubclass(kind, np.ma.MaskedArray) for kind in kinds]):
         raise DTypeError(MASKED)
     return any([issubclass(kind, (np.ndarray, np.generic)) for kind in kinds])
