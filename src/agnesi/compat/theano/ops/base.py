@@ -20,6 +20,7 @@ from agnesi.core.op import typed
 from agnesi.core.support.dtypes import fits
 from agnesi.core.support.errors import MissingRuleError, at
 from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.base.creation import zeros_like
 
 
 class Op:
@@ -121,6 +122,8 @@ class Op:
             options["differentiable"] = False
         if rule is not None:
             options["vjp"] = rule
+        if getattr(self, "R_op", None) is not None:
+            options["jvp"] = self._jvp(node)
         if (infer := self._infer(node, kinds)) is not None:
             options["infer"] = infer
         elif alike is not None:
@@ -169,6 +172,24 @@ class Op:
                          for i, (v, x) in enumerate(zip(found, xs, strict=True)))
 
         return vjp
+
+    def _jvp(self, node: Apply) -> Callable[..., Any]:
+        """The rule ``R_op``, by which derivatives along directions are computed."""
+        rule: Any = self.R_op  # type: ignore[attr-defined]
+
+        def jvp(ts: Any, y: Any, *xs: Any) -> Any:
+            many = len(node.outputs) > 1
+            with floats():
+                found = rule(wrapped(list(xs)), [t if t is None else wrapped(t) for t in ts])
+            found = found if isinstance(found, (list, tuple)) else [found]
+            if len(found) != len(node.outputs):
+                raise ValueError(at(f"{type(self).__name__}.R_op returned {len(found)} directions "
+                                    f"for {len(node.outputs)} outputs"))
+            made = tuple(zeros_like(of) if t is None else as_tensor(bare(t))
+                         for t, of in zip(found, y if many else [y], strict=True))
+            return made if many else made[0]
+
+        return jvp
 
     def _missing(self, i: int, x: Any) -> Any:
         """What stands for a derivative that there is not: an error where it is computed."""
