@@ -1,4 +1,4 @@
-"""Directional derivatives that a user's operation gives itself: ``R_op``."""
+"""Derivatives that users give operations themselves: ``R_op``, ``lop_overrides``."""
 
 from __future__ import annotations
 
@@ -64,3 +64,15 @@ def test_a_rule_of_the_wrong_length_is_told():
     x = T.dvector("x")
     with pytest.raises(ValueError, match=r"Wrong\.R_op returned 2 directions for 1 outputs"):
         Rop(Wrong()(x, x), x, x)
+
+
+def test_operations_made_of_graphs_take_rules_of_reverse_derivatives():
+    x, y, a, b = T.dvectors("x", "y", "a", "b")
+    one = theano.OpFromGraph([x, y], [x * y], lop_overrides=lambda xs, ys, gs: [
+        gs[0] * ys[0], gs[0] * 7])
+    two = theano.OpFromGraph([x, y], [x * y, x + y], grad_overrides=lambda xs, gs: [
+        gs[0] * 3, gs[1] * 5])
+    first, second = two(a, b)
+    slopes = T.grad(one(a, b).sum(), [a, b]) + T.grad((first + 2 * second).sum(), [a, b])
+    found = theano.function([a, b], slopes)(X, V)
+    np.testing.assert_allclose(found, [X * V, [7, 7], [3, 3], [10, 10]])

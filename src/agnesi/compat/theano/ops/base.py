@@ -284,17 +284,23 @@ class OpFromGraph:
 
     def __init__(self, inputs: Sequence[Variable], outputs: Sequence[Variable],
                  inline: bool = False, grad_overrides: Any = None, name: str = "graph",
-                 **ignored: Any) -> None:
+                 lop_overrides: Any = None, **ignored: Any) -> None:
         for name_, given_ in (("inputs", inputs), ("outputs", outputs)):
             if not isinstance(given_, (list, tuple)):
                 raise TypeError(at(f"OpFromGraph: {name_} must be a list of variables: write "
                                    f"[{given_!r}]"))
         self._single = len(outputs) == 1
         rule = None
-        if callable(grad_overrides):
+        if callable(lop_overrides) or callable(grad_overrides):
             def rule(g: Any, y: Any, *xs: Any) -> Any:
-                found = grad_overrides(wrapped(list(xs)), wrapped([g]))
-                return tuple(as_tensor(bare(v)) for v in found)
+                values = wrapped([y] if self._single else list(y))
+                cotangents = [Disconnected() if v is None else wrapped(v)
+                              for v in ([g] if self._single else g)]
+                given = wrapped(list(xs))
+                found = (lop_overrides(given, values, cotangents) if callable(lop_overrides)
+                         else grad_overrides(given, cotangents))
+                return tuple(None if isinstance(v, Disconnected) else as_tensor(bare(v))
+                             for v in found)
         given = [bare(x) for x in outputs]
         self._made = opgraph.OpFromGraph(
             [bare(x) for x in inputs], given[0] if self._single else given, inline=inline,
