@@ -402,7 +402,7 @@ class _Rewriting:
 
 def _stages(rules: Sequence[Rule], names: Sequence[str]) -> list[Stage]:
     """The stages of these names; each has the canonical rules, too."""
-    made = []
+    made: list[Stage] = []
     for name in names:
         active = [r for r in rules if r.stage in ("canonicalize", name)]
         new = active if not made else [r for r in active if r.stage == name]

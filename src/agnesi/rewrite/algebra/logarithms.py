@@ -116,7 +116,7 @@ def _is_shifted(node: Node) -> bool:
     while most.op is not None and (most.op.name == "where" or "movement" in most.op.traits):
         most = most.inputs[most.op.name == "where"]
     return (most.op is not None and most.op.name == "max" and most.inputs[0] is d.inputs[0]
-            and most.op.axes == node.op.axes)  # type: ignore[union-attr]
+            and most.op.axes == node.op.axes)
 
 
 def _factor(depth: int) -> Callable[[Node], Tensor | None]:
