@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.dispatch import current
+from agnesi.core.dispatch import graph_node
 from agnesi.core.graph import FunctionGraph, constant_value
 from agnesi.core.interpret import Runner
 from agnesi.core.ir.node import Node
@@ -90,7 +90,7 @@ class Body:
 
     def __call__(self, *operands: Tensor) -> list[Tensor]:
         """The outputs for operands of the inputs' types: the body's operations, written out."""
-        done = {n: current(x) for n, x in zip(self.inputs, operands, strict=True)}
+        done = {n: graph_node(x) for n, x in zip(self.inputs, operands, strict=True)}
         for node in self.graph.nodes:
             if node not in done:
                 done[node] = node if node.op is None else _again(
