@@ -56,6 +56,7 @@ def save_on(path: Path, politely: bool) -> int:
 
     signal.signal(signal.SIGTERM, leave if politely else signal.SIG_DFL)
     with contextlib.suppress(SystemExit):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
         while not told:
             save(path, done + 1)
             done += 1
@@ -70,7 +71,9 @@ def ends(attempts: int, folder: Path) -> Trial:
     for i in range(attempts):
         path, politely = folder / f"{i}.safetensors", bool(i % 2)
         save(path, 0)
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])  # until the handler is there
         writer = Forked(lambda path=path, politely=politely: save_on(path, politely))
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
         time.sleep(chance.uniform(0.01, 0.2))
         os.kill(writer.number, signal.SIGTERM)
         done, failure = writer.end()
