@@ -106,6 +106,14 @@ def real_of(dtype: np.dtype) -> np.dtype:
     return {complex64: float32, complex128: float64}.get(dtype, dtype)
 
 
+def accumulated(dtype: np.dtype) -> np.dtype:
+    """The dtype in which numbers of one are counted and summed: float16 counts up to 2048, int8 up
+    to 127."""
+    if dtype.kind in "biu":
+        return int64
+    return float32 if dtype in HALVES else dtype
+
+
 def limits(dtype: np.dtype) -> Any:
     """NumPy's ``finfo`` of a float dtype, or its like."""
     if dtype.kind != "V":

@@ -132,7 +132,7 @@ def kl_div(input: TensorLike, target: TensorLike, *, log_target: bool = False,
     x, t = pair("kl_div", input, target)
     loss = F.exp(t) * (t - x) if log_target else F.xlogy(t, t) - t * x
     if reduction == "batchmean":
-        return F.sum(loss) / (loss.shape[0] if loss.ndim else 1)
+        return F.mean(F.sum(loss, tuple(range(1, loss.ndim))))
     return reduced(loss, reduction)
 
 

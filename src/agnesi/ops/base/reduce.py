@@ -140,8 +140,7 @@ class Reduce(Op):
         if builtins.all(x.shape[axis] == 1 for axis in self.axes):
             return g
         chosen = x == self.spread(y, x.shape)
-        wide = dtypes.float32 if x.dtype in dtypes.HALVES else x.dtype  # counts beyond 65504
-        count = apply(reducer("add", self.axes, True), cast(chosen, wide))
+        count = apply(reducer("add", self.axes, True), cast(chosen, dtypes.accumulated(x.dtype)))
         rest = cast(select.where(compare.equal(count, 0), np.nan, 0), x.dtype)
         return select.where(chosen, cast(g / count, x.dtype), rest)
 

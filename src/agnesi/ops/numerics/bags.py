@@ -7,6 +7,7 @@ from typing import Any
 from agnesi.core.accepted import TensorLike
 from agnesi.core.op import typed
 from agnesi.core.public import public
+from agnesi.core.support import dtypes
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.compare import not_equal
@@ -80,6 +81,9 @@ def embedding_bag(ids: TensorLike, weight: TensorLike, offsets: TensorLike | Non
     if mode == "max":
         most = max_of(found if kept is None else where(kept, found, -float("inf")), 1)
         return most if kept is None else where(any_of(kept, 1), most, 0)
+    dtype = found.dtype
+    if dtype in dtypes.HALVES:
+        found = cast(found, dtypes.float32)
     if kept is not None:
         found = where(kept, found, 0)
     counted = cast(as_tensor(True) if kept is None else kept, found.dtype)
@@ -87,7 +91,8 @@ def embedding_bag(ids: TensorLike, weight: TensorLike, offsets: TensorLike | Non
         total, count = sum_of(found, 1), sum_of(counted, 1) if kept is not None else counted
     else:
         total, count = _by_bag(found, counted, offsets)
-    return total if mode == "sum" else total / maximum(count, 1)
+    summed = total if mode == "sum" else total / maximum(count, 1)
+    return cast(summed, dtype) if dtype in dtypes.HALVES else summed
 
 
 def _refuse(ids: Tensor, offsets: Any, mode: str, factors: Any) -> None:

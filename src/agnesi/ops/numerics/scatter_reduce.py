@@ -73,21 +73,21 @@ class Brought(Op):
             ) -> tuple[Any, ...]:
         if self.kind == "prod":
             return *self._of_products(g, x, values, places), None
-        mine, theirs = x == y, values == _at(y, places)
-        count = cast(mine, g.dtype) + _summed(cast(theirs, g.dtype), places, x.shape[0])
-        share = g / count
+        mine, theirs, wide = x == y, values == _at(y, places), dtypes.accumulated(g.dtype)
+        count = cast(mine, wide) + _summed(cast(theirs, wide), places, x.shape[0])
+        share = cast(g / count, g.dtype)
         return select.where(mine, share, 0), select.where(theirs, _at(share, places), 0), None
 
     def _of_products(self, g: Tensor, x: Tensor, values: Tensor, places: Tensor
                      ) -> tuple[Tensor, Tensor]:
         """Return the gradients to both groups of factors of products: the product of the others."""
-        mine, theirs = x == 0, values == 0
-        zeros = cast(mine, g.dtype) + _summed(cast(theirs, g.dtype), places, x.shape[0])
+        mine, theirs, wide = x == 0, values == 0, dtypes.accumulated(dtypes.real_of(g.dtype))
+        zeros = cast(mine, wide) + _summed(cast(theirs, wide), places, x.shape[0])
         rest = apply(self, select.where(mine, 1, x), select.where(theirs, 1, values), places)
 
         def share(zero: Tensor, count: Tensor, rest: Tensor, factor: Tensor) -> Tensor:
             others = select.where(zero, rest, rest / select.where(zero, 1, factor))
-            return arith.conj(select.where(count - cast(zero, g.dtype) == 0, others, 0))
+            return arith.conj(select.where(count - cast(zero, count.dtype) == 0, others, 0))
 
         return g * share(mine, zeros, rest, x), _at(g, places) * share(
             theirs, _at(zeros, places), _at(rest, places), values)
@@ -100,16 +100,17 @@ def _reduced(x: Tensor, values: Tensor, places: Tensor, kind: str, include_self:
     if x.dtype.kind == "c" and kind in ("amax", "amin"):
         raise DTypeError(f"complex numbers have no order: {typed(x)}")
     count = x.shape[0]
-    brought = _summed(filled(values.shape, 1, dtypes.real_of(x.dtype)), places, count)
+    wide = dtypes.accumulated(x.dtype)
+    brought = _summed(filled(values.shape, 1, dtypes.real_of(wide)), places, count)
     if not include_self:
         x = select.where(brought > 0, cast(as_tensor(_nothing(x.dtype, kind)), x.dtype), x)
     if kind in _UFUNCS:
         return apply(Brought(kind), x, values, places)
-    total = apply(IndexAdd((0,), 0), x, values, places)
     if kind == "sum":
-        return total
+        return apply(IndexAdd((0,), 0), x, values, places)
+    total = apply(IndexAdd((0,), 0), cast(x, wide), cast(values, wide), places)
     among = select.maximum(brought + int(include_self), 1) if not include_self else brought + 1
-    return total / among if x.dtype.kind in "fcV" else cast(total // among, x.dtype)
+    return cast(total / among if wide.kind in "fc" else total // among, x.dtype)
 
 
 def _nothing(dtype: np.dtype, kind: str) -> Any:

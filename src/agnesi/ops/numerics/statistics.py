@@ -150,7 +150,8 @@ def cov(m: TensorLike, y: TensorLike | None = None, rowvar: bool = True, bias: b
     if y is not None:
         x = concat(list(pair(x, _variables(y, rowvar))), 0)
     kind = dtypes.floating(x.dtype) if dtype is None else dtypes.as_dtype(dtype)
-    x = exact(x) if x.dtype.kind in "biu" and kind.kind != "c" else cast(x, kind)
+    x = exact(x) if x.dtype.kind in "biu" and kind.kind != "c" else cast(
+        x, dtypes.accumulated(kind))
     less = ddof if ddof is not None else 0 if bias else 1
     w = None
     for name, weights in (("fweights", fweights), ("aweights", aweights)):
