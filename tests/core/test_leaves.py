@@ -273,3 +273,13 @@ def test_views_show_their_base_or_the_memory_they_looked_into(way):
         assert np.isclose(y.item(), (part.array**2).sum())
         if part.requires_grad:
             assert ag.grad(y, x, disconnected="none") is not None or not x.requires_grad
+
+
+@pytest.mark.parametrize("made", [
+    lambda c: c * c + ag.ones(3), lambda c: c - ag.ones(3), lambda c: ag.full(3, 2.0) + c.exp(),
+])
+def test_constants_that_nobody_holds_are_part_of_what_was_recorded(made):
+    c = ag.tensor([1.0, -0.5, 2.0], requires_grad=True)
+    y = made(c)
+    x = ag.symbolic.vector("float32")
+    np.testing.assert_allclose(ag.function([x], y * x)(np.ones(3, np.float32)), y.numpy(), 1e-6)

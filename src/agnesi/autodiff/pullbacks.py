@@ -62,9 +62,10 @@ def pulled(node: Node, g: Any) -> tuple[Tensor | None, ...] | None:
                 n.shape != shape and n.value is None):
             return None
     key = id(node.op), mode.recording, tuple([(n.shape, n.dtype, n.requires_grad) for n in given])
-    found = trace.pullbacks.get(key)
-    if found is None:
-        found = trace.pullbacks[key] = _made(node, given, trace) or False
+    known = trace.pullbacks.get(key)
+    if known is None:
+        known = trace.pullbacks[key] = node.op, _made(node, given, trace)  # by whose id it is found
+    found = known[1]
     return found(given, mode.line) if found else None
 
 

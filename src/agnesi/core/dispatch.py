@@ -37,7 +37,7 @@ from agnesi.core.ir.node import Node, next_serial
 from agnesi.core.op import EXPLAINED, Op, explain, item_of, typed
 from agnesi.core.shapes import MOST_AXES, check_axes
 from agnesi.core.storage.changes import note_change
-from agnesi.core.storage.leaves import COPY, node_of
+from agnesi.core.storage.leaves import COPY, LEAF_ELEMENTS, node_of
 from agnesi.core.storage.memory_order import note, note_memory_order, reshapes_in_place
 from agnesi.core.storage.views import (
     element_place,
@@ -189,7 +189,8 @@ def record(t: Tensor, op: Op, xs: tuple[Tensor, ...]) -> None:
     one = len(xs) == 2 and not other._requires_grad  # of the two needs a gradient
     if one and op.kept_by_one:
         kept = op.kept_by_one[last := other is b]
-        if new and last not in kept and other._view is None:
+        if new and last not in kept and other._view is None and (
+                other.array.size > LEAF_ELEMENTS):
             inputs[last].value = None  # of a new leaf; ``node_of`` fills it in
     for i in range(len(xs)) if kept is None else kept:
         x = xs[i]

@@ -24,6 +24,7 @@ import numpy as np
 
 from agnesi.core.ir.kernels import ELSEWHERE
 from agnesi.core.ir.node import next_serial
+from agnesi.core.storage.leaves import LEAF_ELEMENTS
 from agnesi.core.support import host
 from agnesi.core.support.aside import started
 from agnesi.core.support.config import LENT, config
@@ -181,6 +182,7 @@ def source(waiting: str = "") -> str:
         "joining": str(_CALLER_YIELDS),
         "pooled": str(POOLED_BYTES),
         "swapped": str(ord(">")),
+        "leaf_elements": str(LEAF_ELEMENTS),
         "items": str(tuple.__basicsize__),
         "bytes": str(bytes.__basicsize__ - 1),
         "interrupted": str(INTERRUPTED),

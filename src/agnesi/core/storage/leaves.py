@@ -53,6 +53,10 @@ class Copy(Op):
 
 
 COPY = Copy()
+#: Elements up to which a leaf of the record keeps the value of a constant that no derivative reads,
+#: for declared graphs that compute again what was recorded; larger ones live as long as others
+#: hold them.
+LEAF_ELEMENTS = 1024
 
 
 class Later(Node):

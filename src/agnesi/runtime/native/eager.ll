@@ -524,7 +524,12 @@ forget:                                       ; the value of a new leaf, which n
   %unread = call ptr @item(ptr %xs, i64 %other)
   %unread.view = call ptr @slot(ptr %table, ptr %unread, i64 {w:Tensor._view})
   %own = icmp eq ptr %unread.view, %none
-  br i1 %own, label %empty.leaf, label %result
+  br i1 %own, label %sized.leaf, label %result
+sized.leaf:
+  %unread.array = call ptr @slot(ptr %table, ptr %unread, i64 {w:Tensor.array})
+  %unread.size = call i64 @elements_of(ptr %unread.array)
+  %large = icmp ugt i64 %unread.size, {leaf_elements}
+  br i1 %large, label %empty.leaf, label %result
 empty.leaf:
   %leaf = call ptr @item(ptr %inputs, i64 %other)
   call void @put_shared(ptr %table, ptr %leaf, i64 {w:Node.value}, ptr %none)
