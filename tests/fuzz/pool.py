@@ -139,7 +139,7 @@ class Pool(Draw):
             return self._change(step)
         try:
             found = self._run(step)
-        except REFUSED:
+        except (*REFUSED, MemoryError):
             return False
         found = found if line.outs > 1 else (found,)
         if any(not hasattr(v, "size") or v.size > self.most for v in found):

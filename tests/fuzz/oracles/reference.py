@@ -61,9 +61,9 @@ def map(f: Any, rows: Any) -> Any:
     return np.stack([f(row) for row in rows])
 
 
-def index_add(x: Any, axis: int, index: Any, source: Any) -> Any:
+def index_add(x: Any, axis: int, index: Any, source: Any, alpha: float = 1) -> Any:
     y = x.copy()
-    np.add.at(y, (slice(None),) * axis + (index,), source)
+    np.add.at(y, (slice(None),) * axis + (index,), source if alpha == 1 else alpha * source)
     return y
 
 
