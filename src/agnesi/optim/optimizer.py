@@ -47,11 +47,6 @@ _REPEATED = 3
 _OURS = "agnesi.optim."
 
 
-def _computed(dtype: np.dtype) -> np.dtype:
-    """The dtype in which parameters of a dtype are updated."""
-    return dtypes.float32 if dtype in dtypes.HALVES else dtype
-
-
 class Optimizer(Written):
     """Base of optimizers: a subclass says in :meth:`update` what happens to one parameter.
 
@@ -282,7 +277,7 @@ class Optimizer(Written):
         """Zeros, whose axes lie in memory as those of the parameter do."""
         shape = self.slot_shape(name, p)
         axes = axes_in_memory(p.array) if shape == tuple(p.shape) else tuple(range(len(shape)))
-        zeros = np.zeros([shape[axis] for axis in axes], _computed(p.dtype))
+        zeros = np.zeros([shape[axis] for axis in axes], dtypes.computed(p.dtype))
         return wrap(zeros.transpose(np.argsort(axes)))
 
     def slot_shape(self, name: str, p: Tensor) -> tuple[int, ...]:

@@ -9,18 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.core.storage.changes import overlap
 from agnesi.core.support.config import STATE
 from agnesi.core.tensor import Tensor
-
-_MAX_OVERLAP_WORK: Any = 1000
-
-
-def overlap(a: np.ndarray, b: np.ndarray) -> bool:
-    """Return whether two arrays have an element in common (or it is too hard to tell)."""
-    try:
-        return bool(np.shares_memory(a, b, max_work=_MAX_OVERLAP_WORK))
-    except np.exceptions.TooHardError:
-        return True
 
 
 def _bounds(array: np.ndarray) -> tuple[int, int]:

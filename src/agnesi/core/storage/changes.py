@@ -15,7 +15,7 @@ import numpy as np
 
 #: Older changes of parts count as changes of everything.
 _MOST_CHANGES = 64
-#: Of how many steps the exact comparison of two strided parts may be.
+#: Of how many steps the exact comparison of a part with a value may be.
 _MOST_STEPS = 10_000
 
 
@@ -52,14 +52,15 @@ def _spared(counter: list[Any], since: int, value: Any) -> bool:
         return False
     last = counter[0]
     for before, number, part in reversed(counter[1].parts):
-        if last <= since or number != last or _overlap(part, value):
+        if last <= since or number != last or overlap(part, value, _MOST_STEPS):
             break
         last = before
     return bool(last <= since)
 
 
-def _overlap(x: np.ndarray, y: np.ndarray) -> bool:
+def overlap(a: np.ndarray, b: np.ndarray, steps: int = 1000) -> bool:
+    """Return whether two arrays have an element in common, or more steps are needed to tell."""
     try:
-        return bool(np.shares_memory(x, y, max_work=_MOST_STEPS))  # type: ignore[arg-type]
+        return bool(np.shares_memory(a, b, max_work=steps))  # type: ignore[arg-type]
     except np.exceptions.TooHardError:
         return True

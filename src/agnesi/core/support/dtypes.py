@@ -106,12 +106,15 @@ def real_of(dtype: np.dtype) -> np.dtype:
     return {complex64: float32, complex128: float64}.get(dtype, dtype)
 
 
+def computed(dtype: np.dtype) -> np.dtype:
+    """The dtype in which numbers of one are computed with: float32 for those of 16 bits."""
+    return float32 if dtype in HALVES else dtype
+
+
 def accumulated(dtype: np.dtype) -> np.dtype:
     """The dtype in which numbers of one are counted and summed: float16 counts up to 2048, int8 up
     to 127."""
-    if dtype.kind in "biu":
-        return int64
-    return float32 if dtype in HALVES else dtype
+    return int64 if dtype.kind in "biu" else computed(dtype)
 
 
 def limits(dtype: np.dtype) -> Any:

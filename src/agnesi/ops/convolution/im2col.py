@@ -14,6 +14,7 @@ from agnesi.core.ir.dims import is_static, product
 from agnesi.core.op import typed
 from agnesi.core.public import planned, public
 from agnesi.core.shapes import need_shape
+from agnesi.core.support import dtypes
 from agnesi.core.support.aside import elements, results
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.support.record import record
@@ -21,7 +22,6 @@ from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.movement import reshape
 from agnesi.ops.convolution.images import as_images
-from agnesi.ops.convolution.pooled import summed
 from agnesi.ops.convolution.windows import (
     Ints,
     Windows,
@@ -87,7 +87,7 @@ class Folded(LinearOp):
         rank = len(self.kernel)
         wide = [n + low + high for n, (low, high) in zip(self.sizes, self.windows.padding,
                                                          strict=True)]
-        padded = np.zeros((*x.shape[:2], *wide), summed(x.dtype))
+        padded = np.zeros((*x.shape[:2], *wide), dtypes.computed(x.dtype))
         for tap, where in self.windows.taps(self.kernel, x.shape[2 + rank:]):
             here: Any = (slice(None), slice(None), *tap)
             padded[where] += x[here]
@@ -99,7 +99,7 @@ class Folded(LinearOp):
     def lower(self, at: Any, x: Any) -> Any:
         places = x.shape[2 + len(self.kernel):]
         runs = self.windows.covers(at[2:], self.kernel, self.sizes, places)
-        dtype = summed(np.dtype(x.dtype)).name
+        dtype = dtypes.computed(np.dtype(x.dtype)).name
 
         def term(found: Any) -> Any:
             taps = [within_kernel(p.tap, k) for p, k in zip(found, self.kernel, strict=True)]

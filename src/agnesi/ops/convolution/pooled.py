@@ -318,7 +318,7 @@ class WindowSum(_Pool, LinearOp):
 
     def compute(self, x: np.ndarray) -> np.ndarray:
         (shape, _), padded = self.infer(x), self.windows.padded(x)
-        result = np.full(shape, -0.0, summed(x.dtype))
+        result = np.full(shape, -0.0, dtypes.computed(x.dtype))
         for _, where in self.windows.taps(self.kernel, shape[2:]):
             result += padded[where]
         return result.astype(x.dtype, copy=False)
@@ -354,22 +354,17 @@ class WindowSpread(_Back, LinearOp):
         return _sum_of_all(at, g, runs)
 
 
-def summed(dtype: np.dtype) -> np.dtype:
-    """The dtype in which numbers of a dtype are added up."""
-    return np.dtype(np.float32) if dtype in dtypes.HALVES else dtype
-
-
 def _added(op: Any, g: np.ndarray, term: Any) -> np.ndarray:
     """Images of what each tap adds to the places where windows have it."""
     wide = [n + low + high for n, (low, high) in zip(op.sizes, op.windows.padding, strict=True)]
-    padded = np.zeros((*g.shape[:2], *wide), summed(g.dtype))
+    padded = np.zeros((*g.shape[:2], *wide), dtypes.computed(g.dtype))
     for tap, (_, where) in enumerate(op.windows.taps(op.kernel, g.shape[2:])):
         padded[where] += term(tap)
     return np.ascontiguousarray(op.windows.inner(padded), g.dtype)
 
 
 def _sum_of_all(at: Any, x: Any, runs: Any) -> Any:
-    dtype = summed(np.dtype(x.dtype)).name
+    dtype = dtypes.computed(np.dtype(x.dtype)).name
 
     def term(places: tuple[Place, ...]) -> Any:
         return inside_or(0, loops.cast(x(*at[:2], *(p.at for p in places)), dtype), places)

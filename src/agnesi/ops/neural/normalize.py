@@ -49,7 +49,7 @@ class Standardize(Op):
         return silently(self._compute, x) if x.size else x.copy()
 
     def _compute(self, x: np.ndarray) -> np.ndarray:
-        wide = x.astype(_computed(x.dtype), copy=False)
+        wide = x.astype(dtypes.computed(x.dtype), copy=False)
         count = math.prod([x.shape[a] for a in self.axes])  # ndarray.mean takes twice as long
         off: Any = wide - np.add.reduce(wide, self.axes, keepdims=True) / count
         spread = np.add.reduce(np.square(off), self.axes, keepdims=True) / count
@@ -80,14 +80,9 @@ class Standardize(Op):
         return cast(slope, ts[0].dtype)
 
 
-def _computed(dtype: np.dtype) -> np.dtype:
-    """The dtype in which means and variances are computed."""
-    return dtypes.float32 if dtype in dtypes.HALVES else dtype
-
-
 def widened(x: Tensor) -> Tensor:
-    """``x`` in that dtype: squares of 16 bits would soon be infinite."""
-    return cast(x, _computed(x.dtype))
+    """``x`` in the dtype of means and variances: squares of 16 bits would soon be infinite."""
+    return cast(x, dtypes.computed(x.dtype))
 
 
 def _centred(x: Tensor, axes: tuple[int, ...]) -> Tensor:

@@ -208,7 +208,7 @@ def _chosen(x: Any, dtype: Any, chosen: Any) -> Tensor:
 
 def _numbers(x: Tensor, axis: Axis, keepdims: bool) -> Tensor:
     """How many elements are not NaN, in the dtype of their sums."""
-    kind = dtypes.float32 if x.dtype in dtypes.HALVES else dtypes.real_of(x.dtype)
+    kind = dtypes.real_of(dtypes.computed(x.dtype))
     return total(cast(logical_not(isnan(x)), kind), axis, keepdims=keepdims)
 
 
