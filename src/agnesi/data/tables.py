@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.support.errors import FileFormatError, StateError, at, retold
+from agnesi.core.support.errors import FileFormatError, StateError, at, retold, without_line
 from agnesi.data.dataset import TensorDataset
 
 Path_ = str | os.PathLike[str]
@@ -237,7 +237,7 @@ def _of_file(name: str, path: str) -> Iterator[None]:
     try:
         yield
     except (StateError, ValueError) as error:
-        message = str(error).partition("\n  at ")[0]
+        message = without_line(error)
         raise retold(error, at(f"{name}: {path}: {message}")) from None
 
 

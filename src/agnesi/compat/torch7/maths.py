@@ -13,7 +13,7 @@ import agnesi as ag
 from agnesi.compat.torch7.counting import no_number
 from agnesi.compat.torch7.tensor import DEFAULT, View, axis_of, dtype_of, sizes_of
 from agnesi.core.support import errors
-from agnesi.core.support.errors import typed
+from agnesi.core.support.errors import typed, without_line
 
 
 class Tensor(View):
@@ -421,7 +421,7 @@ def _made(name: str, compute: Any) -> None:
         except (TypeError, ValueError) as error:
             given = ", ".join(map(typed, args))
             wrong = no_number(str(error), args)
-            reason = wrong or str(error).partition("\n  at ")[0]
+            reason = wrong or without_line(error)
             raise (TypeError if wrong else type(error))(errors.at(
                 f"{name}({given}): {reason}; it is called as {name}{form}")) from None
         return new(found, DEFAULT[0]) if target is None else into(target, found)

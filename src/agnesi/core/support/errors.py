@@ -345,6 +345,11 @@ def at(message: str, where: Where = None) -> str:
     return f"{message}\n  at {place}"
 
 
+def without_line(error: BaseException) -> str:
+    """The message of an error, without the user's line at its end."""
+    return str(error).partition("\n  at ")[0]
+
+
 def retold(error: Exception, text: str) -> Any:
     """The error with another text; one of the system keeps its number, by which programs ask.
 

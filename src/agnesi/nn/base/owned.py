@@ -18,7 +18,7 @@ from agnesi.core.calls.spellings import on_host
 from agnesi.core.keywords import named
 from agnesi.core.op import EXPLAINED, in_user_code, typed
 from agnesi.core.options import check_written
-from agnesi.core.support.errors import PACKAGE, at, ours
+from agnesi.core.support.errors import PACKAGE, at, ours, without_line
 from agnesi.core.tensor import Tensor
 from agnesi.nn.base.fixed import check_fixed, fixed
 
@@ -110,7 +110,7 @@ def in_our_words(kind: type, init: Any, keywords: dict[str, Any]) -> dict[str, A
             on_host(given.pop("device"))
         return translated(given, known)
     except (TypeError, ValueError) as error:
-        text = str(error).partition("\n  at ")[0]
+        text = without_line(error)
         raise type(error)(at(f"{kind.__name__}: {text}")) from None
 
 

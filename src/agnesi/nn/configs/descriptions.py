@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from agnesi.core.op import typed
-from agnesi.core.support.errors import NestingError, at, retold
+from agnesi.core.support.errors import NestingError, at, retold, without_line
 from agnesi.core.tensor import Tensor
 from agnesi.nn.base.module import Module
 from agnesi.nn.configs import prototxt, yamls
@@ -77,7 +77,7 @@ def from_config(config: Any, *, shapes: Mapping[str, Sequence[int]] | None = Non
         try:
             return _made(_read(config), dict(shapes or {}))
         except (ValueError, TypeError) as error:
-            message = str(error).partition("\n  at ")[0].removeprefix("from_config: ")
+            message = without_line(error).removeprefix("from_config: ")
             raise retold(error, at(f"from_config: {Path(config)}: {message}")) from None
     return _made(_read(config), dict(shapes or {}))
 

@@ -74,8 +74,8 @@ def _reduced(losses: Tensor, reduction: str, weights: Tensor | None) -> Tensor:
     if weights is None:
         return mean_of(losses)
     counted, dtype = tuple(range(len(weights.shape))), losses.dtype
-    if dtype in dtypes.HALVES:  # whose sums of many rows are infinite
-        losses, weights = cast(losses, dtypes.float32), cast(weights, dtypes.float32)
+    # sums of many rows of float16 are infinite
+    losses, weights = (cast(x, dtypes.computed(x.dtype)) for x in (losses, weights))
     found = arith.divide(total(losses, everything, False), total(weights, counted, False))
     return cast(found, dtype)
 

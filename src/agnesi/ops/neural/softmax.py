@@ -433,7 +433,7 @@ class LabelLoss(Op):
 
     def vjp(self, g: Tensor, y: Tensor, x: Tensor, labels: Tensor) -> tuple[Any, ...]:
         if self.mean:  # of more rows than float16 has numbers
-            wide = cast(g, dtypes.float32) if g.dtype in dtypes.HALVES else g
+            wide = cast(g, dtypes.computed(g.dtype))
             g = cast(arith.divide(wide, product(labels.shape)), g.dtype)
         else:
             g = expand_dims(g, -1)
