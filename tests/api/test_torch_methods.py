@@ -195,17 +195,44 @@ def test_hooks_that_cannot_be() -> None:
         with x.register_hook(wrong), pytest.raises(ag.GradientError, match=text):
             (x * 2).sum().backward()
 
+
+
+def test_a_hook_is_registered_behind_the_first_compiled_step() -> None:
     y = ag.ones(2, requires_grad=True)
 
     @ag.jit
     def step() -> Any:
-        loss = (y * y).sum()
-        loss.backward()
-        return loss
+        y.grad = None
+        (y * y).sum().backward()
+        return y.grad * 1
 
-    step()
-    with pytest.raises(ag.GradientError, match="before the first call"):
-        y.register_hook(print)
+    model = ag.nn.Linear(2, 1, bias=False)
+    compiled = ag.jit(model)
+
+    def slope() -> Any:
+        model.weight.grad = None
+        compiled(ag.ones(2)).sum().backward()
+        return model.weight.grad.tolist()
+
+    assert step().tolist() == [2.0, 2.0] and slope() == [[1.0, 1.0]]
+    handle = y.register_hook(lambda g: g * 10)
+    model.weight.register_hook(lambda g: g * 3)
+    assert step().tolist() == [20.0, 20.0] and slope() == [[3.0, 3.0]]
+    assert "a hook of float32[2] was registered" in str(step.explain())
+    handle.remove()
+    assert step().tolist() == [2.0, 2.0]
+
+
+@pytest.mark.parametrize("when", [0, 2, 10, 200])
+def test_hooks_of_layers_that_became_compiled_regions(when: int) -> None:
+    layer, x, calls = ag.nn.Linear(3, 4), ag.ones(5, 3), []
+    for i in range(300):
+        if i == when:
+            layer.bias.register_hook(lambda g: (calls.append(1), g * 2)[1])
+        layer.zero_grad()
+        layer(x).sum().backward()
+        assert layer.bias.grad.tolist() == [10.0 if i >= when else 5.0] * 4
+    assert len(calls) == 300 - when
 
 
 # -- types, devices, sizes --------------------------------------------------------------------

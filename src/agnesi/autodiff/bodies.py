@@ -109,6 +109,8 @@ class BodyTrace:
         #: Behind which numbers, and before which, nodes were made outside while it was under way.
         self._left: list[int] = []
         self._entered: list[int] = []
+        #: Tensors whose gradients are computed, and have no hooks so far: the trace's around.
+        self.unheard: list[Tensor] = [] if around is None else around.unheard
         #: The ``vmap`` that it began in, if any.
         self.examples = MODE.get().examples
         self.noticed: set[str] = set()

@@ -62,29 +62,30 @@ class Hooked:
         self.nodes: weakref.WeakKeyDictionary[Node, dict[int, Hook]] = weakref.WeakKeyDictionary()
         #: By the number of the object: tensors compare their elements.
         self.leaves: dict[int, tuple[Any, dict[int, Hook]]] = {}
-        #: Parameters whose gradients compiled functions compute.
-        self.compiled: dict[int, Any] = {}
+        #: Parameters whose gradients compiled code computes that knows of no hooks, and that code.
+        self.compiled: dict[int, tuple[Any, weakref.WeakSet[Any]]] = {}
 
     def of(self, x: Tensor) -> dict[int, Hook]:
         """The hooks of a tensor, to be added to."""
         self.any = True
         if not is_leaf(x) or is_tracing():
             return self.nodes.setdefault(current(x), {})
-        if id(x) in self.compiled:
-            raise GradientError(at(
-                f"the gradient of {typed(x)} is computed by a compiled function that knows "
-                "nothing of this hook; register it before the first call"))
         if id(x) not in self.leaves:
+            for code in list(self.compiled.pop(id(x), (None, ()))[1]):
+                code.retire(f"a hook of {typed(x)} was registered")
             key = id(x)
             self.leaves[key] = weakref.ref(x, functools.partial(self.leaves.pop, key)), {}
         return self.leaves[id(x)][1]
 
-    def compile(self, x: Tensor) -> None:
-        """Note that a compiled function computes the gradient of a parameter; it looks itself
-        whether hooks are others if there ever were some."""
+    def compile(self, x: Tensor, code: Any) -> None:
+        """Note that compiled code computes the gradient of a parameter, which its first hook
+        retires; it looks itself whether hooks are others if there ever were some."""
         key = id(x)
-        if key not in self.compiled and key not in self.leaves:
-            self.compiled[key] = weakref.ref(x, functools.partial(self.compiled.pop, key))
+        if key not in self.leaves:
+            if key not in self.compiled:
+                self.compiled[key] = (weakref.ref(x, functools.partial(self.compiled.pop, key)),
+                                      weakref.WeakSet())
+            self.compiled[key][1].add(code)
 
     def among(self, nodes: Collection[Node]) -> list[Node]:
         """Computed values that have hooks."""
@@ -154,14 +155,12 @@ def register_hook(self: Tensor, hook: Hook) -> Handle:
     """Let a function see the tensor's gradient whenever one is computed, and change it.
 
     In compiled functions it becomes part of the code, as all that it computes, until it is another
-    one.  The first hook of a parameter is to be there when a function is first called that computes
-    its gradients.
+    one.
 
     :param hook: It takes the gradient, and gives another one of that shape, or None.
     :type hook: callable
     :returns: ``handle.remove()`` takes the hook off.
-    :raises GradientError: If the tensor does not require grad, or a compiled function without the
-        hook has computed its gradients before.
+    :raises GradientError: If the tensor does not require grad.
     :raises TypeError: If the hook is no function.
 
     >>> x = ag.ones(2, requires_grad=True)
@@ -187,8 +186,7 @@ def register_post_accumulate_grad_hook(self: Tensor, hook: Hook) -> Handle:
     :param hook: It takes the tensor.
     :type hook: callable
     :returns: ``handle.remove()`` takes the hook off.
-    :raises GradientError: If the tensor is no parameter, or a compiled function without the hook
-        has computed its gradients before.
+    :raises GradientError: If the tensor is no parameter.
     :raises TypeError: If the hook is no function.
 
     >>> w = ag.ones(2, requires_grad=True)

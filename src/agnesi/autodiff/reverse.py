@@ -155,8 +155,8 @@ def _backprop(seeds: Mapping[Node, Tensor], wrt: Sequence[Node] | None,
     if is_tracing():
         current_trace().derived(
             g.values() if is_sparse(g) else g for g in results.values())
-        for owner in [o for o in map(_owner, results) if o is not None]:
-            HOOKED.compile(owner)
+        current_trace().unheard.extend(
+            o for o in map(_owner, [n for n in results if n not in constants]) if o is not None)
     return results
 
 

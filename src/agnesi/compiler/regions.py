@@ -282,7 +282,8 @@ class _Backward:
         wrt = [variables[i] for i in self.places] + [c.inner for c in self.owners]
         if any(getattr(n.op, "sparse", False) for n in toposort([current(v) for v in leaves])):
             raise UnsuitedError  # what it gives its tables is sparse
-        found = backprop(seeds_of(leaves, self.cotangents), wrt)
+        # hooks of what they are for see gradients when they arrive there, in the pass around
+        found = backprop(seeds_of(leaves, self.cotangents), wrt, wrt)
         self.given = [n in found for n in wrt]
         self.gradients = [current(found[n]) for n in wrt if n in found]
         if not self.gradients:

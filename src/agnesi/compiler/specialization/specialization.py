@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.autodiff.hooks import HOOKED
 from agnesi.autodiff.recording import is_leaf
 from agnesi.compiler.binding.aliasing import Footprint, are_alike
 from agnesi.compiler.binding.call_adapter import MISSED, caller, is_flat, missed
@@ -29,6 +30,7 @@ from agnesi.compiler.specialization.dynamic_sizes import (
 )
 from agnesi.compiler.specialization.precomputed_sizes import Computed, SizeQueries
 from agnesi.compiler.specialization.recorded import as_they_are, pullback_of, recorded
+from agnesi.compiler.specialization.retired import Retired
 from agnesi.compiler.tracing.arguments.facts import assumed, containers, known_facts
 from agnesi.compiler.tracing.closing import closed, flowing, is_its_own, trains
 from agnesi.compiler.tracing.containers.nests import Part, StandIns, together
@@ -111,6 +113,8 @@ class Version:
         updates = self._updates(nodes, trace, symbols, inputs)
         self._take_flows(nodes, updates, trace)
         self._take_places(reads, trace)
+        for x in trace.unheard:
+            HOOKED.compile(x, self)
         reads.release()
         decisive = trace.decisive([symbols[i] for i in self.arrays])
         trace.uncount()
@@ -509,6 +513,11 @@ class Version:
         if still_seen()(ctypes.addressof(self.watched)):
             return all(p.holds() for p in self._blind)
         return all(p.holds() for p in self.places) and self.watch()
+
+    def retire(self, why: str) -> None:
+        """Serve no call any more."""
+        self.places = [Retired(why, None), *self.places]
+        self.watch()
 
     def watch(self) -> bool:
         """Make native guards compare with what the places hold now.

@@ -83,6 +83,8 @@ class Trace:
         self.counts: dict[int, tuple[list[Any], int]] = {}
         #: The gradients that were taken.
         self.gradients: set[Node] = set()
+        #: Tensors whose gradients are computed, and have no hooks so far.
+        self.unheard: list[Tensor] = []
         #: Tensors that ask for gradients and held another value for a while.
         self.lent: list[Tensor] = []
         self.leaves: dict[int, tuple[Tensor, Node]] = {}
