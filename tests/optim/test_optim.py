@@ -131,8 +131,80 @@ def test_hyper_parameters_are_floats():
     tool.momentum = 0.5
     assert tool.momentum == 0.5 and type(tool.momentum) is float
     assert repr(tool) == "SGD(1 parameters, lr=0.05, momentum=0.5, weight_decay=0.01)"
-    with pytest.raises(ValueError, match=r"weight_decay was 0\.01 .* cannot become 0"):
-        tool.weight_decay = 0
+    tool.weight_decay = 0
+    assert tool.weight_decay == 0.0 and not tool.decays
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("options", [{}, {"nesterov": True}, {"dampening": 0.5}])
+def test_terms_that_were_0_begin_and_end_between_steps(compiled, options):
+    changes = [{"momentum": 0.9}, {}, {"weight_decay": 0.1}, {}, {"momentum": 0.0}, {},
+               {"momentum": 0.5, "weight_decay": 0.0}, {}]
+    start = {"momentum": 0.9} if "nesterov" in options else {}
+    w = ag.tensor([1.0, -2.0], requires_grad=True)
+    tool = optim.SGD([w], lr=0.1, **start, **options)
+
+    def step():
+        tool.zero_grad()
+        (w * w * 0.5).sum().backward()
+        tool.step()
+
+    run = ag.jit(step) if compiled else step
+    x, v = np.array([1.0, -2.0]), None
+    numbers = {"momentum": 0.0, "weight_decay": 0.0, **start}
+    for change in changes:
+        tool.param_groups[0].update(change)
+        numbers.update(change)
+        run()
+        g = x + numbers["weight_decay"] * x  # as PyTorch's SGD computes it
+        if m := numbers["momentum"]:
+            v = g if v is None else m * v + (1 - options.get("dampening", 0.0)) * g
+            g = g + m * v if options.get("nesterov") else v
+        x = x - 0.1 * g
+        np.testing.assert_allclose(w.array, x, rtol=1e-5)
+
+
+def test_a_state_brings_momentum():
+    w, other = (ag.ones(2, requires_grad=True) for _ in range(2))
+    known = optim.SGD([w], lr=0.1, momentum=0.9)
+    (w * 3).sum().backward()
+    known.step()
+    tool = optim.SGD([other], lr=0.1)
+    tool.load_state_dict(known.state_dict())
+    assert tool.momentum == 0.9 and tool.state[other]["momentum_buffer"].tolist() == [3.0, 3.0]
+    with pytest.raises(ag.TraceError, match="decides which terms a step has"):
+        ag.jit(lambda: setattr(tool, "momentum", 0.0))()
+
+
+def test_gradients_that_a_compiled_step_used_up_are_set_to_zero():
+    w = ag.ones(2, requires_grad=True)
+    tool = optim.SGD([w], lr=0.1)
+
+    @ag.jit
+    def step():
+        tool.zero_grad()
+        w.sum().backward()
+        tool.step()
+
+    step()
+    tool.zero_grad(set_to_none=False)
+    assert w.grad.tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("make", [
+    lambda tool: optim.lr_scheduler.LambdaLR(tool, lambda epoch: 0.5**epoch),
+    lambda tool: optim.lr_scheduler.MultiplicativeLR(tool, lambda epoch: 0.5),
+    lambda tool: optim.lr_scheduler.OneCycleLR(tool, 1.0, total_steps=9, cycle_momentum=False),
+    lambda tool: optim.lr_scheduler.CyclicLR(tool, 0.1, 1.0, cycle_momentum=False),
+])
+def test_rates_of_groups_that_came_behind_the_schedule_stay(make):
+    tool = optim.SGD([ag.ones(1, requires_grad=True)], lr=1.0)
+    schedule = make(tool)
+    tool.add_param_group({"params": [ag.ones(2, requires_grad=True)], "lr": 0.3})
+    before = tool.param_groups[0]["lr"]
+    for _ in range(3):
+        schedule.step()
+    assert tool.param_groups[1]["lr"] == 0.3 and tool.param_groups[0]["lr"] != before
 
 
 def test_a_rate_is_set_inside_of_a_compiled_function():
@@ -166,11 +238,11 @@ def test_saved_state_goes_on_where_it_was(kind):
 
 def test_state_that_does_not_fit_is_refused():
     p = [ag.ones(2, requires_grad=True)]
-    plain, heavy = optim.SGD(p), optim.SGD(p, momentum=0.9)
-    with pytest.raises(KeyError, match=r"momentum\.0"):
-        plain.load_state_dict(states.flat_state(heavy))
-    with pytest.raises(KeyError, match=r"has \['momentum_buffer'\] .*, this SGD keeps nothing"):
-        plain.load_state_dict(heavy.state_dict())
+    plain, heavy, other = optim.SGD(p), optim.SGD(p, momentum=0.9), optim.Adam(p)
+    with pytest.raises(KeyError, match=r"besides .*'mean\.0'"):
+        plain.load_state_dict(states.flat_state(other))
+    with pytest.raises(KeyError, match=r"has \['exp_avg', .*, this SGD keeps nothing"):
+        plain.load_state_dict(other.state_dict())
     state = {**states.flat_state(heavy), "momentum.0": np.zeros(3)}
     with pytest.raises(ValueError, match=r"momentum\.0 has shape \(2,\), the state has \(3,\)"):
         heavy.load_state_dict(state)
@@ -264,7 +336,7 @@ def test_a_state_that_does_not_fit_changes_nothing():
     flat = states.flat_state
     before = {k: v.tolist() for k, v in flat(optimizer).items()}
     for name, bad in (("momentum.0", np.ones(2, complex)), ("momentum.0", np.ones(3)),
-                      ("momentum", np.array(0.0)), ("lr", np.array(-1.0))):
+                      ("momentum", np.array(-1.0)), ("lr", np.array(-1.0))):
         state = {k: v / 2 for k, v in flat(optimizer).items()}
         with pytest.raises((TypeError, ValueError)):
             optimizer.load_state_dict({**state, name: bad})

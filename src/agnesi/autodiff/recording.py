@@ -21,8 +21,8 @@ from agnesi.core.storage.views import share
 from agnesi.core.support.config import STATE, Switch, first_mode
 from agnesi.core.support.dtypes import is_inexact
 from agnesi.core.support.errors import GradientError, at, user_where
-from agnesi.core.support.tracing import is_known, note_flag, query_fact
-from agnesi.core.tensor import Tensor, register, symbol, wrap
+from agnesi.core.support.tracing import is_known, is_tracing, note_flag, query_fact
+from agnesi.core.tensor import CONSUMED, Tensor, register, symbol, wrap
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.identity import ALIAS, STOP
 
@@ -317,6 +317,16 @@ def retain_grad(x: Tensor) -> None:
 def zero_grad(x: Tensor) -> None:
     """Forget the gradient: ``x.grad`` is None again."""
     x.grad = None
+
+
+def clear_grad(x: Tensor, to_none: bool) -> None:
+    """Forget the gradient, or set it to zero; one that compiled code has used up is zeros anew."""
+    if x._grad is CONSUMED and not to_none and not is_tracing():
+        x.grad = wrap(np.zeros_like(x.array))
+    elif to_none or x.grad is None:
+        x.grad = None
+    else:
+        x.grad.zero_()
 
 
 def is_leaf(x: Tensor) -> bool:

@@ -44,7 +44,7 @@ class Adagrad(Decaying):
 
     slot_names = ("total",)
     slot_words: Mapping[str, str] = {"total": "sum"}
-    lr_decay, eps = Hyper(optional=True), Hyper()
+    lr_decay, eps = Hyper(), Hyper()
 
     def __init__(self, parameters: Parameters, lr: NotNegative = 1e-2, lr_decay: NotNegative = 0.0,
                  weight_decay: NotNegative = 0.0, initial_accumulator_value: NotNegative = 0.0,
@@ -141,13 +141,13 @@ class RMSprop(Decaying):
                                      "momentum": "momentum_buffer"}
     alpha, eps = Hyper(below=1.0), Hyper()
     momentum = Hyper(optional=True)
+    optional_slots = ("momentum",)
 
     def __init__(self, parameters: Parameters, lr: NotNegative = 1e-2, alpha: float = 0.99,
                  eps: NotNegative = 1e-8, weight_decay: NotNegative = 0.0,
                  momentum: NotNegative = 0.0, centered: bool = False, *, maximize: bool = False
                  ) -> None:
-        self.slot_names = ("mean_square", *(("mean",) if centered else ()),
-                           *(("momentum",) if momentum else ()))
+        self.slot_names = ("mean_square", *(("mean",) if centered else ()))
         super().__init__(parameters, lr, weight_decay=weight_decay, maximize=maximize)
         self.alpha, self.eps, self.momentum = alpha, eps, momentum
         self.centered = centered
@@ -161,7 +161,8 @@ class RMSprop(Decaying):
             mean.add_((1 - self.alpha) * (g - mean))
             square = square - mean * mean
         step = g / (sqrt(square) + self.eps)
-        for v in others:
+        if "momentum" in self.terms:
+            v = others[0]
             step = v.mul_(self.momentum).add_(step)
         p.sub_(self.lr * step)
 

@@ -34,7 +34,12 @@ class Decaying(Optimizer):
                  maximize: bool = False, decoupled: bool = False) -> None:
         super().__init__(parameters, lr)
         self.weight_decay = weight_decay
-        self.decays, self.maximize, self.decoupled = weight_decay != 0, maximize, decoupled
+        self.maximize, self.decoupled = maximize, decoupled
+
+    @property
+    def decays(self) -> bool:
+        """Whether there is weight decay."""
+        return "weight_decay" in self.terms
 
     def row_slopes(self, g: COO, total: bool = True) -> tuple[Any, Any]:
         """The rows of a sparse gradient, and the gradients of each to go down along.

@@ -45,8 +45,8 @@ class Hyper:
     """A float attribute that compiled steps read at run time.
 
     Users read and write a Python float; a traced step reads a weak scalar, which leaves float32
-    parameters float32 as a Python float does.  An ``optional`` one that was 0 at first leaves its
-    term out for good, so that nobody pays for it.
+    parameters float32 as a Python float does.  Steps leave out the term of an ``optional`` one
+    that is 0, so that nobody pays for it; its optimizer is told where it begins or ends.
     """
 
     def __init__(self, optional: bool = False, below: float = np.inf) -> None:
@@ -87,8 +87,7 @@ class Hyper:
         cell = vars(instance).get(self.slot)
         if isinstance(value, Tensor) and is_tracing():
             if cell is None or self.optional:
-                raise TraceError(at(f"{self.name} decides which terms a step has: set it outside "
-                                    "of the compiled function"))
+                raise self._decides()
             self._write(cell, value)
             return
         try:
@@ -99,15 +98,14 @@ class Hyper:
             most = "" if self.below == np.inf else f" and less than {self.below}"
             raise ValueError(at(f"{type(instance).__name__}: {self.name} must be a number of at "
                                 f"least 0{most}, not {value!r}"))
+        other = _ASIDE.get()
+        if self.optional and (cell is None or (number == 0) != (cell.array == 0)):
+            if is_tracing() or other is not None:
+                raise self._decides()
+            instance.take_term(self.name, bool(number != 0))
         if cell is None:
             setattr(instance, self.slot, wrap(np.array(number)))
             return
-        if self.optional and (number == 0) != (cell.array == 0):
-            raise ValueError(
-                at(f"{self.name} was {cell.array} when this {type(instance).__name__} was made, "
-                   f"and cannot become {value}: make another one")
-            )
-        other = _ASIDE.get()
         if other is not None:
             other[id(cell)] = float(number)
         elif is_tracing():
@@ -115,6 +113,10 @@ class Hyper:
         else:
             cell.array[()] = number
             touch(cell)
+
+    def _decides(self) -> TraceError:
+        return TraceError(at(f"{self.name} decides which terms a step has: set it outside of the "
+                             "compiled function"))
 
     @staticmethod
     def _write(cell: Any, value: Tensor) -> None:

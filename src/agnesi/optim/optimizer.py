@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 import numpy as np
 
-from agnesi.autodiff.recording import enable_grad, no_grad
+from agnesi.autodiff.recording import clear_grad, enable_grad, no_grad
 from agnesi.compiler.jit import Jit, jit
 from agnesi.compiler.tracing.alike import Alike, kind_of, may_repeat
 from agnesi.core.op import typed
@@ -100,6 +100,10 @@ class Optimizer(Written):
     lr = Hyper()
     #: Names of the tensors that are kept for each parameter, of its shape and dtype.
     slot_names: tuple[str, ...] = ()
+    #: Numbers that may be 0 and have such a tensor if they are not, and all such numbers that are
+    #: not 0 now.
+    optional_slots: tuple[str, ...] = ()
+    terms: frozenset[str] = frozenset()
     #: What PyTorch calls them.
     slot_words: Mapping[str, str] = {"mean": "exp_avg", "mean_square": "exp_avg_sq",
                                      "largest": "max_exp_avg_sq", "momentum": "momentum_buffer"}
@@ -160,8 +164,7 @@ class Optimizer(Written):
             i: wrap(p.array.astype(np.float32))
             for i, p in enumerate(self.own_parameters) if p.dtype in dtypes.HALVES
         }
-        nothing: list[tuple[Tensor, ...]] = [()] * len(self.own_parameters)
-        self._slots_of = list(zip(*self.own_slots.values(), strict=True)) or nothing
+        self._take_slots()
         self._compiled: dict[tuple[int, ...], Jit] = {}
         self._wait()
         #: Called by each step before parameters change, such as by what replaces their gradients.
@@ -241,6 +244,31 @@ class Optimizer(Written):
         part = kind.__new__(kind)
         begin(part, group, self.defaults)
         self.parts.append(part)
+
+    # -- what is kept for each parameter --------------------------------------------------
+    def _take_slots(self) -> None:
+        nothing: list[tuple[Tensor, ...]] = [()] * len(self.own_parameters)
+        self._slots_of = list(zip(*self.own_slots.values(), strict=True)) or nothing
+
+    def make_room(self, term: str) -> None:
+        """Begin to keep what the term of a number needs; by default nothing.
+
+        :param term: The number's name.
+        """
+        if term in self.optional_slots and term not in self.own_slots:
+            self.own_slots = {**self.own_slots, term: [
+                self._empty_slot(term, p) for p in self.own_parameters]}
+            self._take_slots()
+
+    def take_term(self, term: str, there: bool) -> None:
+        """Let steps have the term of a number that was 0 so far, or leave it out from now on.
+
+        :param term: The number's name.
+        :param there: Whether it is in.
+        """
+        if there:
+            self.make_room(term)
+        self.terms = self.terms - {term} | ({term} if there else frozenset())
 
     # -- stepping -------------------------------------------------------------------------
     def update(self, p: Any, g: Any, *rest: Any) -> None:
@@ -435,10 +463,7 @@ class Optimizer(Written):
             raise TypeError(at(f"{type(self).__name__}.zero_grad: set_to_none must be True or "
                                f"False, not {typed(set_to_none)}"))
         for p in self.parameters:
-            if set_to_none or p.grad is None:
-                p.grad = None
-            else:
-                p.grad.zero_()
+            clear_grad(p, set_to_none)
 
     # -- saving ---------------------------------------------------------------------------
     def state_dict(self, copy: bool = True) -> dict[str, Any]:

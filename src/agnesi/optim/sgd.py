@@ -10,6 +10,7 @@ from agnesi.core.options import NotNegative
 from agnesi.core.support.errors import at
 from agnesi.core.tensor import wrap
 from agnesi.ops.sparse.coordinates import COO
+from agnesi.optim.counts import begin_counts
 from agnesi.optim.decay import Decaying
 from agnesi.optim.groups import Parameters
 from agnesi.optim.hyper import Hyper
@@ -37,25 +38,33 @@ class SGD(Decaying):
     """
 
     momentum = Hyper(optional=True)
+    optional_slots = ("momentum",)
 
     def __init__(self, parameters: Parameters, lr: NotNegative = 1e-3, momentum: NotNegative = 0.0,
                  dampening: float = 0.0, weight_decay: NotNegative = 0.0, nesterov: bool = False,
                  *, maximize: bool = False) -> None:
         if nesterov and (momentum == 0 or dampening != 0):
             raise ValueError(at("SGD: nesterov needs momentum, and no dampening"))
-        self.slot_names = ("momentum",) if momentum else ()
         super().__init__(parameters, lr, weight_decay=weight_decay, maximize=maximize)
-        self.momentum = momentum
         self.dampening, self.nesterov = float(dampening), nesterov
-        if momentum and dampening:
+        self.momentum = momentum
+
+    def make_room(self, term: str) -> None:
+        """Begin to keep the momentum, and to count steps where the first one is another.
+
+        :param term: The number's name.
+        """
+        super().make_room(term)
+        if term == "momentum" and self.dampening and "_steps" not in vars(self):
             self._steps = wrap(np.array(0))
+            begin_counts(self)
 
     def begin(self) -> tuple[Any, ...]:
         """The share of the gradient that enters the momentum: all of the first one.
 
         :returns: A number, or nothing without dampening.
         """
-        if not (self.slot_names and self.dampening):
+        if not ("momentum" in self.terms and self.dampening):
             return ()
         steps: Any = self._steps
         return (1 - self.dampening * (steps.add_(1) != 1).astype("float64"),)
@@ -70,7 +79,7 @@ class SGD(Decaying):
         :type *rest: object
         """
         rows, slopes = self.row_slopes(g, total=False)
-        if self.slot_names:
+        if "momentum" in self.terms:
             v, *share = rest
             v.mul_(self.momentum).index_add_(
                 0, rows, slopes * share[0].astype(p.dtype) if share else slopes)
@@ -81,7 +90,7 @@ class SGD(Decaying):
 
     def update(self, p: Any, g: Any, *rest: Any) -> None:
         g = self.slope(p, g)
-        if self.slot_names:
+        if "momentum" in self.terms:
             v, *share = rest
             v.mul_(self.momentum).add_(g * share[0].astype(p.dtype) if share else g)
             g = g + self.momentum * v if self.nesterov else v

@@ -63,6 +63,8 @@ def completed(optimizer: Any, state: Mapping[str, Any]) -> dict[str, Any]:
 
 def load_flat(optimizer: Any, state: Mapping[str, Any]) -> None:
     """Copy values into an optimizer's tensors: into all, or into none."""
+    for k, part in enumerate(optimizer.parts):
+        _make_room(part, state, f"group{k}." if k else "")
     mine, state = flat_state(optimizer), completed(optimizer, state)
     if mine.keys() != state.keys():
         raise StateError(at(f"the state is not one of this {type(optimizer).__name__}: "
@@ -81,6 +83,14 @@ def load_flat(optimizer: Any, state: Mapping[str, Any]) -> None:
         raise
     for part in optimizer.parts:
         regroup(part)
+
+
+def _make_room(part: Any, numbers: Mapping[str, Any], before: str = "") -> None:
+    """Let a group keep what a state has for terms that it leaves out so far."""
+    for name in part.optional_slots:
+        value = numbers.get(before + name, 0)
+        if _is_traced(value) or np.any(np.asarray(value) != 0):
+            part.make_room(name)
 
 
 # -- in PyTorch's words -------------------------------------------------------------------------
@@ -188,6 +198,7 @@ def load_worded(optimizer: Any, state: Mapping[str, Any]) -> None:
                                 f"{len(group['params'])} parameters, that of this {kind} "
                                 f"{len(part.own_parameters)}"))
         labels.append(_labels(kind, k, part, group))
+        _make_room(part, group)
         each = [state["state"].get(n, {}) for n in group["params"]]
         found = {**_numbers(part, group), **_kept(kind, part, each)}
         flat.update((f"group{k}.{name}" if k else name, v) for name, v in found.items())

@@ -3,11 +3,12 @@ tensor whose gradient it computes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
+from agnesi.autodiff.hooks import HOOKED
 from agnesi.compiler.tracing.places import Place
 from agnesi.runtime.watched import Word
 
@@ -31,3 +32,26 @@ class Retired(Place):
         word = np.zeros(1, np.uint64)
         return [Word(word.ctypes.data, 0, 1, keep=word)]
 
+
+class Retiring:
+    """A base of code that depends on places, which native code watches."""
+
+    places: Sequence[Place]
+
+    def watch(self) -> bool:
+        """Make native guards compare with what the places hold now."""
+        raise NotImplementedError
+
+    def changes(self) -> list[str]:
+        """Return what the places that tracing read hold now, where that is something else."""
+        return [p.change() for p in self.places if not p.holds()]
+
+    def retire(self, why: str) -> None:
+        """Serve no call any more."""
+        self.places = [Retired(why, None), *self.places]
+        self.watch()
+
+    def retire_with_hooks(self, tensors: Iterable[Any]) -> None:
+        """Retire when one of these, whose gradients are computed, gets its first hook."""
+        for x in tensors:
+            HOOKED.compile(x, self)

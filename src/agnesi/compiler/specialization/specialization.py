@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.autodiff.hooks import HOOKED
 from agnesi.autodiff.recording import is_leaf
 from agnesi.compiler.binding.aliasing import Footprint, are_alike
 from agnesi.compiler.binding.call_adapter import MISSED, caller, is_flat, missed
@@ -30,7 +29,7 @@ from agnesi.compiler.specialization.dynamic_sizes import (
 )
 from agnesi.compiler.specialization.precomputed_sizes import Computed, SizeQueries
 from agnesi.compiler.specialization.recorded import as_they_are, pullback_of, recorded
-from agnesi.compiler.specialization.retired import Retired
+from agnesi.compiler.specialization.retired import Retiring
 from agnesi.compiler.tracing.arguments.facts import assumed, containers, known_facts
 from agnesi.compiler.tracing.closing import closed, flowing, is_its_own, trains
 from agnesi.compiler.tracing.containers.nests import Part, StandIns, together
@@ -65,7 +64,7 @@ _MAX_NESTED_CONTAINERS = 20
 _NONE: Mapping[Any, Place] = MappingProxyType({})
 
 
-class Version:
+class Version(Retiring):
     """A function for one signature; calling it with the leaves of the arguments runs it.
 
     :ivar flat: Whether the native function takes the user's arguments and gives the user's result
@@ -113,8 +112,6 @@ class Version:
         updates = self._updates(nodes, trace, symbols, inputs)
         self._take_flows(nodes, updates, trace)
         self._take_places(reads, trace)
-        for x in trace.unheard:
-            HOOKED.compile(x, self)
         reads.release()
         decisive = trace.decisive([symbols[i] for i in self.arrays])
         trace.uncount()
@@ -256,6 +253,7 @@ class Version:
         self.unseen = [p for p in self.places if p.counts and not list(p.records())]
         self.watched = Watched()
         self.watch()
+        self.retire_with_hooks(trace.unheard)
         # A number of Python's stays what it is.
         self.state = [(x, x.shape, x.dtype, x._requires_grad) for x, leaf in trace.leaves.values()
                       if x.shape or x.node is None or live_tensor(leaf) is not None]
@@ -466,10 +464,6 @@ class Version:
         """Return whether what tracing found still holds."""
         return self._holds() and all(owner._grad is before for owner, before in self.expected)
 
-    def changes(self) -> list[str]:
-        """Return what the places that tracing read hold now, where that is something else."""
-        return [p.change() for p in self.places if not p.holds()]
-
     def outdated(self) -> bool:
         """Return whether it would hold if gradients that it adds to were the tensors that they
         were."""
@@ -513,11 +507,6 @@ class Version:
         if still_seen()(ctypes.addressof(self.watched)):
             return all(p.holds() for p in self._blind)
         return all(p.holds() for p in self.places) and self.watch()
-
-    def retire(self, why: str) -> None:
-        """Serve no call any more."""
-        self.places = [Retired(why, None), *self.places]
-        self.watch()
 
     def watch(self) -> bool:
         """Make native guards compare with what the places hold now.

@@ -81,9 +81,8 @@ class Trace:
         self.noticed: set[str] = set()
         #: Counters of changes, and what they were before the trace.
         self.counts: dict[int, tuple[list[Any], int]] = {}
-        #: The gradients that were taken.
+        #: The gradients that were taken, and tensors whose gradients were and that have no hooks.
         self.gradients: set[Node] = set()
-        #: Tensors whose gradients are computed, and have no hooks so far.
         self.unheard: list[Tensor] = []
         #: Tensors that ask for gradients and held another value for a while.
         self.lent: list[Tensor] = []

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, Protocol, Self, Type
 
 import numpy as np
 
+from agnesi.autodiff.recording import clear_grad
 from agnesi.core.accepted import DTypeLike
 from agnesi.core.dispatch import assign
 from agnesi.core.op import typed
@@ -526,10 +527,7 @@ class Module(Stated, Lookups):
         :param set_to_none: Whether ``grad`` becomes None instead of zeros.
         """
         for p in self.parameters():
-            if set_to_none or p.grad is None:
-                p.grad = None
-            else:
-                p.grad.zero_()
+            clear_grad(p, set_to_none)
 
     def apply(self, function: Callable[[Module], Any]) -> Self:
         """Call ``function`` with every module inside, in their order, children before those that

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
@@ -81,6 +82,8 @@ class Scheduler(Written):
         self.base_lrs: list[float] = [
             group.setdefault("initial_lr", group["lr"]) for group in optimizer.param_groups]
         self.epoch, self._group = last_epoch + 1, 0
+        #: Groups for which there are numbers: rates of those that are added later stay.
+        self._known: float = math.inf
         self._last_lr: list[Any] = [group["lr"] for group in optimizer.param_groups]
         if type(self).rate is Scheduler.rate and type(self).get_lr is not Scheduler.get_lr:
             self.begin()
@@ -97,8 +100,10 @@ class Scheduler(Written):
         :returns: One for each group.
         """
         found = []
+        groups = self.optimizer.param_groups
         for self._group in range(len(self.base_lrs)):  # noqa: B020
-            found.append(self.rate(epoch))
+            given = self._group < self._known
+            found.append(self.rate(epoch) if given else groups[self._group]["lr"])
         self._group = 0
         return found
 
@@ -121,6 +126,7 @@ class Scheduler(Written):
             kind = type(self).__name__
             raise ValueError(at(f"{kind}: {name} must be one, or as many as there are groups of "
                                 f"parameters, {count}, not {len(found)}"))
+        self._known = count
         return found
 
     def begin(self) -> None:

@@ -197,7 +197,8 @@ class ReduceLROnPlateau(Scheduler):
             self.num_bad_epochs = 0
         if self.num_bad_epochs > self.patience:
             self.cooldown_counter, self.num_bad_epochs = self.cooldown, 0
+            known = len(self.min_lr)
             for k, rate in enumerate(self.present):
-                lower = max(rate * self.factor, self.min_lr[k])
+                lower = max(rate * self.factor, self.min_lr[k] if k < known else min(self.min_lr))
                 self.present[k] = lower if rate - lower > self.eps else rate
         self.begin()
