@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 from collections import namedtuple
 from typing import Any
@@ -535,3 +536,22 @@ def test_a_compiled_function_may_read_an_example_from_outside(inside):
     assert ag.vmap(lambda u: f(u, w))(x).tolist() == expected
     assert ag.jit(ag.vmap(lambda u: f(u, w)))(x).tolist() == expected
     assert ag.vmap(ag.jit(lambda u: f(u, w)))(x).tolist() == expected
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda x: copy.deepcopy([x])[0],
+                                    lambda x: x.clone()])
+@pytest.mark.parametrize("compiled", [False, True])
+def test_gradients_flow_through_copies_of_examples(copied, compiled):
+    w = ag.tensor([1.0, 2.0], requires_grad=True)
+
+    def step():
+        w.grad = None
+        ag.vmap(lambda x: copied(x) * 3 * (5 if x.is_leaf else 1))(w).sum().backward()
+        return w.grad * 1
+
+    assert (ag.jit(step) if compiled else step)().tolist() == [3.0, 3.0]
+
+
+def test_data_of_an_example_is_its_value_without_gradient():
+    x = ag.tensor([1.0, 2.0])
+    assert ag.grad(lambda v: ag.vmap(lambda r: r.data * r)(v).sum())(x).tolist() == [1.0, 2.0]

@@ -265,3 +265,21 @@ def test_better_by_a_share_of_a_negative_metric_is_as_pytorch_has_it() -> None:
         schedule.step(metric)
         found.append(tool.lr)
     assert found == [1.0, 1.0, 1.0, 0.5]
+
+
+def test_a_state_of_the_present_epoch_leaves_rates_as_they_are():
+    tool = SGD([ag.ones(1, requires_grad=True)], lr=0.2)
+    schedule = M.StepLR(tool, 2, 0.5)
+    schedule.step()
+    tool.param_groups[0]["lr"] = 0.3
+    schedule.step()  # from the user's rate
+    schedule.load_state_dict(schedule.state_dict())
+    assert tool.lr == 0.15
+
+
+def test_groups_that_came_later_have_rates_of_schedules_that_set_their_own():
+    tool = SGD([ag.ones(1, requires_grad=True)], lr=0.2)
+    schedule = M.CosineAnnealingWarmRestarts(tool, 3)
+    tool.add_param_group({"params": [ag.ones(2, requires_grad=True)], "lr": 0.1})
+    schedule.step()
+    assert [group["lr"] for group in tool.param_groups] == pytest.approx([0.15, 0.075])

@@ -173,6 +173,7 @@ class _Call:
         self.batch = Batch(self.length, self, outer=self._outside)
         #: Whether what the function does belongs to a symbolic program.
         self.symbolic = True if begins_program(leaves) else STATE.symbolic or False
+        self.examples: set[Node] = set()
         self.stand_ins = [
             x if y is None else self._example(y) for x, y in zip(leaves, whole, strict=True)
         ]
@@ -204,9 +205,14 @@ class _Call:
         node = Node(None, (), whole.shape[1:], whole.dtype, requires_grad=whole._requires_grad,
                     name="one example of vmap")
         self.batch.known[node] = whole, True
+        self.examples.add(node)
         x = symbol(node)
         x._name = None
         return x
+
+    def gives(self, node: Node) -> bool:
+        """Return whether a value is an example of this call, or of one around."""
+        return node in self.examples or (self.around is not None and self.around.gives(node))
 
     def running(self) -> switched:
         """A block in which the function runs."""

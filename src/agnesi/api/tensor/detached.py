@@ -10,6 +10,7 @@ from agnesi.autodiff.recording import detach, no_grad
 from agnesi.compiler.binding.new_memory import part, renew, shares_memory
 from agnesi.core.op import typed
 from agnesi.core.public import explain_errors
+from agnesi.core.support.config import STATE
 from agnesi.core.support.dtypes import is_inexact
 from agnesi.core.support.errors import DTypeError, TraceError, at, no_attribute
 from agnesi.core.support.tracing import is_tracing
@@ -37,7 +38,7 @@ def data(self: Tensor) -> Tensor | None:
     >>> w
     tensor([3., 3.], requires_grad=True)
     """
-    if self.array is None and not is_tracing():
+    if self.array is None and not is_tracing() and STATE.examples is None:
         return None
     found = detach(self)
     return found if found.array is None or is_tracing() else as_kind(Memory, found)

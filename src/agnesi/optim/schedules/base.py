@@ -136,12 +136,17 @@ class Scheduler(Written):
 
     def _before(self, epoch: float) -> list[float]:
         """The rates that this schedule alone has set for an epoch, for all groups of now."""
-        for group in self.optimizer.param_groups[len(self.base_lrs):]:  # added later
-            self.base_lrs.append(group.setdefault("initial_lr", group["lr"]))
+        self._meet_groups()
         return self.rates(epoch) if self._goes_on and type(self).get_lr is Scheduler.get_lr else []
+
+    def _meet_groups(self) -> None:
+        """Note the rates of groups that were added since the last epoch."""
+        for group in self.optimizer.param_groups[len(self.base_lrs):]:
+            self.base_lrs.append(group.setdefault("initial_lr", group["lr"]))
 
     def _set(self, before: list[float]) -> None:
         """Set the rates of this epoch, where the schedule alone has set ``before``."""
+        self._meet_groups()
         groups = self.optimizer.param_groups
         rates = list(self.get_lr())
         for k, old in enumerate(before):
@@ -195,7 +200,7 @@ class Scheduler(Written):
         """Go on from what :meth:`state_dict` gave.
 
         Rates that the optimizer has from elsewhere stay: those of its own state, if that was loaded
-        before.
+        before, and all where the state is of the present epoch.
 
         :param state: As :meth:`state_dict` gives it.
         :raises KeyError: If it is of another schedule; nothing is changed then.
@@ -206,7 +211,7 @@ class Scheduler(Written):
                                f"values, not {typed(state)}; state_dict() gives one"))
         self._check_known(state)
         present = [group["lr"] for group in self.optimizer.param_groups]
-        mine = all(map(_is_near, present, self._last_lr))
+        mine = state["epoch"] != self.epoch and all(map(_is_near, present, self._last_lr))
         self._take(state)
         self._before(0)
         if mine:
