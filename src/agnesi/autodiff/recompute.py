@@ -106,7 +106,7 @@ def _after(node: Node, waits: tuple[Node, ...]) -> Node:
 def with_meetings(nodes: Sequence[Node]) -> list[Node]:
     """Results of a declared graph, the first of which comes after all that other processes wait
     for: none of that is dropped, whatever the results turn out to need."""
-    met = [n for n in toposort(nodes) if n.op is not None and "meets" in n.op.traits]
+    met = [n for n in toposort(nodes) if "meets" in n.traits]
     return [_after(n, tuple(item_of(m, 0) for m in met)) if met and not i else n
             for i, n in enumerate(nodes)]
 

@@ -28,7 +28,7 @@ from agnesi.ops.base.convert import as_tensor
 def has_sizes_of_values(outputs: Iterable[Node]) -> bool:
     """Whether sizes in a graph are told by values, or those in one of its derivatives may be."""
     return any(
-        (node.op is not None and "sizes" in node.op.traits)
+        "sizes" in node.traits
         or any(_depends_on_value(n) for n in (
             *open_sizes(node), *(n for shape, _ in node.outputs or () for n in shape)))
         for node in toposort(outputs))

@@ -243,7 +243,7 @@ def _sorted_nodes(ends: Sequence[Node], operands: Container[Node]
     steps: list[Any] = []
     fixed: dict[Node, Tensor] = {}
     order = [n for n in toposort(ends) if n not in operands]
-    if any(n.op is not None and "draws" in n.op.traits for n in order):
+    if any("draws" in n.traits for n in order):
         order.sort(key=lambda n: n.serial)  # behind the checks, and one draw after the other
     for n in order:
         if n.op is None:

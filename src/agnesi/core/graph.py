@@ -245,7 +245,7 @@ class FunctionGraph:
             if t is not None:
                 tensors.setdefault(id(t), new)
         order = toposort(outputs, done.__contains__)
-        if any([n.op is not None and "meets" in n.op.traits for n in order]):
+        if any(["meets" in n.traits for n in order]):
             order = executed(outputs, done.__contains__)
         met: dict[Any, tuple[Node, ...]] = {}  # what waits for other processes, each for the last
         last: Node | None = None

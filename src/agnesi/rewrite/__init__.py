@@ -190,7 +190,7 @@ def tensor_of(node: Node) -> Tensor:
     >>> @rewrite_rule(ops=[ag.square])
     ... def squared_root(node):
     ...     (x,) = node.inputs
-    ...     if x.op is not None and x.op.name == "sqrt":
+    ...     if x.op_name == "sqrt":
     ...         return ag.abs(tensor_of(x.inputs[0]))
     >>> forget_rule("squared_root")
     """

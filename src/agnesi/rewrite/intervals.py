@@ -85,7 +85,7 @@ def _bounds(node: Node, depth: int, known: dict[Any, Interval]) -> Interval:
         return _ANY
     if node.op is None or not depth:
         return _NOT_NEGATIVE if node.dtype.kind in "bu" else _ANY
-    name = node.op.name
+    name = node.op_name
     if name in _KNOWN:
         return _KNOWN[name]
     same = "movement" in node.op.traits or name in ("max", "min", "mean")
@@ -176,7 +176,7 @@ def _keeps_sign(node: Node, keeps: Callable[[Node], bool]) -> bool:
     if node.op is None:
         value = scalar(node)
         return value is not None and not str(value).startswith("-")
-    name = node.op.name
+    name = node.op_name
     if name in _UNSIGNED:
         return True
     if name == "add":
@@ -197,7 +197,7 @@ def sources(node: Node) -> set[Node]:
         n = stack.pop()
         found.add(n)
         if n.op is not None and ("movement" in n.op.traits or (
-            n.op.pointwise and n.op.name not in ("where", "maximum", "minimum", "fmax", "fmin")
+            n.op.pointwise and n.op_name not in ("where", "maximum", "minimum", "fmax", "fmin")
             and n.dtype.kind != "b"
         )):
             stack += n.inputs

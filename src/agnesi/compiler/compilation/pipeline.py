@@ -265,5 +265,5 @@ def check_writeable(written: Sequence[Any], values: Callable[[], Sequence[Node]]
         memory = t.array if isinstance(t, Tensor) else t
         if isinstance(memory, np.ndarray) and not memory.flags.writeable:
             node = values()[k]
-            name = (node.where and node.where[2]) or (node.op.name if node.op is not None else "")
+            name = (node.where and node.where[2]) or node.op_name
             raise ValueError(at(f"{name}: {read_only(t)}".removeprefix(": "), node.where))

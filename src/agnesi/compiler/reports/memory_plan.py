@@ -237,7 +237,7 @@ def _what(buffer: Buffer) -> str:
     node = buffer.node
     if node is None:
         return "copy"
-    return node.name or (node.op.name if node.op is not None else "")
+    return node.name or node.op_name
 
 
 def _covered(ranges: Iterable[tuple[int, int]]) -> int:

@@ -138,7 +138,7 @@ class _Exact:
             if node in known:
                 continue
             xs = [known[n] for n in node.inputs]
-            if signs is not None and node.op is not None and node.op.name in ("sum", "matmul"):
+            if signs is not None and node.op_name in ("sum", "matmul"):
                 xs = [_moved(x, n.dtype, signs, self.mpmath)
                       for x, n in zip(xs, node.inputs, strict=True)]
             known[node] = self._value(node, xs)

@@ -82,7 +82,7 @@ def note_body_checks(bodies: Sequence[Body], found: Sequence[Tensor]) -> None:
 
 
 def _raising(nodes: Iterable[Node]) -> set[Node]:
-    return {n for n in nodes if n.op is not None and "raises" in n.op.traits}
+    return {n for n in nodes if "raises" in n.traits}
 
 
 def _with_checks(token: Node | None, dead: Sequence[Node], live: Sequence[Node]) -> Node | None:
@@ -105,7 +105,7 @@ def _with_checks(token: Node | None, dead: Sequence[Node], live: Sequence[Node])
 def _is_result(node: Node) -> bool:
     """Whether a node is a result of a loop or branch."""
     made = _maker(node)
-    return made.op is not None and "control" in made.op.traits and node.outputs is None
+    return "control" in made.traits and node.outputs is None
 
 
 def _maker(node: Node) -> Node:

@@ -73,6 +73,16 @@ class Node:
         self.outputs: Any = None
         self.serial = next_serial()
 
+    @property
+    def op_name(self) -> str:
+        """The name of the operation that makes the value; empty for a leaf."""
+        return "" if self.op is None else self.op.name
+
+    @property
+    def traits(self) -> frozenset[str]:
+        """The traits of the operation that makes the value; none of a leaf."""
+        return frozenset() if self.op is None else self.op.traits
+
     def __repr__(self) -> str:
         kind = self.op.label() if self.op is not None else (self.name or "leaf")
         return f"<{kind}: {self.dtype}{list(self.shape)} at {location(self.where)}>"

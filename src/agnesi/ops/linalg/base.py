@@ -171,7 +171,7 @@ def as_given(b: Tensor) -> Any:
     """A right-hand side as the user gave it, for errors: what :func:`of_columns` made of it is a
     matrix with one column."""
     node = b.node
-    if node is None or node.op is None or node.op.name != "reshape":
+    if node is None or node.op_name != "reshape":
         return b
     vector = node.inputs[0]
     return vector if (*vector.shape, 1) == node.shape else b

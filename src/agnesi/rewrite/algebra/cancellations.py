@@ -92,11 +92,11 @@ def log_of_two_cosh(node: Node) -> Tensor | None:
 def log_of_cosh(node: Node) -> Tensor | None:
     """log(2 * cosh(x)) - log(2), whose numbers are added first: it is small where x is."""
     total, number = node.inputs
-    if total.op is None or total.op.name != "add":
+    if total.op_name != "add":
         return None
     for one, other in (total.inputs, total.inputs[::-1]):
         c, d = scalar(other), scalar(number)
-        if c is not None and d is not None and one.op is not None and one.op.name == "log_cosh":
+        if c is not None and d is not None and one.op_name == "log_cosh":
             return symbol(one) + (float(c) - float(d))
     return None
 
@@ -135,7 +135,7 @@ def root_beside(node: Node) -> Tensor | None:
     """sqrt(x * x + c) - x, which is c / (sqrt(x * x + c) + x), and its kin of other signs."""
     if node.dtype.kind != "f":
         return None
-    sign = -1 if node.op.name == "subtract" else 1
+    sign = -1 if node.op_name == "subtract" else 1
     first, second = node.inputs
     for root, of_root, x, of_x in ((first, 1, second, sign), (second, sign, first, 1)):
         parts = _square_and_rest(root, x)
@@ -158,14 +158,14 @@ def _square_and_rest(root: Node, x: Node) -> tuple[Node, bool] | None:
 
     The square may be that of -x.
     """
-    total = root.inputs[0].op and root.inputs[0] if root.op and root.op.name == "sqrt" else None
-    if total is None or total.op.name not in ("add", "subtract") or root.shape != x.shape:
+    total = root.inputs[0].op and root.inputs[0] if root.op_name == "sqrt" else None
+    if total is None or total.op_name not in ("add", "subtract") or root.shape != x.shape:
         return None
-    roots = (x, x.inputs[0]) if x.op is not None and x.op.name == "negative" else (x,)
+    roots = (x, x.inputs[0]) if x.op_name == "negative" else (x,)
     first, second = total.inputs
     for one, rest in ((first, second), (second, first)):
-        plus = total.op.name == "add"
-        if one.op is not None and one.op.name == "square" and (one is first or plus) and any(
+        plus = total.op_name == "add"
+        if one.op_name == "square" and (one is first or plus) and any(
                 one.inputs[0] is r for r in roots):
             return rest, plus
     return None
@@ -175,10 +175,10 @@ def _square_and_rest(root: Node, x: Node) -> tuple[Node, bool] | None:
 def inverse_hyperbolic(node: Node) -> Tensor | None:
     """log(x + sqrt(x * x + 1)), and the same of -1, as :func:`root_beside` leaves its operand."""
     total = node.inputs[0].inputs[2]
-    if total.op is None or total.op.name != "add":
+    if total.op_name != "add":
         return None
     for root, rest in (total.inputs, total.inputs[::-1]):
-        if rest.op is not None and rest.op.name == "where" and scalar(rest.inputs[1]) == 0:
+        if rest.op_name == "where" and scalar(rest.inputs[1]) == 0:
             x = rest.inputs[2]
             number, more = _square_and_rest(root, x) or (root, False)
             if scalar(number) == 1:
@@ -191,7 +191,7 @@ def difference_of_roots(node: Node) -> Tensor | None:
     """sqrt(x + c) - sqrt(x + d) is (c - d) over the sum of roots; sqrt(c + x) - sqrt(c - x) is
     2 * x over it.
     """
-    if node.dtype.kind != "f" or any(n.op is None or n.op.name != "sqrt" for n in node.inputs):
+    if node.dtype.kind != "f" or any(n.op_name != "sqrt" for n in node.inputs):
         return None
     (x, sign, c), (y, other, d) = (_shifted(n.inputs[0]) for n in node.inputs)
     if x is not y or (sign == other) == (c == d):
@@ -203,9 +203,9 @@ def difference_of_roots(node: Node) -> Tensor | None:
 
 def _shifted(node: Node) -> tuple[Node, int, float]:
     """``x``, ``s`` and ``c`` of s * x + c, where s is a sign."""
-    if node.op is not None and node.op.name in ("add", "subtract"):
+    if node.op_name in ("add", "subtract"):
         first, second = node.inputs
-        sign = -1 if node.op.name == "subtract" else 1
+        sign = -1 if node.op_name == "subtract" else 1
         for x, s, number, of_number in ((first, 1, second, sign), (second, sign, first, 1)):
             c = scalar(number)
             if c is not None and math.isfinite(c):
@@ -217,9 +217,9 @@ def _shifted(node: Node) -> tuple[Node, int, float]:
 def root_less_root(node: Node) -> Tensor | None:
     """sqrt(x + c) - k for numbers of which k is the root of c, as in the loss of Charbonnier."""
     root, k = node.inputs[0], scalar(node.inputs[1])
-    total = root.inputs[0] if root.op is not None and root.op.name == "sqrt" else None
+    total = root.inputs[0] if root.op_name == "sqrt" else None
     if node.dtype.kind != "f" or k is None or total is None or total.op is None or (
-            total.op.name != "add"):
+            total.op_name != "add"):
         return None
     for one, x in (total.inputs, total.inputs[::-1]):
         c = scalar(one)
@@ -236,8 +236,8 @@ def difference_in_tail(node: Node) -> Tensor | None:
     if not _are_akin(*node.inputs):
         return None
     first, second = (n.inputs[0] for n in node.inputs)
-    if opposite(first, second) and node.inputs[0].op.name in _AROUND_ZERO:
-        return _AROUND_ZERO[node.inputs[0].op.name](symbol(first))
+    if opposite(first, second) and node.inputs[0].op_name in _AROUND_ZERO:
+        return _AROUND_ZERO[node.inputs[0].op_name](symbol(first))
     pair = in_small_tails(*node.inputs)
     return None if pair is None else symbol(pair[0]) - symbol(pair[1])
 
@@ -245,7 +245,7 @@ def difference_in_tail(node: Node) -> Tensor | None:
 @BOOK.rewriter(_STAGE, ops=["subtract"], operands=["multiply"])
 def difference_of_halves(node: Node) -> Tensor | None:
     """Differences of erfc / 2, a distribution function, are taken where both are small."""
-    halves = [n.inputs[i] for n in node.inputs if n.op is not None and n.op.name == "multiply"
+    halves = [n.inputs[i] for n in node.inputs if n.op_name == "multiply"
               for i in (0, 1) if scalar(n.inputs[1 - i]) == 0.5]
     if len(halves) < 2 or not _are_akin(*halves):
         return None
@@ -280,7 +280,7 @@ def beside_its_logsum(node: Node) -> Tensor | None:
 
 def _without(total: Node, x: Node, depth: int = _MAX_NESTED_SUMS) -> Tensor | None:
     """The logarithm of a sum of exponentials without one of them, if it is among them."""
-    if total.op is None or total.op.name != "logaddexp" or not depth:
+    if total.op_name != "logaddexp" or not depth:
         return None
     for one, other in (total.inputs, total.inputs[::-1]):
         if one is x:
@@ -334,7 +334,7 @@ def angle_beside_right_angle(node: Node) -> Tensor | None:
         return None
     (angle,) = product.above()
     k = sign * product.number
-    if angle.op is None or angle.op.name != "atan" or angle.shape != node.shape or (
+    if angle.op_name != "atan" or angle.shape != node.shape or (
             abs(abs(numbers[0] / k) - math.pi / 2) > 4 * float(np.finfo(node.dtype).eps)):
         return None
     towards = symbol(angle.inputs[0]) * (-1.0 if numbers[0] * k > 0 else 1.0)

@@ -237,7 +237,7 @@ rule(square(abs_(x)), square(x), name="square_of_abs", stage="canonicalize",
 def negative_number(node: Node) -> Tensor | None:
     """The sign of a product with a number goes into the number."""
     (product,) = node.inputs
-    if product.op is None or product.op.name not in ("multiply", "divide"):
+    if product.op_name not in ("multiply", "divide"):
         return None
     first, second = product.inputs
     left, right = scalar(first), scalar(second)

@@ -137,7 +137,7 @@ def zero_beside_number(node: Node) -> Tensor | None:
 
 def _bare(node: Node) -> Tensor | None:
     """``x`` if the node is ``x + 0``."""
-    if node.op is None or node.op.name != "add":
+    if node.op_name != "add":
         return None
     for zero, other in (node.inputs, node.inputs[::-1]):
         if scalar(zero) == 0 and (other.shape, other.dtype) == (node.shape, node.dtype):

@@ -34,14 +34,14 @@ def exponential_terms(node: Node) -> list[Term] | None:
     while stack:
         factor, n = stack.pop()
         value = scalar(n)
-        name = n.op.name if n.op is not None else ""
+        name = n.op_name
         if len(found) + len(stack) >= _MOST_TERMS:
             return None
         if value is not None:
             found += [(factor * float(value), None)] if value else []
         elif name == "exp":
             found.append((factor, n.inputs[0]))
-        elif name == "square" and n.inputs[0].op is not None and n.inputs[0].op.name == "exp":
+        elif name == "square" and n.inputs[0].op_name == "exp":
             found.append((factor, graph_node(symbol(n.inputs[0].inputs[0]) * 2)))
         elif name == "expm1":
             found += [(factor, n.inputs[0]), (-factor, None)]
@@ -64,7 +64,7 @@ def exponential_terms(node: Node) -> list[Term] | None:
 
 def _scaled(product: Node) -> tuple[float, Node] | None:
     """The number and the other factor of a product with a number."""
-    if product.op is None or product.op.name != "multiply":
+    if product.op_name != "multiply":
         return None
     for one, other in (product.inputs, product.inputs[::-1]):
         value = scalar(one)
@@ -113,7 +113,7 @@ def greatest(terms: Sequence[Term]) -> Node:
 
 def ratio(above: Node, below: Node) -> Tensor | None:
     """A quotient of two sums of exponentials; None where there are none that overflow together."""
-    names = [n.op.name if n.op is not None else "" for n in (above, below)]
+    names = [n.op_name for n in (above, below)]
     if names == ["i1", "i0"] and above.inputs == below.inputs:
         return i1e(symbol(above.inputs[0])) / i0e(symbol(above.inputs[0]))
     if names[0] not in ("add", "subtract", "sinh", "cosh", "expm1"):
@@ -164,7 +164,7 @@ def _as_tanh(over: Sequence[Term], under: Sequence[Term]) -> Tensor | None:
     (c, a), (_, b) = over
     if {_key(a), _key(b)} != {_key(t) for _, t in under}:
         return None
-    if b is not None and b.op is not None and b.op.name == "negative" and b.inputs[0] is a:
+    if b is not None and b.op_name == "negative" and b.inputs[0] is a:
         half = symbol(a)
     else:
         left = 0.0 if a is None else symbol(a)
@@ -176,17 +176,17 @@ def _as_tanh(over: Sequence[Term], under: Sequence[Term]) -> Tensor | None:
 
 def _key(exponent: Node | None) -> object:
     """Return a key of an exponent that does not depend on the node of its negation."""
-    if exponent is not None and exponent.op is not None and exponent.op.name == "negative":
+    if exponent is not None and exponent.op_name == "negative":
         return "negative", exponent.inputs[0]
     return exponent
 
 
 def logistic(node: Node) -> Node | None:
     """``x`` if the node is ``1 + exp(x)``."""
-    if node.op is None or node.op.name != "add":
+    if node.op_name != "add":
         return None
     for one, e in (node.inputs, node.inputs[::-1]):
-        if e.op is not None and e.op.name == "exp":
+        if e.op_name == "exp":
             value = scalar(one)
             if value is not None and value == 1:
                 return e.inputs[0]
@@ -198,15 +198,15 @@ def opposite(a: Node, b: Node) -> bool:
     if a.op is None and b.op is None:
         return False
     for p, q in ((a, b), (b, a)):
-        if p.op is not None and p.op.name == "negative" and p.inputs[0] is q:
+        if p.op_name == "negative" and p.inputs[0] is q:
             return True
     if a.op is not b.op or len(a.inputs) != 2:
         return False
-    if a.op.name == "subtract":
+    if a.op_name == "subtract":
         return a.inputs == b.inputs[::-1]
-    if a.op.name in ("multiply", "divide"):
+    if a.op_name in ("multiply", "divide"):
         for i, j in ((0, 0), (0, 1), (1, 0), (1, 1)):
             x, y = scalar(a.inputs[i]), scalar(b.inputs[j])
             if x is not None and y is not None and x == -y:
-                return a.inputs[1 - i] is b.inputs[1 - j] and (a.op.name == "multiply" or i == j)
+                return a.inputs[1 - i] is b.inputs[1 - j] and (a.op_name == "multiply" or i == j)
     return False

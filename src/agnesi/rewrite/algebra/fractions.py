@@ -137,7 +137,7 @@ def _made(node: Node, known: dict[Node, Polynomial]) -> Polynomial:
     value = scalar(node)
     if value is not None:
         return {_ONE: float(value)}
-    name = "" if node.op is None else node.op.name
+    name = node.op_name
     if name in ("add", "subtract"):
         a, b = (_polynomial(n, known) for n in node.inputs)
         found = dict(a)
@@ -172,7 +172,7 @@ def _without_roots(given: Polynomial, known: dict[Node, Polynomial]) -> Polynomi
     for m, c in given.items():
         part: Polynomial = {_ONE: c}
         for n, power in m:
-            if n.op is not None and n.op.name == "sqrt" and power > 1:
+            if n.op_name == "sqrt" and power > 1:
                 for _ in range(power // 2):
                     part = _times(part, _polynomial(n.inputs[0], known))
                 power %= 2
@@ -194,8 +194,7 @@ def _undefined(products: Sequence[Product], left: Polynomial,
     try:
         polynomials = [_polynomial(n, known) for p in products for n in (*p.above(), *p.below())]
         atoms = {n for p in polynomials for m in p for n, _ in m}
-        roots = {n: _polynomial(n.inputs[0], known) for n in atoms
-                 if n.op is not None and n.op.name == "sqrt"}
+        roots = {n: _polynomial(n.inputs[0], known) for n in atoms if n.op_name == "sqrt"}
     except _TooLargeError:
         return None
     leaves = {n for p in (*polynomials, *roots.values()) for m in p for n, _ in m} - roots.keys()

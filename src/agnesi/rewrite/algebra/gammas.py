@@ -63,15 +63,14 @@ def quotient_of_gammas(node: Node) -> Tensor | None:
         return None
     product = factors(node, _MOST_FACTORS)
     above, below = product.above(), product.below()
-    if not (any(map(_may_overflow, below)) and any(
-            n.op is not None and n.op.name in ("gamma", "power") for n in above)):
+    if not (any(map(_may_overflow, below)) and any(n.op_name in ("gamma", "power") for n in above)):
         return None
     large: Any = None
     for n in (*above, *below):
         for part in _too_large(n, node):
             large = part if large is None else large | part
     for n in (*above, *below):
-        if _has_logarithm(n) and n.op.name != "exp" and not at_least(n.inputs[0], 0.0):
+        if _has_logarithm(n) and n.op_name != "exp" and not at_least(n.inputs[0], 0.0):
             large = large & (symbol(n.inputs[0]) > 0)
     plain = [math.prod(_direct(side, large)) for side in (above, below)]
     grown = [sum(_logarithms(side, large)) for side in (above, below)]
@@ -91,7 +90,7 @@ def difference_of_neighbours(node: Node) -> Tensor | None:
     if x != y or not x or abs(one - other) not in _STEPS:
         return None
     upper, lower = (first, second) if one > other else (second, first)
-    found = _between(lower.inputs[0], upper.inputs[0], int(abs(one - other)), first.op.name)
+    found = _between(lower.inputs[0], upper.inputs[0], int(abs(one - other)), first.op_name)
     return found if upper is first else -found
 
 
@@ -116,7 +115,7 @@ def log_of_beta(node: Node) -> Tensor | None:
         return None
     parts = terms(node)
     for sign in (1, -1):
-        sides = [[n for s, n in parts if s == side and n.op is not None and n.op.name == "lgamma"
+        sides = [[n for s, n in parts if s == side and n.op_name == "lgamma"
                   and n.shape == node.shape] for side in (sign, -sign)]
         for (a, b), c in itertools.product(itertools.combinations(sides[0], 2), sides[1]):
             found = _log_beta(a.inputs[0], b.inputs[0], c.inputs[0])
@@ -166,13 +165,12 @@ def _has_gamma(node: Node, depth: int = _DEPTH) -> bool:
     take longer to find."""
     if node.op is None:
         return False
-    return node.op.name == "gamma" or (depth > 0 and node.op.name in _PRODUCTS and any(
+    return node.op_name == "gamma" or (depth > 0 and node.op_name in _PRODUCTS and any(
         _has_gamma(n, depth - 1) for n in node.inputs))
 
 
 def _may_overflow(node: Node) -> bool:
-    return node.op is not None and node.op.name == "gamma" and (
-        interval(node.inputs[0]).high > _largest(node))
+    return node.op_name == "gamma" and (interval(node.inputs[0]).high > _largest(node))
 
 
 def _largest(node: Node) -> float:
@@ -184,7 +182,7 @@ def _too_large(node: Node, whole: Node) -> list[Tensor]:
 
 
 def _has_logarithm(node: Node) -> bool:
-    return node.op is not None and node.op.name in ("gamma", "exp", "power")
+    return node.op_name in ("gamma", "exp", "power")
 
 
 def _direct(side: Sequence[Node], large: Tensor) -> list[Tensor]:
@@ -207,8 +205,8 @@ def _logarithms(side: Sequence[Node], large: Tensor) -> list[Tensor]:
         if not _has_logarithm(n):
             continue
         x = where(large, symbol(n.inputs[0]), 1)
-        if n.op.name == "power":
+        if n.op_name == "power":
             found.append(where(large, symbol(n.inputs[1]), 1) * log(x))
         else:
-            found.append(x if n.op.name == "exp" else lgamma(x))
+            found.append(x if n.op_name == "exp" else lgamma(x))
     return found

@@ -52,7 +52,7 @@ def log_of(node: Node, depth: int = _MAX_DEPTH, term: bool = False) -> Tensor | 
     """
     if node.op is None or node.dtype.kind != "f" or not depth:
         return None
-    name = node.op.name
+    name = node.op_name
     if name in _LEAVES:
         return _LEAVES[name](symbol(node.inputs[0]))
     if name == "softmax":
@@ -109,13 +109,12 @@ def _summed(node: Node, depth: int, term: bool) -> Tensor | None:
 def _is_shifted(node: Node) -> bool:
     """Whether a sum is of exponentials whose exponents have their maximum taken off already."""
     (x,) = node.inputs
-    if x.op is None or x.op.name != "exp" or (d := x.inputs[0]).op is None or (
-            d.op.name != "subtract"):
+    if x.op_name != "exp" or (d := x.inputs[0]).op is None or d.op_name != "subtract":
         return False
     most = d.inputs[1]
-    while most.op is not None and (most.op.name == "where" or "movement" in most.op.traits):
-        most = most.inputs[most.op.name == "where"]
-    return (most.op is not None and most.op.name == "max" and most.inputs[0] is d.inputs[0]
+    while most.op_name == "where" or "movement" in most.traits:
+        most = most.inputs[most.op_name == "where"]
+    return (most.op_name == "max" and most.inputs[0] is d.inputs[0]
             and most.op.axes == node.op.axes)
 
 
@@ -129,8 +128,7 @@ def _unbounded(depth: int) -> Callable[[Node], Tensor | None]:
 
     A sum of many of them seldom vanishes, and their logarithms take several times as long.
     """
-    return lambda n: None if n.op is not None and n.op.name in _SYMMETRIC else log_of(
-        n, depth, True)
+    return lambda n: None if n.op_name in _SYMMETRIC else log_of(n, depth, True)
 
 
 def _added(node: Node, depth: int, term: bool) -> Tensor | None:
@@ -154,7 +152,7 @@ def _added(node: Node, depth: int, term: bool) -> Tensor | None:
 def _product(node: Node, depth: int, term: bool) -> Tensor | None:
     for one, other in (node.inputs, node.inputs[::-1]):
         value = scalar(one)
-        if value is None or other.op is None or other.op.name not in _ODD:
+        if value is None or other.op_name not in _ODD:
             continue
         if value < 0:
             other = graph_node(apply(other.op, -symbol(other.inputs[0])))
@@ -201,7 +199,7 @@ def _powered(node: Node, depth: int, term: bool) -> Tensor | None:
     if inner is None and at_least(base, 0.0) and scalar(node.inputs[1]) is None:
         inner = _plain(base)
     whole = scalar(node.inputs[1]) is None and node.shape == base.shape
-    if inner is None and not term and whole and not (base.op and base.op.name == "where"):
+    if inner is None and not term and whole and base.op_name != "where":
         x = symbol(base)  # of unknown sign
         below = log(power(where(x < 0, x, 1), n))
         return where(x < 0, below, _times(n, log(where(x < 0, 1, x))))
@@ -218,9 +216,9 @@ def _difference(node: Node, depth: int, term: bool) -> Tensor | None:
     a, b = node.inputs
     if term:
         return None
-    if scalar(a) == 0 and b.op is not None and b.op.name == "expm1":
+    if scalar(a) == 0 and b.op_name == "expm1":
         return log_one_minus_exp(symbol(b.inputs[0]))
-    if scalar(a) == 1 and b.op is not None and b.op.name == "square":
+    if scalar(a) == 1 and b.op_name == "square":
         return log1p(-symbol(b))
     a, b = in_small_tails(a, b) or (a, b)
     above, below = log_of(a, depth, True), log_of(b, depth, True)
@@ -234,13 +232,13 @@ def in_small_tails(a: Node, b: Node) -> tuple[Node, Node] | None:
 
     It is f(a) - f(b), which is f(-b) - f(-a).
     """
-    if a.op is None or a.op is not b.op or a.op.name not in _SYMMETRIC or a.shape != b.shape:
+    if a.op is None or a.op is not b.op or a.op_name not in _SYMMETRIC or a.shape != b.shape:
         return None
     inside = a.inputs[0]
-    if inside.op is not None and inside.op.name == "where":
+    if inside.op_name == "where":
         return None
     x, y = symbol(inside), symbol(b.inputs[0])
-    near_one = x + y < 0 if a.op.name == "erfc" else x + y > 0
+    near_one = x + y < 0 if a.op_name == "erfc" else x + y > 0
     first, second = where(near_one, -y, x), where(near_one, -x, y)
     return graph_node(apply(a.op, first)), graph_node(apply(a.op, second))
 
@@ -248,7 +246,7 @@ def in_small_tails(a: Node, b: Node) -> tuple[Node, Node] | None:
 def _negated(node: Node, depth: int, term: bool) -> Tensor | None:
     """log(-x), where the sign goes inside."""
     (x,) = node.inputs
-    name = "" if x.op is None else x.op.name
+    name = x.op_name
     inside: Tensor | None = None
     if name == "expm1":
         return None if term else log_one_minus_exp(symbol(x.inputs[0]))
@@ -302,7 +300,7 @@ def log_beside_large(node: Node) -> Tensor | None:
     (x,) = node.inputs
     if x.op is None:
         return None
-    if x.op.name == "negative" and _is_product_of_probabilities(x.inputs[0]):
+    if x.op_name == "negative" and _is_product_of_probabilities(x.inputs[0]):
         found = log_of(x.inputs[0], term=True)
         return None if found is None else log_one_minus_exp(found)
     if interval(x).high < math.inf:
@@ -313,14 +311,14 @@ def log_beside_large(node: Node) -> Tensor | None:
 
 def _is_product_of_probabilities(node: Node, depth: int = _MAX_DEPTH) -> bool:
     """Return whether a value is a product of several numbers between 0 and 1."""
-    name = "" if node.op is None or not depth else node.op.name
+    name = node.op_name if depth else ""
     if name in ("multiply", "square", "sqrt", "prod"):
         return all([_is_probability(n, depth - 1) for n in node.inputs])
     return False
 
 
 def _is_probability(node: Node, depth: int) -> bool:
-    return (node.op is not None and node.op.name in ("sigmoid", "ndtr", "softmax")
+    return (node.op_name in ("sigmoid", "ndtr", "softmax")
             ) or _is_product_of_probabilities(node, depth)
 
 
@@ -330,27 +328,27 @@ def log_inside(node: Node) -> Tensor | None:
     (source,) = node.inputs
     if source.op is None:
         return None
-    natural = node.op.name == "log"
+    natural = node.op_name == "log"
     found = _half_erfc(source) if natural else _beside_one(source)
     if found is None:
         found = log_of(source)
     if found is None or natural:
         return found
-    return found * (1 / math.log(2 if node.op.name == "log2" else 10))
+    return found * (1 / math.log(2 if node.op_name == "log2" else 10))
 
 
 def _half_erfc(node: Node) -> Tensor | None:
     """log(0.5 * erfc(x)), which is a distribution function."""
-    if node.op.name == "multiply":
+    if node.op_name == "multiply":
         for half, tail in (node.inputs, node.inputs[::-1]):
-            if scalar(half) == 0.5 and tail.op is not None and tail.op.name == "erfc":
+            if scalar(half) == 0.5 and tail.op_name == "erfc":
                 return log_ndtr(symbol(tail.inputs[0]) * -math.sqrt(2))
     return None
 
 
 def _beside_one(node: Node) -> Tensor | None:
     """The natural logarithm of 1 + x."""
-    if node.op.name == "add" and node.dtype.kind == "f":
+    if node.op_name == "add" and node.dtype.kind == "f":
         for one, x in (node.inputs, node.inputs[::-1]):
             if scalar(one) == 1:
                 return log1p(symbol(x)) + 0

@@ -29,7 +29,7 @@ def _less_one(node: Node) -> Tensor | None:
     if node.dtype.kind != "f":
         return None
     found = beside_one(node)
-    if found is None and node.op is not None and node.op.name == "divide":
+    if found is None and node.op_name == "divide":
         found = over_one(graph_node(symbol(node) - 1))
     return found
 
@@ -52,9 +52,9 @@ def root_less_one(node: Node) -> Tensor | None:
         root, one = node.inputs[i], node.inputs[1 - i]
         if scalar(one) != 1 or root.op is None:
             continue
-        inverse = root.op.name == "reciprocal"
+        inverse = root.op_name == "reciprocal"
         inner = root.inputs[0] if inverse else root
-        if inner.op is None or inner.op.name != "sqrt" or inner.shape != node.shape:
+        if inner.op_name != "sqrt" or inner.shape != node.shape:
             continue
         (u,) = inner.inputs
         less = _less_one(u)

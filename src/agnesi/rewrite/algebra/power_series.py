@@ -263,22 +263,21 @@ OPERATIONS: dict[str, Callable[..., Series]] = {
 
 def expandable(node: Node) -> bool:
     """Return whether a node is of an operation that is known here."""
-    return node.op is not None and (
-        node.op.name in OPERATIONS or node.op.name in FUNCTIONS or bool(mended(node)))
+    return node.op_name in OPERATIONS or node.op_name in FUNCTIONS or bool(mended(node))
 
 
 def mended(node: Node) -> tuple[str, Node, Node] | None:
     """The sum that has been mended near 0, where(close, polynomial, a + where(close, 0, b)): its
     operation, a and b."""
-    if node.op is None or node.op.name != "where":
+    if node.op_name != "where":
         return None
     close, _, total = node.inputs
-    if total.op is None or total.op.name not in ("add", "subtract"):
+    if total.op_name not in ("add", "subtract"):
         return None
     for a, b in (total.inputs, total.inputs[::-1]):
-        if b.op is not None and b.op.name == "where" and b.inputs[0] is close and (
-                scalar(b.inputs[1]) == 0 and (b is total.inputs[1] or total.op.name == "add")):
-            return total.op.name, a, b.inputs[2]
+        if b.op_name == "where" and b.inputs[0] is close and (
+                scalar(b.inputs[1]) == 0 and (b is total.inputs[1] or total.op_name == "add")):
+            return total.op_name, a, b.inputs[2]
     return None
 
 
@@ -303,7 +302,7 @@ def series(node: Node, known: dict[Node, Series], terms: int) -> Series:
             raise NoSeriesError
         else:
             parts = [series(n, known, terms) for n in operands(node)]
-            name = (mended(node) or (node.op.name,))[0]
+            name = (mended(node) or (node.op_name,))[0]
             made = OPERATIONS.get(name)
             found = made(*parts) if made else FUNCTIONS[name](parts[0], node)
         known[node] = found

@@ -35,7 +35,7 @@ def power_less_one(node: Node) -> Tensor | None:
         return None
     for power, one, less in ((first, second, True), (second, first, False)):
         if scalar(one) == 1 and power.op is not None and power.shape == node.shape:
-            found = _whole_power(power) if power.op.name != "power" else _power(power)
+            found = _whole_power(power) if power.op_name != "power" else _power(power)
             return None if found is None else found + 0 if less else 0 - found
     return None
 
@@ -64,7 +64,7 @@ def _power(power: Node) -> Tensor | None:
     if number is not None:
         return expm1(symbol(exponent) * math.log(number)) if 0 < number < 1 or (
             1 < number < math.inf) else None
-    if base.op is not None and base.op.name == "where":
+    if base.op_name == "where":
         return None
     r = beside_one(base)
     if value is not None and abs(value) >= _SMALL_EXPONENT and r is None:
@@ -105,37 +105,36 @@ def growth_over_exponent(node: Node) -> Tensor | None:
 
 def _negated(node: Node) -> Node | None:
     """What a node is the negative of."""
-    return node.inputs[0] if node.op is not None and node.op.name == "negative" else None
+    return node.inputs[0] if node.op_name == "negative" else None
 
 
 def _growth(node: Node) -> tuple[Node, Node, Node] | None:
     """The condition, exponent and logarithm of the base of what :func:`power_less_one` gives."""
-    if node.op is not None and node.op.name == "add" and scalar(node.inputs[1]) == 0:
+    if node.op_name == "add" and scalar(node.inputs[1]) == 0:
         node = node.inputs[0]
-    if node.op is None or node.op.name != "where":
+    if node.op_name != "where":
         return None
     near, close, _ = node.inputs
-    if close.op is None or close.op.name != "expm1":
+    if close.op_name != "expm1":
         return None
     product = close.inputs[0]
-    if product.op is None or product.op.name != "multiply":
+    if product.op_name != "multiply":
         return None
     n, logarithm = product.inputs
     for one in (n, logarithm):
-        if one.op is None or one.op.name != "where" or one.inputs[0] is not near or (
-                scalar(one.inputs[2]) != 0):
+        if one.op_name != "where" or one.inputs[0] is not near or (scalar(one.inputs[2]) != 0):
             return None
     return near, n.inputs[1], logarithm
 
 
 def beside_one(node: Node) -> Tensor | None:
     """``r`` of 1 + r, and ``-r`` of 1 - r."""
-    if node.op is None or node.op.name not in ("add", "subtract"):
+    if node.op_name not in ("add", "subtract"):
         return None
     first, second = node.inputs
     if scalar(first) == 1:
-        return symbol(second) if node.op.name == "add" else -symbol(second)
-    return symbol(first) if scalar(second) == 1 and node.op.name == "add" else None
+        return symbol(second) if node.op_name == "add" else -symbol(second)
+    return symbol(first) if scalar(second) == 1 and node.op_name == "add" else None
 
 
 @BOOK.rewriter(_STAGE, ops=["log"], operands=["where"])

@@ -38,10 +38,10 @@ def proportion(node: Node) -> Tensor | None:
     below = node.inputs[1]
     if node.dtype.kind != "f" or below.op is None:
         return None
-    if below.op.name in ("add", "subtract"):
+    if below.op_name in ("add", "subtract"):
         return _of_terms(node)
     total = without_moves(below)
-    if total.op is None or total.op.name != "sum":
+    if total.op_name != "sum":
         return None
     e = _power_in(total.inputs[0], total.op.axes)
     if e is None or e.shape != total.inputs[0].shape:
@@ -62,14 +62,14 @@ def _of_terms(node: Node) -> Tensor | None:
 
 
 def _exponent(node: Node) -> Tensor | None:
-    return symbol(node.inputs[0]) if node.op is not None and node.op.name == "exp" else None
+    return symbol(node.inputs[0]) if node.op_name == "exp" else None
 
 
 def _has_power(node: Node, depth: int = 4) -> bool:
     """Return whether an exponential is among the terms and factors of a node."""
     if node.op is None or not depth:
         return False
-    name = node.op.name
+    name = node.op_name
     if name == "exp":
         return True
     if name in ("add", "subtract", "multiply", "negative"):
@@ -80,7 +80,7 @@ def _has_power(node: Node, depth: int = 4) -> bool:
 def _of_sums(node: Node, total: Node, e: Node) -> Tensor | None:
     above, below = node.inputs
     axes = total.op.axes
-    x = exponent_of(e) if e.op.name == "exp" else symbol(e.inputs[0])
+    x = exponent_of(e) if e.op_name == "exp" else symbol(e.inputs[0])
     exponent = _weighed(total.inputs[0], e, x)
     if exponent is None or exponent.shape != e.shape:
         return None
@@ -98,7 +98,7 @@ def _is_beside(below: Node, total: Node) -> bool:
     """Return whether a sum stands beside each of the elements that it is of."""
     axes, source = total.op.axes, total.inputs[0]
     kept = tuple([1 if a in axes else n for a, n in enumerate(source.shape)])
-    if below.op is not None and below.op.name == "broadcast_to" and below.shape == source.shape:
+    if below.op_name == "broadcast_to" and below.shape == source.shape:
         below = below.inputs[0]
     return below.shape == kept or (below is total and axes == tuple(range(len(axes))))
 
@@ -110,7 +110,7 @@ def _power_in(node: Node, axes: Axes) -> Node | None:
     while stack:
         n = stack.pop()
         left -= 1
-        name = "" if n.op is None else n.op.name
+        name = n.op_name
         if not left:
             return None
         if (name == "exp" and not is_without_top(n.inputs[0])) or (
@@ -127,7 +127,7 @@ def _weighed(node: Node, e: Node, x: Tensor) -> Tensor | None:
     """The exponent of a multiple of an exponential where it counts."""
     if node is e:
         return x
-    name = "" if node.op is None else node.op.name
+    name = node.op_name
     if name == "negative":
         return _weighed(node.inputs[0], e, x)
     if name == "where":
@@ -162,7 +162,7 @@ class _Scaled:
             return self.power if inside or self.axes is None else None
         if node.op is None or not depth:
             return None
-        name = node.op.name
+        name = node.op_name
         if name == "sum":
             same = self.axes == node.op.axes and node.inputs[0].shape == self.e.shape
             inner = self.of(node.inputs[0], depth - 1, True) if same and not inside else None
@@ -184,7 +184,7 @@ class _Scaled:
     def _of_product(self, node: Node, depth: int, inside: bool) -> Tensor | None:
         first, second = node.inputs
         over, by = self.of(first, depth, inside), second
-        if over is None and node.op.name == "multiply":
+        if over is None and node.op_name == "multiply":
             over, by = self.of(second, depth, inside), first
         return None if over is None or self._is_in(by) else apply(node.op, over, symbol(by))
 

@@ -164,7 +164,7 @@ class Top:
     __slots__ = ("below", "exponential", "numbers", "vanishing")
 
     def __init__(self, near: Product) -> None:
-        heads = {n.op.name for n in near.above() if n.op is not None}
+        heads = {n.op_name for n in near.above() if n.op is not None}
         self.below = bool(near.first.below or near.then.below)
         self.numbers = near.numbers
         self.exponential = "exp" in heads
@@ -189,7 +189,7 @@ def top(node: Node) -> Top:
 def _reshaped(node: Node) -> Node | None:
     """A quotient that gains or loses axes of size 1, as a quotient of operands that do."""
     (source,) = node.inputs
-    if not _named(source, *_PRODUCTS) or squeezed(source) != squeezed(node):
+    if source.op_name not in _PRODUCTS or squeezed(source) != squeezed(node):
         return None
     if any(n.shape != source.shape and scalar(n) is None for n in source.inputs):
         return None
@@ -275,7 +275,7 @@ def pair_off(product: Product) -> bool:
             product.first.above.append(graph_node(sigmoid(negative(symbol(exponent)))))
             changed = True
     for e in dict.fromkeys(product.above()):
-        if not _named(e, "exp") or e not in product.above():
+        if e.op_name != "exp" or e not in product.above():
             continue
         if _gather(product, e):
             changed = True
@@ -288,7 +288,7 @@ def _spread(product: Product) -> bool:
     """exp(-x) sinh(x), and sinh(x) / exp(x), are (1 - exp(-2 * x)) / 2."""
     exps = [*[(e, True) for e in product.above()], *[(e, False) for e in product.below()]]
     for (e, above), n in itertools.product(exps, product.above()):
-        terms = exponential_terms(n) or [] if _named(e, "exp") and n.shape == e.shape else []
+        terms = exponential_terms(n) or [] if e.op_name == "exp" and n.shape == e.shape else []
         for _, t in terms:
             if t is not None and (opposite(t, e.inputs[0]) if above else t is e.inputs[0]):
                 product.remove(e, above)
@@ -304,7 +304,7 @@ def _pair_sums(product: Product) -> bool:
     for n in product.above():
         for d in product.below():
             found = ratio(n, d)
-            if found is None and _named(n, *_TAILS) and _named(d, *_TAILS) and n.shape == d.shape:
+            if found is None and n.op_name in _TAILS and d.op_name in _TAILS and n.shape == d.shape:
                 over, under = log_of(n), log_of(d)
                 found = None if over is None or under is None else exp(over - under)
             if found is None and _is_next(d, n):
@@ -321,7 +321,7 @@ def _pair_sums(product: Product) -> bool:
 
 def _is_next(node: Node, other: Node) -> bool:
     """Return whether a node is 1 + another one that may overflow."""
-    if not _named(node, "add") or other not in node.inputs or interval(other).high < math.inf:
+    if node.op_name != "add" or other not in node.inputs or interval(other).high < math.inf:
         return False
     return scalar(node.inputs[node.inputs[0] is other]) == 1
 
@@ -344,14 +344,14 @@ def _gather(product: Product, e: Node) -> bool:
 
 
 def _is_twice(node: Node, x: Node) -> bool:
-    return _named(node, "multiply") and x in node.inputs and 2 in map(scalar, node.inputs)
+    return node.op_name == "multiply" and x in node.inputs and 2 in map(scalar, node.inputs)
 
 
 def _pair_exponential(product: Product, e: Node) -> bool:
     """exp(x) sigmoid(-x) is sigmoid(x), and exp(x) / sum(exp(x)) is softmax(x)."""
     (x,) = e.inputs
     for s in product.above():
-        if s.op is not None and s.op.name == "sigmoid" and opposite(s.inputs[0], x):
+        if s.op_name == "sigmoid" and opposite(s.inputs[0], x):
             product.remove(e, True)
             product.remove(s, True)
             product.first.above.append(graph_node(sigmoid(symbol(x))))
@@ -371,7 +371,7 @@ def _merge_exponentials(product: Product, e: Node) -> bool:
     (x,) = e.inputs
     for n in product.below():
         side = product.then if n in product.then.below or e in product.then.above else product.first
-        if _named(n, "exp") and n.shape == e.shape and n is not e:
+        if n.op_name == "exp" and n.shape == e.shape and n is not e:
             first = [x] if n in product.then.below and e in product.first.above else []
             side.above += _power(symbol(x) - symbol(n.inputs[0]), first, _others(product, e, n))
         elif (terms := exponential_terms(n)) is not None and n.shape == e.shape and (
@@ -396,7 +396,7 @@ def _merge_exponentials(product: Product, e: Node) -> bool:
             product.first.above.append(graph_node(tail))
             return True
     for n in product.above():
-        if _named(n, "exp") and n is not e and n.shape == e.shape:
+        if n.op_name == "exp" and n is not e and n.shape == e.shape:
             then = {n, e} & set(product.then.above)
             side = product.then if then else product.first
             product.remove(e, True)
@@ -409,10 +409,10 @@ def _merge_exponentials(product: Product, e: Node) -> bool:
 
 def _over_tail(e: Node, tail: Node) -> Tensor | None:
     """exp(-x * x) / erfc(x), as 1 / erfcx(x); the same of ndtr, and of others by logarithms."""
-    if not _named(tail, "erfc", "ndtr") or tail.shape != e.shape or e.dtype.kind != "f":
+    if tail.op_name not in ("erfc", "ndtr") or tail.shape != e.shape or e.dtype.kind != "f":
         return None
     (x,) = tail.inputs
-    if tail.op.name == "ndtr":
+    if tail.op_name == "ndtr":
         square_of = _scale_of_square(x, e.inputs[0])
         if square_of == -0.5:
             return 2 * reciprocal(erfcx(symbol(x) * -math.sqrt(0.5)))
@@ -435,7 +435,7 @@ def _scale_of_square(x: Node, exponent: Node) -> float | None:
 def _others(product: Product, *merged: Node) -> bool:
     """Return whether a product has factors, none of which exponentials are merged with."""
     rest = [n for n in (*product.above(), *product.below()) if n not in merged]
-    return bool(rest) and not any(_named(n, "exp") for n in rest)
+    return bool(rest) and not any(n.op_name == "exp" for n in rest)
 
 
 def _power(exponent: Tensor, first: Iterable[Node], others: bool) -> list[Node]:
@@ -450,13 +450,9 @@ def _power(exponent: Tensor, first: Iterable[Node], others: bool) -> list[Node]:
 
 
 # -- rules ------------------------------------------------------------------------------------
-def _named(node: Node, *names: str) -> bool:
-    return node.op is not None and node.op.name in names
-
-
 def _has_factors(node: Node) -> bool:
     """Return whether a node may have more factors than itself."""
-    return node.op is not None and (node.op.name in _PRODUCTS or node.op.name == "reshape")
+    return node.op_name in _PRODUCTS or node.op_name == "reshape"
 
 
 def _cancelled(node: Node, exact: bool) -> Tensor | None:
@@ -497,7 +493,7 @@ def pair_factors(node: Node) -> Tensor | None:
 
 def _vanishes(node: Node) -> bool:
     """Return whether a factor may come out as zero, or infinite, where it should not."""
-    return _named(node, *_VANISHING) or normaliser_of(node) is not None
+    return node.op_name in _VANISHING or normaliser_of(node) is not None
 
 
 @rewriter("stabilize", ops=_BINARY, tags=("sigmoid", "softmax"))
@@ -509,7 +505,7 @@ def distribute(node: Node) -> Tensor | None:
         return None
     product = factors(node)
     for total in product.above():
-        if not _named(total, "add", "subtract"):
+        if total.op_name not in ("add", "subtract"):
             continue
         parts = [(sign, factors(term)) for sign, term in terms(total)]
         if not any(_vanishes(n) for _, part in parts for n in part.below()):

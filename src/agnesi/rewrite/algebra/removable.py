@@ -149,7 +149,7 @@ def _names(inside: Iterable[Node]) -> set[str]:
         n = stack.pop()
         if n not in seen and expandable(n):
             seen.add(n)
-            found.add(n.op.name)
+            found.add(n.op_name)
             stack += operands(n)
     return found
 
@@ -157,8 +157,7 @@ def _names(inside: Iterable[Node]) -> set[str]:
 def _is_common(part: Part) -> bool:
     """Return whether a term is a tanh or a power of it, as in every layer and its derivative: a
     series takes several times as long (``complements.py`` has what is as quick)."""
-    return bool(part[1]) and all(
-        above and n.op is not None and n.op.name == "tanh" for n, above in part[1])
+    return bool(part[1]) and all(above and n.op_name == "tanh" for n, above in part[1])
 
 
 def _at_end(parts: Sequence[Part], base: Node, kind: int, by: int,
@@ -207,8 +206,7 @@ def _may_cancel(node: Node) -> bool:
     while stack and left:
         left -= 1
         n = stack.pop()
-        if n.op is not None and (n.op.name in FUNCTIONS or "divide" in n.op.name
-                                 or n.op.name == "reciprocal"):
+        if n.op_name in FUNCTIONS or "divide" in n.op_name or n.op_name == "reciprocal":
             return True
         if expandable(n):
             stack += n.inputs
@@ -247,17 +245,17 @@ def _bases(inside: Iterable[Node], node: Node) -> list[tuple[Node, Node, float]]
             return []
         seen.add(n)
         if not expandable(n):
-            if n.op is not None and n.op.name == "where" and scalar(n.inputs[2]) is not None:
+            if n.op_name == "where" and scalar(n.inputs[2]) is not None:
                 return []  # a sum that has been mended
             leaves.append(n)
             continue
-        if n.op.name in FUNCTIONS:
+        if n.op_name in FUNCTIONS:
             near.append(n.inputs[0])
-        if n.op.name in ("add", "subtract"):
+        if n.op_name in ("add", "subtract"):
             for x, c in (n.inputs, n.inputs[::-1]):
                 if scalar(c) is not None and not expandable(x) and (
-                        n.op.name == "add" or x is n.inputs[0]):
-                    shifted.append((n, x, float(scalar(c)) * (-1 if n.op.name == "add" else 1)))
+                        n.op_name == "add" or x is n.inputs[0]):
+                    shifted.append((n, x, float(scalar(c)) * (-1 if n.op_name == "add" else 1)))
         stack += operands(n)
     if len(leaves) == 1:
         found = [(leaves[0], leaves[0], 0.0), *shifted]

@@ -75,7 +75,7 @@ def _guarded(node: Node, ends: set[Node], inside: Tensor, depth: int = 8) -> Ten
         return symbol(node)
     if node in ends:
         return where(inside, symbol(node), 1)
-    if not depth or node.op is None or node.op.name not in _PLAIN:
+    if not depth or node.op_name not in _PLAIN:
         return None
     found = [_guarded(n, ends, inside, depth - 1) for n in node.inputs]
     known = [x for x in found if x is not None]
@@ -84,7 +84,7 @@ def _guarded(node: Node, ends: set[Node], inside: Tensor, depth: int = 8) -> Ten
 
 def _without_zero(node: Node) -> Node:
     """A factor in the place of its sum with 0, which has the sign of another zero."""
-    if node.op is not None and node.op.name == "add" and scalar(node.inputs[1]) == 0:
+    if node.op_name == "add" and scalar(node.inputs[1]) == 0:
         return node.inputs[0]
     return node
 
@@ -93,14 +93,14 @@ def _is_steep(factor: Node) -> bool:
     node = _without_zero(factor)
     if node.op is None:
         return False
-    return node.op.name in _STEEP or (
-        node.op.name == "power" and scalar(node.inputs[1]) is None)
+    return node.op_name in _STEEP or (
+        node.op_name == "power" and scalar(node.inputs[1]) is None)
 
 
 def _log_of_size(factor: Node) -> Tensor:
     """The logarithm of the size of a factor; infinite where that is known no better."""
     node = _without_zero(factor)
-    name = "" if node.op is None else node.op.name
+    name = node.op_name
     if name == "expm1":
         x = symbol(node.inputs[0])
         return maximum(x, 0) + log_one_minus_exp(-abs_(x))

@@ -88,7 +88,7 @@ def double_number(node: Node) -> Tensor | None:
     for total, factor in (node.inputs, node.inputs[::-1]):
         number_ = scalar(factor)
         if (
-            number_ is not None and total.op is not None and total.op.name == "add"
+            number_ is not None and total.op_name == "add"
             and total.inputs[0] is total.inputs[1] and total.inputs[0].shape == node.shape
             and node.dtype.kind in "fc" and abs(number_) < np.finfo(node.dtype).max / 2
         ):

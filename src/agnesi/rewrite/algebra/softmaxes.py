@@ -14,7 +14,7 @@ def without_moves(node: Node) -> Node:
     """Return the node behind broadcasts and reshapes that only add or drop axes of size 1."""
     while node.op is not None and (
         "broadcast" in node.op.traits
-        or (node.op.name == "reshape" and squeezed(node) == squeezed(node.inputs[0]))
+        or (node.op_name == "reshape" and squeezed(node) == squeezed(node.inputs[0]))
     ):
         node = node.inputs[0]
     return node
@@ -28,9 +28,9 @@ def squeezed(node: Node) -> list[object]:
 def exponent_of(e: Node) -> Tensor:
     """``x`` for exp(x), or for exp(x - max(x)): what people write so that it does not overflow."""
     (x,) = e.inputs
-    if x.op is not None and x.op.name == "subtract":
+    if x.op_name == "subtract":
         peak = without_moves(x.inputs[1])
-        if peak.op is not None and peak.op.name == "max" and peak.inputs[0] is x.inputs[0]:
+        if peak.op_name == "max" and peak.inputs[0] is x.inputs[0]:
             x = x.inputs[0]
     return symbol(x)
 
@@ -38,10 +38,10 @@ def exponent_of(e: Node) -> Tensor:
 def normaliser_of(total: Node, e: Node | None = None) -> Axes | None:
     """The axes if ``total`` is the sum of the exponential ``e`` (of any, for None)."""
     inner = without_moves(total)
-    if inner.op is None or inner.op.name != "sum" or inner.dtype.kind != "f":
+    if inner.op_name != "sum" or inner.dtype.kind != "f":
         return None
     source = inner.inputs[0]
-    if source.op is None or source.op.name != "exp" or (e is not None and source is not e):
+    if source.op_name != "exp" or (e is not None and source is not e):
         return None
     return inner.op.axes
 

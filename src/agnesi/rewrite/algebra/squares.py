@@ -109,23 +109,23 @@ def _square(node: Node) -> tuple[float, Node | None]:
     if len(above) in (2, 4) and len({*above}) == 1 and not product.below() and near:
         return product.number, above[0] if len(above) == 2 else graph_node(square(symbol(above[0])))
     c = 1.0
-    while node.op is not None and node.op.name in ("multiply", "divide"):
+    while node.op_name in ("multiply", "divide"):
         first, second = node.inputs
-        if node.op.name == "multiply" and scalar(first) is not None:
+        if node.op_name == "multiply" and scalar(first) is not None:
             first, second = second, first
         by = scalar(second)
         if by is None or not by:
             return c, None
-        c = c * float(by) if node.op.name == "multiply" else c / float(by)
+        c = c * float(by) if node.op_name == "multiply" else c / float(by)
         node = first
-    return c, node.inputs[0] if node.op is not None and node.op.name == "square" else None
+    return c, node.inputs[0] if node.op_name == "square" else None
 
 
 def _is_scaled(node: Node) -> bool:
     """Return whether a node is a product with a choice between numbers."""
-    return node.op is not None and node.op.name == "multiply" and any(
-        n.op is not None and n.op.name == "where" and all(
-            scalar(m) is not None or (m.op is not None and m.op.name == "where")
+    return node.op_name == "multiply" and any(
+        n.op_name == "where" and all(
+            scalar(m) is not None or m.op_name == "where"
             for m in n.inputs[1:])
         for n in node.inputs)
 
@@ -141,13 +141,13 @@ class _Ratios:
     """Quotients of a value and a root of a sum of squares that has the value's: at most 1."""
 
     def __contains__(self, node: object) -> bool:
-        divided = isinstance(node, Node) and node.op is not None and node.op.name == "divide"
+        divided = isinstance(node, Node) and node.op_name == "divide"
         return divided and _over_root(*node.inputs)  # type: ignore[attr-defined]
 
 
 def _over_root(x: Node, root: Node) -> bool:
     """Return whether a value is among those whose squares a root is taken of."""
-    if root.op is None or root.op.name != "sqrt" or x.shape != root.shape:
+    if root.op_name != "sqrt" or x.shape != root.shape:
         return False
     found = _squares(root.inputs[0])
     return found is not None and x in found.nodes()
@@ -183,7 +183,7 @@ def log_of_squares(node: Node) -> Tensor | None:
     """The logarithm of a sum of squares that may overflow before it."""
     (x,) = node.inputs
     found = _squares(x)
-    beside = node.op.name == "log1p"
+    beside = node.op_name == "log1p"
     rest = 0.0 if found is None else found.rest + beside
     if found is None or (beside and not rest):
         return None
@@ -218,7 +218,7 @@ def over_squares(node: Node) -> Tensor | None:
 def times_over_squares(node: Node) -> Tensor | None:
     """A factor times a quotient with a sum of squares below the line, as in derivatives."""
     for i, n in enumerate(node.inputs):
-        if n.op is None or n.op.name not in ("divide", "safe_divide") or n.shape != node.shape:
+        if n.op_name not in ("divide", "safe_divide") or n.shape != node.shape:
             continue
         above, below = n.inputs
         found = _squares(below) if below.shape == node.shape else None
@@ -241,7 +241,7 @@ def _scaled(node: Node, below: _Squares, by: Tensor, most: int,
         return x * by, 1
     if node.op is None or not depth:
         return x, 0
-    name = node.op.name
+    name = node.op_name
     if name == "square" and most == 2 and node.inputs[0] in below.nodes():
         return square(symbol(node.inputs[0]) * by), 2
     if name == "negative":

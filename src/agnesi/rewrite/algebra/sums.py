@@ -14,12 +14,11 @@ def terms(node: Node) -> list[tuple[int, Node]]:
     stack = [(1, node)]
     while stack:
         sign, n = stack.pop()
-        if len(found) + len(stack) > _MOST_TERMS or (
-                n.op is None or n.op.name not in _SUMS):
+        if len(found) + len(stack) > _MOST_TERMS or n.op_name not in _SUMS:
             found.append((sign, n))
-        elif n.op.name == "negative":
+        elif n.op_name == "negative":
             stack.append((-sign, n.inputs[0]))
         else:
-            second = -sign if n.op.name == "subtract" else sign
+            second = -sign if n.op_name == "subtract" else sign
             stack += [(second, n.inputs[1]), (sign, n.inputs[0])]
     return found

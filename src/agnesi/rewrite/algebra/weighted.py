@@ -100,12 +100,12 @@ def _most(x: Tensor) -> float:
 
 def is_without_top(exponent: Node) -> bool:
     """Return whether the greatest exponent was taken off already."""
-    if exponent.op is not None and exponent.op.name == "where":
+    if exponent.op_name == "where":
         return is_without_top(exponent.inputs[2])
-    if exponent.op is None or exponent.op.name not in ("subtract", "add"):
+    if exponent.op_name not in ("subtract", "add"):
         return False
-    return any(m.op is not None and (m.op.name == "floor" or (
-        m.op.name in ("add", "subtract") and is_without_top(m)))
+    return any((m.op_name == "floor" or (
+        m.op_name in ("add", "subtract") and is_without_top(m)))
         for m in map(without_moves, exponent.inputs))
 
 
@@ -117,7 +117,7 @@ def term_of(node: Node, log_of: LogOf, sign: int = 1) -> Term | None:
     stack = [node]
     while stack:
         n = stack.pop()
-        name = "" if n.op is None else n.op.name
+        name = n.op_name
         value = scalar(n)
         if len(stack) + len(logs) + len(weights) > _MOST_FACTORS:
             return None

@@ -35,10 +35,10 @@ def triangle_of(node: Node) -> bool | None:
 def product_with_inverse(node: Node) -> Tensor | None:
     """A product with an inverse is a solution."""
     a, b = node.inputs
-    if a.op is not None and a.op.name == "inv":
+    if a.op_name == "inv":
         solution: Tensor = a.op.before(symbol(a.inputs[0]), symbol(b))
         return solution
-    if b.op is not None and b.op.name == "inv":
+    if b.op_name == "inv":
         solution = b.op.behind(symbol(a), symbol(b.inputs[0]))
         return solution
     return None
@@ -67,9 +67,9 @@ def determinant_of_triangle(node: Node) -> Tensor | None:
 def logarithm_of_determinant(node: Node) -> Tensor | None:
     """The logarithm of a determinant, which may overflow, is a sum of logarithms."""
     (source,) = node.inputs
-    sizes = source.op is not None and source.op.name == "abs"
+    sizes = source.op_name == "abs"
     inner = source.inputs[0] if sizes else source
-    if inner.op is None or inner.op.name != "det" or node.dtype.kind != "f":
+    if inner.op_name != "det" or node.dtype.kind != "f":
         return None
     found: Tensor = inner.op.logarithm(symbol(inner.inputs[0]), sizes)
     return found

@@ -69,11 +69,6 @@ def mask_of_winners(node: Node) -> Tensor | None:
     return None
 
 
-def _is(node: Node, name: str) -> bool:
-    """Return whether a node is of the operation of a name."""
-    return node.op is not None and node.op.name == name
-
-
 def _for_winners(node: Node, spread: Node, whole: Node) -> Tensor | None:
     """A pointwise function of the image that a gradient of maxima belongs to, for its windows."""
     taps = _taps(spread)
@@ -88,10 +83,10 @@ def _for_winners(node: Node, spread: Node, whole: Node) -> Tensor | None:
 
 def _taps(node: Node) -> Node | None:
     """Where the windows of a gradient of maxima found them."""
-    if not _is(node, "tap_spread"):
+    if node.op_name != "tap_spread":
         return None
     taps = node.inputs[1]
-    fits = _is(taps, "pool_taps") and taps.op.windows == node.op.windows
+    fits = taps.op_name == "pool_taps" and taps.op.windows == node.op.windows
     return taps if fits and taps.inputs[0].shape == node.shape else None
 
 
@@ -150,13 +145,13 @@ def pools_first(graph: FunctionGraph) -> FunctionGraph:
         users[node].append(node)
     changes: dict[Node, Node] = {}
     for node in graph.nodes:
-        if node.op is None or node.op.name not in _GROWING or node.dtype.kind == "c":
+        if node.op_name not in _GROWING or node.dtype.kind == "c":
             continue
         if node.dtype != node.inputs[0].dtype or not _only_pooled(node, users):
             continue
         for user in users[node]:
             new = apply(user.op, symbol(node.inputs[0]))
-            changes[user] = graph_node(apply(node.op, new) if _is(user, "max_pool") else new)
+            changes[user] = graph_node(apply(node.op, new) if user.op_name == "max_pool" else new)
             changes[user].where = user.where
     return FunctionGraph.of(graph.inputs, replaced(graph, changes)) if changes else graph
 
@@ -164,13 +159,13 @@ def pools_first(graph: FunctionGraph) -> FunctionGraph:
 def _only_pooled(node: Node, users: Mapping[Node, list[Node]]) -> bool:
     """Return whether nothing but maxima of a growing function's values and their gradients is
     wanted."""
-    pools = [n for n in users[node] if _is(n, "max_pool")]
-    taps = [n for n in users[node] if _is(n, "pool_taps")]
+    pools = [n for n in users[node] if n.op_name == "max_pool"]
+    taps = [n for n in users[node] if n.op_name == "pool_taps"]
     if not pools or len(pools) + len(taps) < len(users[node]) or not all(map(_met, pools)):
         return False
-    flat = _GROWING[node.op.name]
+    flat = _GROWING[node.op_name]
     return all(
-        _is(n, "tap_spread") and any(_vanishes(n.inputs[0], p, flat) for p in pools)
+        n.op_name == "tap_spread" and any(_vanishes(n.inputs[0], p, flat) for p in pools)
         for t in taps for n in users[t]
     )
 
@@ -179,7 +174,7 @@ def _vanishes(node: Node, pool: Node, places: tuple[float, ...],
               steps: int = _MAX_RECOMPUTED_OPS) -> bool:
     """Return whether a product has a factor that is zero wherever the pool has one of the
     values."""
-    if node.op is not None and node.op.name == "multiply" and steps:
+    if node.op_name == "multiply" and steps:
         return any(_vanishes(n, pool, places, steps - 1) for n in node.inputs)
     return all(_value(node, pool, np.asarray(x, pool.dtype)) == 0 for x in places)
 

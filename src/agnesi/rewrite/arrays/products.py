@@ -118,13 +118,13 @@ def _without_factor(node: Node) -> tuple[Any, Tensor] | None:
     if type(node.op) in (Permute, Reshape):
         found = _without_factor(node.inputs[0])
         return None if found is None else (found[0], apply(node.op, found[1]))
-    if node.op is None or node.op.name != "multiply":
+    if node.op_name != "multiply":
         return None
     for number, rest in (node.inputs, node.inputs[::-1]):
         value = scalar(number)
         if value is not None and rest.shape == node.shape and _MIN_SAFE_FACTOR < abs(value) < 1:
             return float(value), symbol(rest)
-        if number.op is not None and number.op.name == "reciprocal" and is_count(number.inputs[0]):
+        if number.op_name == "reciprocal" and is_count(number.inputs[0]):
             return symbol(number), symbol(rest)
     return None
 
@@ -137,9 +137,7 @@ def _terms(total: Node, uses: Counter[Node]) -> list[Node]:
     while stack:
         node = stack.pop()
         inner = node is total or uses[node] == 1
-        if inner and node.op is not None and node.op.name == "add" and all(
-            n.shape == node.shape for n in node.inputs
-        ):
+        if inner and node.op_name == "add" and all(n.shape == node.shape for n in node.inputs):
             stack.extend(reversed(node.inputs))
         else:
             found.append(node)
@@ -175,7 +173,7 @@ def sums_of_products(graph: FunctionGraph) -> FunctionGraph:
     inside: set[Node] = set()
     changes: dict[Node, Node] = {}
     for node in reversed(nodes):
-        if node.op is None or node.op.name != "add" or node in inside:
+        if node.op_name != "add" or node in inside:
             continue
         terms = _terms(node, uses)
         if len(terms) == 1:  # itself: of operands that are broadcast

@@ -148,20 +148,20 @@ def _product_summed(node: Node, exact: bool) -> Tensor | None:
     (source,) = node.inputs
     if source.op is None or node.dtype.kind not in "fc":
         return None
-    if source.op.name == "negative":
+    if source.op_name == "negative":
         if exact:
             return None
         return negative(_sum(symbol(source.inputs[0]), node.op.axes, node.op.keepdims))
-    combine = _COMBINE.get(source.op.name)
+    combine = _COMBINE.get(source.op_name)
     if combine is None:
         return None
     a, b = source.inputs
     if node.dtype.itemsize == 2 and not _grows(source):
         return None
     if _still(b, source, node.op.axes) and a.shape == source.shape and (
-            not exact or _is_tame(b, source.op.name not in ("multiply", "safe_multiply"))):
+            not exact or _is_tame(b, source.op_name not in ("multiply", "safe_multiply"))):
         return combine(_sum(symbol(a), node.op.axes, node.op.keepdims), _outside(b, node))
-    if source.op.name == "multiply" and _still(a, source, node.op.axes) and (
+    if source.op_name == "multiply" and _still(a, source, node.op.axes) and (
             b.shape == source.shape and (not exact or _is_tame(a, False))):
         return multiply(_outside(a, node), _sum(symbol(b), node.op.axes, node.op.keepdims))
     return None
@@ -181,7 +181,7 @@ def _grows(product: Node) -> bool:
     What people make small so that the sum fits in 16 bits stays so.
     """
     values = [scalar(n) for n in product.inputs]
-    return product.op.name == "multiply" and any(v is not None and abs(v) >= 1 for v in values)
+    return product.op_name == "multiply" and any(v is not None and abs(v) >= 1 for v in values)
 
 
 def _still(factor: Node, whole: Node, axes: Sequence[int]) -> bool:

@@ -23,13 +23,9 @@ _MAX_SEARCHED_TERMS = 64
 _LINEAR = frozenset(("add", "subtract", "negative", "divide", "multiply", "where"))
 
 
-def _is(node: Node, name: str) -> bool:
-    return node.op is not None and node.op.name == name
-
-
 def _one_number(node: Node) -> Tensor | None:
     """The number that fills a node, as a scalar; None for what has several."""
-    while _is(node, "broadcast_to"):
+    while node.op_name == "broadcast_to":
         node = node.inputs[0]
     return reshape(symbol(node), ()) if product(node.shape) == 1 else None
 
@@ -65,9 +61,9 @@ def _has_scattered(node: Node) -> bool:
     stack, left = [node], _MAX_SEARCHED_TERMS
     while stack and left:
         node, left = stack.pop(), left - 1
-        if _is(node, "scatter_add"):
+        if node.op_name == "scatter_add":
             return True
-        if node.op is not None and node.op.name in _LINEAR:
+        if node.op_name in _LINEAR:
             stack.extend(node.inputs)
     return False
 
@@ -79,28 +75,28 @@ def _taken_apart(node: Node, depth: int = _MAX_SUM_DEPTH) -> _Sum:
 
 
 def _parts(node: Node, depth: int) -> _Sum | None:
-    if _is(node, "scatter_add"):
+    if node.op_name == "scatter_add":
         base, new = node.inputs[:2]
         rest = _Sum() if is_number(base, 0) else _taken_apart(base, depth - 1)
         return rest + _Sum(scattered=[(node, symbol(new))])
-    if _is(node, "add") or _is(node, "subtract"):
+    if node.op_name in ("add", "subtract"):
         left, right = (
             _taken_apart(n, depth - 1 if n.shape == node.shape else 0) for n in node.inputs
         )
-        return left + (right.scaled(negative) if _is(node, "subtract") else right)
-    if _is(node, "negative"):
+        return left + (right.scaled(negative) if node.op_name == "subtract" else right)
+    if node.op_name == "negative":
         return _taken_apart(node.inputs[0], depth - 1).scaled(negative)
-    if _is(node, "divide") or _is(node, "multiply"):
+    if node.op_name in ("divide", "multiply"):
         first, second = node.inputs
         number = _one_number(second)
-        if number is None and _is(node, "multiply"):
+        if number is None and node.op_name == "multiply":
             first, second = second, first
             number = _one_number(second)
         if number is None or first.shape != node.shape:
             return None
-        by = divide if _is(node, "divide") else multiply
+        by = divide if node.op_name == "divide" else multiply
         return _taken_apart(first, depth - 1).scaled(lambda t: by(t, number))
-    return _chosen(node, depth) if _is(node, "where") else None
+    return _chosen(node, depth) if node.op_name == "where" else None
 
 
 def _chosen(node: Node, depth: int) -> _Sum | None:
@@ -117,14 +113,14 @@ def _chosen(node: Node, depth: int) -> _Sum | None:
 def update_of_rows(node: Node) -> Tensor | None:
     """A tensor plus scattered terms changes only in the places that these name."""
     first, second = node.inputs
-    if _is(node, "add") and first.op is not None:
+    if node.op_name == "add" and first.op is not None:
         first, second = second, first
     if first.op is not None or first.shape != node.shape or second.shape != node.shape:
         return None
     terms = _taken_apart(second) if _has_scattered(second) else _Sum()
     if not terms.scattered:
         return None
-    if _is(node, "subtract"):
+    if node.op_name == "subtract":
         terms = terms.scaled(negative)
     return terms.onto(symbol(first))
 
@@ -134,8 +130,8 @@ def added_to_scattered(node: Node) -> Tensor | None:
     """Scattered terms are added into the other term of a sum, not into zeros."""
     for first, second in (node.inputs, node.inputs[::-1]):
         if (
-            first is not second and _is(second, "scatter_add") and is_number(second.inputs[0], 0)
-            and first.op is not None and not _is(first, "broadcast_to")
+            first is not second and first.op_name not in ("", "broadcast_to")
+            and second.op_name == "scatter_add" and is_number(second.inputs[0], 0)
             and first.shape == second.shape == node.shape
         ):
             return _Sum(scattered=[(second, symbol(second.inputs[1]))]).onto(symbol(first))
@@ -154,10 +150,10 @@ def chosen_rows(node: Node) -> Tensor | None:
 # -- terms that lie side by side ----------------------------------------------------------------
 def _ranges(node: Node, axis: int) -> list[tuple[int, Tensor]] | None:
     """Return the values that fill ranges of an axis, with their starts, where all else is zero."""
-    if _is(node, "unslice"):
+    if node.op_name == "unslice":
         found = _range(node)
         return [found[1:]] if found is not None and found[0] == axis else None
-    if not _is(node, "concat") or node.op.axis != axis:
+    if node.op_name != "concat" or node.op.axis != axis:
         return None
     ranges, start = [], 0
     for operand in node.inputs:
@@ -189,9 +185,9 @@ def _range(node: Node) -> tuple[int, int, Tensor] | None:
 def side_by_side(node: Node) -> Tensor | None:
     """The sum of what fills different ranges of an axis is their concatenation."""
     first, second = node.inputs
-    if not (_is(second, "unslice") or _is(first, "unslice")):
+    if not (second.op_name == "unslice" or first.op_name == "unslice"):
         return None
-    known = _range(first if _is(first, "unslice") else second)
+    known = _range(first if first.op_name == "unslice" else second)
     if known is None or first.shape != second.shape:
         return None
     axis = known[0]

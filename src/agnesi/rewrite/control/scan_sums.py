@@ -85,7 +85,7 @@ class Sum:
         self.keys: list[Key] = []
         if _is_product(part):
             a, b = part.inputs
-            if part.op.name == "multiply" and a.shape[1] != 1:  # a row times a column
+            if part.op_name == "multiply" and a.shape[1] != 1:  # a row times a column
                 a, b = b, a
             self.transposed = type(a.op) is Permute
             self.pair = (a.inputs[0] if self.transposed else a, b)
@@ -123,7 +123,7 @@ def _is_product(node: Node) -> bool:
         return False
     a, b = (tuple(n.shape) for n in node.inputs)
     crossed = (a[1] == b[0] == 1 != a[0]) or (a[0] == b[1] == 1 != a[1])
-    return type(node.op) is MatMul or (node.op.name == "multiply" and crossed)
+    return type(node.op) is MatMul or (node.op_name == "multiply" and crossed)
 
 
 def _later(whole: Whole, stacked: Mapping[Node, Node | None]) -> Whole:

@@ -178,7 +178,7 @@ def _circular(start: int, among: list[int], needs: list[int]) -> bool:
 
 def _edges(operand: Node) -> list[int]:
     """Where the parts of an operand begin, and its end."""
-    if operand.op is None or operand.op.name != "concat" or operand.op.axis != 1:
+    if operand.op_name != "concat" or operand.op.axis != 1:
         return [0, operand.shape[1]]
     return [0, *accumulate(part.shape[1] for part in operand.inputs)]
 

@@ -41,7 +41,7 @@ def waiting(order: Sequence[Node]) -> dict[int, list[Node]]:
     if not flags:
         return {}
     stages = _stages(order, flags)
-    sized = any([n.op is not None and n.op.name == "decided" and n.op.sizes for n in order])
+    sized = any([n.op_name == "decided" and n.op.sizes for n in order])
     return {id(n): flags[: stages[id(n)]] for n in order
             if n.op is not None and n.op.name != "decided"
             and (sized or (n.op.lower is None and not n.op.template))}
@@ -49,7 +49,7 @@ def waiting(order: Sequence[Node]) -> dict[int, list[Node]]:
 
 def _flags(order: Sequence[Node]) -> list[Node]:
     """Return the nodes of conditions that Python branched on while tracing, in program order."""
-    return [n.inputs[1] for n in order if n.op is not None and n.op.name == "decided"]
+    return [n.inputs[1] for n in order if n.op_name == "decided"]
 
 
 def _stages(order: Sequence[Node], flags: Sequence[Node]) -> dict[int, int]:

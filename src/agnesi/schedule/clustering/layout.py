@@ -133,7 +133,7 @@ def _permutation(node: Node) -> Order | None:
     """Return the order that a node brings the axes of its operand into; None if it does not permute
     them.
     """
-    return node.op.axes if node.op is not None and node.op.name == "permute_dims" else None
+    return node.op.axes if node.op_name == "permute_dims" else None
 
 
 def _better(family: int, last: dict[int, bool], costs: Sequence[_Cost]) -> bool:

@@ -14,7 +14,7 @@ _UNKNOWN_SIGN_NEGATIVE_SHARE = 0.5
 def zeros_of(node: Node) -> float:
     """The share of zeros to expect; none where nothing tells of any."""
     node = _moved(node)
-    name = node.op.name if node.op is not None else ""
+    name = node.op_name
     if name == "multiply":  # by a mask
         return max(_masked(_moved(factor)) for factor in node.inputs)
     return _UNKNOWN_SIGN_NEGATIVE_SHARE if name == "relu" else _masked(node)
@@ -22,13 +22,13 @@ def zeros_of(node: Node) -> float:
 
 def _masked(node: Node) -> float:
     """The share of elements that a condition makes zero."""
-    if node.op is None or node.op.name != "where":
+    if node.op_name != "where":
         return 0.0
     condition, _, other = node.inputs
     if not _is_zero(other):
         return 0.0
     condition = _moved(condition)
-    name = condition.op.name if condition.op is not None else ""
+    name = condition.op_name
     if name == "greater" and _is_zero(condition.inputs[1]):
         return _UNKNOWN_SIGN_NEGATIVE_SHARE
     return _dropped(condition) if name == "greater_equal" else 0.0
@@ -38,7 +38,7 @@ def _dropped(condition: Node) -> float:
     """Return how many random words are below the least that is kept."""
     words, least = (_moved(n) for n in condition.inputs)
     limit = constant_value(least)
-    if words.op is None or words.op.name != "random_bits" or limit is None or limit.size != 1:
+    if words.op_name != "random_bits" or limit is None or limit.size != 1:
         return 0.0
     return float(limit.item()) / _RANDOM_WORDS
 
@@ -50,6 +50,6 @@ def _is_zero(node: Node) -> bool:
 
 def _moved(node: Node) -> Node:
     """Return the node behind operations that only move elements."""
-    while node.op is not None and "permutation" in node.op.traits:
+    while "permutation" in node.traits:
         node = node.inputs[0]
     return node

@@ -90,9 +90,9 @@ class Window(Picked):
         """Neighbours from some place on are read as they lie, without looking at each place."""
         (places,) = indices
         node = graph_node(places)
-        parts = node.inputs if node.op is not None and node.op.name == "add" else ()
+        parts = node.inputs if node.op_name == "add" else ()
         first = [n for n in parts if n.shape == ()]
-        counted = [n for n in parts if n.op is not None and n.op.name == "arange"]
+        counted = [n for n in parts if n.op_name == "arange"]
         if len(first) == len(counted) == 1 and (counted[0].op.start, counted[0].op.step) == (0, 1):
             return apply(Stretch(self.axes[0], places.shape[0]), x, symbol(first[0]))
         return super().decompose(x, *indices)
