@@ -12,11 +12,11 @@ import pytest
 
 import agnesi as ag
 from agnesi import nn, optim, symbolic
+from agnesi.compat.hints import jax as jaxs
+from agnesi.compat.hints import jax_libraries, layers, theano
+from agnesi.compat.hints import numpy as numpys
+from agnesi.compat.hints import torch as torches
 from agnesi.core.support import migration_hints
-from agnesi.core.support.migration_hints import jax as jaxs
-from agnesi.core.support.migration_hints import jax_libraries, layers, theano
-from agnesi.core.support.migration_hints import numpy as numpys
-from agnesi.core.support.migration_hints import torch as torches
 from tests.api.names import foreign
 
 torch = pytest.importorskip("torch")

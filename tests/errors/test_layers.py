@@ -9,7 +9,7 @@ import pytest
 
 import agnesi as ag
 from agnesi import nn, optim
-from agnesi.core.support.migration_hints.keywords import KEYWORDS
+from agnesi.compat.hints.keywords import KEYWORDS
 from tests.errors.lambdas import check
 
 W = ag.ones((2, 3), requires_grad=True)

@@ -15,13 +15,13 @@ import pytest
 
 import agnesi as ag
 from agnesi import nn, optim, symbolic
-from agnesi.compat import chainer, torch7
+from agnesi.compat import chainer, hints, torch7
 from agnesi.compat import theano as theanos
 from agnesi.compat.autograd import scipy
+from agnesi.compat.hints import jax, jax_libraries, layers, theano, torch
+from agnesi.compat.hints import numpy as numpys
 from agnesi.compat.torch7 import nn as torch7nn
 from agnesi.core.support import migration_hints
-from agnesi.core.support.migration_hints import jax, jax_libraries, layers, theano, torch
-from agnesi.core.support.migration_hints import numpy as numpys
 from tests.api.names import foreign
 
 W = ag.tensor([1.0, -2.0], requires_grad=True)
@@ -114,7 +114,7 @@ def _attributes(code: str) -> None:
 
 
 def test_every_owner_is_there() -> None:
-    assert set(OWNERS) == set(migration_hints._TEXTS)
+    assert set(OWNERS) == set(hints.TEXTS)
     assert len(ROWS) > 130 and sum(len(absent(owner)) for owner in OWNERS) > 1100
 
 

@@ -1,8 +1,8 @@
 """Names that users of PyTorch, JAX, NumPy and Theano know, and what stands for them here.
 
-They are told by the AttributeError; there is one way to write a thing.  The tables are texts in the
-files beside this one, read when the first name is asked for.  A hint names code between backquotes,
-which a test looks up; a line with the call of the other library is run beside it.
+They are named in the AttributeError; there is one way to write a thing.  The tables lie in
+``compat/hints`` and are imported when the first hint is wanted.  A hint names code between
+backquotes, which a test looks up; a line with the call of the other library is run beside it.
 """
 
 from __future__ import annotations
@@ -14,65 +14,8 @@ import sys
 from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
-#: Which texts tell of an owner's names: files and their names, the first ones first.
-_TEXTS = {
-    "module 'agnesi'": "torch.ORDERED torch.TORCH jax.JAX jax.JNP numpy.NUMPY theano.THEANO "
-                       "jax.LAX theano.TENSOR jax_libraries.EQUINOX "
-                       "jax_libraries.FUNCTIONAL jax_libraries.OPTAX jax_libraries.LOSSES",
-    "module 'agnesi.nn'":
-        "layers.NN jax_libraries.NN jax_libraries.FUNCTIONAL jax_libraries.STAX",
-    "module 'agnesi.nn.functional'":
-        "layers.FUNCTIONAL jax_libraries.FUNCTIONAL jax_libraries.LOSSES",
-    "module 'agnesi.nn.init'": "jax_libraries.INIT", "module 'agnesi.tree'": "jax_libraries.TREE",
-    "module 'agnesi.optim'": "layers.OPTIM jax_libraries.OPTAX jax_libraries.LOSSES "
-                             "jax_libraries.OPTIMIZERS",
-    "module 'agnesi.optim.lr_scheduler'": "layers.SCHEDULES",
-    "module 'agnesi.random'": "numpy.RANDOM jax_libraries.RANDOM",
-    "module 'agnesi.symbolic'": "theano.TENSOR theano.THEANO",
-    "module 'agnesi.autograd'": "modules.AUTOGRAD", "module 'agnesi.func'": "modules.FUNC",
-    "module 'agnesi.utils'": "modules.UTILS", "module 'agnesi.utils.data'": "modules.DATA",
-    "module 'agnesi.sparse'": "numpy.SPARSE",
-    "module 'agnesi.special'": "modules.SPECIAL", "module 'agnesi.linalg'": "modules.LINALG",
-    "module 'agnesi.fft'": "modules.FFT", "module 'agnesi.testing'": "modules.TESTING",
-    "module 'agnesi.distributions'": "modules.DISTRIBUTIONS",
-    "module 'agnesi.nn.utils'": "modules.NN_UTILS",
-    "module 'agnesi.nn.parallel'": "modules.PARALLEL",
-    "module 'agnesi.distributed'": "distributed.DISTRIBUTED",
-    "module 'agnesi.metrics'": "modules.METRICS", "module 'agnesi.image'": "modules.IMAGE",
-    "module 'agnesi.data'": "modules.DATASETS",
-    "module 'agnesi.data.datasets'": "modules.DATASETS", "module 'agnesi.saving'": "modules.SAVING",
-    "module 'agnesi.sklearn'": "modules.SKLEARN", "module 'agnesi.training'": "modules.TRAINING",
-    "Distribution": "modules.DISTRIBUTION",
-    "Trainer": "modules.TRAINER", "KVStore": "distributed.STORE", "Group": "distributed.GROUP",
-    "DataParallel": "distributed.PARALLEL", "Zero": "distributed.ZERO",
-    "Pipeline": "distributed.PIPELINE", "Mesh": "distributed.MESH",
-    "Central": "distributed.CENTRAL", "ShardedBatches": "distributed.BATCHES",
-    "Workers": "distributed.WORKERS",
-    "module 'agnesi.accelerator'": "modules.CUDA",
-    "module 'agnesi.cuda'": "modules.CUDA", "module 'agnesi.amp'": "modules.AMP",
-    "module 'agnesi.cuda.amp'": "modules.AMP", "module 'agnesi.compiler'": "modules.COMPILER",
-    "module 'agnesi.distributions.constraints'": "modules.CONSTRAINTS",
-    "module 'agnesi.compat.chainer'": "compat.CHAINER",
-    "module 'agnesi.compat.chainer.functions'": "compat.CHAINER_FUNCTIONS",
-    "module 'agnesi.compat.chainer.links'": "compat.CHAINER_LINKS",
-    "module 'agnesi.compat.chainer.optimizers'": "compat.CHAINER_OPTIMIZERS",
-    "module 'agnesi.compat.torch7'": "compat.TORCH7",
-    "module 'agnesi.compat.torch7.nn'": "compat.TORCH7_NN",
-    "module 'agnesi.compat.autograd.numpy'": "compat.AUTOGRAD_NUMPY",
-    "module 'agnesi.compat.chainer.serializers'": "compat.CHAINER_SERIALIZERS",
-    "module 'agnesi.compat.theano.tensor.nnet'": "compat.THEANO_NNET",
-    "chainer.Variable": "compat.CHAINER_VARIABLE", "chainer.Optimizer": "compat.CHAINER_OPTIMIZER",
-    "theano.Variable": "compat.THEANO_VARIABLE", "Jit": "modules.JIT", "Function": "modules.JIT",
-    "chainer.Link": "compat.CHAINER_LINK", "torch7.Tensor": "compat.TORCH7_TENSOR",
-    "torch7.Module": "compat.TORCH7_MODULE",
-    "SparseTensor": "numpy.SPARSE_TENSOR", "COO": "numpy.SPARSE_TENSOR",
-    "Tensor": "tensors.TENSOR", "Module": "layers.MODULE", "Optimizer": "layers.OPTIMIZER",
-}
-#: Which forms of names tell something where no text does.
-_FORMS = {
-    "module 'agnesi'": ("torch", "jax", "theano"), "module 'agnesi.symbolic'": ("theano",),
-    "module 'agnesi.nn.functional'": ("layers",), "module 'agnesi.optim'": ("jax_libraries",),
-}
+#: The package of the tables; ``api/loading.py`` names it, for core knows nothing of ``compat``.
+TABLES = ""
 
 
 def lines(text: str) -> Iterator[tuple[str, str]]:
@@ -87,17 +30,17 @@ def lines(text: str) -> Iterator[tuple[str, str]]:
             yield name, advice.replace("{0}", name.rstrip("_"))
 
 
-def _file(name: str) -> Any:
+def _file(name: str = "") -> Any:
     from importlib import import_module
 
-    return import_module(f"{__name__}.{name}")
+    return import_module(f"{TABLES}.{name}" if name else TABLES)
 
 
 @functools.cache
 def table(owner: str) -> dict[str, str]:
     """Return the hints for names that an owner does not have."""
     found: dict[str, str] = {}
-    for place in _TEXTS.get(owner, "").split():
+    for place in _file().TEXTS.get(owner, "").split():
         file, _, name = place.partition(".")
         for key, advice in lines(getattr(_file(file), name)):
             found.setdefault(key, advice)
@@ -182,7 +125,7 @@ def nearest(name: str, known: Iterable[str], least: float = 0.75) -> str:
 
 def has_hints(owner: str) -> bool:
     """Return whether there are hints for a module or class."""
-    return owner in _TEXTS
+    return owner in _file().TEXTS
 
 
 def hint(owner: str, name: str) -> str:
@@ -191,7 +134,7 @@ def hint(owner: str, name: str) -> str:
     if found == _AS_FUNCTION:
         found = table("module 'agnesi'")[name]
     found = found or next(
-        (advice for file in _FORMS.get(owner, ()) for form, advice in _file(file).FORMS
+        (advice for file in _file().FORMS.get(owner, ()) for form, advice in _file(file).FORMS
          if fnmatch.fnmatchcase(name, form)), "")
     if owner == "module 'agnesi'":
         found = found.replace("`T.", "`ag.symbolic.")

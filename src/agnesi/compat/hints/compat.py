@@ -1,6 +1,6 @@
 """Names of PyTorch, Keras and later versions that users look for in the rooms of older libraries.
 
-A line is ``names : what to use``, as in :mod:`agnesi.core.support.migration_hints.torch`.
+A line is ``names : what to use``, as in :mod:`agnesi.compat.hints.torch`.
 """
 
 CHAINER = """

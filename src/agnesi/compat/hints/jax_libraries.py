@@ -2,7 +2,7 @@
 Equinox and Optax.
 
 A line is ``call | what it is here``, or ``names : what to use``; operands are named as in
-:mod:`agnesi.core.support.migration_hints.torch`.
+:mod:`agnesi.compat.hints.torch`.
 """
 
 EQUINOX = """

@@ -1,6 +1,6 @@
 """PyTorch's names of its smaller modules, by module.
 
-A line is ``names : what to use``, as in :mod:`agnesi.core.support.migration_hints.torch`.
+A line is ``names : what to use``, as in :mod:`agnesi.compat.hints.torch`.
 """
 
 AUTOGRAD = """

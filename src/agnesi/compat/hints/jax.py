@@ -1,7 +1,7 @@
 """JAX's names: of ``jax``, ``jax.numpy`` and ``jax.lax``.
 
 A line is ``call | what it is here``, or ``names : what to use``; operands are named as in
-:mod:`agnesi.core.support.migration_hints.torch`, and the axes are those of
+:mod:`agnesi.compat.hints.torch`, and the axes are those of
 :mod:`agnesi.core.support.migration_hints.numpy`.
 """
 

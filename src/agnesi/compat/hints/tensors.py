@@ -1,7 +1,7 @@
 """Names of other libraries' tensors, which the class is told about when methods are bound.
 
 A line is ``call | what it is here``, or ``names : what to use``; operands are named as in
-:mod:`agnesi.core.support.migration_hints.torch`.
+:mod:`agnesi.compat.hints.torch`.
 """
 
 TENSOR = """

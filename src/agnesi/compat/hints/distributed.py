@@ -1,7 +1,7 @@
 """Names of programs of several processes: of torch.distributed, Horovod, DeepSpeed, MXNet, mpi4py,
 Ray and ChainerMN.
 
-A line is ``names : what to use``, as in :mod:`agnesi.core.support.migration_hints.torch`.
+A line is ``names : what to use``, as in :mod:`agnesi.compat.hints.torch`.
 """
 
 DISTRIBUTED = """

@@ -1,0 +1,65 @@
+"""Hints for names of other libraries: tables by library, read when a name is not found.
+
+In: nothing. Out: texts of lines ``names : what to use`` (the format is told in ``torch.py``), which
+``core/support/migration_hints.py`` reads; here is which of them speak of which module or class.
+"""
+
+#: Which texts tell of an owner's names: files and their names, the first ones first.
+TEXTS = {
+    "module 'agnesi'": "torch.ORDERED torch.TORCH jax.JAX jax.JNP numpy.NUMPY theano.THEANO "
+                       "jax.LAX theano.TENSOR jax_libraries.EQUINOX "
+                       "jax_libraries.FUNCTIONAL jax_libraries.OPTAX jax_libraries.LOSSES",
+    "module 'agnesi.nn'":
+        "layers.NN jax_libraries.NN jax_libraries.FUNCTIONAL jax_libraries.STAX",
+    "module 'agnesi.nn.functional'":
+        "layers.FUNCTIONAL jax_libraries.FUNCTIONAL jax_libraries.LOSSES",
+    "module 'agnesi.nn.init'": "jax_libraries.INIT", "module 'agnesi.tree'": "jax_libraries.TREE",
+    "module 'agnesi.optim'": "layers.OPTIM jax_libraries.OPTAX jax_libraries.LOSSES "
+                             "jax_libraries.OPTIMIZERS",
+    "module 'agnesi.optim.lr_scheduler'": "layers.SCHEDULES",
+    "module 'agnesi.random'": "numpy.RANDOM jax_libraries.RANDOM",
+    "module 'agnesi.symbolic'": "theano.TENSOR theano.THEANO",
+    "module 'agnesi.autograd'": "modules.AUTOGRAD", "module 'agnesi.func'": "modules.FUNC",
+    "module 'agnesi.utils'": "modules.UTILS", "module 'agnesi.utils.data'": "modules.DATA",
+    "module 'agnesi.sparse'": "numpy.SPARSE",
+    "module 'agnesi.special'": "modules.SPECIAL", "module 'agnesi.linalg'": "modules.LINALG",
+    "module 'agnesi.fft'": "modules.FFT", "module 'agnesi.testing'": "modules.TESTING",
+    "module 'agnesi.distributions'": "modules.DISTRIBUTIONS",
+    "module 'agnesi.nn.utils'": "modules.NN_UTILS",
+    "module 'agnesi.nn.parallel'": "modules.PARALLEL",
+    "module 'agnesi.distributed'": "distributed.DISTRIBUTED",
+    "module 'agnesi.metrics'": "modules.METRICS", "module 'agnesi.image'": "modules.IMAGE",
+    "module 'agnesi.data'": "modules.DATASETS",
+    "module 'agnesi.data.datasets'": "modules.DATASETS", "module 'agnesi.saving'": "modules.SAVING",
+    "module 'agnesi.sklearn'": "modules.SKLEARN", "module 'agnesi.training'": "modules.TRAINING",
+    "Distribution": "modules.DISTRIBUTION",
+    "Trainer": "modules.TRAINER", "KVStore": "distributed.STORE", "Group": "distributed.GROUP",
+    "DataParallel": "distributed.PARALLEL", "Zero": "distributed.ZERO",
+    "Pipeline": "distributed.PIPELINE", "Mesh": "distributed.MESH",
+    "Central": "distributed.CENTRAL", "ShardedBatches": "distributed.BATCHES",
+    "Workers": "distributed.WORKERS",
+    "module 'agnesi.accelerator'": "modules.CUDA",
+    "module 'agnesi.cuda'": "modules.CUDA", "module 'agnesi.amp'": "modules.AMP",
+    "module 'agnesi.cuda.amp'": "modules.AMP", "module 'agnesi.compiler'": "modules.COMPILER",
+    "module 'agnesi.distributions.constraints'": "modules.CONSTRAINTS",
+    "module 'agnesi.compat.chainer'": "compat.CHAINER",
+    "module 'agnesi.compat.chainer.functions'": "compat.CHAINER_FUNCTIONS",
+    "module 'agnesi.compat.chainer.links'": "compat.CHAINER_LINKS",
+    "module 'agnesi.compat.chainer.optimizers'": "compat.CHAINER_OPTIMIZERS",
+    "module 'agnesi.compat.torch7'": "compat.TORCH7",
+    "module 'agnesi.compat.torch7.nn'": "compat.TORCH7_NN",
+    "module 'agnesi.compat.autograd.numpy'": "compat.AUTOGRAD_NUMPY",
+    "module 'agnesi.compat.chainer.serializers'": "compat.CHAINER_SERIALIZERS",
+    "module 'agnesi.compat.theano.tensor.nnet'": "compat.THEANO_NNET",
+    "chainer.Variable": "compat.CHAINER_VARIABLE", "chainer.Optimizer": "compat.CHAINER_OPTIMIZER",
+    "theano.Variable": "compat.THEANO_VARIABLE", "Jit": "modules.JIT", "Function": "modules.JIT",
+    "chainer.Link": "compat.CHAINER_LINK", "torch7.Tensor": "compat.TORCH7_TENSOR",
+    "torch7.Module": "compat.TORCH7_MODULE",
+    "SparseTensor": "numpy.SPARSE_TENSOR", "COO": "numpy.SPARSE_TENSOR",
+    "Tensor": "tensors.TENSOR", "Module": "layers.MODULE", "Optimizer": "layers.OPTIMIZER",
+}
+#: Which forms of names tell something where no text does.
+FORMS = {
+    "module 'agnesi'": ("torch", "jax", "theano"), "module 'agnesi.symbolic'": ("theano",),
+    "module 'agnesi.nn.functional'": ("layers",), "module 'agnesi.optim'": ("jax_libraries",),
+}
