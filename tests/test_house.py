@@ -386,7 +386,7 @@ OLD_WORDS = {
     r"in haste|hasty": "fast compile",
 }
 #: Parts of names that say neither what a value is nor where it comes from.
-VAGUE_PARTS = {"lie", "lies", "tells", "told", "untold"}
+VAGUE_PARTS = {"lend", "lending", "lends", "lent", "lie", "lies", "tells", "told", "untold"}
 #: The same in the back end, where an iteration, a transposed matrix, a workspace or an address has
 #: the field's name.
 VAGUE_PARTS_OF_CODE = {"room", "rooms", "spot", "turn", "turned", "turns"}

@@ -19,7 +19,7 @@ from agnesi.autodiff.recording import enable_grad as enable_grad
 from agnesi.autodiff.recording import is_grad_enabled as is_grad_enabled
 from agnesi.autodiff.recording import no_grad as no_grad
 from agnesi.autodiff.recording import stop_gradient as stop_gradient
-from agnesi.compiler.eager import lend as _lend
+from agnesi.compiler.eager import install as _install
 from agnesi.core.ir.dims import Dim as Dim
 from agnesi.core.support.config import config as config
 from agnesi.core.support.dtypes import bool_ as _bool
@@ -54,7 +54,7 @@ __version__ = "0.1.0"
 __array_api_version__ = _VERSION
 bool = _bool
 newaxis = None
-_lend()
+_install()
 
 if TYPE_CHECKING:
     from agnesi import accelerator as accelerator

@@ -83,10 +83,10 @@ def test_paths_of_single_classes():
     for line in PATHS:
         path, name = line.split(":")
         found = importlib.import_module(f"agnesi.{path}")
-        lender = importlib.import_module("agnesi." + {"nn.utils": "nn.utils", "utils.data": "data"}
+        source = importlib.import_module("agnesi." + {"nn.utils": "nn.utils", "utils.data": "data"}
                                          .get(".".join(path.split(".")[:2]), path.split(".")[0]))
         if path != "optim.lr_scheduler":
-            assert getattr(found, name) is getattr(lender, name), line
+            assert getattr(found, name) is getattr(source, name), line
             assert name in dir(found) or name.startswith("_")
     assert ag.distributions.categorical.Categorical is ag.distributions.Categorical
     assert isinstance(nn.BatchNorm2d(3), nn.modules.batchnorm._BatchNorm)

@@ -105,7 +105,7 @@ def test_functions_on_lists_of_traced_values():
     check_grads(lambda x: np.where(x > 0, x, 2 * x) * np.r_[x[:1], 1:4] + np.c_[x, x][:, 0])(V)
     check_grads(lambda x: np.select([x > 0.5, x > 0], [x, x**2], 1.0))(V)
     check_grads(lambda x: np.mean([np.max(x), x[1] * 2]))(V)
-    assert callable(np.any) and np.any is np.any  # a lent name hides none of Python's
+    assert callable(np.any) and np.any is np.any  # a forwarded name hides none of Python's
     assert np.where(True, 1, 2) == 1 and isinstance(np.where(True, 1, 2), int)
     combo_check(np.cross, [0, 1])([X[:, :3]], [X[:, 1:]], axisa=[0, 1], axisb=[1], axisc=[0])
     check_grads(lambda x: x[(0, 1), (2, 3)])(X)

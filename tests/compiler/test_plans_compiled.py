@@ -6,7 +6,7 @@ import pytest
 
 import agnesi as ag
 from agnesi.core.calls.plans import RegionPlan
-from agnesi.core.support.config import LENT
+from agnesi.core.support.config import HOOKS
 
 F = ag.nn.functional
 DRAW = np.random.default_rng(0).standard_normal
@@ -35,14 +35,14 @@ WRONG = {
 @pytest.fixture
 def made(monkeypatch):
     """The plans that are made meanwhile."""
-    found, plan = [], LENT.plan
-    monkeypatch.setattr(LENT, "plan", lambda *call: (found.append(plan(*call)), found[-1])[1])
+    found, plan = [], HOOKS.plan
+    monkeypatch.setattr(HOOKS, "plan", lambda *call: (found.append(plan(*call)), found[-1])[1])
     return found
 
 
 @pytest.mark.parametrize("name", CALLS)
 def test_values_are_those_of_the_first_call(name, made):
-    LENT.recount()
+    HOOKS.recount()
     expected = CALLS[name]()
     for _ in range(250):
         found = CALLS[name]()
@@ -53,7 +53,7 @@ def test_values_are_those_of_the_first_call(name, made):
 
 @pytest.mark.parametrize("name", WRONG)
 def test_errors_are_those_of_the_first_call(name):
-    LENT.recount()
+    HOOKS.recount()
     told = []
     for _ in range(2):
         with pytest.raises((IndexError, ValueError)) as error:
@@ -65,7 +65,7 @@ def test_errors_are_those_of_the_first_call(name):
 
 
 def test_gradients_of_compiled_calls():
-    LENT.recount()
+    HOOKS.recount()
     w = KERNEL.detach().requires_grad_()
     grads = []
     for _ in range(250):

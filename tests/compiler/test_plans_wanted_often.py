@@ -6,7 +6,7 @@ import pytest
 import agnesi as ag
 from agnesi.compiler import plans
 from agnesi.core.calls.plans import Plan, RegionPlan
-from agnesi.core.support.config import LENT
+from agnesi.core.support.config import HOOKS
 from agnesi.runtime import eager
 from benchmarks.models import small_calls
 
@@ -19,12 +19,12 @@ ODD = np.array([np.nan, np.inf, -np.inf, -0.0, 0.0, 1e-40, 3e38, 2.5, -1.5, 0.5]
 @pytest.fixture
 def soon(monkeypatch):
     """What plans became that were compiled after a few calls."""
-    found, compiled = [], LENT.compiled_plan
+    found, compiled = [], HOOKS.compiled_plan
     monkeypatch.setattr(plans, "CALLS_BEFORE_REGION", 4)
-    monkeypatch.setattr(LENT, "replayed", NATIVE)
-    monkeypatch.setattr(LENT, "compiled_plan", lambda *call: (
+    monkeypatch.setattr(HOOKS, "replayed", NATIVE)
+    monkeypatch.setattr(HOOKS, "compiled_plan", lambda *call: (
         found.append(compiled(*call)), found[-1])[1])
-    LENT.recount()
+    HOOKS.recount()
     return found
 
 
@@ -115,11 +115,11 @@ def test_what_rounds_otherwise_keeps_its_plan(soon, monkeypatch):
 
 
 def test_large_operands_are_compiled_after_as_much_work(monkeypatch):
-    found, compiled = [], LENT.compiled_plan
-    monkeypatch.setattr(LENT, "replayed", NATIVE)
-    monkeypatch.setattr(LENT, "compiled_plan", lambda *call: (
+    found, compiled = [], HOOKS.compiled_plan
+    monkeypatch.setattr(HOOKS, "replayed", NATIVE)
+    monkeypatch.setattr(HOOKS, "compiled_plan", lambda *call: (
         found.append(compiled(*call)), found[-1])[1])
-    LENT.recount()
+    HOOKS.recount()
     draw = np.random.default_rng(0).standard_normal
     for shape in ((100_000,), (316, 316)):
         x = ag.tensor(np.asarray(draw(shape), np.float32))

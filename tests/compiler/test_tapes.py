@@ -14,7 +14,7 @@ import pytest
 import agnesi as ag
 from agnesi import nn
 from agnesi.compiler import tapes
-from agnesi.core.support.config import LENT
+from agnesi.core.support.config import HOOKS
 
 
 @pytest.fixture(autouse=True)
@@ -24,7 +24,7 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(tapes, "_MIN_OPERATIONS", 1)
     monkeypatch.setattr(tapes, "_found", {})
     monkeypatch.setattr(tapes, "_spent", {})
-    monkeypatch.setattr(LENT, "taped", tapes.taped)
+    monkeypatch.setattr(HOOKS, "taped", tapes.taped)
     yield
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from unittest import mock
 
-from agnesi.core.support.config import LENT
+from agnesi.core.support.config import HOOKS
 
 
 @contextmanager
@@ -16,5 +16,5 @@ def interpreted(on: bool = True) -> Iterator[None]:
         yield
         return
     with (mock.patch("agnesi.compiler.compilation.compiled._can_compile", lambda: False),
-          mock.patch.object(LENT, "run", lambda *args: None)):  # eager operations, too
+          mock.patch.object(HOOKS, "run", lambda *args: None)):  # eager operations, too
         yield

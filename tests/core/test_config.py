@@ -9,7 +9,7 @@ import threading
 import pytest
 
 import agnesi as ag
-from agnesi.core.support.config import LENT, Config, config
+from agnesi.core.support.config import HOOKS, Config, config
 
 
 @pytest.fixture
@@ -187,7 +187,7 @@ def test_threads_begin_with_gradients():
 
 def test_blocks_of_threads_bound_the_pool_in_turn(monkeypatch):
     told = []
-    monkeypatch.setattr(LENT, "threads", told.append)
+    monkeypatch.setattr(HOOKS, "threads", told.append)
     base = config.threads
     first, second = ag.config(threads=1), ag.config(threads=2)
     first.__enter__()

@@ -5,13 +5,13 @@ import pytest
 import agnesi as ag
 from agnesi.core.dispatch import graph_node
 from agnesi.core.ir.node import creation, executed, toposort
-from agnesi.core.support.config import LENT
+from agnesi.core.support.config import HOOKS
 from agnesi.distributed.operations import Collective
 
 
 @pytest.fixture
 def several_processes(monkeypatch):
-    monkeypatch.setattr(LENT, "in_order", True)
+    monkeypatch.setattr(HOOKS, "in_order", True)
 
 
 def _crossed(between=lambda y: y):

@@ -9,7 +9,7 @@ import pytest
 
 import agnesi as ag
 from agnesi.core import dispatch
-from agnesi.core.support.config import LENT
+from agnesi.core.support.config import HOOKS
 from agnesi.ops.base import elementwise
 from agnesi.runtime import eager, support
 
@@ -55,10 +55,10 @@ def changed():
 
 @pytest.fixture
 def native():
-    before = LENT.finished, LENT.mapped
-    LENT.finished, LENT.mapped = NATIVE, MAPPED
+    before = HOOKS.finished, HOOKS.mapped
+    HOOKS.finished, HOOKS.mapped = NATIVE, MAPPED
     yield NATIVE
-    LENT.finished, LENT.mapped = before
+    HOOKS.finished, HOOKS.mapped = before
 
 
 def told(t):
@@ -76,9 +76,9 @@ def told(t):
 @pytest.mark.parametrize("name", CASES)
 def test_records_are_those_of_python(name, native):
     run = CASES[name]
-    LENT.finished, LENT.mapped = dispatch.finished, elementwise.mapped
+    HOOKS.finished, HOOKS.mapped = dispatch.finished, elementwise.mapped
     expected = told(run())
-    LENT.finished, LENT.mapped = native, MAPPED
+    HOOKS.finished, HOOKS.mapped = native, MAPPED
     found = told(run())
     if "view" in name:  # counters hold references, and other numbers of changes
         expected[4] = found[4] = None
@@ -172,12 +172,12 @@ def test_plans_call_c_functions_without_warnings(native):
     x, zero = ag.tensor([1.0, -1.0]), ag.zeros(2, 2)
     runs = (lambda: ag.sum(x * np.inf), lambda: ag.matmul(zero / 0, zero), lambda: x[0:1] / 0,
             lambda: (x * 1e30).astype("int8"), lambda: ag.prod(x * 3e38))
-    before, LENT.replayed = LENT.replayed, eager.builtin("replayed")
+    before, HOOKS.replayed = HOOKS.replayed, eager.builtin("replayed")
     try:
         with np.errstate(all="raise"):
             expected = [run().tolist() for run in runs]
             for _ in range(40):
                 found = [run().tolist() for run in runs]
     finally:
-        LENT.replayed = before
+        HOOKS.replayed = before
     assert str(found) == str(expected)

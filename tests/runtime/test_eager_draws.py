@@ -9,7 +9,7 @@ import pytest
 
 import agnesi as ag
 from agnesi.core.calls import plans
-from agnesi.core.support.config import LENT
+from agnesi.core.support.config import HOOKS
 from agnesi.ops.random import generators
 from agnesi.ops.random.ahead import MOST_BLOCKS
 from agnesi.runtime import eager
@@ -31,10 +31,10 @@ DRAWS = {
 
 @pytest.fixture(autouse=True)
 def kept():
-    before = LENT.replayed
-    LENT.replayed = NATIVE
+    before = HOOKS.replayed
+    HOOKS.replayed = NATIVE
     yield
-    LENT.replayed = before
+    HOOKS.replayed = before
 
 
 def state():
@@ -45,7 +45,7 @@ def test_numbers_and_states_are_those_of_python():
     order = np.random.default_rng(0).permutation(list(DRAWS) * 60)
     found = []
     for way in (NATIVE, plans.replayed):
-        LENT.replayed = way
+        HOOKS.replayed = way
         ag.random.manual_seed(3)
         found.append([(DRAWS[name]().tolist(), state().tolist()) for name in order])
     assert found[0] == found[1]
@@ -62,7 +62,7 @@ def test_streams_begin_anew_and_go_on_from_saved_states():
     assert [ag.rand(5).tolist() for _ in range(200)] == then
     state().array[2:] = 0xFFFFFFFE, 7  # the count carries into its upper word
     beyond = [ag.rand(5).tolist() for _ in range(8)]
-    LENT.replayed = plans.replayed
+    HOOKS.replayed = plans.replayed
     state().array[2:] = 0xFFFFFFFE, 7
     assert [ag.rand(5).tolist() for _ in range(8)] == beyond and int(state()[3]) == 8
 

@@ -10,7 +10,7 @@ import pytest
 import agnesi as ag
 from agnesi.api.tensor import inplace
 from agnesi.core.programs import unchanging
-from agnesi.core.support.config import LENT
+from agnesi.core.support.config import HOOKS
 from agnesi.runtime import eager
 
 NATIVE = eager.builtin("written")
@@ -61,7 +61,7 @@ ALONE = {
 
 def outcome(way, change, maker, other):
     """What a change leaves behind: the values, whose the result is, the records, what was said."""
-    LENT.written = way
+    HOOKS.written = way
     x = MAKERS[maker]()
     y, at = other(x), None if x._version is None else x._version[0]
     base = None if x._view is None else x._view.base
@@ -80,9 +80,9 @@ def outcome(way, change, maker, other):
 
 @pytest.fixture(autouse=True)
 def kept():
-    before = LENT.written
+    before = HOOKS.written
     yield
-    LENT.written = before
+    HOOKS.written = before
 
 
 @pytest.mark.parametrize("maker", MAKERS)
@@ -97,7 +97,7 @@ def test_changes_are_those_of_python(maker):
 
 
 def test_what_is_written_at_once_is_numbered_and_seen_by_records():
-    LENT.written = NATIVE
+    HOOKS.written = NATIVE
     w = ag.ones(3, requires_grad=True)
     x = ag.tensor([1.0, 2.0, 3.0])
     for change in (lambda: x.add_(1), lambda: x.fill_(2.0), lambda: x.copy_(ag.ones(3)),
@@ -116,7 +116,7 @@ def test_what_is_written_at_once_is_numbered_and_seen_by_records():
 
 
 def test_transforms_and_watchers_are_told():
-    LENT.written = NATIVE
+    HOOKS.written = NATIVE
     x = ag.tensor([1.0, 2.0])
 
     def step(v):
@@ -138,7 +138,7 @@ def test_transforms_and_watchers_are_told():
 
 
 def test_references_balance():
-    LENT.written = NATIVE
+    HOOKS.written = NATIVE
     x, y, row = ag.ones(3), ag.ones(3), inplace._COPY
     known = (ag.exp(ag.ones(1, requires_grad=True)).node.op, np.exp, *row[2:])
 

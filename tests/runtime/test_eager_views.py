@@ -9,7 +9,7 @@ import pytest
 
 import agnesi as ag
 from agnesi.core.calls import plans
-from agnesi.core.support.config import LENT
+from agnesi.core.support.config import HOOKS
 from agnesi.runtime import eager
 
 NATIVE = eager.builtin("replayed")
@@ -49,9 +49,9 @@ def read_only(data):
 
 @pytest.fixture(autouse=True)
 def kept():
-    before = LENT.replayed
+    before = HOOKS.replayed
     yield
-    LENT.replayed = before
+    HOOKS.replayed = before
 
 
 def told(view, x):
@@ -71,16 +71,16 @@ def told(view, x):
 @pytest.mark.parametrize("name", VIEWS)
 def test_views_lie_as_those_of_python(name):
     for kind, make in OPERANDS.items():
-        LENT.replayed = lambda *call: NotImplemented
+        HOOKS.replayed = lambda *call: NotImplemented
         expected = told(VIEWS[name], make())
         for way in (NATIVE, plans.replayed):
-            LENT.replayed = way
+            HOOKS.replayed = way
             found = [told(VIEWS[name], make()) for _ in range(20)]
             assert found == [expected] * 20, (kind, way)
 
 
 def test_plans_of_memory_that_may_not_be_written():
-    LENT.replayed = NATIVE
+    HOOKS.replayed = NATIVE
     data = np.arange(6, dtype="float32").reshape(2, 3)
     locked = data.copy()
     locked.setflags(write=False)
@@ -95,7 +95,7 @@ def test_plans_of_memory_that_may_not_be_written():
 
 
 def test_changes_show_in_views_and_gradients_flow_through_them():
-    LENT.replayed = NATIVE
+    HOOKS.replayed = NATIVE
     for _ in range(20):
         x = ag.tensor([[1.0, 2.0], [3.0, 4.0]])
         spread, turned = x.expand(2, 2, 2), x.T
@@ -115,7 +115,7 @@ def test_changes_show_in_views_and_gradients_flow_through_them():
 
 
 def test_families_forget_views_that_are_gone():
-    LENT.replayed = NATIVE
+    HOOKS.replayed = NATIVE
     x = ag.ones(4)
     for _ in range(2000):
         x[1:]
@@ -161,7 +161,7 @@ def _made(call, given):
 
 
 def test_references_balance():
-    LENT.replayed = NATIVE
+    HOOKS.replayed = NATIVE
     x, m = ag.ones(4), ag.ones(2, 2)
 
     def runs():

@@ -20,7 +20,7 @@ from agnesi.core.shapes import fits
 from agnesi.core.storage.changes import is_late
 from agnesi.core.storage.leaves import earlier
 from agnesi.core.storage.views import element_place
-from agnesi.core.support.config import LENT, MODE, STATE, switched
+from agnesi.core.support.config import HOOKS, MODE, STATE, switched
 from agnesi.core.support.errors import (
     GradientError,
     MissingRuleError,
@@ -144,7 +144,7 @@ def _backprop(seeds: Mapping[Node, Tensor], wrt: Sequence[Node] | None,
     goals = None if wrt is None else set(wrt)
     if eager:
         rows = [g for g in seeds.values() if type(g) is not Tensor and is_sparse(g)]
-        found = None if constants or rows else LENT.taped(order, seeds, wrt)
+        found = None if constants or rows else HOOKS.taped(order, seeds, wrt)
         return swept(order, seeds, goals, constants, sparse, _pullback) if found is None else found
     better = stable_roots(
         seeds, order, lambda: {*constants, *(goals or ()), *HOOKED.among(order)})

@@ -10,7 +10,7 @@ from typing import Any
 from agnesi.core.ir.node import Node
 from agnesi.core.op import Op, typed
 from agnesi.core.shapes import fits
-from agnesi.core.support.config import LENT, STATE, switched
+from agnesi.core.support.config import HOOKS, STATE, switched
 from agnesi.core.support.errors import DTypeError, ShapeError, Where, at, call_user, ours
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.compare import equal
@@ -87,7 +87,7 @@ def fitted(found: Any, like: Any, what: str, role: str, rule: Rule | None,
             f"agree: convert it with .astype({like.dtype.name!r})", place_of(rule)))
     for axis, (m, n) in enumerate(zip(t.shape, like.shape, strict=True)):
         if m != n:  # one is open: they are compared when both are known
-            t = LENT.ensured(what, t, equal(as_tensor(m), as_tensor(n)),
+            t = HOOKS.ensured(what, t, equal(as_tensor(m), as_tensor(n)),
                            f"it returned {typed(t)} for {role}, which is {typed(like)}; their "
                            f"sizes of axis {axis} must agree")
     return t

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from agnesi.core.ir.node import Node
-from agnesi.core.support.config import LENT
+from agnesi.core.support.config import HOOKS
 from agnesi.core.support.tracing import current_trace, is_tracing
 
 #: Operations that rules for stability look for.
@@ -49,7 +49,7 @@ def stable_roots(roots: Iterable[Node], order: Sequence[Node],
         if exclude is None:
             return {}
     kept = {*ends(), *(n for n in order if n.handle is not None or n.serial < since)}
-    found: dict[Node, Node] = LENT.stable(roots, kept, since, exclude)
+    found: dict[Node, Node] = HOOKS.stable(roots, kept, since, exclude)
     return found
 
 

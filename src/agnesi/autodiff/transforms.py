@@ -24,7 +24,7 @@ from agnesi.core.op import typed
 from agnesi.core.programs import is_declaring
 from agnesi.core.public import higher, renamed
 from agnesi.core.support import tree
-from agnesi.core.support.config import LENT, STATE, switched
+from agnesi.core.support.config import HOOKS, STATE, switched
 from agnesi.core.support.dtypes import is_inexact
 from agnesi.core.support.errors import DTypeError, GradientError, at, call_user
 from agnesi.core.support.foreign import has
@@ -610,4 +610,4 @@ def _gradients(y: Tensor) -> Any:
     return _Gradients(y) if declared else None
 
 
-LENT.gradients = _gradients
+HOOKS.gradients = _gradients

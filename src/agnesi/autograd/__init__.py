@@ -21,7 +21,7 @@ from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.support.errors import GradientError as _GradientError
 from agnesi.core.support.errors import at as _at
 from agnesi.core.support.errors import no_attribute as _no_attribute
-from agnesi.core.support.paths import lend as _lend
+from agnesi.core.support.paths import add_paths as _add_paths
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor as _as_tensor
 
@@ -123,7 +123,7 @@ if not TYPE_CHECKING:
         raise _no_attribute("module 'agnesi.autograd'", name)
 
 
-_lend(__name__, """
+_add_paths(__name__, """
     grad_mode variable
 """)
 _strictly(__name__)

@@ -17,7 +17,7 @@ from agnesi.core.dispatch import apply
 from agnesi.core.ir.foreign import BEGINNERS, RESOLVERS
 from agnesi.core.op import Op
 from agnesi.core.support.aside import started
-from agnesi.core.support.config import LENT, config
+from agnesi.core.support.config import HOOKS, config
 from agnesi.core.tensor import wrap
 
 #: Multiply-adds that NumPy does in about the time that compiling takes.
@@ -128,7 +128,7 @@ def _of_runtime(name: str) -> int:
     return found
 
 
-def _lend_library() -> None:
+def _install_library() -> None:
     """Register our functions for compiled programs, and begin to compile them."""
     address, begin = _late("functions", "address"), _late("functions", "begin")
     for library in ("sort", "first", "extreme", "running", "take", "add at", "blocks", "chosen",
@@ -166,8 +166,8 @@ def _load() -> None:
     """Let native code find plans and end eager operations; without a compiler Python does."""
     with suppress(Exception):
         native = import_module("agnesi.runtime.eager").builtin
-        LENT.finished, LENT.replayed = native("finished"), native("replayed")
-        LENT.mapped, LENT.written = native("mapped"), native("written")
+        HOOKS.finished, HOOKS.replayed = native("finished"), native("replayed")
+        HOOKS.mapped, HOOKS.written = native("mapped"), native("written")
 
 
 @functools.cache
@@ -207,8 +207,8 @@ def _recount() -> None:
     _functions.clear()
     _spent.clear()
     _passes = 0
-    LENT.recounts += 1
-    LENT.taped = _taped
+    HOOKS.recounts += 1
+    HOOKS.taped = _taped
     if "agnesi.compiler.jit" in sys.modules:
         import_module("agnesi.compiler.jit").forget_sizes()
 
@@ -219,22 +219,22 @@ def _taped(order: Any, seeds: Any, wrt: Any) -> Any:
     _passes += 1
     if _passes > _FIRST_PASSES:
         _hasten()
-        LENT.taped = import_module("agnesi.compiler.tapes").taped
+        HOOKS.taped = import_module("agnesi.compiler.tapes").taped
     return None
 
 
 def _sort(*call: Any) -> Any:
-    LENT.sort = import_module("agnesi.compiler.library.sorting").sort
-    return LENT.sort(*call)
+    HOOKS.sort = import_module("agnesi.compiler.library.sorting").sort
+    return HOOKS.sort(*call)
 
 
-def lend() -> None:
+def install() -> None:
     """Register the compiler's functions with the operations that use them."""
-    LENT.run, LENT.each, LENT.native = run, each, native
-    LENT.compiles, LENT.execute = compiles, _execute
-    LENT.sort = _sort
-    LENT.stable, LENT.plan, LENT.hasten = _stable, _plan, _hasten
-    LENT.compiled_plan = _compiled_plan
-    LENT.regions, LENT.taped, LENT.recount = _regions, _taped, _recount
+    HOOKS.run, HOOKS.each, HOOKS.native = run, each, native
+    HOOKS.compiles, HOOKS.execute = compiles, _execute
+    HOOKS.sort = _sort
+    HOOKS.stable, HOOKS.plan, HOOKS.hasten = _stable, _plan, _hasten
+    HOOKS.compiled_plan = _compiled_plan
+    HOOKS.regions, HOOKS.taped, HOOKS.recount = _regions, _taped, _recount
     register()
-    _lend_library()
+    _install_library()

@@ -55,7 +55,7 @@ from agnesi.core.ir.node import Node, toposort
 from agnesi.core.keywords import strict_class
 from agnesi.core.op import typed
 from agnesi.core.substitution import size_with, substituted, unify
-from agnesi.core.support.config import LENT, STATE, TRACES, WITNESSES, config
+from agnesi.core.support.config import HOOKS, STATE, TRACES, WITNESSES, config
 from agnesi.core.support.dtypes import int64
 from agnesi.core.support.errors import TraceError, at
 from agnesi.core.support.record import replace
@@ -101,7 +101,7 @@ class Function(Direct, Inspectable):
         nodes = last_rows_uncut(substituted(
             [graph_node(as_tensor(t)) for t in (*results, *updates.values())], replaced
         ))
-        if LENT.in_order:
+        if HOOKS.in_order:
             nodes = with_meetings(nodes)
         check_used([(i.name or f"number {k}", n) for k, (i, n) in enumerate(
             zip(inputs, given, strict=True))], nodes, unused)

@@ -24,7 +24,7 @@ from agnesi.core.storage.leaves import COPY
 from agnesi.core.storage.memory import MIN_POOLED_ELEMENTS
 from agnesi.core.storage.views import element_place, root
 from agnesi.core.support.aside import MIN_ASIDE_NANOSECONDS
-from agnesi.core.support.config import LENT, MODE, switched, witnessed
+from agnesi.core.support.config import HOOKS, MODE, switched, witnessed
 from agnesi.core.support.silence import silently
 from agnesi.core.support.tree import flatten
 from agnesi.core.tensor import Tensor, wrap
@@ -76,7 +76,7 @@ def plan(function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str
     if not all(y.array.flags.c_contiguous for y in found):
         return made  # compiled results lie in row-major order
     steps = made if made.quick and not records else None
-    return RegionPlan(LENT.regions(_again(function, args, keywords, xs)), records, steps)
+    return RegionPlan(HOOKS.regions(_again(function, args, keywords, xs)), records, steps)
 
 
 def _tried(function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any],
@@ -130,7 +130,7 @@ def compiled_plan(made: Plan, function: Callable[..., Any], args: tuple[Any, ...
     if len(set(map(id, xs))) < len(xs):
         args, keywords, xs = _apart(args, keywords)
     try:
-        regions = LENT.regions(_again(function, args, keywords, xs), True)
+        regions = HOOKS.regions(_again(function, args, keywords, xs), True)
         found, direct = regions(tuple(xs), {}).array, regions.plain()  # type: ignore[attr-defined]
         known = made(xs).array
         if direct is None or not _is_close(found, known, _magnitude(made, xs)):

@@ -23,7 +23,7 @@ from agnesi.core.dispatch import assign, current, record, record_many
 from agnesi.core.ir.node import Node, next_serial, toposort
 from agnesi.core.op import Item, Op
 from agnesi.core.storage.changes import is_late
-from agnesi.core.support.config import LENT, MODE, config, settled, switched, witnessed
+from agnesi.core.support.config import HOOKS, MODE, config, settled, switched, witnessed
 from agnesi.core.support.tracing import is_tracing
 from agnesi.core.support.tree import Tree, flatten
 from agnesi.core.tensor import Tensor, keep, wrap
@@ -57,7 +57,7 @@ class Regions:
         self._found: dict[Any, Region | int | None] = {}
         #: Those made before eager work was counted anew, which has happened so often.
         self._spare: dict[Any, Region] = {}
-        self._recounts = LENT.recounts
+        self._recounts = HOOKS.recounts
 
     def __call__(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """The function's results, compiled once it was wanted often enough for that."""
@@ -80,7 +80,7 @@ class Regions:
                 return self.function(*args, **keywords)
         places = _places(leaves) if len(leaves) > 1 else None
         key = mode.recording, tree, places, *types
-        if self._recounts != LENT.recounts:
+        if self._recounts != HOOKS.recounts:
             self._recount()
         region = self._found.get(key, 0)
         if type(region) is not Region:
@@ -106,7 +106,7 @@ class Regions:
         return None
 
     def _recount(self) -> None:
-        self._recounts = LENT.recounts
+        self._recounts = HOOKS.recounts
         self._spare = {k: r for k, r in self._found.items() if isinstance(r, Region)}
         self._found.clear()
 
@@ -132,7 +132,7 @@ class Regions:
             return made
         try:
             made = Region(
-                self.function, leaves, self._wanted, *key[:3]) if LENT.compiles() else None
+                self.function, leaves, self._wanted, *key[:3]) if HOOKS.compiles() else None
         except Exception:  # whatever it is, the function itself will tell
             made = None
         self._found[key] = made

@@ -21,7 +21,7 @@ from agnesi.compiler.regions import RegionCall, UnsuitedError
 from agnesi.core.dispatch import current
 from agnesi.core.ir.node import Node, toposort
 from agnesi.core.op import item_of
-from agnesi.core.support.config import LENT, MODE, config, switched, witnessed
+from agnesi.core.support.config import HOOKS, MODE, config, switched, witnessed
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.base.elementwise import Elementwise
 from agnesi.ops.identity import Identity
@@ -59,7 +59,7 @@ def taped(order: Sequence[Node], seeds: Mapping[Node, Any],
             mode.watch is mode.examples is None) or HOOKED.hear(order):
         return None
     key = _key(order, seeds, wrt)
-    if _recounts != LENT.recounts:
+    if _recounts != HOOKS.recounts:
         _recount()
     try:
         tape = _found.get(key, _NEW)
@@ -72,7 +72,7 @@ def taped(order: Sequence[Node], seeds: Mapping[Node, Any],
 
 def _recount() -> None:
     global _recounts
-    _recounts = LENT.recounts
+    _recounts = HOOKS.recounts
     _spare.clear()
     _spare.update(_found)
     _found.clear()
@@ -117,7 +117,7 @@ def _counted(key: Any, order: Sequence[Node], seeds: Mapping[Node, Any], wrt: An
         _spent.clear()
     _spent[name] = spent = _spent.get(name, 0) + sum(
         [_RULE + _ELEMENT * math.prod(n.shape) for n in order])
-    if spent < _PRICE * len(order) or not LENT.compiles():
+    if spent < _PRICE * len(order) or not HOOKS.compiles():
         return None
     _spent.pop(name, None)
     if len(_found) >= _MAX_KEPT:

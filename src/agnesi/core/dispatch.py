@@ -11,7 +11,7 @@ later change in place that is recorded, too, copies it first; after one that is 
 is an error to read the value. Compiled code counts its changes, too (``number_changes`` in
 ``runtime/native/entry.ll``), and a trace notes the same (``Reads`` in ``autodiff/recording.py``). A
 recorded call of a jitted function that changes state keeps copies of what it changes; its
-derivative is traced with these copies in the place of the tensors (``Trace.lend`` in
+derivative is traced with these copies in the place of the tensors (``Trace.borrow`` in
 ``compiler/tracing/trace.py``). Where gradients lead into changed state, or through what was
 computed before the call, ``notice`` marks the specialization, and the function runs eagerly.
 
@@ -50,7 +50,7 @@ from agnesi.core.storage.views import (
 )
 from agnesi.core.storage.written import need_place, read_only
 from agnesi.core.support.aside import aside
-from agnesi.core.support.config import LENT, MODE, TRACES, switched
+from agnesi.core.support.config import HOOKS, MODE, TRACES, switched
 from agnesi.core.support.errors import (
     MET,
     THEIRS,
@@ -87,7 +87,7 @@ def apply(op: Op, *xs: Tensor) -> Tensor:
         raise why(op, xs, error) from None
     if type(data) is not _ndarray or not data.flags.c_contiguous:
         data = laid(op, data)
-    return LENT.finished(data, op, xs)
+    return HOOKS.finished(data, op, xs)
 
 
 def laid(op: Op, data: Any) -> np.ndarray:
@@ -117,7 +117,7 @@ def apply_many(op: Op, *xs: Tensor) -> tuple[Tensor, ...]:
 
 def _symbolic_many(op: Op, xs: Any) -> Any:
     if any(x._placed for x in xs):
-        return LENT.execute(op, xs)
+        return HOOKS.execute(op, xs)
     parent = make_node(op, xs)
     return tuple(symbol(item_of(parent, i)) for i in range(op.outputs))
 
@@ -137,7 +137,7 @@ def why(op: Op, xs: Any, error: Exception) -> Exception:
 def finished(data: np.ndarray, op: Op, xs: tuple[Tensor, ...]) -> Tensor:
     """The result of an operation around its array, recorded where gradients flow.
 
-    ``LENT.finished`` is this, or native code for it (``runtime/native/eager.ll``).
+    ``HOOKS.finished`` is this, or native code for it (``runtime/native/eager.ll``).
     """
     t = wrap(data)
     if op.view:
@@ -147,7 +147,7 @@ def finished(data: np.ndarray, op: Op, xs: tuple[Tensor, ...]) -> Tensor:
     return t
 
 
-LENT.finished = finished
+HOOKS.finished = finished
 
 
 def record(t: Tensor, op: Op, xs: tuple[Tensor, ...]) -> None:
@@ -298,7 +298,7 @@ def symbolic(op: Op, xs: tuple[Tensor, ...]) -> Tensor:
         raise TypeError(f"{op.name} has {op.outputs} results: use apply_many")
     for x in xs:
         if x._placed:
-            return LENT.execute(op, xs)
+            return HOOKS.execute(op, xs)
         if x._lazy and (found := x.through(op, xs)) is not None:  # type: ignore[attr-defined]
             return found
     t = symbol(make_node(op, xs))
@@ -322,7 +322,7 @@ def make_node(op: Op, xs: tuple[Tensor, ...]) -> Node:
     as_held = mode.examples is None and (mode.trace is None or mode.trace.keeps_nodes)
     known = _known_nodes(xs) if as_held else None
     if known is None and True in [x.weak for x in xs]:
-        xs = LENT.strong(op, xs)
+        xs = HOOKS.strong(op, xs)
     try:
         types = _checked_types(op, xs if known is None or not op.of_types else known)
     except (ValueError, TypeError, IndexError) as error:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core.ir.dims import Dim
-from agnesi.core.support.config import LENT
+from agnesi.core.support.config import HOOKS
 from agnesi.core.support.errors import typed
 from agnesi.core.support.foreign import attribute_of
 
@@ -19,7 +19,7 @@ def integer(value: Any, name: str, least: int | None = None) -> Any:
     if isinstance(value, Dim):
         return value
     if not attribute_of(value, "ndim", 0) and _is_symbol(value):
-        return LENT.size(value, name)
+        return HOOKS.size(value, name)
     number = known_integer(value, name)
     if least is not None and number < least:
         raise ValueError(f"{name} must be at least {least}, not {number}")

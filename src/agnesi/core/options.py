@@ -25,7 +25,7 @@ import numpy as np
 
 from agnesi.core.ir.dims import Dim
 from agnesi.core.support import dtypes
-from agnesi.core.support.config import LENT, switched
+from agnesi.core.support.config import HOOKS, switched
 from agnesi.core.support.errors import PACKAGE, DTypeError, at, typed, warn
 from agnesi.core.support.foreign import attribute_of, has
 from agnesi.core.support.tracing import is_tracing
@@ -442,7 +442,7 @@ def refusal(name: str, rules: tuple[Rule, ...], value: Any) -> Exception | None:
         with switched(recording=False):
             if (condition := _holds(rules, value)) is not None:
                 wanted: Any = _refusal(rules, _unfit(value))
-                LENT.ensured("", condition, condition, f"{name} must be {wanted[0]}")
+                HOOKS.ensured("", condition, condition, f"{name} must be {wanted[0]}")
     return None
 
 

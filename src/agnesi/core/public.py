@@ -32,7 +32,7 @@ from agnesi.core.programs import begins_program, has_no_run, in_program, named_p
 from agnesi.core.storage.views import element_place
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import MIN_ASIDE_NANOSECONDS
-from agnesi.core.support.config import LENT, MODE, TRACES
+from agnesi.core.support.config import HOOKS, MODE, TRACES
 from agnesi.core.support.docstrings import numpydoc
 from agnesi.core.support.errors import DTypeError, NestingError, at, ours, shown
 from agnesi.core.support.migration_hints import with_keyword
@@ -74,7 +74,7 @@ def explain_errors(function: F) -> F:
             ) is not NotImplemented:
                 return found
             if has_no_run() and (
-                found := LENT.deferred(call, args, keywords)
+                found := HOOKS.deferred(call, args, keywords)
             ) is not NotImplemented:
                 return found
             _refuse(error, function, name, args, keywords)
@@ -253,7 +253,7 @@ def public(function: F) -> F:
             ) is not NotImplemented:
                 return found if out is None else into(out, found)
             if out is None and has_no_run() and (
-                found := LENT.deferred(call, args, keywords)
+                found := HOOKS.deferred(call, args, keywords)
             ) is not NotImplemented:
                 return found
             _refuse(error, function, name, args, keywords)
@@ -270,7 +270,7 @@ def planned(function: F) -> F:
     plans = Plans(function)
 
     def call(*args: Any, **keywords: Any) -> Any:
-        found = LENT.replayed(plans, args, keywords)
+        found = HOOKS.replayed(plans, args, keywords)
         return function(*args, **keywords) if found is NotImplemented else found
 
     return _standing_for(function, call)

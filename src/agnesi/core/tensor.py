@@ -18,7 +18,7 @@ import numpy as np
 
 from agnesi.core.ir.dims import Shape
 from agnesi.core.ir.node import Node
-from agnesi.core.support.config import LENT, MODE
+from agnesi.core.support.config import HOOKS, MODE
 from agnesi.core.support.errors import GradientError, at, no_attribute, typed, warn
 from agnesi.core.support.tracing import query_fact, refuse_new_name
 
@@ -48,7 +48,7 @@ class _Listed(type):
     def __call__(cls, *data: Any, **keywords: Any) -> Any:
         """``Tensor(data)``, or ``Tensor(*sizes)`` filled with zeros, as in PyTorch."""
         if cls is Tensor:
-            return LENT.tensor(*data, **keywords)
+            return HOOKS.tensor(*data, **keywords)
         return super().__call__(*data, **keywords)
 
 
@@ -145,7 +145,7 @@ class Tensor(metaclass=_Listed):
                 )
             )
         if self.array is None and self._grad is None:
-            return LENT.gradients(self)  # type: ignore[no-any-return]
+            return HOOKS.gradients(self)  # type: ignore[no-any-return]
         if self._grad is None and self._requires_grad and (node := self.node) is not None and (
                 node.op is not None and node.requires_grad and node.handle is None):
             warn(f"grad of {typed(self)}, which was computed, is "

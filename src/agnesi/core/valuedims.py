@@ -12,7 +12,7 @@ from typing import Any
 
 from agnesi.core.ir.dims import Dim, combine
 from agnesi.core.ir.node import Node, answer
-from agnesi.core.support.config import LENT, MODE, switched
+from agnesi.core.support.config import HOOKS, MODE, switched
 from agnesi.core.support.errors import BodySizeError, ExampleSizeError, typed
 from agnesi.core.support.tracing import current_trace, refuse_to_compile
 from agnesi.core.tensor import Tensor, symbol
@@ -171,4 +171,4 @@ _RULES: dict[str, Callable[..., Any]] = {
 }
 
 
-LENT.size = size_of
+HOOKS.size = size_of

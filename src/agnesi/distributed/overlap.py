@@ -17,7 +17,7 @@ from agnesi.compiler.control import pooled_empty
 from agnesi.compiler.library import collectives as native
 from agnesi.core.ir import foreign
 from agnesi.core.op import Op
-from agnesi.core.support.config import LENT, STATE
+from agnesi.core.support.config import HOOKS, STATE
 from agnesi.core.support.errors import CollectiveError, at, location, user_where
 from agnesi.core.support.record import record
 from agnesi.core.support.tracing import is_tracing
@@ -130,5 +130,5 @@ class Pending:
             return self._found
         x, ticket = self._given
         ordered(Finish(self._beside.number), (self._found, x, ticket))
-        found: Tensor = LENT.behind_effects(self._found)
+        found: Tensor = HOOKS.behind_effects(self._found)
         return found

@@ -5,7 +5,7 @@ values are checked where they are known, which is not so while a function is com
 """
 
 from agnesi.core.keywords import strictly as _strictly
-from agnesi.core.support.paths import lend as _lend
+from agnesi.core.support.paths import add_paths as _add_paths
 from agnesi.distributions import constraints as constraints
 from agnesi.distributions import crossed as _crossed  # noqa: F401 - importing it is what counts
 from agnesi.distributions import transforms as transforms
@@ -80,7 +80,7 @@ from agnesi.distributions.vectors import Independent as Independent
 from agnesi.distributions.vectors import MixtureSameFamily as MixtureSameFamily
 from agnesi.distributions.vectors import MultivariateNormal as MultivariateNormal
 
-_lend(__name__, """
+_add_paths(__name__, """
     bernoulli beta binomial categorical cauchy chi2 continuous_bernoulli dirichlet distribution
     exponential fishersnedecor gamma generalized_pareto geometric gumbel half_cauchy half_normal
     independent inverse_gamma kl kumaraswamy laplace lkj_cholesky log_normal logistic_normal

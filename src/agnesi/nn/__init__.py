@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.support.errors import no_attribute as _no_attribute
-from agnesi.core.support.paths import lend as _lend
+from agnesi.core.support.paths import add_paths as _add_paths
 from agnesi.nn import attention as attention
 from agnesi.nn import functional as functional
 from agnesi.nn import init as init
@@ -197,7 +197,7 @@ if not TYPE_CHECKING:
         raise _no_attribute("module 'agnesi.nn'", name)
 
 
-_lend(__name__, """
+_add_paths(__name__, """
     modules modules.activation modules.batchnorm modules.container modules.conv modules.dropout
     modules.instancenorm modules.linear modules.loss modules.module modules.normalization
     modules.padding modules.pooling modules.rnn modules.sparse modules.transformer

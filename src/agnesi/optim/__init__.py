@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.support.errors import no_attribute as _no_attribute
-from agnesi.core.support.paths import lend as _lend
+from agnesi.core.support.paths import add_paths as _add_paths
 from agnesi.optim import by_hand as _by_hand  # noqa: F401 - importing it is what counts
 from agnesi.optim import flat as flat
 from agnesi.optim import lr_scheduler as lr_scheduler
@@ -35,7 +35,7 @@ if not TYPE_CHECKING:
         raise _no_attribute("module 'agnesi.optim'", name)
 
 
-_lend(__name__, """
+_add_paths(__name__, """
     adadelta adagrad adam adamax adamw asgd lbfgs nadam radam rmsprop rprop sgd
 """)
 _strictly(__name__)

@@ -16,7 +16,7 @@ from agnesi.core.options import NotNegative, Written
 from agnesi.core.public import check_call
 from agnesi.core.storage.memory_order import axes_in_memory
 from agnesi.core.support import dtypes
-from agnesi.core.support.config import LENT
+from agnesi.core.support.config import HOOKS
 from agnesi.core.support.errors import at, no_attribute, warn
 from agnesi.core.support.migration_hints import meant
 from agnesi.core.support.tracing import is_tracing
@@ -370,7 +370,7 @@ class Optimizer(Written):
 
     def _pays(self) -> bool:
         """Whether an eager step is to be compiled; counts steps of ours on small parameters."""
-        if self._recounts != LENT.recounts:
+        if self._recounts != HOOKS.recounts:
             self._wait()
         if self._waiting > 0:
             self._waiting -= type(self).__module__.startswith(_OURS)
@@ -379,7 +379,7 @@ class Optimizer(Written):
     def _wait(self) -> None:
         """Let as many steps be eager as if it had just been made."""
         large = any(p.array.size >= COMPILED_FROM for p in self.own_parameters)
-        self._waiting, self._recounts = 0 if large else WAITING, LENT.recounts
+        self._waiting, self._recounts = 0 if large else WAITING, HOOKS.recounts
 
     def _update_each(self, given: Iterable[tuple[int, Tensor]]) -> None:
         """One parameter after the other, for its gradient."""

@@ -14,7 +14,7 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
-from agnesi.core.support.config import LENT
+from agnesi.core.support.config import HOOKS
 from agnesi.core.support.forks import at_fork
 from agnesi.core.support.undo import Block
 from agnesi.runtime import support
@@ -123,7 +123,7 @@ def _writing(array: np.ndarray) -> StateLocks:
     return found[1].again()
 
 
-LENT.lock = _writing
+HOOKS.lock = _writing
 
 
 def _begin_again() -> None:

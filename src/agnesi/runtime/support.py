@@ -27,7 +27,7 @@ from agnesi.core.ir.node import next_serial
 from agnesi.core.storage.leaves import LEAF_ELEMENTS
 from agnesi.core.support import host
 from agnesi.core.support.aside import started
-from agnesi.core.support.config import LENT, config
+from agnesi.core.support.config import HOOKS, config
 from agnesi.core.support.forks import at_fork, once
 from agnesi.runtime import machine
 from agnesi.runtime.beside import beside
@@ -131,8 +131,8 @@ def native() -> machine.Code:
     _call(code, "platform_reset")
     _call(code, "own_begin")
     _set_main_thread(code)
-    LENT.threads = functools.partial(_use_threads, code)
-    LENT.threads(config.threads)
+    HOOKS.threads = functools.partial(_use_threads, code)
+    HOOKS.threads(config.threads)
     ctypes.c_int64.from_address(code.address("pool") + 16).value = host.memory() // _KEPT_SHARE
     call = functools.partial(functools.partial, _call, code)
     at_fork(call("threads_stop"), call("threads_resume"), functools.partial(_after_fork, code))

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core.op import typed
-from agnesi.core.support.config import LENT
+from agnesi.core.support.config import HOOKS
 from agnesi.core.support.errors import StateError, at
 from agnesi.core.tensor import Tensor
 from agnesi.nn.base.module import Module
@@ -60,7 +60,7 @@ def save_checkpoint(path: Path_, /, **parts: Any) -> None:
     }
     text = json.dumps({"version": VERSION, "parts": described}, separators=(",", ":"))
     save_file(tensors, path, {KEY: text})
-    LENT.recount()
+    HOOKS.recount()
 
 
 def load_checkpoint(path: Path_, /, **parts: Any) -> dict[str, Any]:
@@ -104,7 +104,7 @@ def load_checkpoint(path: Path_, /, **parts: Any) -> dict[str, Any]:
         except (ValueError, KeyError, RecursionError) as error:
             raise refusal(file.name, f"is no checkpoint of ours: {error}") from None
         restore(parts, states)
-    LENT.recount()
+    HOOKS.recount()
     return data
 
 

@@ -2,7 +2,7 @@
 
 from agnesi.core.support.errors import explain_missing as _explain_missing
 from agnesi.core.support.exports import shown as _shown
-from agnesi.core.support.paths import lend as _lend
+from agnesi.core.support.paths import add_paths as _add_paths
 from agnesi.data import BatchSampler as BatchSampler
 from agnesi.data import ChainDataset as ChainDataset
 from agnesi.data import ConcatDataset as ConcatDataset
@@ -26,5 +26,5 @@ def __dir__() -> list[str]:
     return _shown(__name__)
 
 
-_lend(__name__, "dataloader dataset distributed sampler")
+_add_paths(__name__, "dataloader dataset distributed sampler")
 _explain_missing(__name__)

@@ -11,7 +11,7 @@ import pytest
 import agnesi as ag
 from agnesi.core.calls.plans import CALLS_BEFORE_PLAN, replayed
 from agnesi.core.public import planned
-from agnesi.core.support.config import LENT
+from agnesi.core.support.config import HOOKS
 from agnesi.runtime import eager
 
 X = ag.tensor(np.arange(12, dtype=np.float32).reshape(3, 4))
@@ -22,10 +22,10 @@ NATIVE = eager.builtin("replayed")
 
 @pytest.fixture(autouse=True, params=[replayed, NATIVE], ids=["python", "native"])
 def way(request: Any) -> Any:
-    before = LENT.replayed
-    LENT.replayed = request.param
+    before = HOOKS.replayed
+    HOOKS.replayed = request.param
     yield
-    LENT.replayed = before
+    HOOKS.replayed = before
 
 
 def often(function: Any, *args: Any, **keywords: Any) -> Any:
@@ -79,8 +79,8 @@ FUNCTIONS = {
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_functions_of_known_operations_are_planned(name: str, monkeypatch: Any) -> None:
-    made, plan = [], LENT.plan
-    monkeypatch.setattr(LENT, "plan", lambda *args: made.append(plan(*args)) or made[-1])
+    made, plan = [], HOOKS.plan
+    monkeypatch.setattr(HOOKS, "plan", lambda *args: made.append(plan(*args)) or made[-1])
     rng = np.random.default_rng(len(name))
     rows = rng.normal(size=(3, 4))
     rows[1, 2] = np.nan

@@ -8,7 +8,7 @@ import pytest
 import agnesi as ag
 from agnesi.compiler.library.sorting import sorted_by_code
 from agnesi.core.ir.calls.sorting import Sorting
-from agnesi.core.support.config import LENT
+from agnesi.core.support.config import HOOKS
 from agnesi.ops.sorting.order import first_places
 from agnesi.ops.sorting.sort import ArgSort, Sort
 
@@ -22,9 +22,9 @@ def way(request, monkeypatch):
         wanted = Sorting(x.shape, x.dtype.name, *how)
         return sorted_by_code(x, wanted) if x.size else None
 
-    lent = native if request.param else lambda *args: None
-    monkeypatch.setattr(LENT, "sort", lent)
-    return lent
+    hook = native if request.param else lambda *args: None
+    monkeypatch.setattr(HOOKS, "sort", hook)
+    return hook
 
 
 def numbers(dtype, shape, different):
@@ -185,7 +185,7 @@ def test_the_native_sort_is_taken_once_it_pays():
     x = np.random.default_rng(2).normal(size=1 << 20).astype("float32")
     for _ in range(2):
         np.testing.assert_array_equal(ag.sort(x).numpy(), np.sort(x))
-    assert LENT.sort(np.arange(1000), 0, False, False) is not None
-    assert LENT.sort(np.arange(10), 0, False, False) is None  # NumPy is quicker
+    assert HOOKS.sort(np.arange(1000), 0, False, False) is not None
+    assert HOOKS.sort(np.arange(10), 0, False, False) is None  # NumPy is quicker
     with ag.config(compile=False):
-        assert LENT.sort(np.arange(1000), 0, False, False) is None
+        assert HOOKS.sort(np.arange(1000), 0, False, False) is None

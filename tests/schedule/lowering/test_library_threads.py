@@ -15,7 +15,7 @@ import agnesi as ag
 from agnesi.compiler.compilation import products
 from agnesi.core.ir import foreign
 from agnesi.core.support import host
-from agnesi.core.support.config import LENT, config
+from agnesi.core.support.config import HOOKS, config
 from agnesi.ops.linalg import library
 from tests.compiler.jit.runs import agree
 
@@ -33,7 +33,7 @@ def cores(monkeypatch):
     monkeypatch.setattr(host, "cores", lambda bound=0: bound or 1)
     yield
     monkeypatch.undo()
-    LENT.threads(config.threads)
+    HOOKS.threads(config.threads)
 
 
 def number():

@@ -16,7 +16,7 @@ from agnesi.core.dispatch import apply, assign, record_many
 from agnesi.core.op import Op
 from agnesi.core.public import explain_errors
 from agnesi.core.support import tree
-from agnesi.core.support.config import LENT, STATE
+from agnesi.core.support.config import HOOKS, STATE
 from agnesi.core.support.record import record
 from agnesi.core.support.tracing import current_trace, is_known, is_tracing
 from agnesi.core.tensor import Tensor, wrap
@@ -154,7 +154,7 @@ def _behind_effects(condition: Tensor) -> Tensor:
     return found
 
 
-LENT.behind_effects = _behind_effects
+HOOKS.behind_effects = _behind_effects
 
 
 @explain_errors

@@ -9,7 +9,7 @@ import numpy as np
 
 from agnesi.compiler.shared import Shared, shared, variable_of
 from agnesi.core.dispatch import assign
-from agnesi.core.support.config import LENT
+from agnesi.core.support.config import HOOKS
 from agnesi.core.support.tracing import is_tracing
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.creation import checked_sizes
@@ -145,7 +145,7 @@ def stream(generator: Any) -> StreamState:
     return rng
 
 
-LENT.stream = stream
+HOOKS.stream = stream
 
 
 def sizes_in(size: Any) -> tuple[Any, ...] | None:

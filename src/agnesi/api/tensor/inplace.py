@@ -16,7 +16,7 @@ from agnesi.core.programs import is_declaring
 from agnesi.core.public import explain_errors, public
 from agnesi.core.storage.views import element_place
 from agnesi.core.support import dtypes
-from agnesi.core.support.config import LENT, MODE
+from agnesi.core.support.config import HOOKS, MODE
 from agnesi.core.support.errors import DTypeError, ShapeError, at
 from agnesi.core.support.silence import silently
 from agnesi.core.tensor import Tensor
@@ -62,7 +62,7 @@ def update(name: str, function: Method, shown: str) -> Method:
 
     def method(self: Tensor, *others: Any, **keywords: Any) -> Tensor:
         if known is not None and not keywords:
-            done: Any = LENT.written(known, self, *others)
+            done: Any = HOOKS.written(known, self, *others)
             if done is not NotImplemented:
                 return self
         if operator and (self._is_number or element_place(self) is not None or MODE.get().fixed
@@ -74,7 +74,7 @@ def update(name: str, function: Method, shown: str) -> Method:
             result = function(self, *others, **keywords)
             data, found = self.array, result.array
             if data is not None and found is not None and data.shape == found.shape and (
-                    LENT.written(_COPY, self, result) is not NotImplemented):
+                    HOOKS.written(_COPY, self, result) is not NotImplemented):
                 return self
             return assign(self, _fitted(self, result))
         except (ValueError, TypeError) as error:
@@ -96,7 +96,7 @@ def written(row: tuple[Any, ...], x: Tensor, *others: Any) -> Any:
     """Write the result of a row's function of NumPy's into the memory of its first operand, or a
     copy of the second one where the row has no function; NotImplemented where that needs more.
 
-    ``LENT.written`` is this, or native code for it (``runtime/native/inplace.ll``).
+    ``HOOKS.written`` is this, or native code for it (``runtime/native/inplace.ll``).
     """
     op, writer, *_ = row
     count_call()
@@ -114,7 +114,7 @@ def written(row: tuple[Any, ...], x: Tensor, *others: Any) -> Any:
     return x
 
 
-LENT.written = written
+HOOKS.written = written
 #: A row that copies.
 _COPY = None, None, ready(arith.ADD)[2] | 1, ready(arith.ADD)[3]
 
@@ -167,7 +167,7 @@ def fill_(self: Tensor, value: TensorLike) -> Tensor:
     if getattr(value, "ndim", 0) or type(value) in (list, tuple):
         raise ShapeError(at(f"fill_({typed(self)}, {typed(value)}): fill_ takes a number; "
                             "copy_ takes tensors, and broadcasts them"))
-    if LENT.written(_COPY, self, value) is not NotImplemented:
+    if HOOKS.written(_COPY, self, value) is not NotImplemented:
         return self
     return copy_(self, value if isinstance(value, Tensor) else as_tensor(value, self.dtype))
 
@@ -177,14 +177,14 @@ def zero_(self: Tensor) -> Tensor:
 
     :returns: The tensor itself.
     """
-    if LENT.written(_COPY, self, 0) is not NotImplemented:
+    if HOOKS.written(_COPY, self, 0) is not NotImplemented:
         return self
     return copy_(self, as_tensor(0, self.dtype))
 
 
 def taking(x: Tensor, values: Tensor) -> Tensor:
     """A tensor once it has taken the values of another."""
-    return x if LENT.written(_COPY, x, values) is not NotImplemented else copy_(x, values)
+    return x if HOOKS.written(_COPY, x, values) is not NotImplemented else copy_(x, values)
 
 
 @public
@@ -196,7 +196,7 @@ def copy_(self: Tensor, other: TensorLike) -> Tensor:
     :returns: The tensor itself.
     :raises ShapeError: If the shapes do not fit.
     """
-    if type(other) is Tensor and LENT.written(_COPY, self, other) is not NotImplemented:
+    if type(other) is Tensor and HOOKS.written(_COPY, self, other) is not NotImplemented:
         return self
     source = as_tensor(other)
     return assign(self, broadcast_to(convertible(source, self.dtype), self.shape))

@@ -26,7 +26,7 @@ from agnesi.core.accepted import TensorLike
 from agnesi.core.calls import modules
 from agnesi.core.ir.dims import Dim
 from agnesi.core.support import migration_hints
-from agnesi.core.support.config import LENT
+from agnesi.core.support.config import HOOKS
 from agnesi.core.support.docstrings import numpydoc
 from agnesi.core.support.errors import DTypeError, at, typed, warn
 from agnesi.core.support.tracing import query_fact
@@ -166,7 +166,7 @@ def _operator(function: Method, name: str, unequal: frozenset[type] = frozenset(
 
     def method(self: Tensor, other: TensorLike, /) -> Any:
         if row is not None:
-            found: Any = LENT.mapped(row, self, other)
+            found: Any = HOOKS.mapped(row, self, other)
             if found is not NotImplemented:
                 return found
         kind = type(other)
@@ -192,7 +192,7 @@ def _reflected(function: Method) -> Method:
 
     def method(self: Tensor, other: TensorLike, /) -> Any:
         if row is not None:
-            found: Any = LENT.mapped(row, other, self)
+            found: Any = HOOKS.mapped(row, other, self)
             if found is not NotImplemented:
                 return found
         if type(other) in FOREIGN:
@@ -207,7 +207,7 @@ def _folds() -> dict[str, Any]:
     return found
 
 
-LENT.folds = _folds
+HOOKS.folds = _folds
 Dim.with_tensors = staticmethod(with_tensors)
 
 
@@ -216,7 +216,7 @@ def _foreign_forms() -> dict[str, Any]:
     return found
 
 
-LENT.foreign_forms = _foreign_forms
+HOOKS.foreign_forms = _foreign_forms
 
 
 def _answers_of_torch() -> dict[str, Any]:
@@ -232,24 +232,24 @@ def _called(place: str) -> Method:
     return lambda *args, **keywords: late.load(place)(*args, **keywords)
 
 
-LENT.tensor = _called("agnesi.api.torch.kinds:usual_tensor")
-LENT.deferred = _called("agnesi.autodiff.deferred:deferred")
+HOOKS.tensor = _called("agnesi.api.torch.kinds:usual_tensor")
+HOOKS.deferred = _called("agnesi.autodiff.deferred:deferred")
 _divmod = _called("agnesi.ops.elementwise.numeric:divmod")
 
 
-def _lent(name: str, *modules: str) -> Method:
-    """What one of these modules lends under a name when they are loaded: at its first call."""
+def _hook(name: str, *modules: str) -> Method:
+    """The hook that one of these modules sets when they are loaded: at its first call."""
     def call(*args: Any) -> Any:
         for module in modules:
             importlib.import_module(f"agnesi.{module}")
-        return getattr(LENT, name)(*args)
+        return getattr(HOOKS, name)(*args)
 
     return call
 
 
 for _name in ("places", "repeated", "unsized_product", "unsized_item"):
-    setattr(LENT, _name, _lent(_name, "ops.indexing.unsized", "ops.neural.unsized_elements"))
-LENT.gradients = _lent("gradients", "autodiff.transforms")
+    setattr(HOOKS, _name, _hook(_name, "ops.indexing.unsized", "ops.neural.unsized_elements"))
+HOOKS.gradients = _hook("gradients", "autodiff.transforms")
 
 
 def _operators() -> dict[str, Any]:

@@ -284,7 +284,7 @@ def _propagate(end: Variable, retain: bool) -> None:
     waiting: list[Any] = []
     met: set[int] = set()
     #: Whose gradient is not its own memory yet.
-    lent: set[int] = {id(end)}
+    shared: set[int] = {id(end)}
     arrived: set[int] = {id(end)}
 
     def add(function: Any) -> None:
@@ -312,19 +312,19 @@ def _propagate(end: Variable, retain: bool) -> None:
                 continue
             gx = np.asarray(gx)
             checked(gx, x.data, f"{function.label}: the gradient of an input")
-            _arrive(x, gx, lent, arrived)
+            _arrive(x, gx, shared, arrived)
             add(x.creator)
 
 
-def _arrive(x: Variable, gx: Any, lent: set[int], arrived: set[int]) -> None:
+def _arrive(x: Variable, gx: Any, shared: set[int], arrived: set[int]) -> None:
     """Add a gradient; that of an inner variable begins anew in each backward pass."""
     root = x.creator is None
     if x._grad is None or (not root and id(x) not in arrived):
         x._grad = gx
-        lent.add(id(x))
-    elif id(x) in lent:
+        shared.add(id(x))
+    elif id(x) in shared:
         x._grad = np.asarray(x._grad + gx)
-        lent.discard(id(x))
+        shared.discard(id(x))
     else:
         x._grad += gx
     arrived.add(id(x))

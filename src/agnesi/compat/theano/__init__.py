@@ -67,7 +67,7 @@ from agnesi.compat.theano.variable import Constant as Constant
 from agnesi.compat.theano.variable import SharedVariable as SharedVariable
 from agnesi.compat.theano.variable import Variable as Variable
 from agnesi.core.keywords import strictly as _strictly
-from agnesi.core.support.paths import lend as _lend
+from agnesi.core.support.paths import add_paths as _add_paths
 
 #: Theano's and PyTensor's modules of loops, whose names are all in one.
 for _name in ("scan_module", "scan_module.scan", "scan_module.scan_op", "scan_module.scan_utils",
@@ -104,5 +104,5 @@ def sparse_grad(var: Variable) -> Variable:
 
 
 _strictly(__name__)
-_lend(__name__, "ifelse")
+_add_paths(__name__, "ifelse")
 _read_settings()

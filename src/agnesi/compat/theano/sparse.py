@@ -19,7 +19,7 @@ from agnesi.compat.theano.tensor.kinds import discrete_dtypes as discrete_dtypes
 from agnesi.compat.theano.tensor.kinds import float_dtypes as float_dtypes
 from agnesi.compat.theano.tensor.kinds import integer_dtypes as integer_dtypes
 from agnesi.compat.theano.variable import bare as _bare
-from agnesi.compat.theano.variable import lent as _lent
+from agnesi.compat.theano.variable import forwarding as _forwarding
 from agnesi.compat.theano.variable import wrapped as _wrapped
 from agnesi.core.keywords import strictly as _strictly
 
@@ -184,7 +184,7 @@ _ENTRIES = {
     "sgn": "sign", "sqr": "square", "conjugate": "conj", "structured_conjugate": "conj",
     "structured_exp": "exp", "structured_log": "log", "structured_sigmoid": "sigmoid",
 }
-_OURS = _lent(__name__, _ours, {
+_OURS = _forwarding(__name__, _ours, {
     "mul_s_d": "mul", "mul_s_s": "mul", "add_s_s": "add", "add_s_d": "add",
     "mul_s_v": "mul", "multiply": "mul", "subtract": "sub"})
 

@@ -29,8 +29,8 @@ from agnesi.ops.base.convert import as_tensor, cast
 VARIABLES: weakref.WeakValueDictionary[Any, Variable] = weakref.WeakValueDictionary()
 
 
-def lent(where: str, module: Any, renamed: dict[str, str]) -> Callable[[str], Any]:
-    """The ``__getattr__`` of a module that lends another one's functions, lifted."""
+def forwarding(where: str, module: Any, renamed: dict[str, str]) -> Callable[[str], Any]:
+    """The ``__getattr__`` of a module that has another one's functions, lifted."""
     def found(name: str) -> Any:
         function = None if name.startswith("__") else getattr(module, renamed.get(name, name), None)
         if not callable(function):

@@ -47,7 +47,7 @@ from agnesi.core.keywords import strict as _strict
 from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.support.errors import no_attribute as _no_attribute
 from agnesi.core.support.exports import shown as _shown
-from agnesi.core.support.paths import lend as _lend
+from agnesi.core.support.paths import add_paths as _add_paths
 
 __all__ = [
     "Generator", "Storage", "Tensor", "Timer", "deserialize", "getRNGState", "getdefaulttensortype",
@@ -168,4 +168,4 @@ _maths.FUNCTIONS.update({
 for _kind in Tensor.__mro__[:-1]:
     _count_from_one(_kind)
 _strictly(__name__)
-_lend(__name__, "tensor")
+_add_paths(__name__, "tensor")

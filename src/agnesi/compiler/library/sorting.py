@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core.ir.calls.sorting import VECTOR_BYTES, Sorting
-from agnesi.core.support.config import LENT, config
+from agnesi.core.support.config import HOOKS, config
 
 _Function = ctypes.CFUNCTYPE(
     None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64
@@ -37,7 +37,7 @@ def _function(name: str) -> Any:
 @functools.cache
 def _possible() -> bool:
     """Return whether there is a compiler, and the native runtime, which sorts call."""
-    if not LENT.compiles():
+    if not HOOKS.compiles():
         return False
     from agnesi.runtime import support
 

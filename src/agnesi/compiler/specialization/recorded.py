@@ -125,9 +125,9 @@ def _nodes_of(version: Any, results: Sequence[Node]) -> list[set[Node]]:
     """Return the nodes at which the gradients of parameters arrive; those that are changed may
     begin several times.
     """
-    lent = set(map(id, version.lent))
-    found = [set() if id(p) in lent else {current(p)} for p in version.parameters]
-    several = lent | {id(p) for p in version.changed if p.requires_grad}
+    borrowed = set(map(id, version.borrowed))
+    found = [set() if id(p) in borrowed else {current(p)} for p in version.parameters]
+    several = borrowed | {id(p) for p in version.changed if p.requires_grad}
     if several:
         ends = set().union(*found)
         places = {id(p): i for i, p in enumerate(version.parameters)}
@@ -148,7 +148,7 @@ def _holding(tensors: Sequence[Tensor], values: Sequence[Tensor]) -> Iterator[No
             yield
         return
     for x, v in zip(tensors, values, strict=True):
-        current_trace().lend(x, v)
+        current_trace().borrow(x, v)
     try:
         yield
     finally:

@@ -202,7 +202,7 @@ class Version(Retiring):
                 self._meet(reads, symbols, stand_ins)
                 returned = call_user(self.owner.function, given.nest[0], given.nest[1], "jit")
                 self.outputs, self.tree = given.objects.results(returned, reads.knows)
-            self.outputs = list(map(reads.parts.lent.array_of, self.outputs))
+            self.outputs = list(map(reads.parts.borrowed.array_of, self.outputs))
             reads.settle()
             refuse_symbols(reads, stand_ins.changed())
             self.effects = Effects(reads, hidden, given)
@@ -283,8 +283,8 @@ class Version(Retiring):
         self.parameters = [x for x, leaf in trace.leaves.values()
                            if leaf.requires_grad and (x._view is None or is_leaf(x))]
         #: Those of them that only a value was given for, not their memory.
-        self.lent = trace.lent
-        self.parameters += trace.lent
+        self.borrowed = trace.borrowed
+        self.parameters += trace.borrowed
         #: What else it reads without being given it, and could be changed.
         changed = set(map(id, self.changed))
         self.read = [x for x, leaf in trace.leaves.values()

@@ -131,7 +131,8 @@ class Versions:
                     pass
                 elif self._demote():
                     before = now
-                elif not (self.deferral.lend_less() or self._take_as_constants(error, leaves, tree)
+                elif not (self.deferral.borrow_less()
+                          or self._take_as_constants(error, leaves, tree)
                           or self._look_at_numbers(error)):
                     self._looked_at = looked_at
                     if before is not None:  # it fails with constants, too

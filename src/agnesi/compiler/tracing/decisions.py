@@ -74,25 +74,25 @@ INSTEAD = ("Choose with ag.cond or ag.where, loop with ag.while_loop, and return
 class Deferral:
     """Whether a function's computed numbers are results (``numbers.py``), or values by which Python
     decides, and whether a trace had such; whether arrays that it changes, or hands on, are tensors
-    meanwhile (``containers/lent_arrays.py``), and whether there were some."""
+    meanwhile (``containers/borrowed_arrays.py``), and whether there were some."""
 
     def __init__(self) -> None:
         self.allowed, self.used = True, False
-        self.lends, self.lent = True, False
+        self.borrows, self.borrowed = True, False
         self.hands, self.handed = True, False
         #: By identity, the array with which code did what tensors do not, and all such.
         self.spoiled: int | None = None
         self.refused: set[int] = set()
 
-    def lend_less(self) -> bool:
+    def borrow_less(self) -> bool:
         """Let code have the arrays that it hands on, or also those that it changes, from now on: it
         failed with tensors."""
         if self.hands and self.handed:
             self.hands = self.spoiled is not None and len(self.refused) < _MAX_REFUSED
             self.refused.add(self.spoiled or 0)
             return True
-        found = self.lends and self.lent
-        self.lends = self.lends and not found
+        found = self.borrows and self.borrowed
+        self.borrows = self.borrows and not found
         return found
 
 

@@ -208,9 +208,9 @@ class Effects:
         symbols to their positions among the argument leaves."""
         for w in self.written:
             if isinstance(w.before, np.ndarray) and any(map(_is_symbol, w.leaves)):
-                reads.parts.lent.refuse(w.before)
+                reads.parts.borrowed.refuse(w.before)
         for nest in self._nests:
-            leaves = map(reads.parts.lent.array_of, nest.leaves)
+            leaves = map(reads.parts.borrowed.array_of, nest.leaves)
             nest.leaves = [_Given(own[id(v)]) if id(v) in own else v for v in leaves]
             self.keeps = self.keeps or any(type(v) is _Given for v in nest.leaves)
 
@@ -244,7 +244,7 @@ class Effects:
         keys.
         """
         results = [*results]
-        reads.parts.lent.refuse_views((*results, *self.values))
+        reads.parts.borrowed.refuse_views((*results, *self.values))
         for value in results:
             if not self.obstacle and _is_new(value, reads):
                 self.obstacle = f"it returns a new {type(value).__name__}"

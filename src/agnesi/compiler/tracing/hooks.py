@@ -124,7 +124,7 @@ class taking(Block):  # noqa: N801 - used as a function
         mode, self._mode = self._mode, None
         if mode is not None:
             mode.undo()
-        self._reads.parts.lent.give_back()
+        self._reads.parts.borrowed.give_back()
         LOGS.end(self._reads)
         FILES.end(self._reads)
         unhook(self._reads)

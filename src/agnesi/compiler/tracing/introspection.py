@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.compiler.tracing.builtin_calls import STAND_INS, OfTexts
-from agnesi.compiler.tracing.containers.lent_arrays import LentArray
+from agnesi.compiler.tracing.containers.borrowed_arrays import BorrowedArray
 from agnesi.compiler.tracing.numbers import Number, NumPyNumber
 from agnesi.core.support.config import STATE
 from agnesi.core.tensor import Tensor
@@ -126,7 +126,7 @@ def reader_of(frame: Any) -> Any:
 
 _STAND_IN = _by_name(getattr).__code__
 #: What stands for Python's numbers, NumPy's, and arrays.
-_STANDING = (Number, NumPyNumber, LentArray)
+_STANDING = (Number, NumPyNumber, BorrowedArray)
 
 
 def _kind(value: Any) -> type:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from agnesi.compiler.tracing.containers.lent_arrays import stored_at
+from agnesi.compiler.tracing.containers.borrowed_arrays import stored_at
 from agnesi.core.calls.arguments import missing_key
 from agnesi.core.ir.node import toposort
 from agnesi.core.support.errors import TraceError, location, raised_by_us

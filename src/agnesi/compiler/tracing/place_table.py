@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.compiler.tracing.containers.borrowed_arrays import reads_elements
 from agnesi.compiler.tracing.containers.contents import (
     Compared,
     Elements,
@@ -16,7 +17,6 @@ from agnesi.compiler.tracing.containers.contents import (
     Remembered,
     owner_of,
 )
-from agnesi.compiler.tracing.containers.lent_arrays import reads_elements
 from agnesi.compiler.tracing.containers.uses import Uses
 from agnesi.compiler.tracing.obstacles import OnlyEagerError
 from agnesi.compiler.tracing.places import Place

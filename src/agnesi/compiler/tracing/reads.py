@@ -34,6 +34,7 @@ from agnesi.compiler.tracing.bytecode import (
     makes_text,
     searches,
 )
+from agnesi.compiler.tracing.containers.borrowed_arrays import BorrowedArray
 from agnesi.compiler.tracing.containers.contents import (
     Answer,
     Appended,
@@ -41,7 +42,6 @@ from agnesi.compiler.tracing.containers.contents import (
     Context,
     Raw,
 )
-from agnesi.compiler.tracing.containers.lent_arrays import LentArray
 from agnesi.compiler.tracing.containers.parts import Parts
 from agnesi.compiler.tracing.containers.uses import READ_WHOLE, uses_at, uses_of
 from agnesi.compiler.tracing.introspection import names_in, reader_of
@@ -103,7 +103,7 @@ _ALL_ATTRIBUTES = frozenset(("__dict__", "__getstate__", "__reduce__", "__reduce
 class Reads(OwnedReads):
     """The places that a trace reads; objects report their reads in a ``taking`` block."""
 
-    def __init__(self, hidden: Iterable[Any] = (), lending: Any = None) -> None:
+    def __init__(self, hidden: Iterable[Any] = (), borrowing: Any = None) -> None:
         super().__init__(hidden)
         #: What the body of a loop or branch changes, the last of it; empty where there is none.
         self.repeated = ""
@@ -112,7 +112,7 @@ class Reads(OwnedReads):
         #: Functions that call what stands for builtins meanwhile.
         self.replaced = Replaced()
         #: Containers of which code uses single entries.
-        self.parts = Parts(self, lending)
+        self.parts = Parts(self, borrowing)
         #: Things, by identity, of which another read tells nothing new.
         self._quiet: set[int] = set()
         #: What each call says, the filters of warnings by which, and where prints go.
@@ -156,7 +156,7 @@ class Reads(OwnedReads):
 
     def _look(self, value: Any, path: str) -> None:
         """Look into a thing itself, if that is new."""
-        if is_dead(value) or isinstance(value, LentArray):
+        if is_dead(value) or isinstance(value, BorrowedArray):
             return
         if isinstance(value, Tensor):
             self._tensors[id(value)] = value
@@ -230,7 +230,7 @@ class Reads(OwnedReads):
         if not isinstance(value, (tuple, frozenset)):
             self._add((id(value), "contents"), lambda: Contents(path, value, take))
             if type(value) in (list, dict):
-                self.parts.lent.fill(value)
+                self.parts.borrowed.fill(value)
         for i, (key, inner) in enumerate(inside(value)):
             self.meet(inner, f"{path}[{i if key is None else key!r}]")
         if isinstance(value, defaultdict):
@@ -323,7 +323,7 @@ class Reads(OwnedReads):
             for name in compared_in(code))
         self._owned(vars(function), path)
         self.replaced.replace(function)
-        for value in self.parts.lent.held(Defaults(path, function)) or ():
+        for value in self.parts.borrowed.held(Defaults(path, function)) or ():
             self.meet(value, f"a default of {path}")
         self.meet(function.__kwdefaults__, f"the keyword defaults of {path}")
         for inner in codes(code):
@@ -350,7 +350,7 @@ class Reads(OwnedReads):
             self._add((id(names), name), lambda: Name(name, names, name, value))
             self._environment(value, code, name)
             return
-        value = self.parts.lent.array_of(value)
+        value = self.parts.borrowed.array_of(value)
         place = self._add((id(names), name), lambda: Name(name, names, name, value))
         if value is MISSING and name not in _BUILTINS:
             held = vars(builtins)
@@ -374,7 +374,7 @@ class Reads(OwnedReads):
             if type(value) is Tensor:
                 self._flag(value, name)
             return value
-        if (given := self.parts.lent.known(value)) is not value:
+        if (given := self.parts.borrowed.known(value)) is not value:
             return given
         if self._is_known(value):
             self._quiet.add(id(value))
@@ -446,7 +446,7 @@ class Reads(OwnedReads):
         """Forget reads of what the function made; what was assigned, and is as before, was read."""
         kept_results.refill(self._caches.values())
         self.parts.settle()
-        self.parts.lent.check((p.array for p in self.arrays.values()), self.identifies)
+        self.parts.borrowed.check((p.array for p in self.arrays.values()), self.identifies)
         if self._makes_text and (self.arrays or self._uses_numpy):
             self._note(ambient.printing())
         self._introspected()

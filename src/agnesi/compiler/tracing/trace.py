@@ -85,7 +85,7 @@ class Trace:
         self.gradients: set[Node] = set()
         self.unheard: list[Tensor] = []
         #: Tensors that ask for gradients and held another value for a while.
-        self.lent: list[Tensor] = []
+        self.borrowed: list[Tensor] = []
         self.leaves: dict[int, tuple[Tensor, Node]] = {}
         self.nodes: dict[int, Node] = {}
         self.grads: dict[int, GradRecord] = {}
@@ -277,13 +277,13 @@ class Trace:
         for counter, before in self.counts.values():
             counter[0] = before
 
-    def lend(self, x: Tensor, value: Tensor) -> None:
+    def borrow(self, x: Tensor, value: Tensor) -> None:
         """Make a tensor stand for a value that its memory does not hold, until ``take_back``."""
         node = self.node_of(value)
         if x._requires_grad:
             node = Node(ALIAS, (node,), node.shape, node.dtype, False, True, node.where,
                         handle=lambda: x)
-            self.lent.append(x)
+            self.borrowed.append(x)
         self.leaves[id(x)] = x, node
         self.nodes[id(x)] = node
 

@@ -14,7 +14,7 @@ import numpy as np
 from agnesi.core.dispatch import apply, apply_many
 from agnesi.core.op import Item
 from agnesi.core.storage.views import taken
-from agnesi.core.support.config import LENT, MODE, TRACES, config
+from agnesi.core.support.config import HOOKS, MODE, TRACES, config
 from agnesi.core.tensor import Tensor
 
 #: Calls that agree before the function is traced, which takes as long as some dozen of them.
@@ -140,7 +140,7 @@ def count_call() -> None:
     global _calls
     _calls += 1
     if _calls == _MANY_CALLS:
-        LENT.hasten()
+        HOOKS.hasten()
 
 
 class Plans:
@@ -160,10 +160,10 @@ class Plans:
 def replayed(plans: Plans, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     """The result of a call by its plan, or NotImplemented.
 
-    ``LENT.replayed`` is this, or native code for it (``runtime/native/eager.ll``).
+    ``HOOKS.replayed`` is this, or native code for it (``runtime/native/eager.ll``).
     """
     floats = config._float_dtype
-    key: list[Any] = [floats, MODE.get().symbolic, LENT.recounts]
+    key: list[Any] = [floats, MODE.get().symbolic, HOOKS.recounts]
     xs: list[Tensor] = []
     if TRACES.running or floats is None or not signature(args, key, xs) or (
             keywords and not signature((*keywords, *keywords.values()), key, xs)):
@@ -171,7 +171,7 @@ def replayed(plans: Plans, args: tuple[Any, ...], keywords: dict[str, Any]) -> A
     return by_plan(plans, tuple(key), xs, args, keywords)
 
 
-LENT.replayed = replayed
+HOOKS.replayed = replayed
 
 
 def by_plan(plans: Plans, known: Any, xs: list[Tensor], args: tuple[Any, ...],
@@ -182,12 +182,12 @@ def by_plan(plans: Plans, known: Any, xs: list[Tensor], args: tuple[Any, ...],
     if type(plan) is int:
         if len(plans.found) >= _MAX_PLANS:
             plans.found.clear()
-        plan = plan + 1 if plan < CALLS_BEFORE_PLAN else LENT.plan(
+        plan = plan + 1 if plan < CALLS_BEFORE_PLAN else HOOKS.plan(
             plans.function, args, keywords, xs)
         plans.found[known] = plan
     elif type(plan) is Plan and plan.calls_left is not None and plan.calls_left[0] <= 0:
         plan.calls_left = None  # whatever comes of it
-        plan = plans.found[known] = LENT.compiled_plan(
+        plan = plans.found[known] = HOOKS.compiled_plan(
             plan, plans.function, args, keywords, xs)
     if plan is None or type(plan) is int:
         return NotImplemented

@@ -20,7 +20,7 @@ from agnesi.core.op import typed
 from agnesi.core.shapes import fits
 from agnesi.core.support import dtypes
 from agnesi.core.support.cached import cached_property
-from agnesi.core.support.config import LENT
+from agnesi.core.support.config import HOOKS
 from agnesi.core.support.errors import DTypeError, ShapeError, at, ours, warn
 from agnesi.core.support.foreign import attribute_of, has
 from agnesi.core.support.record import record
@@ -258,7 +258,7 @@ def watched(function: Any, name: str) -> Any:
         of_two = (name in ("max", "min") and len(args) > 1 and hasattr(args[1], "ndim")
                   and not getattr(args[1], "weak", False))  # Python's numbers are axes
         if of_two and isinstance(args[1], Tensor) and len(args) == 2:  # which is no axis
-            found = LENT.foreign_forms()[name](function, args, keywords)
+            found = HOOKS.foreign_forms()[name](function, args, keywords)
             if found is not NotImplemented:
                 return found
         if (not keywords and len(args) >= least and name not in _SAID and not of_two
@@ -372,7 +372,7 @@ class Form:
                                  **{name: keywords[word] for name, word in plan[1]})
         if (vector := self._as_vector(args, keywords)) is not None:
             return _to_numbers(self.call(*vector[0]), vector[1])
-        special = LENT.foreign_forms().get(self.name)
+        special = HOOKS.foreign_forms().get(self.name)
         _check_flags(keywords)
         given = {word: value for word, value in keywords.items()
                  if word not in _IDLE or word in self.names}
@@ -398,7 +398,7 @@ class Form:
     def _plan(self, count: int, words: Set[str]) -> tuple[Any, ...] | None:
         """How keywords are renamed where that is all: those that become places, the others with
         their names here, and whether numbers are taken for vectors; None where values matter."""
-        special = LENT.foreign_forms().get(self.name)
+        special = HOOKS.foreign_forms().get(self.name)
         if special is not None and not getattr(special, "words", words).isdisjoint(words):
             return None
         if self.several is not None or not (
@@ -482,7 +482,7 @@ class Form:
 
     def again(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """Return the call in PyTorch's meaning after it was refused in ours, or NotImplemented."""
-        special = LENT.foreign_forms().get(self.name)
+        special = HOOKS.foreign_forms().get(self.name)
         if self.known is None or not self.known.issuperset(keywords):
             _check_flags(keywords)
             found = NotImplemented if special is None else special(self.function, args, keywords)

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from agnesi.core.ir.dims import Shape
-from agnesi.core.support.config import LENT
+from agnesi.core.support.config import HOOKS
 from agnesi.core.support.errors import Where, location
 
 T = TypeVar("T")
@@ -136,7 +136,7 @@ def executed(
 
 def waiting(nodes: Iterable[Node]) -> bool:
     """Whether any of them, or what is in the body of one, waits for other processes."""
-    return LENT.in_order and any([n.op is not None and (
+    return HOOKS.in_order and any([n.op is not None and (
         "waits" in n.op.traits or any([waiting(getattr(n.op, name).graph.nodes)
                                        for name in n.op.bodies])) for n in nodes])
 

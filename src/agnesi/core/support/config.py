@@ -32,7 +32,7 @@ def settings_of(library: str) -> tuple[str, str]:
     return os.environ.get(f"{library}_FLAGS", ""), files
 
 
-class Lent:
+class Hooks:
     """Hooks by which the compiler serves operations, which are below it; see ``compiler/eager.py``.
     """
 
@@ -122,7 +122,7 @@ class Lent:
     gradients: Callable[[Any], Any] = staticmethod(lambda y: None)
 
 
-LENT = Lent()
+HOOKS = Hooks()
 
 
 class Config:
@@ -245,7 +245,7 @@ class Config:
         if "threads" not in changed:
             return
         threads = [b["threads"] for b in list(self._blocks.values()) if "threads" in b]
-        LENT.threads((threads or [values["threads"]])[-1])
+        HOOKS.threads((threads or [values["threads"]])[-1])
 
     def _leave(self, values: _Values) -> None:
         """A block is over; tasks that began in it go on with its settings."""

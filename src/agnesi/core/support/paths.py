@@ -25,19 +25,19 @@ class Room(ModuleType):
 
 
 class Path(Room):
-    """A module without names of its own: it gives those of the module that lends its own."""
+    """A module without names of its own: it has those of another module."""
 
-    def __init__(self, name: str, lender: ModuleType) -> None:
-        super().__init__(name, f"PyTorch's path to names of :mod:`{lender.__name__}`.")
-        self.__dict__["_lender"] = lender
+    def __init__(self, name: str, source: ModuleType) -> None:
+        super().__init__(name, f"PyTorch's path to names of :mod:`{source.__name__}`.")
+        self.__dict__["_source"] = source
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
-        return getattr(self.__dict__["_lender"], name)
+        return getattr(self.__dict__["_source"], name)
 
     def __dir__(self) -> list[str]:
-        return dir(self.__dict__["_lender"])
+        return dir(self.__dict__["_source"])
 
 
 #: Modules that PyTorch's programs import at their top, and call where they download weights, write
@@ -115,12 +115,12 @@ class Hints:
         """Run nothing: the module has no code."""
 
 
-def lend(lender: str, paths: str) -> None:
-    """Add modules at ``paths`` below the module ``lender`` that export the lender's names.  A path
+def add_paths(source: str, paths: str) -> None:
+    """Add modules at ``paths`` below the module ``source`` that export the source's names.  A path
     comes after its prefixes.  An existing module only gets an error for attempts to call it."""
-    module = sys.modules[lender]
+    module = sys.modules[source]
     for path in paths.split():
-        name = f"{lender}.{path}"
+        name = f"{source}.{path}"
         if name in sys.modules:
             sys.modules[name].__class__ = Room
             continue

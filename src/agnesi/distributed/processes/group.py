@@ -15,7 +15,7 @@ import numpy as np
 
 from agnesi.compiler.library import collectives as native
 from agnesi.core.ir.foreign import REASONS
-from agnesi.core.support.config import LENT
+from agnesi.core.support.config import HOOKS
 from agnesi.core.support.errors import CollectiveError, Explained, at, location, user_where
 from agnesi.core.support.forks import at_fork
 from agnesi.core.support.host import cores
@@ -105,7 +105,7 @@ class Group(Explained):
         self._hold()
         native.install(self.number, self._native)
         GROUPS[self.number] = self
-        LENT.in_order = LENT.in_order or size > 1
+        HOOKS.in_order = HOOKS.in_order or size > 1
 
     def _hold(self) -> None:
         """Say that this process is there, and hold a lock that its end gives back."""

@@ -106,8 +106,16 @@ class Module(Stated, Lookups):
     """
 
     __slots__ = (
-        "__dict__", "__weakref__", "_hooks", "_learned", "_lent", "_made", "_made_with", "_owned",
-        "_training", "_whole",
+        "__dict__",
+        "__weakref__",
+        "_borrowed",
+        "_hooks",
+        "_learned",
+        "_made",
+        "_made_with",
+        "_owned",
+        "_training",
+        "_whole",
     )
 
     _made_with: Any  # the arguments that it was made with, where all are plain
@@ -116,7 +124,7 @@ class Module(Stated, Lookups):
     _made: bool  # __init__ is over
     _owned: dict[str, Saved]  # names of parameters and buffers
     _learned: set[str]  # names of what required a gradient once: parameters, frozen ones too
-    _lent: frozenset[str]  # names of parameters that with_parameters gave other values
+    _borrowed: frozenset[str]  # names of parameters that with_parameters gave other values
     _whole: Any  # what was compiled of a layer of ours, None before; False of other modules
 
     #: What is told where an option by which weights were made is written (``fixed.py``).
@@ -133,7 +141,7 @@ class Module(Stated, Lookups):
         self = super().__new__(cls)
         self._training, self._made = True, cls.__init__ is Module.__init__
         _follow(cls)  # again, where it was given another __init__
-        self._owned, self._learned, self._lent, self._hooks = {}, set(), frozenset(), ()
+        self._owned, self._learned, self._borrowed, self._hooks = {}, set(), frozenset(), ()
         self._whole = None if whole.is_ours(cls) else False
         self._made_with = (args, keywords) if _PLAIN.issuperset(
             map(type, (*args, *keywords.values()))) else None

@@ -65,7 +65,7 @@ def is_parameter(module: Any, name: str, t: Tensor) -> bool:
         if is_frozen(t):
             learned.add(name)
         return name in learned
-    if name in _noted(module, "_lent") or is_leaf(t):
+    if name in _noted(module, "_borrowed") or is_leaf(t):
         learned.add(name)
         return True
     return False

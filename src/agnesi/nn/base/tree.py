@@ -125,7 +125,8 @@ def _empty(inside: Any, tensors: dict[int, Tensor]) -> Any:
     copy = kind.__new__(kind)
     copy._training, copy._hooks = inside._training, inside._hooks
     copy._owned, copy._learned, copy._made = inside._owned, inside._learned, inside._made
-    copy._lent = frozenset(n for n, v in inside._entries() if id(v) in tensors) | inside._lent
+    given = frozenset(n for n, v in inside._entries() if id(v) in tensors)
+    copy._borrowed = given | inside._borrowed
     return copy
 
 

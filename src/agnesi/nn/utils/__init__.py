@@ -1,7 +1,7 @@
 """Functions that change modules and their parameters from outside."""
 
 from agnesi.core.keywords import strictly as _strictly
-from agnesi.core.support.paths import lend as _lend
+from agnesi.core.support.paths import add_paths as _add_paths
 from agnesi.nn.utils import parametrizations as parametrizations
 from agnesi.nn.utils import parametrize as parametrize
 from agnesi.nn.utils import prune as prune
@@ -24,7 +24,7 @@ from agnesi.nn.utils.weights import remove_weight_norm as remove_weight_norm
 from agnesi.nn.utils.weights import spectral_norm as spectral_norm
 from agnesi.nn.utils.weights import weight_norm as weight_norm
 
-_lend(__name__, """
+_add_paths(__name__, """
     clip_grad convert_parameters
 """)
 _strictly(__name__)

@@ -19,7 +19,7 @@ from agnesi.core.shapes import broadcast as broadcast_of
 from agnesi.core.storage.leaves import COPY
 from agnesi.core.storage.views import share
 from agnesi.core.support import dtypes
-from agnesi.core.support.config import LENT
+from agnesi.core.support.config import HOOKS
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.support.record import record
 from agnesi.core.support.tracing import current_trace, is_known, is_tracing
@@ -261,7 +261,7 @@ def repeat(x: TensorLike, /, repeats: TensorLike, axis: int | None = None, *,
     axis = shapes.axis_of(axis, x.ndim)
     if isinstance(repeats, Tensor):
         if not is_known(repeats) and refusal(cast(repeats, dtypes.int64).sum()) is not None:
-            found: Tensor = LENT.repeated(x, repeats, axis)
+            found: Tensor = HOOKS.repeated(x, repeats, axis)
             return found
         if repeats.ndim and not is_known(repeats):
             repeats = ensure(repeats, repeats >= 0, "repeats must not be negative")

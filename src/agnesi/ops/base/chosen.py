@@ -16,7 +16,7 @@ from agnesi.core.ir.foreign import Call, number, operand, result
 from agnesi.core.op import Op
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import elements
-from agnesi.core.support.config import LENT
+from agnesi.core.support.config import HOOKS
 from agnesi.core.support.record import record
 from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor
@@ -53,7 +53,7 @@ def places_of(mask: Tensor) -> Tensor:
         return as_tensor(flat.array.nonzero()[0])
     count = cast(flat, dtypes.int64).sum()
     if refusal(count) is not None:
-        found: Tensor = LENT.places(flat)
+        found: Tensor = HOOKS.places(flat)
         return found
     n = size_of(count, "how many elements a mask selects", flat.shape[0], mask)
     return apply(Chosen(n), flat)

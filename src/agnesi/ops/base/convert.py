@@ -19,7 +19,7 @@ from agnesi.core.storage.lists import array_of, kinds_in
 from agnesi.core.storage.memory_order import as_operands
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import elements
-from agnesi.core.support.config import LENT, STATE
+from agnesi.core.support.config import HOOKS, STATE
 from agnesi.core.support.errors import DTypeError, NestingError, ShapeError, warn
 from agnesi.core.support.foreign import as_method, has
 from agnesi.core.support.record import record
@@ -167,7 +167,7 @@ def strong(x: Tensor) -> Tensor:
     return cast(x, x.dtype) if x.dtype.kind not in "fc" else of_default(x)
 
 
-LENT.strong = _strong
+HOOKS.strong = _strong
 
 
 def is_live(x: Any) -> bool:
@@ -357,7 +357,7 @@ def joined(x: Any) -> Any:
         raise TypeError(f"{typed(x)} are values and their indices: compute with result.values")
     parts = [joined(v) for v in x]
     try:
-        return LENT.stack(parts)
+        return HOOKS.stack(parts)
     except ShapeError:
         raise ShapeError(f"cannot make a tensor from {typed(x)}: its parts differ in shape; take "
                          "one of them, or nn.functional.pad_sequence fills them up") from None
@@ -400,7 +400,7 @@ def accumulator(x: Any, dtype: Any) -> Tensor:
     return cast(x, dtypes.uint64 if kind == "u" else dtypes.int64)
 
 
-CONSTANTS: dict[tuple[np.dtype, Any], Tensor] = LENT.constants
+CONSTANTS: dict[tuple[np.dtype, Any], Tensor] = HOOKS.constants
 
 
 def constant(scalar: Any, beside: Any) -> Tensor | None:

@@ -21,7 +21,7 @@ from agnesi.core.storage import memory
 from agnesi.core.storage.leaves import COPY
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import aside
-from agnesi.core.support.config import LENT, MODE, config
+from agnesi.core.support.config import HOOKS, MODE, config
 from agnesi.core.support.errors import DTypeError, oversized
 from agnesi.core.support.foreign import attribute_of
 from agnesi.core.support.silence import silently
@@ -104,7 +104,7 @@ def filled_by_steps(shape: Any, value: Any, dtype: np.dtype) -> Tensor:
         return filled(checked_sizes(shape), value, dtype)
     (axis,) = unknown
     one = filled(checked_sizes((*wanted[:axis], 1, *wanted[axis + 1:])), value, dtype)
-    found: Tensor = LENT.repeated(one, wanted[axis], axis)
+    found: Tensor = HOOKS.repeated(one, wanted[axis], axis)
     return found
 
 

@@ -33,7 +33,7 @@ from agnesi.core.storage import memory
 from agnesi.core.storage.memory_order import as_operands, has_rows, shape_in_rows
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import MIN_ASIDE_NANOSECONDS, aside, spread
-from agnesi.core.support.config import LENT, MODE, TRACES
+from agnesi.core.support.config import HOOKS, MODE, TRACES
 from agnesi.core.support.docstrings import numpydoc
 from agnesi.core.support.errors import DTypeError, shown
 from agnesi.core.support.foreign import has
@@ -80,7 +80,7 @@ def with_methods(function: Any) -> Binary:
 
 
 def _method(name: str, function: Any, /, *operands: Any, **keywords: Any) -> Any:
-    return LENT.folds()[name](function, *operands, **keywords)
+    return HOOKS.folds()[name](function, *operands, **keywords)
 
 
 def flat() -> None:
@@ -263,7 +263,7 @@ class Elementwise(Op):
         of Python's, or a slow one.
         """
         if self._weight and shape is not None:
-            found: np.ndarray | None = LENT.each(self, xs, self._weight * math.prod(shape))
+            found: np.ndarray | None = HOOKS.each(self, xs, self._weight * math.prod(shape))
             if found is not None:
                 return found
         if self.writer is None or (shape is None and not all(map(has_rows, xs))):
@@ -358,7 +358,7 @@ def _order(op: Elementwise, x: Any) -> Tensor:
             order.dtype.kind == "f" and order.array is not None and (order.array % 1).any()):
         raise DTypeError(f"{rule}, not {typed(x)}; convert them with x.astype('int64')")
     if order.dtype.kind == "f" and order.array is None:
-        order = LENT.ensured(op.name, order, order % 1 == 0, f"{rule}: x.astype('int64')")
+        order = HOOKS.ensured(op.name, order, order % 1 == 0, f"{rule}: x.astype('int64')")
     return cast(order, dtypes.int64)
 
 
@@ -423,7 +423,7 @@ def _float_of(op: Elementwise, operands: tuple[Tensor, ...]) -> np.dtype:
 
 
 def ready(op: Elementwise) -> tuple[Any, ...]:
-    """A row as ``LENT.mapped`` takes it: the operation, its NumPy function, bits of the numbers of
+    """A row as ``HOOKS.mapped`` takes it: the operation, its NumPy function, bits of the numbers of
     the dtypes for which that stands, up to how many elements it is called as it is, and what is
     called for more."""
     bits = sum({1 << np.dtype(c).num for c in "?bBhHiIlLqQefdFD" if np.dtype(c).kind in op.direct})
@@ -433,7 +433,7 @@ def ready(op: Elementwise) -> tuple[Any, ...]:
 def mapped(known: tuple[Any, ...], *xs: Any) -> Any:
     """A row on eager tensors of one dtype, and Python numbers that take it; else NotImplemented.
 
-    ``LENT.mapped`` is this, or native code for it (``runtime/native/eager.ll``).
+    ``HOOKS.mapped`` is this, or native code for it (``runtime/native/eager.ll``).
     """
     if TRACES.running and MODE.get().trace is not None:
         return NotImplemented
@@ -456,10 +456,10 @@ def mapped(known: tuple[Any, ...], *xs: Any) -> Any:
         return NotImplemented
     except MemoryError as error:
         raise why(op, xs, error) from None
-    return LENT.finished(data if type(data) is _ndarray else np.asarray(data), op, xs)
+    return HOOKS.finished(data if type(data) is _ndarray else np.asarray(data), op, xs)
 
 
-LENT.mapped = mapped
+HOOKS.mapped = mapped
 
 
 def unary(op: Elementwise, summary: str = "", args: str = "", result: str = "") -> Function:
@@ -469,7 +469,7 @@ def unary(op: Elementwise, summary: str = "", args: str = "", result: str = "") 
     def function(input: TensorLike = NEEDED, /, *more: Any, **keywords: Any) -> Tensor:
         if more or keywords or input is NEEDED:
             return placed(known, ("input",), (input, *more), keywords)
-        found: Any = LENT.mapped(known, input)
+        found: Any = HOOKS.mapped(known, input)
         return _unmapped(op, (input,)) if found is NotImplemented else found
 
     made = documented(function, op, summary, args, result)
@@ -484,7 +484,7 @@ def binary(op: Elementwise, summary: str = "", args: str = "", result: str = "")
                  **keywords: Any) -> Tensor:
         if more or keywords or other is NEEDED:
             return placed(known, ("input", "other"), (input, other, *more), keywords)
-        found: Any = LENT.mapped(known, input, other)
+        found: Any = HOOKS.mapped(known, input, other)
         return _unmapped(op, (input, other)) if found is NotImplemented else found
 
     function.ready = known  # type: ignore[attr-defined]
@@ -498,7 +498,7 @@ def placed(known: tuple[Any, ...], names: tuple[str, ...], given: tuple[Any, ...
     xs, out = operands_of(op.name, names, given, keywords)
     if out is not None:
         return call(op, xs, out)
-    found: Any = LENT.mapped(known, *xs)
+    found: Any = HOOKS.mapped(known, *xs)
     return _unmapped(op, xs) if found is NotImplemented else found
 
 

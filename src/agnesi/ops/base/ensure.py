@@ -11,7 +11,7 @@ from agnesi.core.dispatch import apply
 from agnesi.core.op import Op, called, typed
 from agnesi.core.public import public
 from agnesi.core.support.aside import elements
-from agnesi.core.support.config import LENT
+from agnesi.core.support.config import HOOKS
 from agnesi.core.support.errors import DTypeError, error_named
 from agnesi.core.support.record import record
 from agnesi.core.support.tracing import is_known
@@ -69,10 +69,10 @@ class Ensure(Op):
 def ensured_by(caller: str, x: Tensor, condition: Tensor, message: str,
                error: str = "ValueError") -> Tensor:
     """``x``, once a condition holds that something of another name asks for."""
-    return apply(Ensure(message, caller, error), x, LENT.behind_effects(condition))
+    return apply(Ensure(message, caller, error), x, HOOKS.behind_effects(condition))
 
 
-LENT.ensured = ensured_by
+HOOKS.ensured = ensured_by
 
 
 @public
@@ -105,4 +105,4 @@ def ensure(x: TensorLike, condition: TensorLike, message: str = "the condition d
         if not condition.array.all():
             raise ValueError(message)
         return x
-    return apply(op, x, LENT.behind_effects(condition))
+    return apply(op, x, HOOKS.behind_effects(condition))

@@ -12,7 +12,7 @@ from agnesi.core.dispatch import apply
 from agnesi.core.ir.dims import Shape
 from agnesi.core.op import typed
 from agnesi.core.shapes import fits
-from agnesi.core.support.config import LENT
+from agnesi.core.support.config import HOOKS
 from agnesi.core.support.errors import DTypeError, ShapeError
 from agnesi.core.support.tracing import is_tracing
 from agnesi.core.tensor import Tensor
@@ -35,7 +35,7 @@ def demanded(name: str, text: str, holds: Callable[..., Any], *, of_complex: boo
             raise DTypeError(f"{key} must be real, not {typed(xs[i])}")
     if tensors and (is_tracing() or any(xs[i].array is None for i in tensors)):
         i = tensors[0]
-        xs[i] = apply(Ensure(text, name), xs[i], LENT.behind_effects(holds(*xs)))
+        xs[i] = apply(Ensure(text, name), xs[i], HOOKS.behind_effects(holds(*xs)))
         return xs
     values = [x.array if isinstance(x, Tensor) else x for x in xs]
     good = holds(*values)

@@ -16,7 +16,7 @@ from agnesi.core.programs import begins_program, in_program
 from agnesi.core.public import apply_to, planned, public
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import aside
-from agnesi.core.support.config import LENT, MODE
+from agnesi.core.support.config import HOOKS, MODE
 from agnesi.core.support.errors import DTypeError, ShapeError
 from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor
@@ -141,7 +141,7 @@ def _where_now(condition: Tensor, a: Tensor, b: Tensor) -> Tensor | None:
         data = aside(max(chosen.size, left.size, right.size), choose, chosen, left, right)
     except ValueError:
         return None
-    found: Tensor = LENT.finished(data, WHERE, (condition, a, b))
+    found: Tensor = HOOKS.finished(data, WHERE, (condition, a, b))
     return found
 
 

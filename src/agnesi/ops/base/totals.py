@@ -13,7 +13,7 @@ from agnesi.core import shapes
 from agnesi.core.calls.spellings import WATCHED
 from agnesi.core.op import Op
 from agnesi.core.support import dtypes
-from agnesi.core.support.config import LENT, MODE, TRACES
+from agnesi.core.support.config import HOOKS, MODE, TRACES
 from agnesi.core.support.silence import silently
 from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor, wrap
@@ -102,7 +102,7 @@ def of_few(kind: str, chars: str, make: Callable[[str, Any, int, bool], Op],
             data = data if type(data) is _ndarray else np.asarray(data)
             if n > 2 and not data.flags.c_contiguous:
                 data = data.copy()
-            t = wrap(data) if not x._requires_grad else LENT.finished(
+            t = wrap(data) if not x._requires_grad else HOOKS.finished(
                 data, make(kind, axis, n, keepdims), (x,))
             return t if after is None else after(t, x.array.size // data.size)
 

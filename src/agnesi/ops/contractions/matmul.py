@@ -20,7 +20,7 @@ from agnesi.core.public import apply_to, explain_errors, into, planned, public
 from agnesi.core.storage import memory
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import MIN_ASIDE_NANOSECONDS, aside
-from agnesi.core.support.config import LENT
+from agnesi.core.support.config import HOOKS
 from agnesi.core.support.errors import DTypeError, ShapeError
 from agnesi.core.support.record import record
 from agnesi.core.support.silence import silently
@@ -203,7 +203,7 @@ def matmul(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) -> T
         product: Tensor = first @ x2
         return product
     a, b = pair(x1, x2)
-    if (a._lazy or b._lazy) and (found := LENT.unsized_product(a, b)) is not None:
+    if (a._lazy or b._lazy) and (found := HOOKS.unsized_product(a, b)) is not None:
         return found if out is None else into(out, found)
     m, n = len(a.shape), len(b.shape)
     if m == 2 and n == 2:

@@ -21,7 +21,7 @@ from agnesi.core.public import planned, public
 from agnesi.core.shapes import Typed, need_shape
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import aside
-from agnesi.core.support.config import LENT
+from agnesi.core.support.config import HOOKS
 from agnesi.core.support.errors import DTypeError, ShapeError, check_room
 from agnesi.core.support.record import record
 from agnesi.core.support.silence import silently
@@ -131,7 +131,7 @@ class _Bilinear(BilinearOp):
     by: Requests | None
 
     def perform(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        return _in_float32(self._lent, a, b)
+        return _in_float32(self._by_hook, a, b)
 
     def reference(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         """The result by NumPy, whatever the dtype."""
@@ -142,8 +142,8 @@ class _Bilinear(BilinearOp):
                                   silently, self.compute, a, b)
         return found
 
-    def _lent(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        found = LENT.run(self, (a, b), _work(self, a, b))
+    def _by_hook(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        found = HOOKS.run(self, (a, b), _work(self, a, b))
         return self._aside(a, b) if found is None else found
 
     def compute(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:

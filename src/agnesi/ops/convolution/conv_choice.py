@@ -18,7 +18,7 @@ import numpy as np
 
 from agnesi.core.ir.dims import is_static
 from agnesi.core.op import Op, typed
-from agnesi.core.support.config import LENT, config
+from agnesi.core.support.config import HOOKS, config
 from agnesi.core.support.host import memory
 from agnesi.ops.convolution.conv_by import Direct, Fourier, Reference, Unfolded, kind_of
 
@@ -107,7 +107,7 @@ def _unfit(name: str, op: Any, xs: Any) -> str:
     dtype, rank = xs[0].dtype, len(xs[0].shape) - 2
     if name in _excluded():
         return "config.conv_exclude names it"
-    if name in ("implicit_gemm", "direct") and not (config.compile and LENT.compiles()):
+    if name in ("implicit_gemm", "direct") and not (config.compile and HOOKS.compiles()):
         return "it is generated code, and nothing is compiled; install llvmlite, or ask for another"
     if name == "implicit_gemm" and (dtype.name not in ("float32", "float64") or rank > 3):
         return f"it is for float32 and float64 over up to 3 axes, not for {typed(xs[0])}"
@@ -166,7 +166,7 @@ def _columns_bytes(op: Any, xs: Any) -> int:
 
 def _seconds(op: Op, arrays: list[np.ndarray]) -> float:
     """Time of a call, the best of some."""
-    native = LENT.native if config.compile and LENT.compiles() else None
+    native = HOOKS.native if config.compile and HOOKS.compiles() else None
     run: Any = op.perform if native is None else native(op, arrays)
     run(*arrays)
     best = math.inf

@@ -18,7 +18,7 @@ from agnesi.core.op import Op
 from agnesi.core.shapes import need_shape
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import elements
-from agnesi.core.support.config import LENT
+from agnesi.core.support.config import HOOKS
 from agnesi.core.support.record import record
 from agnesi.core.support.silence import silently
 from agnesi.core.tensor import Tensor
@@ -69,7 +69,7 @@ class _Pool(Op):
 
     def perform(self, *arrays: np.ndarray) -> np.ndarray:
         work = self.tap_cost * math.prod(self.kernel) * max(a.size for a in arrays)
-        found = LENT.run(self, arrays, work)
+        found = HOOKS.run(self, arrays, work)
         return silently(self.compute, *arrays) if found is None else found
 
     def sweep(self, *xs: Any) -> Any:

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable, Hashable
 from typing import Any
 
-from agnesi.core.support.config import LENT, TRACES
+from agnesi.core.support.config import HOOKS, TRACES
 from agnesi.core.tensor import Tensor
 
 _MAX_KEPT = 64
@@ -35,7 +35,7 @@ def composite(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
         if regions is None:
             if len(made) >= _MAX_KEPT:
                 made.clear()
-            regions = made[key] = LENT.regions(functools.partial(function, how=how))
+            regions = made[key] = HOOKS.regions(functools.partial(function, how=how))
         found: Tensor = regions(xs, {})
         return found
 

@@ -21,7 +21,7 @@ from agnesi.core.public import planned, public, where_torch
 from agnesi.core.storage.leaves import COPY
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import elements
-from agnesi.core.support.config import LENT
+from agnesi.core.support.config import HOOKS
 from agnesi.core.support.errors import ShapeError, check_room, typed
 from agnesi.core.support.foreign import attribute_of
 from agnesi.core.support.record import record
@@ -181,7 +181,7 @@ def stack(arrays: Sequence[Any], /, axis: int = 0, *, out: Tensor | None = None)
     return apply(Concat(axis), *(expand_dims(x, axis) for x in xs))
 
 
-LENT.stack = stack
+HOOKS.stack = stack
 
 
 @planned

@@ -20,7 +20,7 @@ from agnesi.core.ir.dims import product
 from agnesi.core.ir.node import Node
 from agnesi.core.op import Op, called
 from agnesi.core.support import dtypes
-from agnesi.core.support.config import LENT
+from agnesi.core.support.config import HOOKS
 from agnesi.core.support.errors import ShapeError, TraceError, Where, at, user_where
 from agnesi.core.support.record import record
 from agnesi.core.support.tracing import around, current_trace, is_known
@@ -129,7 +129,7 @@ class Part:
         n, total = value.shape[0], apply(reducer("maximum", (0,), False), held)
         fits = equal(total, as_tensor(n))
         text = f"the value has {n} rows, but the mask does not hold at as many places"
-        value = apply(Ensure(text, "setitem"), value, LENT.behind_effects(fits))
+        value = apply(Ensure(text, "setitem"), value, HOOKS.behind_effects(fits))
         return reshape(value.take(maximum(held - 1, 0), 0), (*self.mask.shape, *rest))
 
 
@@ -261,7 +261,7 @@ class Selection(Tensor):
     def __getitem__(self, key: Any) -> Any:
         row = self._row(key) if type(key) is int and self._lazy else None
         if row is None and self.is_unsized:
-            row = LENT.unsized_item(self, key)
+            row = HOOKS.unsized_item(self, key)
         return Tensor.__getitem__(self, key) if row is None else row
 
     def _row(self, k: int) -> Tensor | None:
@@ -392,7 +392,7 @@ class Selection(Tensor):
         axes = tuple(range(part.mask.ndim))
         some = apply(reducer("logical_or", axes, False), part.mask)
         return apply(Ensure(f"there are no elements, so there is no {op.name}", op.name), found,
-                     LENT.behind_effects(some))
+                     HOOKS.behind_effects(some))
 
     def _weighed(self, kind: str) -> Tensor:
         """The whole for a reduction that takes each element as often as it counts."""

@@ -16,7 +16,7 @@ from agnesi.core.public import at_once, planned, public
 from agnesi.core.shapes import need_shape
 from agnesi.core.storage.views import place_of
 from agnesi.core.support import dtypes
-from agnesi.core.support.config import LENT, MODE, TRACES
+from agnesi.core.support.config import HOOKS, MODE, TRACES
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor, symbol
@@ -137,7 +137,7 @@ class IndexAdd(Op):
         rows = self.axes == (0,) and base.ndim > 1 and new.size >= _MIN_ADDED_ELEMENTS
         if rows and base.flags.c_contiguous and new.flags.c_contiguous:
             work = base.size + new.size * _ADD_MULTIPLY_ADDS
-            if (found := LENT.run(self, (base, new, *indices), work)) is not None:
+            if (found := HOOKS.run(self, (base, new, *indices), work)) is not None:
                 return found
         result = base.copy()
         add_at(result, self.axes, self.at, new, indices)

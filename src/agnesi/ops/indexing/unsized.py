@@ -13,7 +13,7 @@ from typing import Any
 from agnesi.core.dispatch import apply
 from agnesi.core.ir.dims import product
 from agnesi.core.support import dtypes
-from agnesi.core.support.config import LENT
+from agnesi.core.support.config import HOOKS
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.compare import greater
 from agnesi.ops.base.convert import as_tensor, cast
@@ -102,4 +102,4 @@ def _flat(x: Any, axis: int) -> tuple[Tensor, Tensor, Tensor | None]:
 
 
 RULES.update({Index: _elements, Picked: _elements, Window: _elements, Concat: _joined})
-LENT.places, LENT.repeated = _places, _repeated
+HOOKS.places, HOOKS.repeated = _places, _repeated

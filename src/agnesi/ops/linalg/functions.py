@@ -15,7 +15,7 @@ from agnesi.core.op import called
 from agnesi.core.public import public
 from agnesi.core.shapes import fits
 from agnesi.core.support import dtypes
-from agnesi.core.support.config import LENT
+from agnesi.core.support.config import HOOKS
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
@@ -121,7 +121,7 @@ class OfTriangle(Routine):
 
 def _by_code(a: Tensor, name: str, function: Callable[[Tensor], Tensor]) -> Tensor | None:
     """A function of matrices in compiled code, by one of triangles, column by column."""
-    if not (callable_for("gees", a) and LENT.compiles()):
+    if not (callable_for("gees", a) and HOOKS.compiles()):
         return None
     both = (len(a.shape) - 2, len(a.shape) - 1)
     known = apply(reducer("logical_and", both, True), isfinite(a))

@@ -10,7 +10,7 @@ from agnesi.core.ir import foreign
 from agnesi.core.ir.dims import product
 from agnesi.core.ir.extents import Extent, surely
 from agnesi.core.support import dtypes
-from agnesi.core.support.config import LENT
+from agnesi.core.support.config import HOOKS
 from agnesi.core.support.record import record
 from agnesi.ops.linalg import library
 from agnesi.ops.linalg.base import count
@@ -29,7 +29,7 @@ _MIN_LANE_COLUMNS = 16
 def many_small(a: Any, columns: Any = 1) -> bool:
     """Return whether matrices, with so many columns beside each, are for generated code."""
     n, number = a.shape[-1], count(a.shape)
-    if a.dtype.name not in ("float32", "float64") or not LENT.compiles():
+    if a.dtype.name not in ("float32", "float64") or not HOOKS.compiles():
         return False
     if not isinstance(n, int) or not isinstance(columns, int):
         return False
@@ -53,7 +53,7 @@ def _call(kind: str, a: Any, columns: int, options: str, results: int, operands:
 def many_columns(b: Any) -> bool:
     """Return whether right-hand sides, the rows of ``b``, are enough for generated code."""
     k, n = b.shape[-2:]
-    if b.dtype.name not in ("float32", "float64") or not LENT.compiles():
+    if b.dtype.name not in ("float32", "float64") or not HOOKS.compiles():
         return False
     return isinstance(n, int) and n <= _MAX_ORDER and surely(lambda: k >= _MIN_LANE_COLUMNS)
 

@@ -15,7 +15,7 @@ from agnesi.core.op import Op, called, typed
 from agnesi.core.public import planned, public
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import elements
-from agnesi.core.support.config import LENT
+from agnesi.core.support.config import HOOKS
 from agnesi.core.support.errors import DTypeError, ShapeError
 from agnesi.core.support.record import record
 from agnesi.core.support.silence import silently
@@ -360,7 +360,7 @@ def _native(op: Op, x: np.ndarray, *labels: np.ndarray) -> np.ndarray | None:
     NumPy calls some ten functions for it, and takes about 40 multiply-adds' time an element.
     """
     try:
-        found: np.ndarray | None = LENT.run(op, (x, *labels), 1_000_000 + 40 * x.size)
+        found: np.ndarray | None = HOOKS.run(op, (x, *labels), 1_000_000 + 40 * x.size)
     except IndexError:  # NumPy's way tells which label
         return None
     return found

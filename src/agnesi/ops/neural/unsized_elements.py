@@ -12,7 +12,7 @@ from typing import Any
 from agnesi.core.dispatch import apply
 from agnesi.core.op import Op
 from agnesi.core.support import dtypes
-from agnesi.core.support.config import LENT
+from agnesi.core.support.config import HOOKS
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.compare import less
 from agnesi.ops.base.convert import as_tensor, cast
@@ -160,4 +160,4 @@ def _sorted(op: Sort, xs: Sequence[Tensor]) -> Tensor | None:
 
 RULES[Permute], RULES[Sort] = _permuted, _sorted
 RULES.update(dict.fromkeys(_NEUTRAL, _along))
-LENT.unsized_product, LENT.unsized_item = _product, _indexed
+HOOKS.unsized_product, HOOKS.unsized_item = _product, _indexed

@@ -25,7 +25,7 @@ from agnesi.core.op import Op, typed
 from agnesi.core.options import Written
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import staying
-from agnesi.core.support.config import LENT, STATE, config, switched
+from agnesi.core.support.config import HOOKS, STATE, config, switched
 from agnesi.core.support.errors import at
 from agnesi.core.support.forks import Lock, at_fork
 from agnesi.core.support.record import record
@@ -201,7 +201,7 @@ class Generator(Written):
         if STATE.symbolic is not True or is_tracing():  # bodies carry the generator's own
             return self
         found = Generator.__new__(Generator)
-        found.state = LENT.stream(self)
+        found.state = HOOKS.stream(self)
         return found
 
     def beginning(self) -> np.ndarray:
@@ -247,7 +247,7 @@ class Generator(Written):
         :returns state, places: The state before, and a uint32 number for each element.
         """
         source = self._source()
-        with LENT.lock(source.state.array), LOCK.lock:
+        with HOOKS.lock(source.state.array), LOCK.lock:
             state = copy(source.state)
             _note(source.state, state)
 
@@ -281,7 +281,7 @@ class Generator(Written):
     def _taken(self, words: Any) -> np.ndarray:
         """A copy of the state before a draw, which advances it by so many words."""
         data: Any = self.state.array
-        with LENT.lock(data), LOCK.lock:  # the numbers are made side by side
+        with HOOKS.lock(data), LOCK.lock:  # the numbers are made side by side
             state: np.ndarray = data.copy()
             if DRAWN.get() is not None:
                 _note(self.state, wrap(state))
@@ -328,7 +328,7 @@ class Draw(Op):
 def repeated(*attempts: Callable[[], Any]) -> list[Any]:
     """What attempts give that draw the same numbers, which behind them are still to be drawn."""
     state: Any = _of_all().state
-    with LENT.lock(state.array), LOCK.lock, staying():
+    with HOOKS.lock(state.array), LOCK.lock, staying():
         before, found = state.array.copy(), []
         for attempt in attempts:
             try:

@@ -21,7 +21,7 @@ from agnesi.core.op import Op
 from agnesi.core.storage import memory
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import results
-from agnesi.core.support.config import LENT, config
+from agnesi.core.support.config import HOOKS, config
 from agnesi.core.support.record import record
 from agnesi.ops.base.elementwise import TABLE
 from agnesi.ops.random import ahead
@@ -134,8 +134,8 @@ class Noise(Op):
             made = ahead.blocks(self.ahead(n)[0], state, each + bool(left), self._made)
             if not left:
                 return made.flatten()
-        native = each >= _CHUNK_BLOCKS and config.compile and LENT.compiles()
-        whole = LENT.run(self, (state,), _WORD_MULTIPLY_ADDS * n) if native else None
+        native = each >= _CHUNK_BLOCKS and config.compile and HOOKS.compiles()
+        whole = HOOKS.run(self, (state,), _WORD_MULTIPLY_ADDS * n) if native else None
         if whole is not None:
             return whole
         first = int(state[2]) | int(state[3]) << 32
@@ -173,8 +173,8 @@ class Noise(Op):
     def _native(self, state: np.ndarray) -> np.ndarray:
         """The numbers of ``_NATIVE`` blocks."""
         per = numbers_per_block(self.dtype)
-        assert LENT.native is not None
-        made = LENT.native(Noise(self.kind, per * _CHUNK_BLOCKS, self.dtype), (state,))
+        assert HOOKS.native is not None
+        made = HOOKS.native(Noise(self.kind, per * _CHUNK_BLOCKS, self.dtype), (state,))
         return made(state).reshape(per, _CHUNK_BLOCKS)
 
     def parts(self, state: Any) -> Any:

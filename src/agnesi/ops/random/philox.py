@@ -19,7 +19,7 @@ from agnesi.core.op import Op
 from agnesi.core.shapes import need_shape
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import results
-from agnesi.core.support.config import LENT
+from agnesi.core.support.config import HOOKS
 from agnesi.core.support.errors import ShapeError, check_room
 from agnesi.core.support.record import record
 from agnesi.ops.random import ahead
@@ -137,7 +137,7 @@ class RandomBits(Op):
 def words_of(state: np.ndarray, blocks: int) -> np.ndarray:
     """The words of so many blocks from a state, a row for each of the four."""
     n = 4 * blocks
-    found = LENT.run(RandomBits(n), (state,), _CALL_MULTIPLY_ADDS + _WORD_MULTIPLY_ADDS * n)
+    found = HOOKS.run(RandomBits(n), (state,), _CALL_MULTIPLY_ADDS + _WORD_MULTIPLY_ADDS * n)
     if found is not None:
         return found.reshape(4, blocks)
     result = np.empty((4, blocks), _UINT32)

@@ -18,7 +18,7 @@ from agnesi.core.op import Op
 from agnesi.core.shapes import need_shape
 from agnesi.core.storage import memory
 from agnesi.core.support.aside import elements
-from agnesi.core.support.config import LENT
+from agnesi.core.support.config import HOOKS
 from agnesi.core.support.errors import DTypeError
 from agnesi.core.support.record import record
 from agnesi.core.support.silence import silently
@@ -234,7 +234,7 @@ class Sampler(Op):
                 *params: np.ndarray) -> np.ndarray:
         arrays = (state, places, wanted, *params)
         made = (
-            LENT.run(self, arrays, _DRAW_MULTIPLY_ADDS * places.size) if LENT.compiles() else None
+            HOOKS.run(self, arrays, _DRAW_MULTIPLY_ADDS * places.size) if HOOKS.compiles() else None
         )
         if made is not None:
             return made

@@ -18,7 +18,7 @@ from agnesi.core.op import Op
 from agnesi.core.public import planned, public
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import elements
-from agnesi.core.support.config import LENT
+from agnesi.core.support.config import HOOKS
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
@@ -68,7 +68,7 @@ class ArgReduce(Op):
         n = x.shape[self.axis]
         if self.axis == x.ndim - 1 and n < _MIN_ROW_ELEMENTS and x.size >= n * _MIN_SHORT_ROWS and (
                 x.flags.c_contiguous):  # NumPy calls a function for each row
-            found = LENT.run(self, (x,), x.size * _ELEMENT_MULTIPLY_ADDS)
+            found = HOOKS.run(self, (x,), x.size * _ELEMENT_MULTIPLY_ADDS)
             if found is not None:
                 return found
         find = x.argmax if self.kind == "maximum" else x.argmin

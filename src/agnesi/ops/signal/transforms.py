@@ -16,7 +16,7 @@ from agnesi.core.ir import foreign
 from agnesi.core.ir.dims import product
 from agnesi.core.ir.extents import surely
 from agnesi.core.support import dtypes
-from agnesi.core.support.config import LENT
+from agnesi.core.support.config import HOOKS
 from agnesi.core.support.record import record
 from agnesi.core.support.roots import roots
 from agnesi.core.tensor import Tensor
@@ -61,7 +61,7 @@ def factors(n: int, shape: Any) -> tuple[int, int] | None:
 
 def ready(*sizes: Any) -> bool:
     """Return whether transforms of such sizes, at least one each, can be generated."""
-    return LENT.compiles() and all(
+    return HOOKS.compiles() and all(
         isinstance(n, int) and n > 0  # half of the length leaves room for a convolution
         and (2 * n <= _MAX_LENGTH or _factors(n, False) is not None) for n in sizes)
 

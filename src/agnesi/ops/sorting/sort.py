@@ -19,7 +19,7 @@ from agnesi.core.op import Op
 from agnesi.core.public import planned, public, where_torch
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import elements
-from agnesi.core.support.config import LENT
+from agnesi.core.support.config import HOOKS
 from agnesi.core.support.errors import ShapeError, typed
 from agnesi.core.support.errors import at as error_at
 from agnesi.core.support.record import record
@@ -94,7 +94,7 @@ class ArgSort(Op):
         return x.shape, dtypes.int64
 
     def perform(self, x: np.ndarray) -> np.ndarray:
-        found = LENT.sort(x, self.axis, self.descending, True)
+        found = HOOKS.sort(x, self.axis, self.descending, True)
         if found is not None:
             return found
         return _along(x, self.axis, lambda x: stable_order(x, self.descending))
@@ -128,7 +128,7 @@ class Sort(Op):
         return x.shape, x.dtype
 
     def perform(self, x: np.ndarray) -> np.ndarray:
-        found = LENT.sort(x, self.axis, self.descending, False)
+        found = HOOKS.sort(x, self.axis, self.descending, False)
         if found is not None:
             return found
         return _along(x, self.axis, lambda x: sorted_rows(x, self.descending))
@@ -169,7 +169,7 @@ class Partition(Sort):
     def perform(self, x: np.ndarray) -> np.ndarray:
         found = None
         if x.dtype.itemsize >= _WORD_BYTES:
-            found = LENT.sort(x, self.axis, False, False, self.first, self.last)
+            found = HOOKS.sort(x, self.axis, False, False, self.first, self.last)
         return _along(x, self.axis, self._of_rows) if found is None else found
 
     def _of_rows(self, x: np.ndarray) -> np.ndarray:

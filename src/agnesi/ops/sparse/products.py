@@ -17,7 +17,7 @@ from agnesi.core.ir.node import Node
 from agnesi.core.op import Op
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import elements
-from agnesi.core.support.config import LENT
+from agnesi.core.support.config import HOOKS
 from agnesi.core.support.errors import DTypeError, ShapeError
 from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
@@ -128,7 +128,7 @@ class RowProduct(_Product):
 
     def perform(self, data: np.ndarray, x: np.ndarray, indices: np.ndarray,
                 indptr: np.ndarray) -> np.ndarray:
-        found = LENT.run(self, (data, x, indices, indptr), data.size * x.shape[1])
+        found = HOOKS.run(self, (data, x, indices, indptr), data.size * x.shape[1])
         if found is None:
             found = _times(data, x, indices, indptr)
         return found
@@ -166,7 +166,7 @@ class ColumnProduct(_Product):
 
     def perform(self, data: np.ndarray, x: np.ndarray, indices: np.ndarray,
                 indptr: np.ndarray) -> np.ndarray:
-        found = LENT.run(self, (data, x, indices, indptr), data.size * x.shape[1])
+        found = HOOKS.run(self, (data, x, indices, indptr), data.size * x.shape[1])
         if found is None:
             found = _times(data, x, indices, indptr, self.columns)
         return found
@@ -206,7 +206,7 @@ class SampledProduct(_Product):
 
     def perform(self, a: np.ndarray, b: np.ndarray, indices: np.ndarray,
                 indptr: np.ndarray) -> np.ndarray:
-        found = LENT.run(self, (a, b, indices, indptr), indices.size * a.shape[1])
+        found = HOOKS.run(self, (a, b, indices, indptr), indices.size * a.shape[1])
         if found is not None:
             return found
         rows = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))

@@ -1484,8 +1484,8 @@ begin:
   %examples = call ptr @slot(ptr %table, ptr %mode.is, i64 {w:Mode.examples})
   %fixed = call ptr @slot(ptr %table, ptr %mode.is, i64 {w:Mode.fixed})
   call void @decref(ptr %mode.is)
-  %lent = call ptr @word_of(ptr %table, i64 {w:LENT})
-  %recounts = call ptr @attribute(ptr %table, ptr %lent, i64 {w:.recounts})
+  %hooks = call ptr @word_of(ptr %table, i64 {w:HOOKS})
+  %recounts = call ptr @attribute(ptr %table, ptr %hooks, i64 {w:.recounts})
   %no.recounts = icmp eq ptr %recounts, null
   br i1 %no.recounts, label %error, label %write
 write:

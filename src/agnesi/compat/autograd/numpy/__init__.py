@@ -10,10 +10,10 @@ import agnesi as _agnesi
 from agnesi.compat.autograd.numpy import fft as fft
 from agnesi.compat.autograd.numpy import linalg as linalg
 from agnesi.compat.autograd.numpy import random as random
-from agnesi.compat.autograd.numpy.lent import has_tensor as _has_tensor
-from agnesi.compat.autograd.numpy.lent import held as _held
-from agnesi.compat.autograd.numpy.lent import lent as _lent
-from agnesi.compat.autograd.numpy.lent import lifted as _lifted
+from agnesi.compat.autograd.numpy.forwarding import forwarding as _forwarding
+from agnesi.compat.autograd.numpy.forwarding import has_tensor as _has_tensor
+from agnesi.compat.autograd.numpy.forwarding import held as _held
+from agnesi.compat.autograd.numpy.forwarding import lifted as _lifted
 from agnesi.compat.autograd.values import getval as _getval
 from agnesi.core.support.errors import at as _at
 from agnesi.core.tensor import Tensor as _Tensor
@@ -134,7 +134,7 @@ def _integers(kind: type) -> type:
 
 int8, int16, int32, int64 = map(_integers, (_np.int8, _np.int16, _np.int32, _np.int64))
 
-_lookup = _lent(__name__, _np, _PLAIN)
+_lookup = _forwarding(__name__, _np, _PLAIN)
 
 
 def __getattr__(name: str) -> Any:

@@ -2,6 +2,6 @@
 
 import numpy.fft as _theirs
 
-from agnesi.compat.autograd.numpy.lent import lent as _lent
+from agnesi.compat.autograd.numpy.forwarding import forwarding as _forwarding
 
-__getattr__ = _lent(__name__, _theirs)
+__getattr__ = _forwarding(__name__, _theirs)

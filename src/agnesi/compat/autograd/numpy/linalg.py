@@ -7,8 +7,8 @@ from typing import Any
 import numpy.linalg as _theirs
 
 import agnesi as _agnesi
-from agnesi.compat.autograd.numpy.lent import lent as _lent
-from agnesi.compat.autograd.numpy.lent import lifted as _lifted
+from agnesi.compat.autograd.numpy.forwarding import forwarding as _forwarding
+from agnesi.compat.autograd.numpy.forwarding import lifted as _lifted
 from agnesi.core.support.errors import ShapeError as _ShapeError
 
 
@@ -25,4 +25,4 @@ def _half(x: Any, upper: bool) -> Any:
 eigh = _lifted(_theirs.eigh, lambda a, UPLO="L": _agnesi.linalg.eigh(_half(a, UPLO == "U"), UPLO))
 eigvalsh = _lifted(_theirs.eigvalsh,
                    lambda a, UPLO="L": _agnesi.linalg.eigvalsh(_half(a, UPLO == "U"), UPLO))
-__getattr__ = _lent(__name__, _theirs)
+__getattr__ = _forwarding(__name__, _theirs)

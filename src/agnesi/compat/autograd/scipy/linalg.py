@@ -8,8 +8,8 @@ import numpy as _np
 import scipy.linalg as _theirs
 
 import agnesi.api.linalg as _ours
-from agnesi.compat.autograd.numpy.lent import lent as _lent
-from agnesi.compat.autograd.numpy.lent import lifted as _lifted
+from agnesi.compat.autograd.numpy.forwarding import forwarding as _forwarding
+from agnesi.compat.autograd.numpy.forwarding import lifted as _lifted
 from agnesi.compat.autograd.values import getval as _getval
 
 
@@ -20,4 +20,4 @@ def _sqrtm(a: Any, **ignored: Any) -> Any:
 
 
 sqrtm = _lifted(_theirs.sqrtm, _sqrtm)
-__getattr__ = _lent(__name__, _theirs, ours=_ours)
+__getattr__ = _forwarding(__name__, _theirs, ours=_ours)

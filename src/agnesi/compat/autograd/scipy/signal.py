@@ -8,7 +8,7 @@ from typing import Any
 from numpy.lib.stride_tricks import sliding_window_view
 
 import agnesi.compat.autograd.numpy as np
-from agnesi.compat.autograd.numpy.lent import lifted
+from agnesi.compat.autograd.numpy.forwarding import lifted
 from agnesi.core.support.errors import at, typed
 from agnesi.ops.arrays.rearrange import sliding_window_view as our_windows
 

@@ -12,8 +12,8 @@ import agnesi.compat.autograd.numpy as np
 from agnesi.compat.autograd.extend import defjvp as _defjvp
 from agnesi.compat.autograd.extend import defvjp as _defvjp
 from agnesi.compat.autograd.extend import primitive as _primitive
-from agnesi.compat.autograd.numpy.lent import lent as _lent
-from agnesi.compat.autograd.numpy.lent import lifted as _lifted
+from agnesi.compat.autograd.numpy.forwarding import forwarding as _forwarding
+from agnesi.compat.autograd.numpy.forwarding import lifted as _lifted
 
 _complex_erf = _primitive(_theirs.erf)
 _defvjp(_complex_erf, lambda ans, x: lambda g: g * 2 / _np.sqrt(_np.pi) * np.exp(-x * x))
@@ -29,4 +29,4 @@ def _erfc(x: Any) -> Any:
 
 
 erf, erfc = _lifted(_theirs.erf, _erf), _lifted(_theirs.erfc, _erfc)
-__getattr__ = _lent(__name__, _theirs, ours=_ours)
+__getattr__ = _forwarding(__name__, _theirs, ours=_ours)

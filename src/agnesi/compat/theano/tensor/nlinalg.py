@@ -10,7 +10,7 @@ from agnesi.compat.theano.opclasses import named as _named
 from agnesi.compat.theano.tensor.creation import as_tensor_variable
 from agnesi.compat.theano.tensor.shaping import diag as _diag
 from agnesi.compat.theano.variable import bare as _bare
-from agnesi.compat.theano.variable import lent as _lent
+from agnesi.compat.theano.variable import forwarding as _forwarding
 from agnesi.compat.theano.variable import lifted as _lifted
 from agnesi.compat.theano.variable import wrapped as _wrapped
 from agnesi.core.keywords import strictly as _strictly
@@ -63,7 +63,7 @@ SVD = _named("SVD", "svd", makes=lambda full_matrices=True, compute_uv=True: (
     lambda a: svd(a, full_matrices, compute_uv)))
 
 
-__getattr__ = _lent(__name__, _ours, _RENAMED)
+__getattr__ = _forwarding(__name__, _ours, _RENAMED)
 
 
 _strictly(__name__)

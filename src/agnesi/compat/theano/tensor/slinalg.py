@@ -9,7 +9,7 @@ from agnesi.api import linalg as _ours
 from agnesi.compat.theano.opclasses import named as _named
 from agnesi.compat.theano.tensor.creation import as_tensor_variable as _as_variable
 from agnesi.compat.theano.variable import bare as _bare
-from agnesi.compat.theano.variable import lent as _lent
+from agnesi.compat.theano.variable import forwarding as _forwarding
 from agnesi.compat.theano.variable import lifted as _lifted
 from agnesi.compat.theano.variable import wrapped as _wrapped
 from agnesi.core.keywords import strictly as _strictly
@@ -54,7 +54,7 @@ Expm = _named("Expm", "expm", makes=lambda: _lifted(_ours.expm))
 Eigvalsh = _named("Eigvalsh", "eigvalsh", makes=lambda lower=True: _lifted(_ours.eigvalsh))
 
 
-__getattr__ = _lent(__name__, _ours, {})
+__getattr__ = _forwarding(__name__, _ours, {})
 
 
 _strictly(__name__)

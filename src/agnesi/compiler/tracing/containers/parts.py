@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.compiler.tracing.containers.borrowed_arrays import Borrowed
 from agnesi.compiler.tracing.containers.contents import (
     Appended,
     Contents,
@@ -22,7 +23,6 @@ from agnesi.compiler.tracing.containers.contents import (
     Keys,
     Length,
 )
-from agnesi.compiler.tracing.containers.lent_arrays import Lent
 from agnesi.compiler.tracing.containers.uses import (
     ANY,
     Named,
@@ -47,12 +47,12 @@ class Parts:
     """The containers of a trace that are known by their entries.
 
     :param reads: What else the trace reads.
-    :param lending: Whether arrays may be lent, and where is noted that some are.
+    :param borrowing: Whether arrays may be borrowed, and where is noted that some are.
     """
 
-    def __init__(self, reads: Any, lending: Any = None) -> None:
+    def __init__(self, reads: Any, borrowing: Any = None) -> None:
         self._reads = reads
-        self.lent = Lent(lending)
+        self.borrowed = Borrowed(borrowing)
         #: By identity: the name, and what they held before the trace.
         self._known: dict[int, tuple[str, tuple[Any, ...]]] = {}
         #: Those that are never looked into, by identity.
@@ -70,16 +70,16 @@ class Parts:
         if type(value) is np.ndarray:
             by_code = of_array(uses())
             self._reads.note_uses(value, by_code)
-            given = self.lent.take(value, by_code)
+            given = self.borrowed.take(value, by_code)
             if given is not value:
                 self._reads.name(value, path)
         else:
-            given = self.lent.taken(value)
+            given = self.borrowed.taken(value)
             if given is not value:
                 self._reads.meet(given, path)
         if given is not value:
             if place is not None:
-                self.lent.put(place, given)
+                self.borrowed.put(place, given)
             return given
         if id(value) in self.passed_over:
             return value
@@ -94,7 +94,7 @@ class Parts:
         for name in ("func", "args", "keywords"):
             place = self._reads.place((id(value), name), lambda n=name: part_of_partial(
                 path, value, n))
-            self._reads.meet(self.lent.held(place), path)
+            self._reads.meet(self.borrowed.held(place), path)
 
     def _use(self, value: Any, path: str, uses: Uses) -> None:
         mapping, reads = _mapping(value), self._reads

@@ -12,7 +12,7 @@ from agnesi.core.ir.dims import Shape
 from agnesi.core.op import Op
 from agnesi.core.shapes import need_shape, surely_less
 from agnesi.core.support.aside import elements
-from agnesi.core.support.config import LENT
+from agnesi.core.support.config import HOOKS
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor, symbol
@@ -59,7 +59,7 @@ class Index(LinearOp):
         found = None
         if self.axes == (0,) and x.nbytes > _CACHED_BYTES and indices[0].size and (
                 _ROW_BYTES[0] <= x.nbytes // len(x) <= _ROW_BYTES[1]) and x.flags.c_contiguous:
-            found = LENT.run(self, (x, indices[0]), indices[0].size * _ROW_MULTIPLY_ADDS)
+            found = HOOKS.run(self, (x, indices[0]), indices[0].size * _ROW_MULTIPLY_ADDS)
         return taken(x, self.axes, self.at, indices) if found is None else found
 
     def c_call(self, x: np.ndarray, *indices: np.ndarray) -> Any:

@@ -8,8 +8,8 @@ from scipy.stats import dirichlet as _theirs
 
 import agnesi.api.special as _special
 import agnesi.compat.autograd.numpy as np
-from agnesi.compat.autograd.scipy.stats.lent import densities as _densities
-from agnesi.compat.autograd.scipy.stats.lent import others as _others
+from agnesi.compat.autograd.scipy.stats.methods import densities as _densities
+from agnesi.compat.autograd.scipy.stats.methods import others as _others
 
 
 def _log(x: Any, alpha: Any) -> Any:

@@ -8,9 +8,9 @@ import numpy as _np
 from scipy.stats import multivariate_normal as _theirs
 
 import agnesi.compat.autograd.numpy as np
-from agnesi.compat.autograd.numpy.lent import lifted as _lifted
-from agnesi.compat.autograd.scipy.stats.lent import densities as _densities
-from agnesi.compat.autograd.scipy.stats.lent import others as _others
+from agnesi.compat.autograd.numpy.forwarding import lifted as _lifted
+from agnesi.compat.autograd.scipy.stats.methods import densities as _densities
+from agnesi.compat.autograd.scipy.stats.methods import others as _others
 from agnesi.compat.autograd.values import getval as _getval
 from agnesi.compat.autograd.values import isbox as _isbox
 

@@ -92,9 +92,9 @@ def of_values(theirs: Function) -> Function:
     return functools.update_wrapper(called, theirs, updated=())
 
 
-def lent(where: str, module: Any, plain: frozenset[str] = frozenset(),
+def forwarding(where: str, module: Any, plain: frozenset[str] = frozenset(),
          ours: Any = None) -> Function:
-    """The ``__getattr__`` of a module that lends another one's names.
+    """The ``__getattr__`` of a module that has another one's names.
 
     They are kept aside: in the module's namespace they would hide Python's ``any`` from its code.
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import agnesi.compat.autograd.numpy as np
-from agnesi.compat.autograd.numpy.lent import lifted
+from agnesi.compat.autograd.numpy.forwarding import lifted
 
 Function = Callable[..., Any]
 

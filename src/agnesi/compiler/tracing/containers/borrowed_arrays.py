@@ -29,7 +29,7 @@ from agnesi.core.tensor import Tensor, as_kind, wrap
 _KINDS = "biufc"
 
 
-class LentArray(Tensor):
+class BorrowedArray(Tensor):
     """A tensor that stands for a NumPy array and shares its memory; no gradient flows through it.
     """
 
@@ -49,7 +49,7 @@ class LendingError(Exception):
     """Raised when code does with an array what a tensor over its memory cannot do."""
 
 
-class HandedArray(LentArray):
+class HandedArray(BorrowedArray):
     """A tensor that stands for an array that code only passes on; only tensors compute with it.
 
     It lies where the array was, for other threads too: to their code it is the array.
@@ -182,15 +182,15 @@ for _name in (*(f"i{name}" for name in _OPERATORS), *"""
     setattr(HandedArray, f"__{_name}__", _spoiling(f"__{_name}__"))
 
 
-class Lent:
+class Borrowed:
     """The arrays for which tensors stand in during a trace, and the places that hold the tensors.
     """
 
-    def __init__(self, lending: Any = None) -> None:
-        self._lending = lending
-        if lending is not None:
-            lending.lent = lending.handed = False
-            lending.spoiled = None
+    def __init__(self, borrowing: Any = None) -> None:
+        self._borrowing = borrowing
+        if borrowing is not None:
+            borrowing.borrowed = borrowing.handed = False
+            borrowing.spoiled = None
         self._tensors: dict[int, tuple[Any, Any]] = {}
         self._places: list[Place] = []
         self._containers: list[Any] = []
@@ -202,7 +202,7 @@ class Lent:
         """Return what code gets for an array that it uses this way: a stand-in tensor, or the
         array.
         """
-        if self._lending is None or not self._lending.lends:
+        if self._borrowing is None or not self._borrowing.borrows:
             return array
         fits, changed = _fit(uses)
         known = self._tensors.get(id(array))
@@ -210,23 +210,23 @@ class Lent:
             if not fits or (changed and type(known[1]) is HandedArray):
                 self._spoil(array)
             return known[1]
-        if not (fits and _can_be_lent(array, changed) and (
-                changed or (self._lending.hands and id(array) not in self._lending.refused))):
+        if not (fits and _can_be_borrowed(array, changed) and (
+                changed or (self._borrowing.hands and id(array) not in self._borrowing.refused))):
             return array
-        made: LentArray = as_kind(LentArray, wrap(array)) if changed else _handed(
+        made: BorrowedArray = as_kind(BorrowedArray, wrap(array)) if changed else _handed(
             wrap(array), functools.partial(self._spoil, array))
         self._tensors[id(array)] = array, made
         if changed:
-            self._lending.lent = True
+            self._borrowing.borrowed = True
         else:
-            self._lending.handed = True
+            self._borrowing.handed = True
         return made
 
     def taken(self, value: Any) -> Any:
         """Return what code gets for an array, or a tuple of arrays, whose use is unknown."""
         if type(value) is np.ndarray:
             return self.take(value, READ_WHOLE)
-        if type(value) is not tuple or self._lending is None:
+        if type(value) is not tuple or self._borrowing is None:
             return value
         known = self._tensors.get(id(value))
         if known is not None:
@@ -274,16 +274,16 @@ class Lent:
                 self._containers.append(container)
 
     def _spoil(self, array: np.ndarray) -> NoReturn:
-        self._lending.spoiled = id(array)
+        self._borrowing.spoiled = id(array)
         raise LendingError
 
     def check(self, others: Iterable[np.ndarray], identifies: bool) -> None:
         """Raise if code has also been given an array itself, whose elements it may have read, or
         did with another what no tensor can stand for."""
-        if self and (self._lending.spoiled or (identifies and self._lending.handed)):
+        if self and (self._borrowing.spoiled or (identifies and self._borrowing.handed)):
             raise LendingError
-        lent = [a for a, _ in self._tensors.values() if type(a) is np.ndarray]
-        if lent and any(np.may_share_memory(a, b) for a in others for b in lent):
+        borrowed = [a for a, _ in self._tensors.values() if type(a) is np.ndarray]
+        if borrowed and any(np.may_share_memory(a, b) for a in others for b in borrowed):
             raise LendingError
 
     def refuse_views(self, values: Iterable[Any]) -> None:
@@ -362,7 +362,7 @@ def reads_elements(uses: Uses) -> bool | None:
     return True
 
 
-def _can_be_lent(array: np.ndarray, changed: bool) -> bool:
+def _can_be_borrowed(array: np.ndarray, changed: bool) -> bool:
     return (type(array) is np.ndarray and (
         not changed or (array.flags.writeable and array.flags.c_contiguous))
             and array.dtype.kind in _KINDS and array.dtype.isnative and array.size > 0
