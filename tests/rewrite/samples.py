@@ -110,6 +110,10 @@ SAMPLES = {
         lambda x, y, c: ag.permute_dims(x[:1], (1, 0)),
     ],
     "slice_everything": [lambda x, y, c: x[:, 0:4]],
+    "slice_of_one_number": [
+        lambda x, y, c: ag.broadcast_to(x.sum(), (3, 4))[1:, 2],
+        lambda x, y, c: ag.broadcast_to(x.sum(), (3, 4))[::-1, ::3],
+    ],
     "ensure_nothing": [lambda x, y, c: ag.ensure(x * 2, x == x)],
     "update_of_rows": [
         lambda x, y, c: x - scattered(0, y), lambda x, y, c: scattered(0, y) * c[0] + x,

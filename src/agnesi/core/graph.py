@@ -278,17 +278,22 @@ class FunctionGraph:
             self.__dict__["nodes"] = tuple(dict.fromkeys([done[n] for n in order]))
 
     @classmethod
-    def of(cls, inputs: Iterable[Node], outputs: Iterable[Node]) -> FunctionGraph:
+    def of(cls, inputs: Iterable[Node], outputs: Iterable[Node],
+           nodes: Iterable[Node] | None = None) -> FunctionGraph:
         """A graph of nodes that are closed and merged already.
 
         :param inputs: Free variables.
         :type inputs: sequence of Node
         :param outputs: Results.
         :type outputs: sequence of Node
+        :param nodes: All that the outputs need, operands first, where that is known.
+        :type nodes: sequence of Node
         :returns: Of these very nodes.
         """
         graph = cls.__new__(cls)
         graph.inputs, graph.outputs = tuple(inputs), tuple(outputs)
+        if nodes is not None:
+            graph.__dict__["nodes"] = tuple(dict.fromkeys(nodes))
         return graph
 
     @cached_property

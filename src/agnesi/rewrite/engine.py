@@ -121,6 +121,8 @@ class _Index:
 
     def at(self, node: Node) -> tuple[Rule, ...]:
         """Return the rules for a node, by the names of its and its operands' operations."""
+        if not self._anywhere and node.op.name not in self._by_op:
+            return ()
         heads = (node.op.name, *[_head(n) if n.op is None else n.op.name for n in node.inputs])
         found = self._known.get(heads)
         if found is None:
@@ -397,7 +399,9 @@ class _Rewriting:
                     new = interner.add(new)
             done[node] = new
         outputs = tuple([done[n] for n in graph.outputs])
-        return graph if outputs == graph.outputs else FunctionGraph.of(graph.inputs, outputs)
+        if outputs == graph.outputs:
+            return graph
+        return FunctionGraph.of(graph.inputs, outputs, [done[n] for n in graph.nodes])
 
 
 def _stages(rules: Sequence[Rule], names: Sequence[str]) -> list[Stage]:

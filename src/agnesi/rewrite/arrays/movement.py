@@ -69,6 +69,15 @@ def slice_everything(node: Node) -> Node | None:
     return source if is_settled(node.shape) else None
 
 
+@rewriter("canonicalize", ops=[Slice], operands=[BroadcastTo])
+def slice_of_one_number(node: Node) -> Tensor | None:
+    """A slice of one number that was broadcast is that number, broadcast to less."""
+    source = node.inputs[0]
+    if not _is(node, Slice) or not _is(source, BroadcastTo) or source.inputs[0].shape != ():
+        return None
+    return broadcast_to(symbol(source.inputs[0]), node.shape)
+
+
 @rewriter("canonicalize", ops=[Ensure], tags=("unsafe",))
 def ensure_nothing(node: Node) -> Node:
     """Checks are dropped where the user does without them."""
