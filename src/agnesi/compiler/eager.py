@@ -150,7 +150,7 @@ def _execute(op: Op, xs: Any) -> Any:
 
 def _stable(*args: Any) -> dict[Any, Any]:
     """Return the stable form that is differentiated in place of an unstable one."""
-    from agnesi.rewrite.derived import stable
+    from agnesi.compiler.compilation.stable_forms import stable
 
     return stable(*args)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 import importlib
+import sys
+from collections.abc import Collection
 
 from agnesi.core.support.errors import at, shown
 from agnesi.rewrite.rules import STAGES, Book, Rule
@@ -44,17 +46,26 @@ OWN = {"first": Book(), "last": Book()}
 
 
 @functools.cache
-def built_in(asked: tuple[str, ...] = STAGES) -> tuple[Rule, ...]:
-    """The library's own rules in files that have some of the stages and tags asked for.
+def built_in(asked: tuple[str, ...] = STAGES, files: tuple[str, ...] | None = None
+             ) -> tuple[Rule, ...]:
+    """The library's own rules in files that have some of the stages and tags asked for, or in some
+    of these ``files`` only.
 
     They are made when a graph is first rewritten: they are written with operators, which tensors
     have only once the package is imported.
     """
     found: list[Rule] = []
     for name, words in _FILES.items():
-        if not set(words).isdisjoint(asked):
+        if not set(words).isdisjoint(asked) and (files is None or name in files):
             found += importlib.import_module(f"agnesi.rewrite.{name}").BOOK.rules
     return tuple(found)
+
+
+def files_of(names: Collection[str]) -> list[str]:
+    """The files that have rules of these names, of those that were loaded."""
+    modules = {name: sys.modules.get(f"agnesi.rewrite.{name}") for name in _FILES}
+    return [name for name, module in modules.items()
+            if module is not None and any(rule.name in names for rule in module.BOOK.rules)]
 
 
 def rules(asked: tuple[str, ...] = STAGES) -> list[Rule]:

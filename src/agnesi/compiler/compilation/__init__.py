@@ -8,6 +8,8 @@ Out: a compiled function bound to its state, and the artifact of it that the dis
 - ``artifact.py``: all that rewriting, scheduling and emission found out, without a single address.
   It is kept on disk under the graph's fingerprint (``fingerprint.py``) and the contents of the
   library's own files (``build.py``); a later process skips these stages.
+- ``stable_forms.py``: the disk cache keeps, too, by which files of rules a graph got the stable
+  form that is differentiated, so that a later process reads those alone, or none.
 - ``products.py``: under ``fast_compile`` the BLAS that NumPy has loaded evaluates matrix products,
   with updates (``core/ir/calls/gemm.py``, ``schedule/lowering/library_products.py``,
   ``codegen/kernels/library_products.py``), and convolutions of one tap. Our threads share its
