@@ -334,8 +334,9 @@ class Clustering:
             if c.price > _MAX_KERNEL_INSTRUCTIONS:
                 return not facts.movement
             special |= not c.lowers
-        if special and any([not c.lowers and not c.roots[0].op.inlines for c in users]):
-            return not (facts.movement and all("control" in c.roots[0].op.traits for c in users))
+        if special and any([not c.lowers and not c.roots[0].op.inlines and not (
+                facts.movement and "control" in c.roots[0].op.traits) for c in users]):
+            return True
         if facts.product:
             return not self._take_epilogue(node, users)
         if op.template or (op.rereads and any(c.product is not None for c in users)):
