@@ -19,8 +19,8 @@ from agnesi.core.ir.node import Node
 from agnesi.core.support.dtypes import fits
 from agnesi.core.support.errors import (
     PACKAGE,
+    DeclaredShapeError,
     DTypeError,
-    ShapeError,
     location,
     oversized,
     user_where,
@@ -318,7 +318,7 @@ def check_result(found: Any, shape: Any, dtype: Any) -> None:
         shown = repr(value.item()) if value.ndim == 0 else f"an array of {found.dtype}"
         raise TypeError(f"it returned {shown}, which is no array of numbers")
     if tuple(found.shape) != tuple(shape):
-        raise ShapeError(
+        raise DeclaredShapeError(
             f"it returned shape {tuple(found.shape)} where {tuple(shape)} was declared")
     if found.dtype != dtype and not fits(found.dtype, dtype):
         raise DTypeError(f"it returned {found.dtype} where {dtype} was declared")

@@ -17,7 +17,7 @@ from agnesi.core.interpret import interpret
 from agnesi.core.ir.dims import Dim
 from agnesi.core.ir.node import Node
 from agnesi.core.support import dtypes
-from agnesi.core.support.errors import DTypeError, ShapeError
+from agnesi.core.support.errors import DeclaredShapeError, DTypeError, ShapeError
 from agnesi.core.tensor import Tensor, symbol, wrap
 
 Function = Callable[..., Tensor]
@@ -32,7 +32,7 @@ def check_op(function: Function, samples: Sequence[Sequence[Any]], *, order: int
     result, for known and for unknown sizes, and after its operations are replaced by simpler
     ones where they say how; so does the compiled function; derivatives agree with finite
     differences in both modes up to ``order``; a user's rule for ``vmap`` agrees with one example
-    after the other.
+    after the other; what a user's operation declares holds for other sizes, too, if it takes them.
 
     :param function: Takes tensors and returns one or several; it closes over all other parameters.
     :param samples: Operands of each call.  Gradients are checked where all floats are double
@@ -49,6 +49,7 @@ def check_op(function: Function, samples: Sequence[Sequence[Any]], *, order: int
         arrays = [np.asarray(a) for a in sample]
         with no_grad():
             found = _result(function, arrays)
+        check_other_sizes(function, arrays)
         several = isinstance(found, tuple)
         for i, eager in enumerate(found if several else (found,)):
             one = (lambda *xs, i=i: function(*xs)[i]) if several else function
@@ -86,6 +87,19 @@ def _result(function: Function, arrays: Sequence[np.ndarray]) -> Any:
         return function(*[wrap(a) for a in arrays])
     except (ShapeError, DTypeError) as error:
         raise AssertionError(f"it refuses its operands or its result: {error}") from error
+
+
+def check_other_sizes(function: Function, arrays: Sequence[np.ndarray]) -> None:
+    """What an operation declares holds where all sizes of one number are greater by one, too."""
+    for n in sorted({n for a in arrays for n in a.shape if n > 1}):
+        others = [np.resize(a, [m + (m == n) for m in a.shape]) for a in arrays]
+        try:
+            with no_grad():
+                function(*map(wrap, others))
+        except DeclaredShapeError as error:
+            raise AssertionError(f"for operands of other sizes: {error}") from error
+        except Exception:  # it does not take these
+            continue
 
 
 def check_graph(function: Function, arrays: Sequence[np.ndarray], eager: Tensor) -> None:

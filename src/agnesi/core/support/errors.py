@@ -44,6 +44,10 @@ class ShapeError(ValueError):
     """Shapes do not fit the operation."""
 
 
+class DeclaredShapeError(ShapeError):
+    """A user's operation returned another shape than it declares."""
+
+
 class DTypeError(TypeError):
     """Data types do not fit the operation."""
 

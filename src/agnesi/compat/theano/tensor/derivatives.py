@@ -19,6 +19,7 @@ from agnesi.core.dispatch import current
 from agnesi.core.ir.node import toposort
 from agnesi.core.support.errors import GradientError, at, typed
 from agnesi.ops.base.convert import as_tensor
+from agnesi.testing.operations import check_other_sizes
 
 
 class DisconnectedInputError(ValueError):
@@ -308,11 +309,17 @@ def verify_grad(fun: Any, pt: Sequence[Any], n_tests: int = 2, rng: Any = None,
                 eps: float | None = None, abs_tol: float | None = None,
                 rel_tol: float | None = None, out_type: Any = None, mode: Any = None,
                 cast_to_output_type: bool = False, no_debug_ref: bool = True) -> None:
-    """Compare derivatives with differences; raises GradientError where they disagree."""
+    """Compare derivatives with differences; raises GradientError where they disagree.
+
+    With ``grad`` a user's ``R_op`` is compared, and ``infer_shape`` on other sizes, too.
+    """
     if not callable(fun):
         raise TypeError(at(f"verify_grad: fun must be a function of variables, not {typed(fun)}"))
+    def value(*xs: Any) -> Any:
+        return as_tensor(bare(fun(*map(wrapped, xs))))
+
     try:
-        agnesi.testing.check_grads(
-            lambda *xs: as_tensor(bare(fun(*map(wrapped, xs)))), pt, order=1)
+        agnesi.testing.check_grads(value, pt, order=1)
+        check_other_sizes(value, [np.asarray(x) for x in pt])
     except AssertionError as error:
         raise VerifyGradError(str(error)) from None
