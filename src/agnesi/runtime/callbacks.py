@@ -21,6 +21,8 @@ _TYPE = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int64, ctypes.c_void_p)
 TOKEN_SHIFT = 32
 #: What compiled code returns then.
 FAILED = 1
+#: For so many sizes what is called is kept.
+_MOST_SIZES = 64
 
 
 @record
@@ -42,6 +44,20 @@ class Callback:
     translate: Callable[[Exception], BaseException] = lambda error: error
 
 
+@record
+class ForSizes:
+    """A callback for run-time sizes, which lie behind the addresses.
+
+    :ivar make: Gives the :class:`Callback` for sizes.
+    :ivar places: How many addresses there are.
+    :ivar sizes: How many sizes.
+    """
+
+    make: Callable[[tuple[int, ...]], Callback]
+    places: int
+    sizes: int
+
+
 class Callbacks:
     """The Python functions of one compiled function; ``address`` is slot 1 of its table.
 
@@ -50,9 +66,10 @@ class Callbacks:
     ``sys.unraisablehook``.
     """
 
-    def __init__(self, table: Sequence[Callback]) -> None:
+    def __init__(self, table: Sequence[Callback | ForSizes]) -> None:
         _watch_unraisable()
-        self._table = tuple(map(_Prepared, table))
+        self._table = tuple([_Sized(c) if isinstance(c, ForSizes) else _Prepared(c)
+                             for c in table])
         self._errors = threading.local()
         self._native = _TYPE(self._run)
         self.address: int = ctypes.cast(self._native, ctypes.c_void_p).value or 0
@@ -71,10 +88,13 @@ class Callbacks:
 
     def _run(self, packed: int, bufs: int) -> int:
         token, index = packed >> TOKEN_SHIFT, packed & (1 << TOKEN_SHIFT) - 1
+        callback: Any = None
         try:
-            _call(self._table[index], bufs)
+            callback = self._table[index].at(bufs)
+            _call(callback, bufs)
         except BaseException as error:  # whatever it is, it belongs to the caller
-            self._errors.found = error, self._table[index].translate
+            translate = (lambda error: error) if callback is None else callback.translate
+            self._errors.found = error, translate
             return token ^ 1
         return token
 
@@ -113,6 +133,30 @@ class _Prepared:
         types = callback.inputs + callback.outputs
         self.places = ctypes.c_void_p * len(types)
         self.views = [_view(np.dtype(dtype), shape) for dtype, shape in types]
+
+    def at(self, bufs: int) -> _Prepared:
+        """What is called for the addresses there: itself."""
+        return self
+
+
+class _Sized:
+    """A callback for run-time sizes, with what it is for the last ones."""
+
+    __slots__ = ("given", "known", "sizes")
+
+    def __init__(self, given: ForSizes) -> None:
+        self.given, self.known = given, dict[tuple[int, ...], _Prepared]()
+        self.sizes = ctypes.c_int64 * (given.places + given.sizes)
+
+    def at(self, bufs: int) -> _Prepared:
+        """The callback for the sizes behind the addresses there."""
+        sizes = tuple(self.sizes.from_address(bufs)[self.given.places:])
+        found = self.known.get(sizes)
+        if found is None:
+            if len(self.known) >= _MOST_SIZES:
+                self.known.clear()
+            found = self.known[sizes] = _Prepared(self.given.make(sizes))
+        return found
 
 
 def _call(callback: _Prepared, bufs: int) -> None:

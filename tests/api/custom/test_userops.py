@@ -129,13 +129,18 @@ def test_unknown_sizes_are_found_out():
     np.testing.assert_array_equal(f([1.0], [3.0, 1.0]), [[[6.0, 2.0]]])
 
 
-def test_sizes_that_cannot_be_guessed_ask_for_infer():
-    halved = ag.op(lambda x: x[::2])
-    with pytest.raises(ValueError, match="give <lambda> infer"):
-        halved(T.vector("x"))
-    told = ag.op(lambda x: x[::2], infer=lambda x: (((x.shape[0] + 1) // 2,), x.dtype))
+def test_sizes_that_cannot_be_guessed_are_told_by_the_call():
     x = T.vector("x")
-    np.testing.assert_array_equal(ag.function([x], told(x))([1.0, 2.0, 3.0]), [1.0, 3.0])
+    told = {"infer": lambda x: (((x.shape[0] + 1) // 2,), x.dtype)}
+    for rules in ({}, told):
+        halved = ag.op(lambda x: x[::2], **rules)
+        np.testing.assert_array_equal(ag.function([x], halved(x))([1.0, 2.0, 3.0]), [1.0, 3.0])
+
+
+def test_axes_that_depend_on_sizes_ask_for_infer():
+    deeper = ag.op(lambda x: x.reshape((1,) * len(x) + x.shape))
+    with pytest.raises(ValueError, match="give <lambda> infer"):
+        deeper(T.vector("x"))
 
 
 def test_compiled_for_other_sizes():

@@ -8,38 +8,35 @@ import importlib
 import inspect
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from sys import getrefcount
 from typing import Any
 
 import numpy as np
 
+from agnesi.api.custom.born import in_program, told
+from agnesi.api.custom.probing import probed
 from agnesi.autodiff.rules import place_of, reads_result
 from agnesi.compiler.csource import Source, compiled, compiler, is_sectioned, program, source_of
 from agnesi.core import op as core
 from agnesi.core.dispatch import apply
 from agnesi.core.integers import is_integer
-from agnesi.core.ir.dims import Dim, is_static
-from agnesi.core.ir.extents import Extent, UnknownSizeError
+from agnesi.core.ir.dims import Dim
+from agnesi.core.ir.extents import Extent
 from agnesi.core.ir.foreign import POINTERS, RESOLVERS, SIZES, Call
 from agnesi.core.op import explain
 from agnesi.core.public import higher
 from agnesi.core.support.cached import cached_property
-from agnesi.core.support.config import switched
 from agnesi.core.support.dtypes import as_dtype
-from agnesi.core.support.errors import DTypeError, ShapeError, at, call_user, typed, user_where
+from agnesi.core.support.errors import DTypeError, at, call_user, typed, user_where
 from agnesi.core.support.record import record
-from agnesi.core.support.silence import silently
+from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.base.convert import as_tensor, check_unmasked, constant
 from agnesi.ops.control.loop import applied
 
 Rule = Callable[..., Any]
 
-#: What stands for unknown sizes while a result's shape is found out, in two tries.
-_PROBES = ((3, 5, 7, 11, 13, 17, 19, 23), (8, 12, 14, 16, 18, 20, 22, 24))
-#: So many ways are tried in which some of them may be equal.
-_MAX_GROUPINGS = 52
 #: What the C function is called that sections make.
 _SECTIONS = "run_sections"
 #: C functions of user operations: the address, and what must live as long.
@@ -68,9 +65,10 @@ class Op(core.Op):
 
     Annotated names are parameters, given to the constructor.  ``perform`` computes on arrays and
     returns one (a tuple, with ``outputs`` above 1), in memory of its own.  Everything else is
-    optional: ``infer(*xs)`` gives ``(shape, dtype)`` of the result (one for each, with several) and
-    is found out with arrays of ones if missing; ``vjp(g, y, *xs)`` and ``jvp(ts, y, *xs)`` are
-    derivatives in tensors; ``lower(at, *reads)`` is one element of the result in the loop language,
+    optional: ``infer(*xs)`` gives ``(shape, dtype)`` of the result (one for each, with several;
+    None is a size that only running it tells) and is found out with arrays of ones if missing;
+    ``vjp(g, y, *xs)`` and ``jvp(ts, y, *xs)`` are derivatives in tensors; ``lower(at, *reads)`` is
+    one element of the result in the loop language,
     without which compiled code calls ``perform``; ``foreign(*xs)`` names a C function;
     ``batch(node, xs, rows, length)`` is the rule for ``vmap``, which else calls it row by row.
 
@@ -171,7 +169,7 @@ def _is_size(found: Any) -> bool:
     """Whether this is a size, known or not."""
     if isinstance(found, Tensor):
         return found.dtype.kind in "iu"
-    return isinstance(found, (Dim, Extent)) or (is_integer(found) and found >= 0)
+    return found is None or isinstance(found, (Dim, Extent)) or (is_integer(found) and found >= 0)
 
 
 def called(op: Any, xs: tuple[Any, ...]) -> Any:
@@ -181,7 +179,9 @@ def called(op: Any, xs: tuple[Any, ...]) -> Any:
     for x in xs:
         known = constant(x, beside) if beside is not None and x is not beside else None
         operands.append(as_tensor(x) if known is None else known)
-    return apply(op, *operands) if op.outputs == 1 else applied(op, *operands)
+    if is_known(*operands):
+        return apply(op, *operands) if op.outputs == 1 else applied(op, *operands)
+    return in_program(op, operands)
 
 
 def locked(xs: Sequence[np.ndarray]) -> list[np.ndarray]:
@@ -216,7 +216,7 @@ def settled(op: Any, perform: Callable[..., Any], xs: Sequence[np.ndarray]) -> A
         if not op.declares:
             return found
         shape, dtype = op.infer(*map(wrap, xs))
-        if found.dtype == dtype and found.shape == shape:
+        if found.dtype == dtype and found.shape == told(shape, found):
             return found
     several = [*core.separate(found, op.outputs)]
     del found
@@ -229,8 +229,8 @@ def settled(op: Any, perform: Callable[..., Any], xs: Sequence[np.ndarray]) -> A
         types = op.infer(*map(wrap, xs))
         for i, (shape, dtype) in enumerate(types if op.outputs > 1 else (types,)):
             y = results[i]
-            if y.dtype != dtype or y.shape != shape:
-                core.check_result(y, shape, dtype)
+            if y.dtype != dtype or y.shape != told(shape, y):
+                core.check_result(y, told(shape, y), dtype)
                 results[i] = y.astype(dtype)
     return tuple(results) if op.outputs > 1 else results[0]
 
@@ -253,71 +253,6 @@ def own_array(value: Any, known: bool = True, what: str = "perform") -> np.ndarr
 
 #: References that there are to what a list alone holds, with the one that counting takes.
 _FRESH = next(map(getrefcount, [np.empty(0)]))
-
-
-def probed(op: Any, xs: tuple[Any, ...]) -> Any:
-    """Types of the results, found out by running the operation on ones.
-
-    Unknown sizes are tried with two numbers each: what is that number both times is that size.
-    Where the operation refuses them, some are tried as equal.
-    """
-    sizes: list[Dim] = []
-    for n in (n for x in xs for n in x.shape if not is_static((n,))):
-        if isinstance(n, Extent):
-            raise UnknownSizeError(at(f"{op.name} has no infer, so that its sizes must be known"))
-        if n not in sizes:
-            sizes.append(n)
-    if len(sizes) > len(_PROBES[0]):
-        raise ShapeError(f"{len(sizes)} unknown sizes are too many to guess; give {op.name} infer")
-    first: ValueError | None = None
-    for groups in _groupings(len(sizes)):
-        try:
-            return _tried(op, xs, sizes, groups)
-        except ValueError as error:  # sizes that do not fit
-            first = first or error
-    raise first or ShapeError(f"give {op.name} infer")
-
-
-def _groupings(n: int) -> Iterator[tuple[int, ...]]:
-    """Which of so many sizes are equal, by numbers of groups: none, then some of them."""
-    found: list[tuple[int, ...]] = [()]
-    for _ in range(n):
-        found = [(*g, i) for g in found for i in range(max(g, default=-1) + 1, -1, -1)]
-        found = found[:_MAX_GROUPINGS]
-    yield from sorted(found, key=lambda g: -len(set(g)))
-
-
-def _tried(op: Any, xs: tuple[Any, ...], sizes: list[Dim], groups: tuple[int, ...]) -> Any:
-    """Types of the results where sizes of one group are equal."""
-    found = []
-    for numbers in _PROBES if sizes else _PROBES[:1]:
-        known = {d: numbers[g] for d, g in zip(sizes, groups, strict=True)}
-        arrays = [np.ones([known.get(n, n) for n in x.shape], x.dtype) for x in xs]
-        with switched(symbolic=None, trace=None, examples=None, recording=False):
-            results = silently(op.perform, *arrays)
-        found.append([(r.shape, r.dtype, known)
-                      for r in (results if op.outputs > 1 else (results,))])
-    types = tuple(
-        (_generalised(op, [r[0] for r in tries], [r[2] for r in tries]), tries[0][1])
-        for tries in zip(*found, strict=True)
-    )
-    return types if op.outputs > 1 else types[0]
-
-
-def _generalised(op: Any, shapes: list[Any], known: list[dict[Any, int]]) -> tuple[Any, ...]:
-    if len({len(s) for s in shapes}) > 1:
-        raise ShapeError(f"the number of axes depends on sizes; give {op.name} infer")
-    sizes: list[Any] = []
-    for tries in zip(*shapes, strict=True):
-        same = [n for n in known[0]
-                if all(k[n] == t for k, t in zip(known, tries, strict=True))]
-        if len(set(tries)) > 1 and not same:
-            raise ShapeError(
-                f"how size {len(sizes)} of the result follows from the operands' is not clear from "
-                f"examples ({', '.join(map(str, tries))}); give {op.name} infer"
-            )
-        sizes.append(tries[0] if len(set(tries)) == 1 else same[0])
-    return tuple(sizes)
 
 
 class _Custom(core.Op):
@@ -447,7 +382,8 @@ class CustomFunction:
                 if type(x) is not Tensor:
                     break
             else:
-                return apply(self._plain, *xs)  # at once: it is the same
+                if is_known(*xs):
+                    return apply(self._plain, *xs)  # at once: it is the same
         unknown = set(keywords) - self._keywords
         if unknown:
             raise TypeError(
@@ -490,7 +426,8 @@ def op(function: Rule | None = None, *, outputs: int = 1, like: int | None = Non
     :param outputs: Number of results.
     :param like: The operand whose shape and dtype the results have.
     :param infer: ``infer(*xs)``: ``(shape, dtype)`` of the result (one for each, if there are
-        more). Without it and ``like``, the function is run on ones.
+        more); None is a size that only running it tells.  Without it and ``like``, the function is
+        run on ones and other numbers: a size that these decide is such a one.
     :type infer: callable, optional
     :param vjp, jvp: ``vjp(g, y, *xs)``: cotangents of the operands, from that of the result ``y``;
         ``jvp(ts, y, *xs)``: the result's tangent, from those of the operands (or None).  Both are

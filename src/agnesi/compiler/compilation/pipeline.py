@@ -14,8 +14,8 @@ from agnesi.compiler.compilation.products import library
 from agnesi.core.backend import Backend
 from agnesi.core.graph import FunctionGraph, constant_value, live_tensor
 from agnesi.core.ir.calls.gemm import Library
-from agnesi.core.ir.dims import is_static
-from agnesi.core.ir.extents import UnknownSizeError, guess
+from agnesi.core.ir.dims import Size, is_static
+from agnesi.core.ir.extents import Extent, UnknownSizeError, guess
 from agnesi.core.ir.foreign import HOLD, RELEASE, in_one_thread
 from agnesi.core.ir.interning import interning
 from agnesi.core.ir.kernels import Buffer, Callback, Check, Contraction, Foreign, nested
@@ -106,7 +106,7 @@ class Scheduled:
             [places[id(live_tensor(b.node))] for b in table if b.role == "state"],  # type: ignore[arg-type]
             _constants(table), made, reused, guess(arena), self._is_long(),
             optimize=policy.opt_level,
-            callbacks=[_callback(k) for k in kernels if isinstance(k, Callback)],
+            callbacks=[_callback(k, graph.extents) for k in kernels if isinstance(k, Callback)],
             foreign=_foreign(kernels, products.threads),
         )
 
@@ -195,14 +195,28 @@ def _reused(results: Sequence[Buffer], shared: dict[Buffer, Buffer],
     }
 
 
-def _callback(kernel: Callback) -> Any:
-    """The Python side of a kernel without a lowering."""
+def _callback(kernel: Callback, names: Sequence[Extent]) -> Any:
+    """The Python side of a kernel without a lowering; for run-time sizes what makes it of them."""
+    from agnesi.runtime.callbacks import ForSizes
+
+    if all(is_static(b.shape) for b in (*kernel.inputs, *kernel.results)):
+        return _python_side(kernel, lambda n: n)
+
+    def at_sizes(sizes: Sequence[int]) -> Any:
+        known = dict(zip(names, sizes, strict=True))
+        return _python_side(kernel, lambda n: n.value(known) if isinstance(n, Extent) else n)
+
+    return ForSizes(at_sizes, len(kernel.inputs) + len(kernel.results), len(names))
+
+
+def _python_side(kernel: Callback, known: Callable[[Size], Any]) -> Any:
+    """What a kernel without a lowering calls, where sizes are known."""
     from agnesi.runtime.callbacks import Callback as Native
 
-    op, where = kernel.op, kernel.nodes[0].where if kernel.nodes else None
-    if not all(is_static(b.shape) for b in (*kernel.inputs, *kernel.results)):
-        raise UnknownSizeError(at(f"Python evaluates {op.name}, for one size", where))
-    shown = tuple(kernel.inputs[1:] if getattr(op, "effect", False) else kernel.inputs)
+    op, where = kernel.op.resolve(known), kernel.nodes[0].where if kernel.nodes else None
+    inputs, results = ([(b.dtype.name, tuple(map(known, b.shape))) for b in buffers]
+                       for buffers in (kernel.inputs, kernel.results))
+    skipped = 1 if getattr(op, "effect", False) else 0
     strided = {
         i: b for i, b in enumerate(kernel.inputs) if b.role == "state" and not b.contiguous
     }
@@ -215,13 +229,12 @@ def _callback(kernel: Callback) -> Any:
             )
         return op.perform(*arrays)
 
-    return Native(
-        run,
-        tuple((b.dtype.name, b.shape) for b in kernel.inputs),
-        tuple((b.dtype.name, b.shape) for b in kernel.results),
-        copy=not op.copies,
-        translate=lambda error: explain(error, name_at(op.name, where), shown, where),
-    )
+    def explained(error: Exception) -> Exception:
+        shown = tuple(np.broadcast_to(np.empty((), dtype), shape)
+                      for dtype, shape in inputs[skipped:])
+        return explain(error, name_at(op.name, where), shown, where)
+
+    return Native(run, tuple(inputs), tuple(results), copy=not op.copies, translate=explained)
 
 
 @struct

@@ -18,7 +18,7 @@ from agnesi.compat.theano.types import Apply, TensorType
 from agnesi.compat.theano.variable import Variable, bare, floats, wrapped
 from agnesi.core.op import typed
 from agnesi.core.support.dtypes import fits
-from agnesi.core.support.errors import MissingRuleError, at
+from agnesi.core.support.errors import BodySizeError, MissingRuleError, at
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.creation import zeros_like
 
@@ -77,25 +77,37 @@ class Op:
         if not isinstance(node, Apply):
             raise TypeError(at(f"{type(self).__name__}.make_node must return Apply(self, inputs, "
                                f"outputs), not {node!r}"))
-        given, failed = self._connected(node), [False]
-        try:
-            found = self._operation(node, failed)(*given)
-        except Exception:
-            alike = [_alike(x, given) for x in node.outputs]
-            if not failed[0] or None in alike:
-                raise
-            found = self._operation(node, failed, alike)(*given)
+        found = self._found(node, self._connected(node))
         if len(node.outputs) == 1 and isinstance(found, tuple):
             found = found[0]
         outputs = list(found) if isinstance(found, tuple) else [found]
         node.outputs = wrapped(outputs)
         return node.outputs[0] if len(outputs) == 1 else node.outputs
 
-    def _operation(self, node: Apply, failed: list[bool], alike: Any = None) -> Callable[..., Any]:
+    def _found(self, node: Apply, given: Sequence[Any]) -> Any:
+        """The results of a node: the shapes are tried out, else what ``perform`` gives; in a
+        loop's body, where they cannot be another one in each step, those of operands."""
+        failed = [False]
+        try:
+            return self._operation(node, failed)(*given)
+        except Exception:
+            if not failed[0]:
+                raise
+        alike = [_alike(x, given) for x in node.outputs]
+        shapes = [tuple(1 if one else None for one in x.type.broadcastable) for x in node.outputs]
+        try:
+            return self._operation(node, failed, lambda xs: shapes)(*given)
+        except BodySizeError:
+            if None in alike:
+                raise
+        return self._operation(node, failed, lambda xs: [
+            () if i < 0 else tuple(xs[i].shape) for i in alike])(*given)
+
+    def _operation(self, node: Apply, failed: list[bool], shapes: Any = None) -> Callable[..., Any]:
         """The operation of a node.
 
         :param failed: Takes down whether ``perform`` fails where shapes are tried out.
-        :param alike: Places of inputs whose shapes outputs have, where that does not tell them.
+        :param shapes: Gives the outputs' shapes for operands, where they are not tried out.
         """
         kinds = [np.dtype(x.dtype) for x in node.outputs]
 
@@ -126,10 +138,8 @@ class Op:
             options["jvp"] = self._jvp(node)
         if (infer := self._infer(node, kinds)) is not None:
             options["infer"] = infer
-        elif alike is not None:
-            options["infer"] = lambda *xs: _several([
-                (() if i < 0 else tuple(xs[i].shape), k)
-                for i, k in zip(alike, kinds, strict=True)])
+        elif shapes is not None:
+            options["infer"] = lambda *xs: _several([*zip(shapes(xs), kinds, strict=True)])
         perform.__name__ = type(self).__name__
         perform.__dict__["made_by"] = self
         return userops.op(perform, **options)
@@ -167,7 +177,7 @@ class Op:
             if len(found) != len(xs):
                 raise ValueError(at(f"{type(self).__name__}.{'L_op' if own else 'grad'} returned "
                                     f"{len(found)} gradients for {len(xs)} inputs"))
-            return tuple(None if v is None else self._missing(i, x)
+            return tuple(None if v is None or x.dtype.kind in "biu" else self._missing(i, x)
                          if isinstance(v, Disconnected) else as_tensor(bare(v))
                          for i, (v, x) in enumerate(zip(found, xs, strict=True)))
 
