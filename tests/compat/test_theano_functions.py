@@ -91,3 +91,21 @@ def test_strict_inputs_take_arrays_of_their_dtype_alone():
         with pytest.raises(TypeError, match="v is strict and takes an array of float64 alone"):
             f(other)
     assert theano.function([theano.In(v)], 2 * v)([1, 2]).tolist() == [2.0, 4.0]
+
+
+@pytest.mark.parametrize(("kind", "value", "fits"), [
+    ("iscalar", 1.0, True), ("iscalar", 2.5, False), ("iscalar", np.float64(1), True),
+    ("iscalar", np.array(1.0), False), ("ivector", [1.0, 2.0], True), ("ivector", [1.5], False),
+    ("ivector", [2**40], False), ("ivector", np.array([1.0]), False), ("bscalar", 200, False),
+    ("fvector", [0.1], True), ("fvector", [1e300], False), ("fscalar", float("inf"), True),
+    ("fvector", np.array([0.1]), False), ("fvector", np.array([3]), True)])
+def test_numbers_and_lists_go_where_they_are_held(kind, value, fits):
+    x = getattr(T, kind)()
+    f = theano.function([x], x)
+    if fits:
+        found = f(value)
+        assert found.dtype == x.dtype
+        np.testing.assert_array_equal(found, np.asarray(value, x.dtype))
+        return
+    with pytest.raises(TypeError):
+        f(value)

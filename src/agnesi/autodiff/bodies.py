@@ -116,6 +116,8 @@ class BodyTrace:
         self.noticed: set[str] = set()
         self.variables: list[Any] = []
         self.captures: dict[Any, Capture] = {}
+        #: Variables that have the same value in every step, and what that is outside.
+        self.fixed: dict[Node, Tensor] = {}
         self.inner: dict[int, tuple[Tensor, Node]] = {}
         #: Symbols from outside that were changed, what they were there, and by what key.
         self.restored: dict[int, tuple[Tensor, Any, bool, Node]] = {}
@@ -186,7 +188,8 @@ class BodyTrace:
     def outward(self, node: Node) -> Node | None:
         """A node of the graph around that has the value of one of the body's in every step; None
         where there is none."""
-        outer = {c.inner: c.outer for c in self.captures.values() if not c.changed}
+        outer = {**self.fixed, **{
+            c.inner: c.outer for c in self.captures.values() if not c.changed}}
         order = [n for n in toposort([node], lambda n: n in outer) if self.is_own(n)]
         if any(n.op is None and n not in outer and constant_value(n) is None for n in order):
             return None

@@ -387,3 +387,20 @@ def test_rows_that_ran_in_an_inner_loop_and_are_not_summed_up():
     assert ag.function([xs], loop(xs))(rows).tolist() == loop(rows).tolist()
     with pytest.raises(ag.TraceError, match="differs between the examples"):
         ag.vmap(doubled)(ag.tensor([3.0, 20.0]))
+
+
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize("n", [0, 1, 3])
+def test_sizes_that_a_non_sequence_tells(strict, n):
+    def loop(x, k):
+        return ag.scan(lambda c, v, x, k: (c + 1, ag.arange(k) * v + x[:k] + c), 0, x,
+                       non_sequences=(x, k), strict=strict)[1]
+
+    rows, count = ag.tensor([1.0, 2.0, 3.0]), ag.tensor(n)
+    expected = loop(rows, count)
+    assert expected.shape == (3, n)
+    assert ag.jit(loop)(rows, count).tolist() == expected.tolist()
+    x, k = T.fvector("x"), T.lscalar("k")
+    assert ag.function([x, k], loop(x, k))(rows, n).tolist() == expected.tolist()
+    slope = ag.grad(lambda x, k: (loop(x, k) ** 2).sum())
+    assert ag.jit(slope)(rows, count).tolist() == slope(rows, count).tolist()

@@ -187,6 +187,7 @@ class TracedScan:
             rows = [trace.variable(Row(x)) for x in self.xs.tensors]
             carries, given = variables(trace, self.carry), variables(trace, self.given)
             begin: list[Any] = [[t.node for t in ts] for ts in (rows, carries, given)]
+            trace.fixed.update(zip(begin[2], self.given.tensors, strict=True))
             arguments = [self.carry.build(carries), self.xs.build(rows)]
             fixed = [*self.xs.tensors, *self.given.tensors]
             before = changes(fixed)

@@ -267,12 +267,16 @@ def _fitting(value: Any, kind: Variable, downcast: bool) -> Any:
         return array
     if array.dtype.kind in "OSUMm":
         raise TypeError(at(f"input {kind!r} of function takes numbers, not {typed(value)}"))
-    python = not isinstance(value, (np.ndarray, np.generic, Tensor))
+    python = not isinstance(value, (np.ndarray, Tensor))
     floats = array.dtype.kind == "f" and np.dtype(kind.dtype).kind in "fc"
-    if downcast or np.can_cast(array.dtype, kind.dtype) or (python and floats) or not array.size:
+    if downcast or np.can_cast(array.dtype, kind.dtype) or not array.size:
         return array.astype(kind.dtype)
-    found = array.astype(kind.dtype)
-    if array.dtype.kind in "iub" and np.array_equal(found, array):
+    with np.errstate(all="ignore"):
+        found = array.astype(kind.dtype)
+    if (python or array.dtype.kind in "iub") and np.array_equal(found, array):
+        return found
+    if floats and not isinstance(value, (np.ndarray, np.generic, Tensor)) and np.array_equal(
+            np.isfinite(found), np.isfinite(array)):
         return found
     raise TypeError(at(f"{kind!r} is {kind.type} and takes no {array.dtype}{list(array.shape)}; "
                        "cast the value, or compile with allow_input_downcast=True"))
