@@ -24,6 +24,7 @@ from agnesi.compat.theano.sparse_variable import (
     values_of,
 )
 from agnesi.compat.theano.tensor.creation import as_tensor_variable
+from agnesi.compat.theano.tensor.generators import shared_generator
 from agnesi.compat.theano.variable import SharedVariable, Sizes, Variable, bare, wrapped
 from agnesi.compiler.cloning import clone as our_clone
 from agnesi.compiler.declaration import function as compiled
@@ -504,6 +505,8 @@ def shared(value: Any, name: str | None = None, strict: bool = False,
         raise TypeError("shared(): the value is a variable; give an array")
     if getattr(value, "format", None) in ("csr", "csc"):
         return SparseShared(value, name)
+    if isinstance(value, np.random.Generator):
+        return shared_generator(value, name)
     if not isinstance(value, np.random.RandomState):
         value = np.asarray(value)
     found = our_shared(value, name, borrow=borrow)

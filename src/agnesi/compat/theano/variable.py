@@ -454,6 +454,11 @@ def _made(cls: type[Variable], x: Tensor, key: Any) -> Variable:
     return found
 
 
+def made_of(cls: type[Variable], x: Tensor) -> Variable:
+    """The variable of a tensor, of a class that a program has made it of."""
+    return _made(cls, x, x.node)
+
+
 def bare(x: Any) -> Any:
     """Tensors in place of variables, the inverse of :func:`wrapped`; "floatX" is its dtype."""
     if type(x) is str:

@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from agnesi.compat.theano.tensor.generators import DISTRIBUTIONS, drawn_from
 from agnesi.compat.theano.tensor.shared_randomstreams import RandomStreams
 from agnesi.compat.theano.variable import bare, floats, wrapped
 from agnesi.core import shapes
@@ -171,7 +172,36 @@ def __getattr__(name: str) -> Any:
     """A distribution as a function, which draws from a stream that all such draws share."""
     if name not in _SIGNATURES:
         raise AttributeError(name)
-    return getattr(_shared_stream(), name)
+    return DISTRIBUTIONS[name]
 
+
+def _distribution(name: str) -> Callable[..., Any]:
+    """A distribution that draws from a generator where it is given one, else from that stream."""
+    def drawn(*args: Any, rng: Any = None, return_next_rng: bool = False, dtype: Any = None,
+              **keywords: Any) -> Any:
+        if rng is None:
+            return getattr(_shared_stream(), name)(*args, dtype=dtype, **keywords)
+        label = keywords.pop("name", None)
+        bound = _signature(_SIGNATURES[name]).bind(*args, **keywords)
+        bound.apply_defaults()
+        params = dict(bound.arguments)
+        size = params.pop("size")
+        compose = _OF_GENERATORS.get(name, _COMPOSED.get(name))
+        with floats():
+            following, made = drawn_from(rng, compose, _NUMPYS.get(name, name), size,
+                                         [*params.values()])
+        made = made if dtype is None or made.dtype == dtype else made.astype(dtype)
+        if label is not None:
+            made.name = label
+        return (following, made) if return_next_rng else made
+
+    drawn.__name__ = name
+    return drawn
+
+
+#: What generators draw by themselves.
+_OF_GENERATORS: dict[str, Any] = {"integers": lambda draw, size, low, high: draw(
+    "integers", size, *((0, low) if high is None else (low, high)))}
+DISTRIBUTIONS.update({name: _distribution(name) for name in _SIGNATURES})
 
 _strictly(__name__)
