@@ -29,7 +29,7 @@ _NUMBERS = itertools.count(1)
 _KEPT: deque[tuple[int, Any, Any]] = deque(maxlen=_MOST_KEPT)
 
 
-def told(shape: Any, found: np.ndarray) -> tuple[Any, ...]:
+def completed(shape: Any, found: np.ndarray) -> tuple[Any, ...]:
     """A declared shape, with an array's sizes where that is None."""
     if len(shape) != found.ndim:
         return tuple(shape)

@@ -10,7 +10,8 @@ import numpy as np
 
 from agnesi.api.custom.double_backward import Traced, pulled, pushed
 from agnesi.api.custom.effects import _effect
-from agnesi.api.custom.userops import locked, own_array, probed, reading
+from agnesi.api.custom.probing import probed
+from agnesi.api.custom.userops import locked, own_array, reading
 from agnesi.autodiff.rules import Unknown
 from agnesi.core.dispatch import record, record_many
 from agnesi.core.op import Op, explain, give_name

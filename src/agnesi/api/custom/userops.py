@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.api.custom.born import in_program, told
+from agnesi.api.custom.born import completed, in_program
 from agnesi.api.custom.probing import probed
 from agnesi.autodiff.rules import place_of, reads_result
 from agnesi.compiler.csource import Source, compiled, compiler, is_sectioned, program, source_of
@@ -216,7 +216,7 @@ def settled(op: Any, perform: Callable[..., Any], xs: Sequence[np.ndarray]) -> A
         if not op.declares:
             return found
         shape, dtype = op.infer(*map(wrap, xs))
-        if found.dtype == dtype and found.shape == told(shape, found):
+        if found.dtype == dtype and found.shape == completed(shape, found):
             return found
     several = [*core.separate(found, op.outputs)]
     del found
@@ -229,8 +229,8 @@ def settled(op: Any, perform: Callable[..., Any], xs: Sequence[np.ndarray]) -> A
         types = op.infer(*map(wrap, xs))
         for i, (shape, dtype) in enumerate(types if op.outputs > 1 else (types,)):
             y = results[i]
-            if y.dtype != dtype or y.shape != told(shape, y):
-                core.check_result(y, told(shape, y), dtype)
+            if y.dtype != dtype or y.shape != completed(shape, y):
+                core.check_result(y, completed(shape, y), dtype)
                 results[i] = y.astype(dtype)
     return tuple(results) if op.outputs > 1 else results[0]
 

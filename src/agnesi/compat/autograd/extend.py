@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.api.custom.userops import probed
+from agnesi.api.custom.probing import probed
 from agnesi.compat.autograd.modes import VSpace as VSpace
 from agnesi.compat.autograd.modes import vspace as vspace
 from agnesi.compat.autograd.values import Parts, conjugate, getval, mapped, tensor, traced

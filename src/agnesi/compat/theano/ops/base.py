@@ -18,7 +18,7 @@ from agnesi.compat.theano.types import Apply, TensorType
 from agnesi.compat.theano.variable import Variable, bare, floats, wrapped
 from agnesi.core.op import typed
 from agnesi.core.support.dtypes import fits
-from agnesi.core.support.errors import BodySizeError, MissingRuleError, at
+from agnesi.core.support.errors import MissingRuleError, at
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.creation import zeros_like
 
@@ -85,8 +85,8 @@ class Op:
         return node.outputs[0] if len(outputs) == 1 else node.outputs
 
     def _found(self, node: Apply, given: Sequence[Any]) -> Any:
-        """The results of a node: the shapes are tried out, else what ``perform`` gives; in a
-        loop's body, where they cannot be another one in each step, those of operands."""
+        """The results of a node: the shapes are tried out; where ``perform`` fails, they are those
+        of inputs with as many axes, else what it gives when it is called."""
         failed = [False]
         try:
             return self._operation(node, failed)(*given)
@@ -94,14 +94,10 @@ class Op:
             if not failed[0]:
                 raise
         alike = [_alike(x, given) for x in node.outputs]
-        shapes = [tuple(1 if one else None for one in x.type.broadcastable) for x in node.outputs]
-        try:
-            return self._operation(node, failed, lambda xs: shapes)(*given)
-        except BodySizeError:
-            if None in alike:
-                raise
+        known = [tuple(1 if one else None for one in x.type.broadcastable) for x in node.outputs]
         return self._operation(node, failed, lambda xs: [
-            () if i < 0 else tuple(xs[i].shape) for i in alike])(*given)
+            open_ if i is None else () if i < 0 else tuple(xs[i].shape)
+            for i, open_ in zip(alike, known, strict=True)])(*given)
 
     def _operation(self, node: Apply, failed: list[bool], shapes: Any = None) -> Callable[..., Any]:
         """The operation of a node.
