@@ -141,3 +141,11 @@ def test_operations_are_expanded(var, graph_of):
     given = [np.arange(6.0).reshape(2, 3)]
     for a, b in zip(interpret(graph, given), interpret(simple, given), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-14)
+
+
+def test_a_recorded_constant_that_is_gone_is_said_with_the_way_round():
+    c, v = ag.ones(2000, requires_grad=True), ag.symbolic.vector("v", "float32")
+    y = c * c + ag.ones(2000)
+    with pytest.raises(MissingInputError, match=r"constant \(float32\[2000\]\) that is gone"):
+        ag.function([v], y * v)
+    assert ag.function([v], y.detach() * v)(np.ones(2000, np.float32))[0] == 2

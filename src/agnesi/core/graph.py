@@ -6,6 +6,7 @@ made are changed where they are; older ones, which users may hold, are copied.
 
 from __future__ import annotations
 
+import weakref
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
@@ -164,19 +165,26 @@ def _closed_leaf(node: Node) -> Node:
     t = live_tensor(node)
     value = None if t is not None else constant_value(node)
     if t is None and value is None:
-        missing = MissingInputError(
-            at(
-                f"the outputs depend on {node.name or 'a variable without a name'} "
-                f"({typed(node)}), which is not among the inputs: add it to the inputs, or give "
-                "it a value with givens",
-                node.where,
-            )
-        )
+        missing = MissingInputError(at(_what_is_missing(node), node.where))
         missing.variable = node
         raise missing
     return Node(
         None, (), node.shape, node.dtype, requires_grad=node.requires_grad, where=node.where,
         value=value, handle=None if t is None else (lambda: t), name=node.name,
+    )
+
+
+def _what_is_missing(leaf: Node) -> str:
+    """The message about a leaf without a value: a declared variable, or a forgotten constant."""
+    if leaf.op is None and isinstance(leaf.handle, weakref.ref):
+        return (
+            f"the outputs compute again what was recorded eagerly, from a constant ({typed(leaf)}) "
+            "that is gone: no derivative reads it and nothing holds it any more. Keep that tensor "
+            "in a variable, or use the value of the result with .detach()"
+        )
+    return (
+        f"the outputs depend on {leaf.name or 'a variable without a name'} ({typed(leaf)}), which "
+        "is not among the inputs: add it to the inputs, or give it a value with givens"
     )
 
 
