@@ -13,12 +13,12 @@ from agnesi.core.dispatch import current
 from agnesi.core.ir.node import Node, executed
 from agnesi.core.op import Item, typed
 from agnesi.core.public import higher
-from agnesi.core.shapes import fits
 from agnesi.core.support.config import STATE, switched
-from agnesi.core.support.errors import GradientError, at
+from agnesi.core.support.errors import at
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.creation import filled, zeros_like
+from agnesi.ops.base.parameter_checks import of_shape
 
 
 def push(roots: Iterable[Node], tangents: Mapping[Node, Tensor],
@@ -153,7 +153,8 @@ def _or_zeros(found: Mapping[Node, Tensor], nodes: Sequence[Node], like: Any) ->
 def tangent_for(x: Tensor, tangent: Any, owner: str = "jvp") -> Tensor:
     """A checked tangent of ``x``'s type."""
     t = as_tensor(tangent, x.dtype)
-    if not fits(t.shape, x.shape):
-        raise GradientError(at(f"{owner}: the tangent is {typed(t)}, but the value is {typed(x)}; "
-                               "their shapes must agree"))
-    return t
+    if t.shape == x.shape:
+        return t
+    return of_shape(owner, t, x.shape, at(
+        f"{owner}: the tangent is {typed(t)}, but the value is {typed(x)}; their shapes must "
+        "agree"), "GradientError")

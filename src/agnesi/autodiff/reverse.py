@@ -16,7 +16,6 @@ from agnesi.core.dispatch import current, touch
 from agnesi.core.ir.node import Node, executed, toposort, waiting
 from agnesi.core.op import Item, explain, item_of, typed
 from agnesi.core.public import renamed
-from agnesi.core.shapes import fits
 from agnesi.core.storage.changes import is_late
 from agnesi.core.storage.leaves import earlier
 from agnesi.core.storage.views import element_place
@@ -36,6 +35,7 @@ from agnesi.ops.base.convert import as_tensor, number
 from agnesi.ops.base.creation import filled
 from agnesi.ops.base.elementwise import Elementwise
 from agnesi.ops.base.expand import broadcast_to
+from agnesi.ops.base.parameter_checks import of_shape
 from agnesi.ops.identity import ALIAS, STOP
 from agnesi.ops.sparse.words import is_sparse
 
@@ -324,12 +324,11 @@ def seed(y: Tensor, g: Any = None, owner: str = "backward") -> Tensor:
         g = as_tensor(g, y.dtype)
     except (TypeError, ValueError) as error:
         raise explain(error, owner, (y, g)) from None
-    if not fits(g.shape, y.shape):
-        raise GradientError(
-            at(f"{owner}: the cotangent is {typed(g)}, but the result is {typed(y)}; give one "
-               "number for each of its elements")
-        )
-    return g
+    if g.shape == y.shape:
+        return g
+    return of_shape(owner, g, y.shape, at(
+        f"{owner}: the cotangent is {typed(g)}, but the result is {typed(y)}; give one number for "
+        "each of its elements"), "GradientError")
 
 
 @renamed(gradient="grad", retain_graph="")

@@ -48,7 +48,7 @@ from agnesi.core.storage.views import (
     share,
     views_of,
 )
-from agnesi.core.storage.written import need_place, read_only
+from agnesi.core.storage.written import placed, read_only
 from agnesi.core.support.aside import aside
 from agnesi.core.support.config import HOOKS, MODE, TRACES, switched
 from agnesi.core.support.errors import (
@@ -408,7 +408,7 @@ def assign(target: Tensor, value: Tensor, *, checked: bool = False, state: bool 
     ``checked`` says that the change was found to be allowed where it was traced, ``state`` that
     whoever changes a shared variable hands on its new value.
     """
-    need_place(target, value)
+    value = placed(target, value)
     traced = MODE.get().trace is not None
     place = element_place(target)
     if place is not None:

@@ -97,8 +97,8 @@ def _bounds(node: Node, depth: int, known: dict[Any, Interval]) -> Interval:
         return _cast(node, xs[0])
     if same:
         return xs[0] if xs else _ANY
-    if name == "sum" and xs and 0 not in node.inputs[0].shape:
-        x = xs[0]
+    if name == "sum":
+        x = xs[0] if 0 not in node.inputs[0].shape else Interval(0.0, 0.0)
         return Interval(0.0 if x.low >= 0 else -_INF, 0.0 if x.high <= 0 else _INF,
                         x.zero or not (x.low >= 0 or x.high <= 0))
     if name in _SIZES:

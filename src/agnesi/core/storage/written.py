@@ -8,19 +8,23 @@ import numpy as np
 
 from agnesi.core.op import typed
 from agnesi.core.shapes import fits
+from agnesi.core.support.config import HOOKS
 from agnesi.core.support.errors import DTypeError, ShapeError
 from agnesi.core.tensor import Tensor
 
 
-def need_place(target: Tensor, value: Tensor) -> None:
-    """Refuse a value that a change in place cannot write for its shape or kind of numbers."""
-    if not fits(value.shape, target.shape):
-        raise ShapeError(
-            f"the value has shape {value.shape}, the target changed in place has {target.shape}"
-        )
+def placed(target: Tensor, value: Tensor) -> Tensor:
+    """A value that a change in place can write: of the target's shape, and no other kind of
+    numbers."""
+    if value.shape != target.shape:
+        text = f"the value has shape {value.shape}, the target changed in place has {target.shape}"
+        if not fits(value.shape, target.shape):
+            raise ShapeError(text)
+        value = HOOKS.ensured_sizes("", value, value.shape, target.shape, text)
     if value.dtype != target.dtype and not np.can_cast(value.dtype, target.dtype, "same_kind"):
         raise DTypeError(f"results of dtype {value.dtype} cannot be written into {typed(target)}; "
                          f"leave the operand as it is, or convert it to {value.dtype} first")
+    return value
 
 
 def read_only(target: Any) -> str:

@@ -84,12 +84,12 @@ class Hooks:
     execute: Callable[..., Any] = staticmethod(lambda op, xs: None)
     #: A condition that is looked at once the effects before it in the trace are done.
     behind_effects: Callable[[Any], Any] = staticmethod(lambda condition: condition)
-    #: A value once a condition holds, else an error: ``ensured(name, x, condition, message)``.
+    #: A value once a condition holds, or its sizes are those wanted, else an error (``ops.base``).
     ensured: Callable[..., Any] = staticmethod(lambda name, x, condition, message: x)
+    ensured_sizes: Callable[..., Any] = staticmethod(lambda name, x, *sizes: x)
     #: The operands of an operation, with Python numbers among them as tensors where it takes those.
     strong: Callable[[Any, Any], Any] = staticmethod(lambda op, xs: xs)
-    #: The results of a call that failed for sizes which are unknown, as an operation:
-    #: ``deferred(function, args, keywords)``.
+    #: Results of a call that failed for unknown sizes: ``deferred(function, args, keywords)``.
     deferred: Callable[..., Any] = staticmethod(lambda function, args, keywords: NotImplemented)
     #: The state of a stream for a symbolic program, which begins with numbers of a generator.
     stream: Callable[[Any], Any] = staticmethod(lambda generator: generator.state)

@@ -13,13 +13,13 @@ from agnesi.core.accepted import TensorLike
 from agnesi.core.op import typed
 from agnesi.core.options import Bound, NotNegative
 from agnesi.core.public import planned, public
+from agnesi.core.shapes import fits
 from agnesi.core.support.errors import DTypeError, ShapeError, at
 from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor
 from agnesi.nn.functions.pairs import CosineSimilarity, PairwiseDistance, bilinear_product
 from agnesi.ops.base.convert import as_tensor, common, floating, pair
-from agnesi.ops.base.movement import sized
-from agnesi.ops.base.parameter_checks import demanded
+from agnesi.ops.base.parameter_checks import demanded, within_shape
 from agnesi.ops.convolution.transposed import conv_transpose
 
 
@@ -172,10 +172,12 @@ def prelu(input: TensorLike, weight: TensorLike) -> Tensor:
         slope = F.reshape(slope, ())
     elif slope.size != 1:
         channels = x.shape[1] if x.ndim > 1 else x.shape[0]
-        if slope.ndim != 1 or (isinstance(channels, int) and slope.shape[0] != channels):
-            raise ShapeError(at(f"prelu({typed(x)}, {typed(slope)}): there must be one slope, or "
-                                f"one for each of the {channels} channels"))
-        x = sized(x, min(1, x.ndim - 1), slope.shape[0])
+        if slope.shape != (channels,):
+            text = at(f"prelu({typed(x)}, {typed(slope)}): there must be one slope, or one for "
+                      f"each of the {channels} channels")
+            if slope.ndim != 1 or not fits(slope.shape, (channels,)):
+                raise ShapeError(text)
+            slope = within_shape("prelu", slope, (channels,), text)
         slope = F.reshape(slope, (-1, *(1,) * max(x.ndim - 2, 0)))
     return F.where(x > 0, x, x * slope)
 

@@ -21,7 +21,7 @@ from agnesi.ops.base.compare import logical_not
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.creation import empty, zeros
 from agnesi.ops.base.expand import broadcast_to
-from agnesi.ops.base.movement import expand_dims, reshape, squeeze, swapaxes
+from agnesi.ops.base.movement import expand_dims, reshape, sized, squeeze, swapaxes
 from agnesi.ops.base.reduce import mean
 from agnesi.ops.base.select import where
 from agnesi.ops.contractions.linear import linear
@@ -263,6 +263,7 @@ class MultiheadAttention(Module):
             raise ShapeError(at(
                 "MultiheadAttention: keys and values must have one length, and all three the same "
                 f"batch, not {', '.join(typed(x) for x in xs)}"))
+        k, v = sized(k, 0, q.shape[0]), sized(sized(v, 0, q.shape[0]), 1, k.shape[1])
         return [q, k, v]
 
     def _projected(self, q: Tensor, k: Tensor, v: Tensor) -> list[Tensor]:

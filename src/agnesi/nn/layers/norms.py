@@ -134,7 +134,7 @@ class _BatchNorm(Tracked, Module):
         if self.training and self.totals is not None:
             return self._together(x)
         if self.training:
-            self._follow(x)
+            x = self._follow(x)
         return batch_norm(
             x, self.running_mean, self.running_var, self.weight, self.bias, self.training, self.eps
         )
@@ -147,13 +147,14 @@ class _BatchNorm(Tracked, Module):
                 f"{type(self).__name__}: the input must be {' or '.join(forms)}, not {typed(x)}"
             ))
 
-    def _follow(self, x: Tensor) -> None:
+    def _follow(self, x: Tensor) -> Tensor:
         """Move the running mean and variance towards those of a batch, of more than one value."""
-        if forms.is_single(x):
-            raise ValueError(at(f"{type(self).__name__} of {typed(x)} while training: "
-                                f"{forms.SINGLE}, or call eval() first"))
+        x = forms.several(x, (0, *range(2, x.ndim)),
+                          f"{type(self).__name__} of {typed(x)} while training: {forms.SINGLE}, or "
+                          "call eval() first")
         if (tracked := self._tracked()) is not None:
             forms.follow(x, *tracked, self._share())
+        return x
 
     def _tracked(self) -> tuple[Tensor, Tensor] | None:
         """The running mean and variance, where they follow the batches."""

@@ -36,7 +36,7 @@ from agnesi.nn.layers.cells import (
 from agnesi.nn.utils.rnn import PackedSequence
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.creation import zeros
-from agnesi.ops.base.movement import expand_dims, squeeze, swapaxes
+from agnesi.ops.base.movement import expand_dims, sized, squeeze, swapaxes
 from agnesi.ops.base.parameter_checks import demanded
 from agnesi.ops.base.select import where
 from agnesi.ops.contractions.linear import linear
@@ -203,6 +203,7 @@ class RNNBase(Renewed, Module):
             raise ShapeError(at(
                 f"{name}: lengths must be ({batch},), one for each sequence, not {typed(lengths)}"
             ))
+        lengths = sized(lengths, 0, batch)
         try:
             lengths, = demanded(name, f"lengths must be at least 0 and at most {rows}",
                                 lambda n: (n >= 0) & (n <= rows), lengths=lengths)

@@ -11,7 +11,7 @@ from agnesi.core.support.errors import ShapeError, at, warn
 from agnesi.core.tensor import Tensor
 from agnesi.nn.base.module import Module
 from agnesi.ops.base.convert import as_tensor, beside
-from agnesi.ops.base.parameter_checks import of_shape
+from agnesi.ops.base.parameter_checks import of_shape, within_shape
 
 
 def as_floats(x: Any) -> Tensor:
@@ -34,11 +34,12 @@ def pair(name: str, input: Any, target: Any, strict: bool = False) -> tuple[Tens
     except (ShapeError, ValueError):
         raise ShapeError(at(f"{name}({typed(x)}, {typed(t)}): the shapes of input and target do "
                             "not broadcast")) from None
-    if common != x.shape and x.shape and not fits(common, x.shape):
+    if strict and x.shape:
+        t = within_shape(name, t, x.shape, at(
+            f"{name}: the target must have the shape of the input, {x.shape}, or one that "
+            f"broadcasts to it, not {t.shape}; {_HOW}"))
+    elif common != x.shape and x.shape and not fits(common, x.shape):
         types = f"{typed(x)} and {typed(t)}"
-        if strict:
-            raise ShapeError(at(f"{name}: the target must have the shape of the input, {x.shape}, "
-                                f"or one that broadcasts to it, not {t.shape}; {_HOW}"))
         warn(f"{name} of {types} broadcasts them to {common}, so that other pairs are compared "
              f"than were probably meant; {_HOW}")
     return x, t if t.dtype.kind in "fcV" else F.astype(t, x.dtype)

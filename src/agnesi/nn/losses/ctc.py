@@ -18,7 +18,7 @@ from agnesi.nn.base.module import Module
 from agnesi.ops.arrays.replicate import broadcast_to
 from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.creation import filled
-from agnesi.ops.base.movement import expand_dims, reshape
+from agnesi.ops.base.movement import expand_dims, reshape, sized
 from agnesi.ops.base.parameter_checks import demanded
 from agnesi.ops.base.select import maximum, where
 from agnesi.ops.elementwise.explog import logaddexp
@@ -135,6 +135,7 @@ def _lengths(name: str, given: Any, batch: Any, most: Any) -> Tensor:
     lengths: Any = as_index(given)
     if lengths.ndim != 1 or (is_static((lengths.shape[0], batch)) and lengths.shape[0] != batch):
         raise ShapeError(f"{name} must be ({batch},), one for each sequence, not {typed(lengths)}")
+    lengths = sized(lengths, 0, batch)
     (lengths,) = demanded("ctc_loss", f"{name} must be at least 0 and at most {most}",
                           lambda n: (n >= 0) & (n <= most), lengths=lengths)
     return cast(lengths, dtypes.int64)

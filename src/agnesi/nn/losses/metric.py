@@ -11,11 +11,11 @@ from agnesi.core.accepted import TensorLike
 from agnesi.core.op import typed
 from agnesi.core.options import NotNegative, Order
 from agnesi.core.public import planned, public
-from agnesi.core.shapes import fits
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor
 from agnesi.nn.losses.common import Loss, as_floats, pair, reduced
 from agnesi.ops.base.convert import as_tensor, common
+from agnesi.ops.base.parameter_checks import of_shape
 
 
 def _euclidean(a: Any, b: Any) -> Tensor:
@@ -70,9 +70,9 @@ def cosine_embedding_loss(input1: TensorLike, input2: TensorLike, target: Tensor
     a, b = pair("cosine_embedding_loss", input1, input2)
     t = as_tensor(target)
     broadcasting = F.broadcast_shapes(a.shape, b.shape)[:-1]
-    if not fits(t.shape, broadcasting):
-        raise ShapeError(f"target must have one number for each pair of vectors, shape "
-                         f"{broadcasting}, not {typed(t)}")
+    t = of_shape("cosine_embedding_loss", t, broadcasting,
+                 f"target must have one number for each pair of vectors, shape {broadcasting}, "
+                 f"not {typed(t)}")
     square = 1e-12  # as PyTorch: vectors of zeros have a similarity of 0
     scale = F.sqrt((F.sum(a * a, -1) + square) * (F.sum(b * b, -1) + square))
     cosine = F.sum(a * b, -1) / scale

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
 
 from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply
+from agnesi.core.ir.dims import Shape, Size
 from agnesi.core.op import Op, called, typed
 from agnesi.core.public import public
 from agnesi.core.support.aside import elements
@@ -16,8 +20,19 @@ from agnesi.core.support.errors import DTypeError, error_named
 from agnesi.core.support.record import record
 from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor
+from agnesi.ops.base.compare import logical_and
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.reduce import reducer
+
+#: How sizes may have to stand to those that are wanted.
+RELATIONS: dict[str, Callable[[Any, Any], Any]] = {
+    "equal": operator.eq,
+    "one or equal": lambda n, m: (n == 1) | (n == m),
+    "at most": operator.le,
+    "at least": operator.ge,
+    "other": operator.ne,
+    "multiple": lambda n, m: n % m == 0,
+}
 
 
 @record
@@ -25,11 +40,16 @@ class Ensure(Op):
     """The first operand, if all of the second is true; else an error.
 
     ``caller`` is the function that asks for it, if not ``ensure``, and ``error`` the error's name.
+    Where the condition says that each of some ``sizes`` is the ``wanted`` one, a graph of other
+    sizes is refused when they are known, whether or not the value is needed.
     """
 
     message: str
     caller: str = ""
     error: str = "ValueError"
+    sizes: Shape = ()
+    wanted: Shape = ()
+    relation: str = "equal"
     work = elements(2)
     name = "ensure"
     traits = frozenset(("cheap", "raises"))
@@ -40,6 +60,11 @@ class Ensure(Op):
             raise DTypeError(
                 f"the condition must be bool, not {typed(condition)}; compare it (x != 0)"
             )
+        fit = RELATIONS[self.relation]
+        if any(type(n) is type(m) is int and not fit(n, m)
+               for n, m in zip(self.sizes, self.wanted, strict=True)):
+            raise error_named(self.error)(
+                f"{self.message} (at the call {self.sizes} beside {self.wanted})")
         return x.shape, x.dtype
 
     def perform(self, x: np.ndarray, condition: np.ndarray) -> np.ndarray:
@@ -72,7 +97,20 @@ def ensured_by(caller: str, x: Tensor, condition: Tensor, message: str,
     return apply(Ensure(message, caller, error), x, HOOKS.behind_effects(condition))
 
 
-HOOKS.ensured = ensured_by
+def ensured_sizes(caller: str, x: Tensor, sizes: Sequence[Size], wanted: Sequence[Size],
+                  message: str, relation: str = "equal", error: str = "ShapeError") -> Tensor:
+    """``x``, once its sizes are known and each stands so to the one that is wanted."""
+    pairs = [(n, m) for n, m in zip(sizes, wanted, strict=True)
+             if n != m and not type(n) is type(m) is int]
+    if not pairs:
+        return x
+    fit = RELATIONS[relation]
+    holds = reduce(logical_and, [as_tensor(fit(as_tensor(n), as_tensor(m))) for n, m in pairs])
+    few, many = zip(*pairs, strict=True)
+    return apply(Ensure(message, caller, error, few, many, relation), x, HOOKS.behind_effects(holds))
+
+
+HOOKS.ensured, HOOKS.ensured_sizes = ensured_by, ensured_sizes
 
 
 @public

@@ -17,6 +17,7 @@ from agnesi.core.op import Op, typed
 from agnesi.core.public import planned, public, where_torch
 from agnesi.core.storage.leaves import COPY
 from agnesi.core.storage.memory_order import is_row_major, note
+from agnesi.core.support.config import HOOKS
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
@@ -185,8 +186,13 @@ def reshape(x: TensorLike, /, shape: ShapeLike, *, order: str = "C", copy: bool 
 
 
 def sized(x: Tensor, axis: int, size: Size) -> Tensor:
-    """A tensor with an axis of a size: where it is open, it has to be that at the call."""
-    if not is_open(x.shape[axis]):
+    """A tensor with an axis of a size: where one is open, it has to be that at the call."""
+    found = x.shape[axis]
+    if found == size or not (is_open(found) or is_open(size)):
+        return x
+    x = HOOKS.ensured_sizes("", x, (found,), (size,),
+                           f"axis {axis} of {typed(x)} has another size than {size}")
+    if not is_open(found):
         return x
     shape = list(x.shape)
     shape[axis] = size
@@ -292,6 +298,7 @@ def squeeze(x: TensorLike, /, axis: Axis = None, *, out: Tensor | None = None) -
         if isinstance(x.shape[a], int) and x.shape[a] != 1:
             raise ShapeError(f"axis {a} has size {x.shape[a]}; only axes of size 1 can go (dim= "
                              "leaves others, as in PyTorch)")
+        x = sized(x, a, 1)
     return reshaped(x, tuple([n for i, n in enumerate(x.shape) if i not in axes]))
 
 
@@ -459,6 +466,7 @@ def dimshuffle(x: TensorLike, *pattern: Any, out: Tensor | None = None) -> Tenso
     for a in gone:
         if isinstance(x.shape[a], int) and x.shape[a] != 1:
             raise ShapeError(f"axis {a} of size {x.shape[a]} is dropped, but its size is not 1")
+        x = sized(x, a, 1)
     moved = permute_dims(x, (*kept, *gone))
     sizes = iter(moved.shape)
     return reshape(moved, tuple(1 if a == "x" else next(sizes) for a in pattern))

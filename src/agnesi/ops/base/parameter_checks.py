@@ -1,24 +1,23 @@
-"""Checks of distributions' parameters: at once, or when compiled code runs."""
+"""Checks of parameters and of operands' sizes: at once, or when compiled code runs."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from agnesi.core.dispatch import apply
-from agnesi.core.ir.dims import Shape
+from agnesi.core.ir.dims import Shape, Size
 from agnesi.core.op import typed
-from agnesi.core.shapes import fits
+from agnesi.core.shapes import broadcast, fits, surely_less
 from agnesi.core.support.config import HOOKS
-from agnesi.core.support.errors import DTypeError, ShapeError
+from agnesi.core.support.errors import DTypeError, ShapeError, error_named
 from agnesi.core.support.tracing import is_tracing
 from agnesi.core.tensor import Tensor
-from agnesi.ops.base.compare import equal
 from agnesi.ops.base.convert import as_tensor
-from agnesi.ops.base.ensure import Ensure, ensured_by
+from agnesi.ops.base.ensure import Ensure, ensured_sizes
 
 
 def demanded(name: str, text: str, holds: Callable[..., Any], *, of_complex: bool = False,
@@ -44,18 +43,32 @@ def demanded(name: str, text: str, holds: Callable[..., Any], *, of_complex: boo
     return xs
 
 
-def of_shape(name: str, x: Tensor, wanted: Shape, text: str) -> Tensor:
+def of_shape(name: str, x: Tensor, wanted: Shape, text: str, error: str = "ShapeError") -> Tensor:
     """``x``, which has the shape that is wanted and does not broadcast to it.
 
-    Else ShapeError with the text; ``name`` is the function's, for sizes that only the run knows.
+    Else an error with the text; ``name`` is the function's, for sizes that only the run knows.
     """
     if not fits(tuple(x.shape), tuple(wanted)):
+        raise error_named(error)(text)
+    return ensured_sizes(name, x, x.shape, wanted, text, error=error)
+
+
+def within_shape(name: str, x: Tensor, wanted: Shape, text: str) -> Tensor:
+    """``x``, which broadcasts to a shape and not to a larger one; else ShapeError with the text."""
+    common = broadcast(tuple(x.shape), tuple(wanted))
+    if common != tuple(wanted) and not fits(common, tuple(wanted)):
         raise ShapeError(text)
-    for found, size in zip(x.shape, wanted, strict=True):
-        if found != size:
-            same = equal(as_tensor(found), as_tensor(size))
-            x = ensured_by(name, x, same, text, "ShapeError")
-    return x
+    if not x.ndim:
+        return x
+    sizes = [n if n == 1 else m for n, m in zip(x.shape, wanted[-x.ndim:], strict=True)]
+    return ensured_sizes(name, x, x.shape, sizes, text, "one or equal")
+
+
+def no_longer(name: str, x: Tensor, sizes: Sequence[Size], text: str) -> Tensor:
+    """``x``, whose axes are at most so long; else ShapeError with the text."""
+    if any(surely_less(m, n) for n, m in zip(x.shape, sizes, strict=True)):
+        raise ShapeError(text)
+    return ensured_sizes(name, x, x.shape, sizes, text, "at most")
 
 
 def _offenders(names: list[str], values: list[Any], good: np.ndarray) -> str:

@@ -339,8 +339,7 @@ def tensordot(x1: TensorLike, x2: TensorLike, /, axes: int | Sequence[Any] = 2, 
             raise ShapeError(
                 f"sizes {m} (axis {i} of {a.shape}) and {n} (axis {j} of {b.shape}) differ"
             )
-        if len(left) > 1:  # a product knows one size
-            a, b = sized(a, i, n), sized(b, j, m)
+        a, b = sized(a, i, n), sized(b, j, m)
     keep_a = [i for i in range(a.ndim) if i not in left]
     keep_b = [j for j in range(b.ndim) if j not in right]
     rows = tuple(a.shape[i] for i in keep_a)

@@ -10,6 +10,7 @@ from agnesi.core.public import planned, public
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.base.ensure import ensured_sizes
 from agnesi.ops.base.movement import reshape, transpose
 from agnesi.ops.convolution.windows import per_axis
 
@@ -44,6 +45,9 @@ def pixel_shuffle(x: TensorLike, factor: int, *, out: Tensor | None = None) -> T
     *batch, channels, height, width = x.shape
     if isinstance(channels, int) and channels % (r * r):
         raise ShapeError(f"the channels of {typed(x)} are no multiple of factor**2 = {r * r}")
+    x = ensured_sizes("pixel_shuffle", x, (channels,), (r * r,),
+                      f"the channels of {typed(x)} are no multiple of factor**2 = {r * r}",
+                      "multiple")
     n, kept = len(batch), channels // (r * r)
     parts = reshape(x, (*batch, kept, r, r, height, width))
     order = (*range(n), n, n + 3, n + 1, n + 4, n + 2)
@@ -70,6 +74,9 @@ def pixel_unshuffle(x: TensorLike, factor: int, *, out: Tensor | None = None) ->
     *batch, channels, height, width = x.shape
     if any(isinstance(size, int) and size % r for size in (height, width)):
         raise ShapeError(f"height and width of {typed(x)} are no multiples of factor = {r}")
+    x = ensured_sizes("pixel_unshuffle", x, (height, width), (r, r),
+                      f"height and width of {typed(x)} are no multiples of factor = {r}",
+                      "multiple")
     n = len(batch)
     parts = reshape(x, (*batch, channels, height // r, r, width // r, r))
     order = (*range(n), n, n + 2, n + 4, n + 1, n + 3)

@@ -11,6 +11,7 @@ from agnesi.core.public import public
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import pair
+from agnesi.ops.base.movement import sized
 from agnesi.ops.convolution.conv import ConvGradX, operands, with_bias
 from agnesi.ops.convolution.conv_choice import bound, requests
 from agnesi.ops.convolution.windows import Ints, Windows, borders, per_axis
@@ -72,6 +73,7 @@ def conv_transpose(x: TensorLike, w: TensorLike, bias: TensorLike | None = None,
         raise ShapeError(f"the image has {x.shape[1]} channels, the filters take {w.shape[0]}")
     if isinstance(w.shape[0], int) and w.shape[0] % groups:
         raise ShapeError(f"{w.shape[0]} filters do not divide into {groups} groups")
+    x = sized(x, 1, w.shape[0])
     extra = per_axis(output_padding, rank, "output_padding", 0)
     for s, d, more in zip(steps, inside, extra, strict=True):
         if more >= max(s, d):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from agnesi.core.dispatch import apply
-from agnesi.core.ir.dims import is_static, product
+from agnesi.core.ir.dims import product
 from agnesi.core.op import typed
 from agnesi.core.public import planned, public
 from agnesi.core.support import dtypes
@@ -17,6 +17,7 @@ from agnesi.ops.base.arith import floor_divide, remainder
 from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.creation import zeros
 from agnesi.ops.base.movement import reshape
+from agnesi.ops.base.parameter_checks import of_shape
 from agnesi.ops.convolution.pooled import PoolTaps
 from agnesi.ops.convolution.windows import Ints, Windows, borders, per_axis
 from agnesi.ops.indexing.index import as_index
@@ -81,8 +82,8 @@ def max_unpool(x: Any, indices: Any, kernel: Any, stride: Any = None,
     rank = x.ndim - 2
     if rank < 1:
         raise ShapeError(f"the operand {x.shape} must be (batch, channels, ...)")
-    if is_static((*x.shape, *indices.shape)) and indices.shape != x.shape:
-        raise ShapeError(f"indices must be of the operand's shape {x.shape}, not {typed(indices)}")
+    indices = of_shape("max_unpool", indices, x.shape,
+                       f"indices must be of the operand's shape {x.shape}, not {typed(indices)}")
     sizes = _outside(x, kernel, stride, padding) if output_size is None else tuple(output_size)
     if len(sizes) not in (rank, x.ndim):
         raise ShapeError(f"output_size {sizes} must have a size for each of {rank} axes")

@@ -10,7 +10,7 @@ import numpy as np
 
 from agnesi.core.calls.modules import says_torch, users_frame
 from agnesi.core.dispatch import apply
-from agnesi.core.ir.dims import Dim, Shape
+from agnesi.core.ir.dims import Dim, Shape, is_settled
 from agnesi.core.ir.extents import Extent
 from agnesi.core.op import typed
 from agnesi.core.support import dtypes
@@ -20,6 +20,7 @@ from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.chosen import along_axes, places_of
 from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.base.ensure import ensured_sizes
 from agnesi.ops.base.movement import Reshape
 from agnesi.ops.base.slices import FULL, Key, Slice
 
@@ -90,12 +91,16 @@ def is_mask(e: Any) -> bool:
     return isinstance(e, (Tensor, np.ndarray)) and e.dtype.kind == "b"
 
 
-def need_mask(mask: Any, axes: Shape) -> None:
-    """Refuse a mask for axes of other sizes; as in NumPy, one without elements chooses nothing of
+def fitted_mask(mask: Any, axes: Shape) -> Any:
+    """A mask for axes, not of other sizes; as in NumPy, one without elements chooses nothing of
     axes of any size."""
+    text = f"the mask has shape {mask.shape}, the axes it stands for {axes}"
     if any(n not in (size, 0) for n, size in zip(mask.shape, axes, strict=True)
            if isinstance(n, int) and isinstance(size, int)):
-        raise IndexError(f"the mask has shape {mask.shape}, the axes it stands for {axes}")
+        raise IndexError(text)
+    if is_settled((*mask.shape, *axes)):
+        return mask
+    return ensured_sizes("", as_tensor(mask), mask.shape, axes, text, error="IndexError")
 
 
 def _chosen(mask: Any) -> list[Tensor]:
@@ -138,7 +143,7 @@ def _expand_masks(x: Tensor, entries: list[Any]) -> list[Any]:
     result: list[Any] = []
     for e in entries:
         if is_mask(e):
-            need_mask(e, x.shape[axis: axis + e.ndim])
+            e = fitted_mask(e, x.shape[axis: axis + e.ndim])
             result.extend(_chosen(e) if e.ndim else map(_Single, _chosen(e)))
             axis += e.ndim
         else:

@@ -38,7 +38,7 @@ from agnesi.ops.base.literals import of_python
 from agnesi.ops.base.movement import reshape
 from agnesi.ops.base.reduce import NEUTRAL, Reduce, beaten, reducer
 from agnesi.ops.base.select import maximum, where
-from agnesi.ops.indexing.index_parsing import complete, entries_of, is_mask, need_mask
+from agnesi.ops.indexing.index_parsing import complete, entries_of, fitted_mask, is_mask
 from agnesi.ops.indexing.ranges import arange
 
 #: What the size of a selection is called in errors.
@@ -154,7 +154,7 @@ def part_of(x: Tensor, key: Any) -> Part | None:
     side = indices[-1] - indices[0] == len(indices) - 1
     after = view.ndim - before - mask.ndim
     axes = view.shape[before:before + mask.ndim]
-    need_mask(mask, axes)
+    mask = fitted_mask(mask, axes)
     if 0 in mask.shape and axes != mask.shape:
         return None
     lying = reshape(mask, ((1,) * before + mask.shape + (1,) * after))

@@ -35,6 +35,7 @@ from agnesi.ops.base.gather.gather_scatter import (
 )
 from agnesi.ops.base.literals import of_python, to_write
 from agnesi.ops.base.movement import reshape
+from agnesi.ops.base.parameter_checks import no_longer
 from agnesi.ops.base.select import where
 from agnesi.ops.base.slices import FULL, Slice
 from agnesi.ops.indexing.direct_writes import written_at_once
@@ -43,9 +44,9 @@ from agnesi.ops.indexing.index_parsing import (
     Keys,
     complete,
     entries_of,
+    fitted_mask,
     is_mask,
     mask_or_places,
-    need_mask,
     parse,
     view_of,
 )
@@ -207,7 +208,7 @@ def _masked(x: Tensor, key: Any) -> Any:
 def _under(mask: Any, x: Tensor) -> Tensor:
     mask = as_tensor(mask)
     complete(x, [mask])
-    need_mask(mask, x.shape[: mask.ndim])
+    mask = fitted_mask(mask, x.shape[: mask.ndim])
     return reshape(mask, (*mask.shape, *(1,) * (x.ndim - mask.ndim)))
 
 
@@ -505,11 +506,13 @@ def corner(x: Tensor, index: Tensor, axis: int) -> tuple[Tensor, ...]:
     :raises ShapeError: If the index has another number of axes, or is longer than ``x`` on one
         besides ``axis``.
     """
-    longer = [a for a, (n, m) in enumerate(zip(index.shape, x.shape, strict=False))
-              if a != axis and is_settled((n, m)) and n > m]
-    if index.ndim != x.ndim or longer:
-        raise ShapeError(f"the index of shape {index.shape} must have the {x.ndim} axes of the "
-                         f"operand of shape {x.shape}, none but axis {axis} longer than there")
+    text = (f"the index of shape {index.shape} must have the {x.ndim} axes of the operand of shape "
+            f"{x.shape}, none but axis {axis} longer than there")
+    if index.ndim != x.ndim:
+        raise ShapeError(text)
+    most = tuple(n if a == axis else m
+                 for a, (n, m) in enumerate(zip(index.shape, x.shape, strict=True)))
+    index = no_longer("scatter", index, most, text)
     region = apply(Slice(tuple(
         FULL if a == axis else (0, n, 1) for a, n in enumerate(index.shape)
     )), x)

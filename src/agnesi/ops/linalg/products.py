@@ -15,6 +15,7 @@ from agnesi.ops.base import arith
 from agnesi.ops.base.convert import as_tensor, common, pair
 from agnesi.ops.base.expand import broadcast_to
 from agnesi.ops.base.movement import reshape, sized
+from agnesi.ops.base.parameter_checks import of_shape
 from agnesi.ops.contractions import matmul
 from agnesi.ops.contractions.matmul import product_of
 from agnesi.ops.linalg.base import check_square, identity
@@ -41,9 +42,10 @@ def matrix_power(x: TensorLike, n: int, /, *, out: Tensor | None = None) -> Tens
     if len(x.shape) < 2:
         raise ShapeError(f"a matrix has at least 2 dimensions, this has shape {x.shape}")
     check_square(x.shape)
-    x = sized(x, -1, x.shape[-2])
-    if n == 0:
-        return broadcast_to(identity(x), x.shape)
+    given, x = x.shape, sized(x, -1, x.shape[-2])
+    if n == 0:  # of no element of x
+        return of_shape("matrix_power", broadcast_to(identity(x), x.shape), given,
+                        f"the matrices must be square: shape {given}")
     if n < 0:
         x, n = inv(x), -n
     result = None

@@ -20,6 +20,7 @@ from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith
 from agnesi.ops.base.compare import equal, not_equal
 from agnesi.ops.base.convert import cast
+from agnesi.ops.base.ensure import ensured_sizes
 from agnesi.ops.base.expand import broadcast_to
 from agnesi.ops.base.movement import expand_dims, matrix_transpose, moveaxis, reshape
 from agnesi.ops.base.reduce import any as any_of
@@ -245,8 +246,10 @@ def tensorsolve(a: TensorLike, b: TensorLike, axes: Any = None, *, out: Tensor |
         a = moveaxis(a, axes, tuple(range(len(a.shape) - len(axes), len(a.shape))))
     shape = a.shape[len(b.shape):]
     n = dims.product(shape)
+    text = f"the parts of {a.shape} beside {b.shape} have different sizes"
     if dims.is_settled((*a.shape, *b.shape)) and dims.product(b.shape) != n:
-        raise ShapeError(f"the parts of {a.shape} beside {b.shape} have different sizes")
+        raise ShapeError(text)
+    b = ensured_sizes("tensorsolve", b, (dims.product(b.shape),), (n,), text)
     return reshape(solve(reshape(a, (n, n)), reshape(b, (n,))), shape)
 
 
@@ -270,7 +273,8 @@ def tensorinv(a: TensorLike, ind: int = 2, *, out: Tensor | None = None) -> Tens
         raise ValueError(f"ind must be at least 1, not {ind}")
     shape = (*a.shape[ind:], *a.shape[:ind])
     n = dims.product(a.shape[:ind])
+    text = f"the parts of {a.shape} before and behind axis {ind} have different sizes"
     if dims.is_settled(a.shape) and dims.product(a.shape[ind:]) != n:
-        raise ShapeError(f"the parts of {a.shape} before and behind axis {ind} have different "
-                         "sizes")
+        raise ShapeError(text)
+    a = ensured_sizes("tensorinv", a, (dims.product(a.shape[ind:]),), (n,), text)
     return reshape(inv(reshape(a, (n, n))), shape)

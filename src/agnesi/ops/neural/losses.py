@@ -19,6 +19,7 @@ from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith, compare, select
 from agnesi.ops.base.convert import as_tensor, beside, cast
 from agnesi.ops.base.movement import moveaxis, sized
+from agnesi.ops.base.parameter_checks import within_shape
 from agnesi.ops.base.reduce import mean as mean_of
 from agnesi.ops.neural.softmax import LabelLoss, Pick, floats, is_label, log_softmax, total
 
@@ -200,9 +201,9 @@ def cross_entropy(logits: TensorLike, target: TensorLike, /, weight: TensorLike 
     if len(target.shape) == len(x.shape) - 1:
         raise DTypeError(f"labels must be integers, not {typed(target)}: convert them with "
                          ".astype('int64'); probabilities have the shape of the logits")
-    common = shapes.broadcast(x.shape, target.shape)
-    if common != x.shape and not shapes.fits(common, x.shape):
-        raise ShapeError("probabilities have the shape of the logits, or one that broadcasts to it")
+    target = within_shape(
+        "cross_entropy", target, x.shape,
+        "probabilities have the shape of the logits, or one that broadcasts to it")
     target = cast(target, x.dtype)
     if label_smoothing:
         even = arith.divide(as_tensor(label_smoothing, x.dtype), product(x.shape[-1:]))

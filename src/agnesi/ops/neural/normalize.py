@@ -10,7 +10,6 @@ import numpy as np
 from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply
 from agnesi.core.integers import known_integer, number
-from agnesi.core.ir.dims import is_static
 from agnesi.core.op import Op, typed
 from agnesi.core.options import NotNegative
 from agnesi.core.public import planned, public
@@ -117,10 +116,9 @@ def _scaled(y: Tensor, weight: Any, bias: Any) -> Tensor:
 def _channels(name: str, running: Any, x: Tensor) -> Tensor:
     """A tensor with one number for each channel."""
     found = as_tensor(running)
-    if found.shape != x.shape[1:2] and is_static(found.shape) and is_static(x.shape[1:2]):
-        raise ShapeError(f"{name} needs one number per channel of x {x.shape}, shape "
-                         f"{x.shape[1:2]}, not {typed(found)}")
-    return found
+    return of_shape("batch_norm", found, x.shape[1:2],
+                    f"{name} needs one number per channel of x {x.shape}, shape {x.shape[1:2]}, "
+                    f"not {typed(found)}")
 
 
 def _per_channel(channels: Any, ndim: int) -> tuple[Any, ...]:

@@ -19,7 +19,7 @@ from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith, compare, select
 from agnesi.ops.base.convert import as_tensor, floating, pair
 from agnesi.ops.base.elementwise import Binary, with_methods
-from agnesi.ops.base.movement import expand_dims
+from agnesi.ops.base.movement import expand_dims, sized
 from agnesi.ops.contractions.matmul import matmul
 from agnesi.ops.elementwise.composites import composite
 from agnesi.ops.indexing.index import take
@@ -136,6 +136,8 @@ def _product(x: Any, other: Any, ndim: int, what: str, out: Tensor | None) -> Te
         if operand.ndim != ndim:
             raise ShapeError(f"both must be {what}, not {typed(operand)}; x @ y takes vectors and "
                              "stacks, and broadcasts")
+    if ndim == 3 and not (is_sparse(a) or is_sparse(b)):
+        b = sized(b, 0, a.shape[0])
     if ndim == 3 and a.shape[0] != b.shape[0] and is_settled((a.shape[0], b.shape[0])):
         raise ShapeError(f"batches or inner sizes differ: {typed(a)} and {typed(b)}; x @ y "
                          "broadcasts batches")

@@ -24,6 +24,7 @@ from agnesi.ops.base.creation import filled
 from agnesi.ops.base.gather.elements import Index, IndexSum
 from agnesi.ops.base.gather.gather_scatter import at_places
 from agnesi.ops.base.movement import reshape
+from agnesi.ops.base.parameter_checks import of_shape
 from agnesi.ops.base.slices import flip
 from agnesi.ops.indexing.index import as_index
 from agnesi.ops.indexing.ranges import arange
@@ -192,8 +193,7 @@ def index_reduce(x: TensorLike, axis: int, index: TensorLike, source: TensorLike
     if index.ndim != 1:
         raise ShapeError(f"index must be a vector, not {typed(index)}")
     shape = (*x.shape[:axis], index.shape[0], *x.shape[axis + 1:])
-    if not shapes.fits(source.shape, shape):
-        raise ShapeError(f"source must be {shape}, not {typed(source)}")
+    source = of_shape("index_reduce", source, shape, f"source must be {shape}, not {typed(source)}")
     index = reshape(index, (*(1,) * axis, index.shape[0], *(1,) * (x.ndim - axis - 1)))
     return scatter_reduce(x, axis, expand.broadcast_to(index, shape), source, reduce,
                           include_self=include_self)

@@ -21,7 +21,7 @@ from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.creation import checked_sizes
 from agnesi.ops.base.literals import of_python
-from agnesi.ops.base.movement import reshape, reshaped
+from agnesi.ops.base.movement import reshape, reshaped, sized
 from agnesi.ops.base.parameter_checks import chance, demanded, interval, not_negative, weights
 from agnesi.ops.base.select import minimum, where
 from agnesi.ops.base.slices import Slice
@@ -400,6 +400,7 @@ def _chances(p: Any, n: Any) -> Tensor:
         raise ShapeError(
             f"p has shape {chances.shape}; it must have one probability for each of {n}"
         )
+    chances = sized(chances, 0, n)
     found = weights("choice", chances)
     if not is_known(chances):
         return demanded("choice", "the probabilities p must sum to 1",

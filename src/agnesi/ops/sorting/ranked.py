@@ -15,6 +15,7 @@ from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import compare, reduce, select
 from agnesi.ops.base.convert import as_tensor, cast
+from agnesi.ops.base.ensure import ensured_sizes
 from agnesi.ops.base.movement import Reshape, reshape
 from agnesi.ops.base.slices import FULL, Slice
 from agnesi.ops.indexing.index import take_along_axis
@@ -157,6 +158,8 @@ def kthvalue(x: TensorLike, k: int, axis: int = -1, *, keepdims: bool = False) -
     n = x.shape[axis]
     if k < 1 or (is_static((n,)) and k > n):
         raise ValueError(f"k must be at least 1 and at most {n}, not {k}")
+    x = ensured_sizes("kthvalue", x, (n,), (k,), f"k must be at least 1 and at most {n}, not {k}",
+                      "at least", "ValueError")
     return _ranked(x, operator.index(k) - 1, axis, keepdims)
 
 

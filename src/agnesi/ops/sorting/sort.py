@@ -26,6 +26,7 @@ from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.complex_order import key_expressions, keys
 from agnesi.ops.base.convert import as_tensor, pair
+from agnesi.ops.base.ensure import ensured_sizes
 from agnesi.ops.base.gather.elements import Index, IndexSum
 from agnesi.ops.base.gather.gather_scatter import Gather
 from agnesi.ops.base.movement import reshape
@@ -385,6 +386,9 @@ def topk(x: TensorLike, k: int, axis: int = -1, *, largest: bool = True) -> Orde
     x, axis = flat_or_axis(x, axis)
     op = TopIndices(operator.index(k), axis, largest)
     op.infer(x)
+    n = x.shape[axis]
+    x = ensured_sizes("topk", x, (n,), (op.k,), f"k = {op.k} of {n} elements on axis {axis}",
+                      "at least")
     indices = apply(op, x)
     return Ordered(take_along_axis(x, indices, axis), indices)
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from agnesi.core.dispatch import apply
 from agnesi.core.ir.dims import is_settled, product
-from agnesi.core.ir.node import Node
+from agnesi.core.ir.node import Node, executed
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.base.arith import divide, multiply, negative, safe_divide, safe_multiply
 from agnesi.ops.base.convert import number
@@ -56,11 +56,15 @@ def sum_to_shape(node: Node) -> Node | Tensor | None:
 
 @rewriter("canonicalize", ops=REDUCTIONS)
 def reduce_empty(node: Node) -> Tensor | None:
-    """A reduction of no elements is a constant; it goes first, as no factor may leave its sum."""
+    """A reduction of no elements is a constant, where computing them checks nothing; it goes first,
+    as no factor may leave its sum."""
     (source,) = node.inputs
     if not isinstance(node.op, Reduce) or node.op.kind not in _OF_NONE:
         return None
     if not any(isinstance(n, int) and n == 0 for n in source.shape):
+        return None
+    if any(n.op is not None and "raises" in n.op.traits and not n.op.pointwise
+           for n in executed([source])):
         return None
     return broadcast_to(number(_OF_NONE[node.op.kind], node.dtype), node.shape)
 

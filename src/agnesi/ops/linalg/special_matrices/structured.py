@@ -13,7 +13,7 @@ from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith
 from agnesi.ops.base.compare import equal, greater, less_equal
 from agnesi.ops.base.convert import common
-from agnesi.ops.base.movement import matrix_transpose
+from agnesi.ops.base.movement import matrix_transpose, sized
 from agnesi.ops.base.reduce import all as every
 from agnesi.ops.base.reduce import max as greatest
 from agnesi.ops.base.select import clip, where
@@ -231,6 +231,7 @@ def matmul_toeplitz(c_or_cr: TensorLike, x: TensorLike, *, out: Tensor | None = 
     m, n = c.shape[0], r.shape[0]
     if is_settled((n, x.shape[0])) and x.shape[0] != n:
         raise ShapeError(f"a row of {n} numbers does not fit {x.shape[0]} rows")
+    x = sized(x, 0, n)
     size = m + n - 1
     spectrum = fft(concat([c, flip(r[1:], axis=0)]))
     if len(x.shape) > 1:

@@ -10,11 +10,9 @@ import numpy as np
 from agnesi.core import shapes
 from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply, apply_many
-from agnesi.core.ir.dims import is_settled
 from agnesi.core.op import called
 from agnesi.core.public import public
 from agnesi.core.support import dtypes
-from agnesi.core.support.errors import ShapeError
 from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith
@@ -22,6 +20,7 @@ from agnesi.ops.base.compare import equal
 from agnesi.ops.base.convert import cast, common
 from agnesi.ops.base.expand import broadcast_to, sum_to
 from agnesi.ops.base.movement import matrix_transpose, reshape
+from agnesi.ops.base.parameter_checks import of_shape
 from agnesi.ops.linalg.base import (
     MatrixOp,
     adjoint,
@@ -221,9 +220,9 @@ def solve_sylvester(a: TensorLike, b: TensorLike, q: TensorLike, *, out: Tensor 
     for x in (a, b):
         check_square(x.shape)
     wanted = a.shape[-1], b.shape[-1]
-    if is_settled((*wanted, *q.shape)) and tuple(q.shape[-2:]) != wanted:
-        raise ShapeError(f"the right-hand side must be {wanted[0]} by {wanted[1]}, as {a.shape} "
-                         f"and {b.shape} ask for, not of shape {q.shape}")
+    q = of_shape("solve_sylvester", q, (*q.shape[:-2], *wanted),
+                 f"the right-hand side must be {wanted[0]} by {wanted[1]}, as {a.shape} and "
+                 f"{b.shape} ask for, not of shape {q.shape}")
     return apply(SYLVESTER, a, b, q)
 
 
