@@ -23,7 +23,14 @@ def entropies(x: Any, t: Any) -> Any:
     return (-(p * ag.log(p + 1e-9)).sum(1).max() + p.sum(0)).sum()
 
 
-@pytest.mark.parametrize(("f", "shape"), [(left_out, (192,)), (entropies, (192, 192))])
+def neighbours(x: Any, t: Any) -> Any:
+    """Similarities of points as Hinton and Roweis have them, of both in each pair."""
+    near = ag.softmax(-((x[:, None] - x) ** 2).sum(-1) - 1e9 * ag.eye(60), axis=1)
+    return ((near + near.T) * ag.outer(t[:60], t[:60] + 1)).sum()
+
+
+@pytest.mark.parametrize(
+    ("f", "shape"), [(left_out, (192,)), (entropies, (192, 192)), (neighbours, (60, 50))])
 def test_exponentials_of_both_ways_are_kept(f: Callable[..., Any], shape: Any) -> None:
     """Written for a product, then summed by rows and by columns: three times was one too many."""
     rng = np.random.default_rng(0)

@@ -107,7 +107,8 @@ def ensured_sizes(caller: str, x: Tensor, sizes: Sequence[Size], wanted: Sequenc
     fit = RELATIONS[relation]
     holds = reduce(logical_and, [as_tensor(fit(as_tensor(n), as_tensor(m))) for n, m in pairs])
     few, many = zip(*pairs, strict=True)
-    return apply(Ensure(message, caller, error, few, many, relation), x, HOOKS.behind_effects(holds))
+    op = Ensure(message, caller, error, few, many, relation)
+    return apply(op, x, HOOKS.behind_effects(holds))
 
 
 HOOKS.ensured, HOOKS.ensured_sizes = ensured_by, ensured_sizes

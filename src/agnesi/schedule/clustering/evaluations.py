@@ -113,14 +113,15 @@ def _total(reads: tuple[dict[Around, float], float]) -> float:
     Loops of a reduction also go through what those around them need, and what a reduction along
     some of their axes does; those along others are loops of their own, and then so are those that
     write each element.  Beside those, a reduction along leading or all axes that another one waits
-    for is a kernel of its own, too.
+    for is a kernel of its own, too.  Reductions that two kernels read are computed apart from both.
     """
     aligned, moved = reads
     if len(aligned) < 2:
         return sum(aligned.values()) + moved
     ways = {axes for axes, _ in aligned if axes}
     if len(ways) < 2:
-        return max(aligned.values()) + moved
+        beside = aligned.get(((), 0), 0.0) + moved
+        return max(max(aligned.values()) + moved, beside + 1 if beside >= 2 else 0.0)
     alone = {axes for axes in ways if not any(
         0 < len(a) < len(axes) and {*axes} >= {*a} for a in ways)}
     apart = [n for (axes, level), n in aligned.items() if axes and (level or axes in alone)]
