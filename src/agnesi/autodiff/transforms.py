@@ -535,7 +535,8 @@ def tensors_of(f: Function, value: Any, owner: str) -> tuple[list[Tensor], tree.
     leaves, shape = tree.flatten(value)
     for y in leaves:
         if not isinstance(y, Tensor):
-            raise TypeError(at(f"{owner}: {name_of(f)} must return tensors, not {typed(y)}"))
+            raise TypeError(at(f"{owner}: {name_of(f)} must return tensors, not {typed(y)}"
+                               f"{_returned(y, True)}"))
     return leaves, shape
 
 

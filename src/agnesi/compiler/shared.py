@@ -102,6 +102,10 @@ class Shared(Tensor):
         data: Any = self.storage.array
         return data if borrow else data.copy()
 
+    def _as_held(self) -> str:
+        """Its name, or what it holds now, for an error."""
+        return self.name or typed(self.storage)
+
     def set_value(self, value: Any, borrow: bool = False) -> None:
         """Replace the value by one of the same dtype and number of axes; sizes may change.
 
@@ -118,19 +122,19 @@ class Shared(Tensor):
         if not np.can_cast(array.dtype, self.dtype, "same_kind"):
             raise DTypeError(
                 at(
-                    f"the shared variable {self.name or typed(self)} holds {self.dtype}; a value "
+                    f"the shared variable {self._as_held()} holds {self.dtype}; a value "
                     f"of dtype {array.dtype} does not fit: convert it first"
                 )
             )
         if array.ndim != self.ndim:
             raise ShapeError(
                 at(
-                    f"the shared variable {self.name or typed(self)} has {self.ndim} axes; a value "
+                    f"the shared variable {self._as_held()} has {self.ndim} axes; a value "
                     f"of shape {array.shape} does not fit: its number of axes cannot change"
                 )
             )
         if any(isinstance(n, int) and n != m for n, m in zip(self.shape, array.shape, strict=True)):
-            raise ShapeError(at(f"the shared variable {self.name or typed(self)} has fixed sizes; "
+            raise ShapeError(at(f"the shared variable {self._as_held()} has fixed sizes; "
                                 f"a value of shape {array.shape} does not fit"))
         new = np.array(array, self.dtype, order="C", copy=None if borrow else True)
         if new.shape == self.storage.shape and self.storage.array.flags.writeable:
@@ -249,8 +253,8 @@ def fitting(target: Any, value: Any) -> Tensor:
 
 def _name_of(target: Any) -> str:
     """A shared variable by its name, if it has one, and type."""
-    name = getattr(target, "name", None)
-    return f"{name!r}, {typed(target)}," if name else typed(target)
+    name, held = getattr(target, "name", None), getattr(target, "storage", target)
+    return f"{name!r}, {typed(held)}," if name else typed(held)
 
 
 def each_once(updates: Mapping[Any, Any] | Iterable[tuple[Any, Any]]) -> dict[Any, Any]:

@@ -55,6 +55,9 @@ class ParameterGroup(MutableMapping[str, Any]):
     def __len__(self) -> int:
         return len(list(iter(self)))
 
+    def __contains__(self, name: object) -> bool:
+        return name == "params" or name in self._part.labels or name in self._part.options
+
     def __getitem__(self, name: str) -> Any:
         part = self._part
         if name == "params":
@@ -62,7 +65,9 @@ class ParameterGroup(MutableMapping[str, Any]):
         if name in part.labels:
             return part.labels[name]
         if name not in part.options:
-            raise KeyError(name)
+            kind, known = type(part).__name__, ("params", *part.options, *part.labels)
+            advice = meant(kind, name, known) if isinstance(name, str) else ""
+            raise MissingKeyError(at(f"{kind}: a group of parameters has no {name!r}{advice}"))
         if name == "betas":
             return part.beta1, part.beta2
         return getattr(part, name) if _is_number(part, name) else part.options[name]

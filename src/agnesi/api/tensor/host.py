@@ -108,6 +108,8 @@ def item(self: Tensor, *index: Any) -> Any:
             except (IndexError, ValueError, TypeError) as error:
                 raise type(error)(at(f"item: {typed(self)} has no element at "
                                      f"{', '.join(map(typed, index))}: {error}")) from None
+        if len(index) == 1 and isinstance(index[0], tuple):  # as NumPy's
+            index = index[0]
         rows: Any = self.reshape(-1) if len(index) == 1 else self
         return _deferred(rows[index])
     return _deferred(self)

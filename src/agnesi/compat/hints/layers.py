@@ -64,6 +64,11 @@ swap_in_optimizer_params_and_state : `optimizer.load_state_dict(state)`
 
 SCHEDULES = """
 Cosine CosineDecay CosineSchedule CosineAnnealing : `optim.lr_scheduler.CosineAnnealingLR`
+CosineDecayRestarts : `optim.lr_scheduler.CosineAnnealingWarmRestarts`
+ExponentialDecay : `optim.lr_scheduler.ExponentialLR`
+PiecewiseConstantDecay PiecewiseConstant : `optim.lr_scheduler.MultiStepLR`
+PolynomialDecay : `optim.lr_scheduler.PolynomialLR`
+InverseTimeDecay Schedule : `optim.lr_scheduler.LambdaLR(optimizer, lambda epoch: ...)`
 Warmup LinearWarmup : `optim.lr_scheduler.LinearLR`
 EPOCH_DEPRECATION_WARNING : `optim.lr_scheduler.Scheduler`
 """

@@ -40,6 +40,8 @@ storage storage_type untyped_storage layout : `x.numpy()`, the array that holds 
 new new_empty_strided : `x.new_empty(shape)`
 hex tobytes tofile dump dumps : `x.numpy().tobytes()`
 chalf : `x.astype(ag.complex64)`
+float16 float32 float64 bfloat16 int8 int16 int32 int64 uint8 complex64 complex128 :
+    `x.astype(ag.{0})`
 byteswap getfield setfield setflags : `x.numpy()`, whose methods these are
 fill : `x.fill_(value)`
 resize_as resize : `ag.resize(x, shape)`

@@ -15,7 +15,7 @@ from agnesi.core import shapes
 from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply, symbolic
 from agnesi.core.integers import known_integer
-from agnesi.core.ir.dims import Size
+from agnesi.core.ir.dims import Size, is_settled
 from agnesi.core.op import Op, called, typed
 from agnesi.core.public import at_once, planned, public
 from agnesi.core.storage.views import taken
@@ -286,6 +286,10 @@ def gather(x: TensorLike, axis: int, index: TensorLike, *, out: Tensor | None = 
     axis = shapes.axis_of(axis, x.ndim)
     if index.ndim != x.ndim:
         raise ValueError(f"the index has {index.ndim} dimensions, the operand {x.ndim}")
+    if any(a != axis and is_settled((n, m)) and n > m
+           for a, (n, m) in enumerate(zip(index.shape, x.shape, strict=True))):
+        raise IndexError(f"the index of shape {index.shape} is longer than the operand of shape "
+                         f"{x.shape} on another axis than {axis}")
     known = is_known(x, index)
     every = [
         index if a == axis

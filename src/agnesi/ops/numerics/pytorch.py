@@ -131,7 +131,10 @@ with_methods(equal)
 
 def _product(x: Any, other: Any, ndim: int, what: str, out: Tensor | None) -> Tensor:
     """The matrix product of operands with just so many axes."""
-    a, b = (x, other) if is_sparse(x) or is_sparse(other) else pair(x, other)
+    if is_sparse(x) or is_sparse(other):
+        a, b = (v if is_sparse(v) else as_tensor(v) for v in (x, other))
+    else:
+        a, b = pair(x, other)
     for operand in (a, b):
         if operand.ndim != ndim:
             raise ShapeError(f"both must be {what}, not {typed(operand)}; x @ y takes vectors and "

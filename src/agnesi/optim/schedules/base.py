@@ -194,7 +194,8 @@ class Scheduler(Written):
         :returns: By name; without the optimizer, which has a state of its own.
         """
         return {name: value for name, value in vars(self).items()
-                if name not in ("optimizer", "_group", "_last_lr") and not _is_code(value)}
+                if name not in ("optimizer", "_group", "_known", "_last_lr")
+                and not _is_code(value)}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Go on from what :meth:`state_dict` gave.
