@@ -318,7 +318,8 @@ smirnovi: Function = _documented(
 
 # -- Tukey's lambda -----------------------------------------------------------------------------
 def _tukey(b: Tensor, y: Tensor) -> Tensor:
-    return 1 / (y ** (b - 1) + (1 - y) ** (b - 1))
+    """The density where the probability is ``y``; 0 beyond the ends."""
+    return where((y <= 0) | (y >= 1), 0.0, 1 / (y ** (b - 1) + (1 - y) ** (b - 1)))
 
 
 tklmbda: Function = _documented(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from agnesi.core.accepted import TensorLike
@@ -97,10 +98,36 @@ def _rgamma(m: Any, x: Any) -> Any:
 
 def _rgamma_slope(g: Tensor, x: Tensor, y: Tensor) -> Tensor:
     """``-y * digamma(x)``, and its limit at the poles of gamma."""
+    pole, limit = _at_poles(x)
+    return g * where(pole, limit, -y * digamma(where(pole, 1, x)))
+
+
+def _at_poles(x: Any) -> tuple[Any, Any]:
+    """Whether gamma has a pole there, and the slope of its reciprocal, which is 0, at poles."""
     pole = (x <= 0) & (x == nearest(x))
-    inside = where(pole, 1, x)
-    limit = cos(nearest(x) * math.pi) * gamma(1 - where(pole, x, 0))
-    return g * where(pole, limit, -y * digamma(inside))
+    return pole, cos(nearest(x) * math.pi) * gamma(1 - where(pole, x, 0))
+
+
+def _over(x: Any, rest: Callable[..., Any], among: tuple[Any, ...], usual: Any) -> Any:
+    """The slope of ``rest(*among) / gamma(x)``: ``usual`` but where that is 0 times infinity."""
+    pole, limit = _at_poles(x)
+    return where(pole, rest(*[where(pole, v, 1) for v in among]) * limit, where(pole, 0, usual))
+
+
+def _beta_slope(a: Any, b: Any, y: Any) -> Any:
+    return _over(a + b, lambda a, b: gamma(a) * gamma(b), (a, b),
+                 y * (digamma(a) - digamma(a + b)))
+
+
+def _binom_upper(g: Any, a: Any, b: Any, y: Any) -> Any:
+    return g * _over(a - b + 1, lambda a, b: gamma(a + 1) * rgamma(b + 1), (a, b),
+                     safe_multiply(y, digamma(a + 1) - digamma(a - b + 1)))
+
+
+def _binom_lower(g: Any, a: Any, b: Any, y: Any) -> Any:
+    usual = safe_multiply(y, digamma(a - b + 1) - digamma(b + 1))
+    inner = _over(a - b + 1, lambda a, b: -gamma(a + 1) * rgamma(b + 1), (a, b), usual)
+    return g * _over(b + 1, lambda a, b: gamma(a + 1) * rgamma(a - b + 1), (a, b), inner)
 
 
 def _betaln(m: Any, x: Any, y: Any) -> Any:
@@ -141,8 +168,8 @@ BETALN = row(
 )
 BETA = row(
     "beta", _beta,
-    (lambda g, a, b, y: g * (y * (digamma(a) - digamma(a + b))),
-     lambda g, a, b, y: g * (y * (digamma(b) - digamma(a + b)))), __name__
+    (lambda g, a, b, y: g * _beta_slope(a, b, y),
+     lambda g, a, b, y: g * _beta_slope(b, a, y)), __name__
 )
 POCH = Elementwise(
     "poch", or_scipy("poch", value_of(lambda m, z, n: m.gamma(z + n) * m.rgamma(z))),
@@ -154,9 +181,7 @@ BINOM = Elementwise(
     "binom",
     or_scipy("binom", value_of(lambda m, n, k: m.rgamma(k + 1.0) * m.rgamma(n - k + 1.0)
                                * m.gamma(n + 1.0))),
-    (lambda g, a, b, y: safe_multiply(g * y, digamma(a + 1) - digamma(a - b + 1)),
-     lambda g, a, b, y: safe_multiply(g * y, digamma(a - b + 1) - digamma(b + 1))),
-    kinds="f", loop="scipy.special._ufuncs.binom", home=__name__,
+    (_binom_upper, _binom_lower), kinds="f", loop="scipy.special._ufuncs.binom", home=__name__,
 )
 ZETA = called(
     "_zeta", (no_slope("zeta", "its exponent"), lambda g, a, b: -g * a * _hurwitz(a + 1, b)),

@@ -14,7 +14,7 @@ from agnesi.core.tensor import Tensor
 from agnesi.ops.base.arith import safe_divide, square
 from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.elementwise import Function
-from agnesi.ops.base.select import where
+from agnesi.ops.base.select import trunc, where
 from agnesi.ops.elementwise.complexes import complex as complex_of
 from agnesi.ops.elementwise.explog import exp, log
 from agnesi.ops.elementwise.formula import fixed, scipy_rows, scipys
@@ -57,6 +57,11 @@ log_wright_bessel: Function = _documented(
     lambda g, a, b, c, y: g * exp(log_wright_bessel(a, a + b, c) - y))
 
 # -- integrals ----------------------------------------------------------------------------------
+def _expn_below(a: Any, b: Any) -> Any:
+    """The function of the order before a whole one."""
+    return where(a == 0, exp(-b) * (1 + b) / square(b), expn(where(a == 0, 1.0, a) - 1, b))
+
+
 _ROOT_PI = math.sqrt(math.pi)
 erfi: Function = _documented(
     "erfi",
@@ -70,8 +75,7 @@ dawsn: Function = _documented("dawsn", "Dawson's integral.", "[0.0]", "[0.]",
 expn: Function = _documented(
     "expn", "Generalized exponential integral of order ``x1``.", "[2.0], [0.0]", "[1.]",
     *fixed("expn", 1),
-    lambda g, a, b: -g * where(a == 0, exp(-b) * (1 + b) / square(b),
-                               expn(where(a == 0, 1.0, a) - 1, b)))
+    lambda g, a, b: -g * _expn_below(trunc(a), b))
 spence: Function = _documented(
     "spence", "Spence's function, the dilogarithm of ``1 - x``.", "[1.0]", "[0.]",
     lambda g, x: g * where(x == 1, -1.0, log(x) / where(x == 1, 1.0, 1 - x)))
