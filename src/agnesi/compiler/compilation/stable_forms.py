@@ -6,6 +6,7 @@ which files an equal graph got its stable form; most graphs have none, and then 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Sequence
 
 from agnesi.compiler.compilation.build import build
@@ -32,18 +33,26 @@ def stable(roots: Sequence[Node], ends: Collection[Node], since: int,
     with switched(trace=None, placing=False):
         part = Excerpt(roots, ends, since)
         name = _name(part, exclude)
-        files = diskcache.load(name, lambda text: text.decode().split()) if name else None
+        files = diskcache.load(name, _files) if name else None
         if files == []:
             return {}
         from agnesi.rewrite.derived import stable as derived
 
         settled, needed = derived(part, exclude, files)
         if name and files is None:
-            diskcache.put(name, " ".join(needed).encode())
+            diskcache.put(name, json.dumps(needed).encode())
         if settled is None:
             return {}
         found = part.back(settled)
     return {old: new for old, new in zip(roots, found, strict=True) if old is not new}
+
+
+def _files(kept: bytes) -> list[str]:
+    """The files in an entry."""
+    found = json.loads(kept)
+    if not isinstance(found, list):
+        raise ValueError("not a list of files")
+    return found
 
 
 def _name(part: Excerpt, exclude: tuple[str, ...]) -> str:
