@@ -72,7 +72,7 @@ def changed(folder: Path, whole: Entries, chance: random.Random) -> str:
     for name in chance.sample([*whole], len(whole) if chance.random() < 0.03 else 1):
         change = chance.choice(CHANGES)
         new = change(whole[name], chance, whole)
-        if chance.random() < 0.2:
+        if chance.random() < 0.2 and name.endswith(diskcache.SUFFIX):  # not the count of bytes
             change = chance.choice((cut, grown, noise))
             new = sealed(change, name.removesuffix(diskcache.SUFFIX), whole[name], chance, whole)
         (folder / name).write_bytes(new)
