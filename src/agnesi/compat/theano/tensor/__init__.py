@@ -56,13 +56,17 @@ _RENAMED = {
 _MODULES = ("fft", "inplace", "linalg", "nlinalg", "nnet", "shared_randomstreams", "signal",
             "slinalg", "special", "xlogx")
 #: Theano's other modules, whose names are all here.
-for _name in ("basic", "blas", "elemwise", "extra_ops", "math", "raw_random", "sharedvar",
-              "sort", "subtensor", "type", "utils", "var", "variable"):
+for _name in ("basic", "blas", "einsum", "elemwise", "extra_ops", "functional", "interpolate",
+              "math", "pad", "raw_random", "shape", "sharedvar", "sort", "subtensor", "type",
+              "utils", "var", "variable"):
     sys.modules[f"{__name__}.{_name}"] = sys.modules[__name__]
+
+#: Modules of PyTensor's with the names of functions, which they are here.
+_BOTH = ("einsum", "pad")
 
 
 def __getattr__(name: str) -> Any:
-    if f"{__name__}.{name}" in sys.modules or name in _MODULES:
+    if name not in _BOTH and (f"{__name__}.{name}" in sys.modules or name in _MODULES):
         return importlib.import_module(f"{__name__}.{name}")
     if name.startswith("__"):
         raise AttributeError(name)
