@@ -99,6 +99,19 @@ def test_another_state_is_another_result():
     assert np.diff(sizes).tolist()[1:] == [1, 1]
 
 
+def test_a_mask_as_long_as_what_it_selects_from():
+    picked = ag.op(lambda x, mask: x[mask],
+                   vjp=lambda g, y, x, mask: (ag.zeros_like(x).masked_scatter(mask, g), None))
+    x, m = T.vector("x", dtype="float64"), T.vector("m", dtype="bool")
+    y = picked(x, m)
+    f = ag.function([x, m], [y * 2, ag.grad((y**2).sum(), x)])
+    for mask in ([True, False, True], [False] * 3):
+        v, a = np.array([1.0, 2.0, 3.0]), np.array(mask)
+        double, slope = f(v, a)
+        np.testing.assert_array_equal(double, v[a] * 2)
+        np.testing.assert_array_equal(slope, np.where(a, 2 * v, 0))
+
+
 # -- Theano's classes, which declare no shapes ----------------------------------------------------
 def _op(perform, grad=None, kinds=("dvector",)):
     class Made(theano.Op):

@@ -58,11 +58,11 @@ def _for_groups(op: Any, xs: tuple[Any, ...], sizes: list[Dim]) -> Any:
     """Types of the results for the first way of taking some sizes as equal that goes."""
     if len(sizes) > len(_PROBES[0]):
         raise ShapeError(f"{len(sizes)} unknown sizes are too many to guess; give {op.name} infer")
-    first: ValueError | None = None
+    first: Exception | None = None
     for groups in _groupings(len(sizes)):
         try:
             return _tried(op, xs, sizes, groups)
-        except ValueError as error:  # sizes that do not fit
+        except (ValueError, IndexError, AssertionError) as error:  # sizes that do not fit
             first = first or error
     raise first or ShapeError(f"give {op.name} infer")
 
