@@ -112,6 +112,18 @@ def test_a_mask_as_long_as_what_it_selects_from():
         np.testing.assert_array_equal(slope, np.where(a, 2 * v, 0))
 
 
+def test_an_iteration_without_end_for_other_values():
+    @ag.op
+    def root(x):
+        y = np.ones_like(x)
+        while np.abs(y * y - x).max(initial=0) > 1e-12:
+            y = (y + x / y) / 2
+        return y
+
+    found = ag.jit(lambda x: root(x) * 2)(ag.tensor([4.0, 9.0]))
+    np.testing.assert_allclose(found.numpy(), [4.0, 6.0])
+
+
 # -- Theano's classes, which declare no shapes ----------------------------------------------------
 def _op(perform, grad=None, kinds=("dvector",)):
     class Made(theano.Op):

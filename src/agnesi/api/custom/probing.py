@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -23,6 +25,8 @@ _MAX_GROUPINGS = 52
 _ELEMENTS: tuple[dict[str, Any], ...] = (
     {"b": (False, True), "i": (0, 2, 1), "u": (0, 2, 1), "": (0.0, 2.5, -1.5, 0.5)},
     {"b": (True, False), "i": (7, -3, 50), "u": (7, 3, 50), "": (100.0, -100.0, 10.0)})
+#: Further runs end behind so many seconds, and as many times what the first one took.
+_SECONDS, _TIMES = 0.1, 3
 
 
 def probed(op: Any, xs: tuple[Any, ...]) -> Any:
@@ -82,10 +86,12 @@ def _tried(op: Any, xs: tuple[Any, ...], sizes: list[Dim], groups: tuple[int, ..
     for numbers in _PROBES if sizes else _PROBES[:1]:
         known = {d: numbers[g] for d, g in zip(sizes, groups, strict=True)}
         shapes = [[known.get(n, n) for n in x.shape] for x in xs]
+        begin = perf_counter()
         ones = _run(op, [np.ones(s, x.dtype) for s, x in zip(shapes, xs, strict=True)])
+        seconds = _SECONDS + _TIMES * (perf_counter() - begin)
         common = [y.shape for y in ones]
         for elements in _ELEMENTS:
-            with suppress(Exception):  # it is made for other values
+            with suppress(Exception, _EndlessError), _for_at_most(seconds):  # made for other values
                 others = _run(op, [_varied(elements, s, x.dtype)
                                    for s, x in zip(shapes, xs, strict=True)])
                 common = [_common(s, y.shape) for s, y in zip(common, others, strict=True)]
@@ -95,6 +101,28 @@ def _tried(op: Any, xs: tuple[Any, ...], sizes: list[Dim], groups: tuple[int, ..
         for tries in zip(*found, strict=True)
     )
     return types if op.outputs > 1 else types[0]
+
+
+class _EndlessError(BaseException):
+    """What ends a run that takes too long."""
+
+
+@contextmanager
+def _for_at_most(seconds: float) -> Iterator[None]:
+    """A block whose Python code ends with an error behind so many seconds: an iteration need not
+    come to an end for numbers that it is not made for."""
+    before, end = sys.gettrace(), perf_counter() + seconds
+
+    def look(frame: Any, event: str, value: Any) -> Any:
+        if perf_counter() > end:
+            raise _EndlessError
+        return look
+
+    sys.settrace(look)
+    try:
+        yield
+    finally:
+        sys.settrace(before)
 
 
 def _run(op: Any, arrays: list[np.ndarray]) -> tuple[np.ndarray, ...]:
