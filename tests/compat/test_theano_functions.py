@@ -109,3 +109,19 @@ def test_numbers_and_lists_go_where_they_are_held(kind, value, fits):
         return
     with pytest.raises(TypeError):
         f(value)
+
+
+def test_inputs_of_which_something_was_computed_are_used():
+    """Theano's graphs of these have the input in them, whose value nothing needs."""
+    x, y, shared = T.dvector(), T.dscalar(), theano.shared(np.ones(3))
+    steps, _ = theano.scan(lambda v: v, sequences=x, n_steps=3)
+    for given, output, expected in [
+            (y, theano.grad(3 * y, y), 3.0), (y, theano.grad((shared * y).sum(), y), 3.0),
+            (y, T.zeros_like(y), 0.0), (y, T.ones_like(y) * 2, 2.0), (x, steps.shape[0], 3)]:
+        f = theano.function([given], output)
+        assert f(2.0 if given is y else np.ones(9)) == expected
+    with pytest.raises(ValueError, match="nothing depends on input"):
+        theano.function([x, T.dscalar()], x * 2)
+    z = T.dscalar()
+    with pytest.raises(ValueError, match="nothing depends on inputs"):
+        theano.function([y, z], theano.grad(3 * y, y))

@@ -236,7 +236,9 @@ def check_used(inputs: Sequence[tuple[str, Node]], outputs: Sequence[Node], poli
     text = (f"nothing depends on input{'s' * (len(unused) > 1)} {', '.join(unused)}: leave it out, "
             "or write on_unused_input='ignore'")
     if policy == "raise":
-        raise UnusedInputError(at(f"function: {text}"))
+        error = UnusedInputError(at(f"function: {text}"))
+        error.nodes = tuple([node for _, node in inputs if node not in there])
+        raise error
     warn(f"function: {text}", UserWarning)
 
 

@@ -26,7 +26,7 @@ _ELEMENTS: tuple[dict[str, Any], ...] = (
     {"b": (False, True), "i": (0, 2, 1), "u": (0, 2, 1), "": (0.0, 2.5, -1.5, 0.5)},
     {"b": (True, False), "i": (7, -3, 50), "u": (7, 3, 50), "": (100.0, -100.0, 10.0)})
 #: Further runs end behind so many seconds, and as many times what the first one took.
-_SECONDS, _TIMES = 0.1, 3
+_MIN_SECONDS, _MOST_TIMES_LONGER = 0.1, 3
 
 
 def probed(op: Any, xs: tuple[Any, ...]) -> Any:
@@ -88,7 +88,7 @@ def _tried(op: Any, xs: tuple[Any, ...], sizes: list[Dim], groups: tuple[int, ..
         shapes = [[known.get(n, n) for n in x.shape] for x in xs]
         begin = perf_counter()
         ones = _run(op, [np.ones(s, x.dtype) for s, x in zip(shapes, xs, strict=True)])
-        seconds = _SECONDS + _TIMES * (perf_counter() - begin)
+        seconds = _MIN_SECONDS + _MOST_TIMES_LONGER * (perf_counter() - begin)
         common = [y.shape for y in ones]
         for elements in _ELEMENTS:
             with suppress(Exception, _EndlessError), _for_at_most(seconds):  # made for other values

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.compat.theano.base.tags import is_mentioned
 from agnesi.compat.theano.config import config
 from agnesi.compat.theano.graphs.fgraph import Maker
 from agnesi.compat.theano.graphs.fgraph import inputs as leaves_of
@@ -33,7 +34,7 @@ from agnesi.compiler.inputs import In as OurIn
 from agnesi.compiler.objects import ObjectVariable
 from agnesi.compiler.shared import shared as our_shared
 from agnesi.compiler.shared import variable_over
-from agnesi.core.support.errors import at, typed
+from agnesi.core.support.errors import UnusedInputError, at, typed
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor, cast
 
@@ -356,7 +357,7 @@ def function(inputs: Sequence[Any], outputs: Any = None, mode: Any = None, updat
                         no_default_updates=True, on_unused_input="ignore", optimizer="None"), [
                             a for a, _ in new]
 
-    found = chosen.around(compiled(
+    found = chosen.around(_compiled(
         given, shape.asked, updates=changes, givens=swaps,
         no_default_updates=bare(no_default_updates), name=name or "function",
         on_unused_input=unused, **options), reference)
@@ -366,6 +367,16 @@ def function(inputs: Sequence[Any], outputs: Any = None, mode: Any = None, updat
         "no_default_updates": no_default_updates, "allow_input_downcast": allow_input_downcast,
         "on_unused_input": on_unused_input, "profile": options["profile"]}
     return made
+
+
+def _compiled(*args: Any, **options: Any) -> Any:
+    """A function of ours; inputs of which something was computed count as used."""
+    try:
+        return compiled(*args, **options)
+    except UnusedInputError as error:
+        if not error.nodes or not all(map(is_mentioned, error.nodes)):
+            raise
+    return compiled(*args, **{**options, "on_unused_input": "ignore"})
 
 
 class _Outputs:

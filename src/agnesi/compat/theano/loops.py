@@ -9,11 +9,13 @@ import numpy as np
 
 from agnesi.api import symbolic
 from agnesi.api.control import folds, taps
+from agnesi.compat.theano.base.tags import mention
 from agnesi.compat.theano.graphs.fgraph import equal_computations as equal_computations
 from agnesi.compat.theano.graphs.testvalues import without_test_values
 from agnesi.compat.theano.opclasses import Scan as Scan
 from agnesi.compat.theano.variable import Variable, bare, wrapped
 from agnesi.compiler.shared import Shared
+from agnesi.core.support import tree
 from agnesi.core.support.config import config
 from agnesi.core.support.errors import DTypeError, call_user
 from agnesi.core.tensor import Tensor
@@ -78,6 +80,7 @@ def scan(fn: Callable[..., Any], sequences: Any = None, outputs_info: Any = None
         ``return_updates=False``, as PyTensor's programs ask, which is an error if there are some.
     """
     held = None if non_sequences is None else _listed(non_sequences)
+    mention(*[x for x in tree.leaves((_tensors(sequences), bare(held))) if isinstance(x, Tensor)])
     outputs, updates = _begun(lambda states: taps.scan(
         _step(fn), _tensors(sequences), states, bare(held), bare(n_steps),
         truncate_gradient, go_backwards, strict=strict), _tensors(outputs_info))

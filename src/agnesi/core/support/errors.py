@@ -119,7 +119,12 @@ class MissingInputError(ValueError):
 
 
 class UnusedInputError(ValueError):
-    """Nothing that a compiled function computes depends on one of its inputs."""
+    """Nothing that a compiled function computes depends on one of its inputs.
+
+    :ivar nodes: Those inputs' nodes in the graph.
+    """
+
+    nodes: tuple[Any, ...] = ()
 
 
 class DeviceError(RuntimeError):

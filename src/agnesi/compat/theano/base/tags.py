@@ -5,6 +5,8 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
+from agnesi.core.ir.node import toposort
+
 
 class Tag:
     """Attributes that users hang on a variable, such as ``test_value``; they stay with its node.
@@ -38,6 +40,22 @@ class Tag:
         new = Tag()
         new.__dict__.update(self.__dict__)
         return new
+
+
+#: Leaves of expressions of which something was computed that has no trace of them here, such as
+#: the derivative of ``3 * x``: in Theano's graphs it has one.
+_MENTIONED: weakref.WeakSet[Any] = weakref.WeakSet()
+
+
+def mention(*xs: Any) -> None:
+    """Note that something was computed of tensors."""
+    nodes = [x.node for x in xs if getattr(x, "node", None) is not None]
+    _MENTIONED.update([n for n in toposort(nodes) if n.op is None and n.value is None])
+
+
+def is_mentioned(node: Any) -> bool:
+    """Whether something was computed of what hangs on a leaf."""
+    return node in _MENTIONED
 
 
 #: The tags of nodes on which something hangs.

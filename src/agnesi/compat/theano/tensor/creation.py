@@ -9,6 +9,7 @@ import numpy as np
 
 from agnesi.api import functions as F
 from agnesi.compat.theano.base.casting import alike
+from agnesi.compat.theano.base.tags import mention
 from agnesi.compat.theano.types import TensorType, constant
 from agnesi.compat.theano.variable import (
     Constant,
@@ -196,12 +197,14 @@ def alloc(value: Any, *shape: Any) -> Variable:
 
 def zeros_like(model: Any, dtype: Any = None, opt: bool = False) -> Variable:
     """Zeros of a variable's shape."""
-    return wrapped(F.zeros_like(as_tensor_variable(model)._value, dtype=bare(dtype)))
+    mention(x := as_tensor_variable(model)._value)
+    return wrapped(F.zeros_like(x, dtype=bare(dtype)))
 
 
 def ones_like(model: Any, dtype: Any = None, opt: bool = False) -> Variable:
     """Ones of a variable's shape."""
-    return wrapped(F.ones_like(as_tensor_variable(model)._value, dtype=bare(dtype)))
+    mention(x := as_tensor_variable(model)._value)
+    return wrapped(F.ones_like(x, dtype=bare(dtype)))
 
 
 def fill(a: Any, b: Any) -> Variable:

@@ -11,6 +11,7 @@ import agnesi
 from agnesi.api import functions as F
 from agnesi.api import symbolic
 from agnesi.api.sparse.tensors import SparseTensor
+from agnesi.compat.theano.base.tags import mention
 from agnesi.compat.theano.config import config
 from agnesi.compat.theano.sparse_variable import SparseVariable
 from agnesi.compat.theano.tensor.creation import as_tensor_variable
@@ -92,6 +93,7 @@ def grad(cost: Any, wrt: Any, consider_constant: Any = None, disconnected_inputs
         return _of_steps(cost, wrt, disconnected_inputs)
     if known_grads:
         cost = _with_known(cost, known_grads)
+    mention(bare(cost), *(map(bare, wrt) if isinstance(wrt, (list, tuple)) else [bare(wrt)]))
     rules: dict[str, Literal["error", "zero"]] = {
         "raise": "error", "warn": "zero", "ignore": "zero"}
     if disconnected_inputs not in rules:
