@@ -72,6 +72,7 @@ if TYPE_CHECKING:
     from agnesi import metrics as metrics
     from agnesi import nn as nn
     from agnesi import optim as optim
+    from agnesi import overrides as overrides
     from agnesi import random as random
     from agnesi import rewrite as rewrite
     from agnesi import saving as saving
@@ -100,6 +101,7 @@ if TYPE_CHECKING:
     from agnesi.api.mapping import apply_over_axes as apply_over_axes
     from agnesi.api.mapping import vectorize as vectorize
     from agnesi.api.random import get_rng_state as get_rng_state
+    from agnesi.api.random import initial_seed as initial_seed
     from agnesi.api.random import manual_seed as manual_seed
     from agnesi.api.random import rand as rand
     from agnesi.api.random import randint as randint
@@ -215,6 +217,7 @@ _LATE = {
     "linalg": "agnesi.api.linalg",
     "linearize": "agnesi.autodiff.jacobians:linearize",
     "get_rng_state": "agnesi.api.random:get_rng_state",
+    "initial_seed": "agnesi.api.random:initial_seed",
     "manual_seed": "agnesi.api.random:manual_seed",
     "memory_stats": "agnesi.compiler.control:memory_stats",
     "metrics": "agnesi.metrics",
@@ -223,6 +226,7 @@ _LATE = {
     "op": "agnesi.api.custom.userops:op",
     "OpFromGraph": "agnesi.autodiff.opgraph:OpFromGraph",
     "optim": "agnesi.optim",
+    "overrides": "agnesi.overrides",
     "print": "agnesi.api.custom.effects:print",
     "rand": "agnesi.api.random:rand",
     "randint": "agnesi.api.random:randint",

@@ -16,7 +16,8 @@ from agnesi.core.support.exports import exported
 MODULES = {
     name: importlib.import_module(f"agnesi.{name}".rstrip(".")) for name in (
         "metrics", "training", "data.datasets",
-        "", "accelerator", "amp", "autograd", "autograd.function", "autograd.functional",
+        "", "accelerator", "amp", "autograd", "autograd.forward_ad", "autograd.function",
+        "autograd.functional", "overrides",
         "backends", "cuda", "cuda.amp", "data", "nn.attention", "nn.parallel", "utils.tensorboard",
         "distributed", "distributions",
         "distributions.constraints", "distributions.transforms", "fft", "func", "image", "inspect",

@@ -70,6 +70,7 @@ from agnesi.core.support.errors import no_attribute
 from agnesi.core.tensor import Tensor
 from agnesi.ops.random.generators import Generator as Generator
 from agnesi.ops.random.generators import default_generator as default_generator
+from agnesi.ops.random.generators import initial_seed as initial_seed
 from agnesi.ops.random.generators import manual_seed as manual_seed
 from agnesi.ops.random.random import bernoulli as bernoulli
 from agnesi.ops.random.random import choice as choice

@@ -148,21 +148,28 @@ def _columns(ys: Sequence[Tensor], inputs: Inputs) -> list[Any]:
 
 
 @higher
-def jacfwd(f: Callable[P, Any], argnums: int | Sequence[int] = 0, *, has_aux: bool = False
-           ) -> Callable[P, Any]:
+def jacfwd(f: Callable[P, Any], argnums: int | Sequence[int] = 0, *, has_aux: bool = False,
+           randomness: str = "same") -> Callable[P, Any]:
     """:func:`jacobian` by forward mode: for functions of few numbers.
 
     :param f: A function of tensors, or of nested containers of them.
     :param argnums: Which arguments to differentiate.
     :param has_aux: Whether ``f`` gives a pair, of which the second is no part of what is
         differentiated; the result is then the pair of the derivatives and this.
+    :param randomness: Taken for PyTorch's programs: ``f`` runs once, so that all derivatives are of
+        the same draws.
+    :type randomness: {"same", "error"}
     :returns: As of :func:`jacobian`.
     :raises TypeError: If a result is no tensor of floats or complex numbers.
+    :raises ValueError: If ``randomness`` is another word.
     :see: jacobian, jacrev, jvp
 
     >>> ag.jacfwd(lambda t: ag.stack([ag.cos(t), ag.sin(t)]))(0.0)
     tensor([-0.,  1.])
     """
+    if randomness not in ("same", "error"):
+        raise ValueError(at(f"jacfwd: randomness must be 'same' or 'error', not {randomness!r}: "
+                            "the function runs once, and all derivatives are of the same draws"))
     return _jacobian(f, argnums, "forward", "jacfwd", has_aux)
 
 

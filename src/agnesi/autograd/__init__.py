@@ -12,6 +12,7 @@ from agnesi.api.torch.settings import set_grad_enabled as set_grad_enabled
 from agnesi.autodiff import transforms as _transforms
 from agnesi.autodiff.recording import enable_grad as enable_grad
 from agnesi.autodiff.recording import no_grad as no_grad
+from agnesi.autograd import forward_ad as forward_ad
 from agnesi.autograd import function as function
 from agnesi.autograd import functional as functional
 from agnesi.autograd.gradcheck import gradcheck as gradcheck

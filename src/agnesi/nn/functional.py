@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NoReturn
 
+from agnesi.api.torch.overrides import handle_torch_function as handle_torch_function
+from agnesi.api.torch.overrides import has_torch_function as has_torch_function
+from agnesi.api.torch.overrides import has_torch_function_unary as has_torch_function_unary
+from agnesi.api.torch.overrides import has_torch_function_variadic as has_torch_function_variadic
 from agnesi.core.support.errors import no_attribute
 from agnesi.core.support.exports import shown as _shown
 from agnesi.nn.functions.forms import batch_norm as batch_norm

@@ -18,6 +18,7 @@ from agnesi.core.support.errors import no_attribute as _no_attribute
 from agnesi.core.support.exports import shown as _shown
 
 if TYPE_CHECKING:
+    from agnesi.utils import _pytree as _pytree
     from agnesi.utils import checkpoint as checkpoint
     from agnesi.utils import data as data
     from agnesi.utils import dlpack as dlpack
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 else:
 
     def __getattr__(name: str) -> Any:
-        if name in ("checkpoint", "data", "dlpack", "tensorboard"):
+        if name in ("_pytree", "checkpoint", "data", "dlpack", "tensorboard"):
             return import_module(f"agnesi.utils.{name}")
         raise _no_attribute("module 'agnesi.utils'", name)
 

@@ -5,20 +5,17 @@ A line is ``names : what to use``, as in :mod:`agnesi.compat.hints.torch`.
 
 AUTOGRAD = """
 set_detect_anomaly detect_anomaly anomaly_mode : `ag.ensure(x, ag.isfinite(x).all())`
-forward_ad dual_level make_dual unpack_dual : `ag.jvp`
 profiler profile record_function : `ag.jit(f).explain()`
 graph saved_tensors_hooks save_on_cpu : `ag.checkpoint(f, x)`, which computes values again
 DeviceType NestedIOFunction SavedTensor is_tensor_like
     kineto_available is_multithreading_enabled set_multithreading_enabled enforce_grad_layout_policy
     is_view_replay_enabled ProfilerActivity ProfilerConfig ProfilerEvent ProfilerState
-    has_torch_function handle_torch_function : nothing: an inside of
-    PyTorch's
+    : nothing: an inside of PyTorch's
 """
 
 UTILS = """
 benchmark bottleneck : `timeit`
 cpp_extension : `ag.Op`, `ag.op`
-_pytree : `ag.tree`
 hooks : `nn.Module.register_forward_hook`
 model_zoo : `ag.saving.load_file(path)`
 ThroughputBenchmark : `timeit`

@@ -59,7 +59,6 @@ betabinom : `ag.random.binomial(n, ag.random.beta(a, b))`
 truncexpon : `-ag.log1p(ag.random.uniform(size=3) * ag.expm1(-b))`
 RandomStream : `ag.symbolic.RandomStreams`
 rng shared_rng : `ag.random.Generator(0)`
-initial_seed : `ag.manual_seed(0)`
 PRNGKey key split fold_in seed get_state set_state get_bit_generator set_bit_generator :
     `ag.manual_seed(0)` or `ag.random.default_rng(0)`: generators are state, found by ag.jit
 RandomState BitGenerator MT19937 PCG64 PCG64DXSM Philox SFC64 SeedSequence : `ag.random.default_rng`

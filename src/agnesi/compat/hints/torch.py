@@ -110,7 +110,7 @@ unsafe_split(x, 2) | x.split(2)
 unsafe_split_with_sizes(x, [1, 2]) | x.split([1, 2])
 to_dlpack : `ag.from_dlpack` of the other library: tensors speak DLPack
 typename : `type(x).__name__`
-initial_seed seed default_generator thread_safe_generator : `ag.random.default_generator()`;
+seed default_generator thread_safe_generator : `ag.random.default_generator()`;
     `ag.manual_seed(0)`
 fork_rng : `ag.random.fork_rng`
 get_num_interop_threads set_num_interop_threads init_num_threads : `ag.set_num_threads(2)`
@@ -163,7 +163,7 @@ fx : `print(f.graph)`
 hub serialization storage : `ag.saving.load_file(path)`
 library classes ops : `ag.Op`, `ag.op`
 masked nested : `ag.where(mask, x, 0)`; lists of tensors
-overrides return_types types torch_version version cpp cpu monitor : `ag.Tensor`, `ag.__version__`
+return_types types torch_version version cpp cpu monitor : `ag.Tensor`, `ag.__version__`
 profiler : `ag.jit(f).explain()`
 quasirandom : `ag.random.uniform`; scipy.stats.qmc has quasi-random numbers
 _assert _assert_async : an assertion of Python's, or `ag.ensure(x, condition)` where values of

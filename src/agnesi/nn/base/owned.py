@@ -233,7 +233,8 @@ def check_new(module: Any, name: str, value: Any) -> None:
     """Refuse an option of a layer of ours which its parts were made by, and which is not kept."""
     kind: Any = type(module)
     ours = str(kind.__module__).startswith(PACKAGE)
-    if ours and name in _options(kind) and not hasattr(kind, name):
+    again = isinstance(value, Tensor) and name in _noted(module, "_owned")  # it was deleted
+    if ours and not again and name in _options(kind) and not hasattr(kind, name):
         fixed(module, name, value)
 
 

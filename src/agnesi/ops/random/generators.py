@@ -113,6 +113,7 @@ class Generator(Written):
             on_host(seed)
             seed = None
         self.state = noted(wrap(start(seed)))  # not by assignment, which a trace would note
+        self._note_seed(seed)
 
     @property
     def device(self) -> devices.device:
@@ -126,7 +127,23 @@ class Generator(Written):
         :returns: This one.
         """
         assign(self.state, wrap(start(seed)))
+        self._note_seed(seed)
         return self
+
+    def _note_seed(self, seed: Any) -> None:
+        first = None if seed is None or self.state.array is None else tuple(start(seed)[:2])
+        object.__setattr__(self, "_seed", (first, seed))
+
+    def initial_seed(self) -> int:
+        """The seed with which the stream began.
+
+        :returns: That of :meth:`manual_seed`; where none was given, or the state was set, a number
+            that is that stream's alone.
+        """
+        words = tuple(np.asarray(self.state.array)[:2])
+        first, seed = self._seed
+        return int(seed) if first == words and is_integer(seed) else int(words[0]) << 32 | int(
+            words[1])
 
     def seed(self) -> int:
         """Begin a stream anew, from the system's entropy.
@@ -384,6 +401,20 @@ def _begin_again() -> None:
 
 
 at_fork(in_child=_begin_again)
+
+
+@strict
+def initial_seed() -> int:
+    """The seed with which the default generator began.
+
+    :returns: That of :func:`manual_seed`; without one, a number that is that stream's alone.
+    :see: manual_seed, random.default_generator
+
+    >>> g = ag.random.manual_seed(3)
+    >>> ag.random.initial_seed()
+    3
+    """
+    return default_generator().initial_seed()
 
 
 @strict
