@@ -18,6 +18,8 @@ from agnesi.core.support.tree import nested_beyond
 _MAX_SHALLOW_MODULES = 32
 #: Nested containers for which it is.
 _MAX_SHALLOW_CONTAINERS = 64
+#: What modules hold beside attributes that other objects may have, too.
+_FACTS = ("_borrowed", "_learned", "_made", "_owned", "_training")
 _THREAD = threading.local()
 
 
@@ -71,6 +73,35 @@ def ordered(module: Any, held: dict[str, Any], children: Callable[[Any], list[An
         raise NestingError(at(f"modules lie {depth} deep in each other, and one refers back to the "
                               f"{type(circle).__name__} around it: such cannot be copied"))
     return Attributes(held, inside)
+
+
+def facts(module: Any) -> dict[str, Any]:
+    """What a module holds beside its attributes and hooks: names, and flags."""
+    return {name: getattr(module, name) for name in _FACTS}
+
+
+def begun(kind: Any, held: dict[str, Any]) -> Any:
+    """A module of a class that takes its attributes over by a method of its own."""
+    module = kind.__new__(kind)
+    resume(module, ({}, held))
+    return module
+
+
+def attributes(module: Any, state: Any) -> Any:
+    """What such a method gets: the attributes, and the hooks where there are some."""
+    if type(state) is not tuple:
+        return state
+    return dict(state[0] or {}, **{"_hooks": module._hooks} if module._hooks else {})
+
+
+def resume(module: Any, state: Any) -> None:
+    """Give a module the attributes that another one has, by name."""
+    held, more = state if isinstance(state, tuple) else (dict(state), {})
+    if not more and "_hooks" in (held or {}):
+        more = {"_hooks": held.pop("_hooks")}
+    vars(module).update(held or {})
+    for name, value in more.items():
+        object.__setattr__(module, name, value)
 
 
 def _inside(module: Any, children: Callable[[Any], list[Any]]) -> tuple[list[Any], int, Any]:

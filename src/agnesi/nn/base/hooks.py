@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, MutableMapping
 from typing import Any, NamedTuple
 
 from agnesi.autodiff.custom import custom_vjp
@@ -56,10 +56,64 @@ class RemovableHandle:
         self.remove()
 
 
+class HookView(MutableMapping[int, Any]):
+    """The hooks of one kind by number, as programs for PyTorch read, empty and replace them."""
+
+    def __init__(self, module: Any, kind: str) -> None:
+        self._module, self._kind = module, kind
+
+    def _held(self) -> dict[int, Any]:
+        return {h.number: h.function for h in self._module._hooks if h.kind == self._kind}
+
+    def __getitem__(self, number: int) -> Any:
+        return self._held()[number]
+
+    def __setitem__(self, number: int, function: Callable[..., Any]) -> None:
+        module = self._module
+        if number in self:
+            module._hooks = tuple(
+                h._replace(function=function) if h.number == number else h for h in module._hooks)
+        else:
+            module._hooks = (*module._hooks, Hook(self._kind, number, function))
+
+    def __delitem__(self, number: int) -> None:
+        self._held()[number]
+        RemovableHandle(self._module, number).remove()
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._held())
+
+    def __len__(self) -> int:
+        return len(self._held())
+
+    def __repr__(self) -> str:
+        return repr(self._held())
+
+
+def _hooks_of(kind: str) -> Any:
+    """The property that gives the hooks of a kind, and replaces all of them."""
+
+    def replace(module: Any, hooks: Any) -> None:
+        view = HookView(module, kind)
+        wanted = dict(hooks)
+        view.clear()
+        view.update(wanted)
+
+    return property(lambda module: HookView(module, kind), replace)
+
+
 class Hooked:
     """Base of modules: the methods that register hooks."""
 
     __slots__ = ()
+
+    _forward_pre_hooks = _hooks_of("forward_pre")
+    _forward_hooks = _hooks_of("forward")
+    _backward_pre_hooks = _hooks_of("backward_pre")
+    _backward_hooks = _hooks_of("backward")
+    _state_dict_hooks = _hooks_of("state")
+    _load_state_dict_pre_hooks = _hooks_of("load")
+    _load_state_dict_post_hooks = _hooks_of("loaded")
 
     def _register(self, kind: str, function: Any, prepend: bool, **options: bool
                   ) -> RemovableHandle:

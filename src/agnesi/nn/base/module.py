@@ -12,6 +12,7 @@ import numpy as np
 from agnesi.autodiff.recording import clear_grad
 from agnesi.core.accepted import DTypeLike
 from agnesi.core.dispatch import assign
+from agnesi.core.ir.dims import Sizes
 from agnesi.core.op import typed
 from agnesi.core.options import set_or_refuse
 from agnesi.core.public import check_call, on_host, target_dtype
@@ -19,7 +20,7 @@ from agnesi.core.support.errors import StateError, TraceError, at, no_attribute,
 from agnesi.core.support.tracing import current_reads, is_tracing
 from agnesi.core.tensor import Tensor
 from agnesi.nn.base import whole
-from agnesi.nn.base.copies import ordered
+from agnesi.nn.base.copies import attributes, begun, facts, ordered, resume
 from agnesi.nn.base.fixed import Rule
 from agnesi.nn.base.hooks import called
 from agnesi.nn.base.loaded import LoadedKeys, renaming
@@ -79,7 +80,7 @@ def _follow(cls: type) -> None:
 
 
 #: Types of arguments that modules keep, to tell how they were made.
-_PLAIN = frozenset((bool, int, float, str, tuple, list, type(None)))
+_PLAIN = frozenset((bool, int, float, str, tuple, Sizes, list, type(None)))
 
 
 class Module(Stated, Lookups):
@@ -174,11 +175,23 @@ class Module(Stated, Lookups):
     def __reduce_ex__(self, protocol: Any) -> Any:
         found: Any = super().__reduce_ex__(max(protocol, 2))  # older ones leave slots out
         how, kind, state, *rest = found
+        if type(state) is not tuple or type(self).__setstate__ is not Module.__setstate__:
+            return begun, (type(self), facts(self)), attributes(self, state), *rest
         if type(state) is tuple and state[1].get("_whole"):
             state = state[0], state[1] | {"_whole": None}  # a copy compiles its own
         if type(state) is tuple and type(state[0]) is dict and state[0]:
             state = ordered(self, state[0], lambda m: list(m.children())), *state[1:]
         return how, kind, state, *rest
+
+    def __setstate__(self, state: Any) -> None:
+        """Take attributes over from a copy or a file; a class may have its own, which calls this.
+
+        Parameters
+        ----------
+        state : dict or tuple
+            Values by name; in a tuple with what else a module holds.
+        """
+        resume(self, state)
 
     # -- attributes -----------------------------------------------------------------------
     if not TYPE_CHECKING:
