@@ -361,7 +361,8 @@ def test_new_makes_tensors_of_the_same_dtype() -> None:
     assert x.type(ag.Tensor).dtype == ag.float32
     for call in (x.new, ag.FloatTensor, ag.Tensor):
         with pytest.raises(TypeError, match=r"may be a shape, or data"):
-            call(x.shape)  # PyTorch's constructors know a shape from a tuple of data
+            call(tuple(x.shape))  # PyTorch's constructors know a shape from a tuple of data
+        assert call(x.shape).shape == x.shape
 
 
 @pytest.mark.parametrize("run", [lambda f: f, ag.jit], ids=["eager", "jit"])

@@ -135,6 +135,7 @@ _OTHERS = {
         "swapdims": "swapaxes",
     },
     "agnesi.api.random": {"Generator": "Generator", "normal": "normal"},
+    "agnesi.core.ir.dims": {"Size": "Sizes"},
     "agnesi.core.support.dtypes": {
         "cdouble": "complex128", "cfloat": "complex64", "double": "float64", "float": "float32",
         "half": "float16", "int": "int32", "long": "int64", "short": "int16",
@@ -146,7 +147,6 @@ _OTHERS = {
     """.split()},
     "agnesi.ops.arrays.rearrange": {"tensor_split": "array_split"},
     "agnesi.ops.indexing.join": {"cat": "concat", "concatenate": "concat", "unbind": "unstack"},
-    "builtins": {"Size": "tuple"},
     "numpy": {"dtype": "dtype"},
 }
 #: Where each name is found, as "module:name".

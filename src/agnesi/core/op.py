@@ -262,7 +262,7 @@ _PLAIN = frozenset((int, float, bool, str, type(None)))
 
 def _resolved(value: Any, known: Callable[[Any], Any]) -> Any:
     """A parameter with ``known(size)`` in the place of sizes, in tuples too."""
-    if type(value) is not tuple:
+    if not isinstance(value, tuple):
         return known(value) if isinstance(value, Dim) else value
     if _PLAIN.issuperset(map(type, value)):
         return value

@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from agnesi.core.ir.dims import Shape
+from agnesi.core.ir.dims import Sizes
 from agnesi.core.ir.node import Node
 from agnesi.core.support.config import HOOKS, MODE
 from agnesi.core.support.errors import GradientError, at, no_attribute, typed, warn
@@ -107,10 +107,10 @@ class Tensor(metaclass=_Listed):
         return sorted({*dir(type(self)), *getattr(self, "__dict__", ())})
 
     @property
-    def shape(self) -> Shape:
+    def shape(self) -> Sizes:
         """Sizes of the axes."""
         data = self.array
-        return data.shape if data is not None else self.node.shape  # type: ignore[union-attr]
+        return Sizes(data.shape if data is not None else self.node.shape)  # type: ignore[union-attr]
 
     @property
     def dtype(self) -> np.dtype:
@@ -121,7 +121,8 @@ class Tensor(metaclass=_Listed):
     @property
     def ndim(self) -> int:
         """Number of axes."""
-        return len(self.shape)
+        data = self.array
+        return data.ndim if data is not None else len(self.node.shape)  # type: ignore[union-attr]
 
     @property
     def weak(self) -> bool:
@@ -178,6 +179,13 @@ class Tensor(metaclass=_Listed):
         self._name = name
         if self.node is not None and self.node.op is None:
             self.node.name = name
+
+
+def alike(a: Tensor, b: Tensor) -> bool:
+    """Return whether two tensors have one shape."""
+    x: Any = a.node if a.array is None else a.array
+    y: Any = b.node if b.array is None else b.array
+    return x.shape == y.shape  # type: ignore[no-any-return]
 
 
 class _Consumed:

@@ -10,7 +10,7 @@ import numpy as np
 from agnesi.autodiff.recording import Apply
 from agnesi.core import devices
 from agnesi.core.accepted import DTypeLike, ShapeLike, TensorLike
-from agnesi.core.ir.dims import Shape, Size
+from agnesi.core.ir.dims import Size, Sizes
 from agnesi.core.ir.node import Node
 
 Axis = builtins.int | Sequence[builtins.int] | None
@@ -33,7 +33,7 @@ class Tensor:
     _version: list[Any] | None
     _name: str | None
     @property
-    def shape(self) -> Shape: ...
+    def shape(self) -> Sizes: ...
     @property
     def dtype(self) -> np.dtype: ...
     @property
@@ -671,6 +671,7 @@ class Tensor:
 
 CONSUMED: Any
 
+def alike(a: Tensor, b: Tensor) -> builtins.bool: ...
 def wrap(data: np.ndarray) -> Tensor: ...
 def as_kind(kind: Any, t: Tensor) -> Any: ...
 def symbol(node: Node) -> Tensor: ...

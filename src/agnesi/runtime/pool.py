@@ -124,7 +124,7 @@ def _empty(shape: Any, dtype: Any) -> np.ndarray:
     sizes = (shape,) if not hasattr(shape, "__iter__") else shape
     plain = tuple(int(n) for n in sizes)
     fits = all(n >= 0 for n in plain) and math.prod(plain) * dtype.itemsize < 1 << 62
-    refused = given is dtype and type(shape) is tuple and all(type(n) is int for n in shape)
+    refused = given is dtype and isinstance(shape, tuple) and all(type(n) is int for n in shape)
     if dtype.kind not in "biufc" or not fits or refused:
         return np.empty(plain, dtype)
     array: np.ndarray = allocator()(plain, dtype)

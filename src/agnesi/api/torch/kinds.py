@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.ir.dims import Dim
+from agnesi.core.ir.dims import Dim, Sizes
 from agnesi.core.keywords import strict
 from agnesi.core.op import typed
 from agnesi.core.public import on_host
@@ -65,6 +65,8 @@ def typed_tensor(kind: np.dtype, data: tuple[Any, ...]) -> Tensor:
         raise TypeError(at(f"{typed(data)} are no sizes, which are integers; elements are in one "
                            "list or tensor"))
     (source,) = data
+    if isinstance(source, Sizes):
+        return creation.zeros(source, dtype=kind)
     if isinstance(source, tuple) and source and all(_may_be_size(n) for n in source):
         raise TypeError(at(f"{source} may be a shape, or data: write zeros({source}, dtype=...) or "
                            "empty for the former, a list for the latter"))

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.core.ir.dims import TUPLES
 from agnesi.core.support.config import MODE
 from agnesi.core.support.tree import Tree, exact
 
@@ -82,11 +83,11 @@ class _Text:
             self.require(f"{value} is None")
             return []
         self.require(f"type({value}) is {self.name(tree.kind)}")
-        self.containers += [value] * (tree.kind is not tuple)
+        self.containers += [value] * (tree.kind not in TUPLES)
         for other in self.written:
             if type(other) is tree.kind:
                 self.require(f"{value} is not {self.name(other)}")
-        if tree.kind in (list, tuple):
+        if tree.kind in (list, *TUPLES):
             self.require(f"len({value}) == {len(tree.children)}")
         elif tree.kind is dict:
             value = self._values(tree.extra, value)

@@ -40,6 +40,7 @@ from agnesi.compiler.tracing.places import (
 from agnesi.compiler.tracing.process.ambient import State
 from agnesi.compiler.tracing.reads import Reads
 from agnesi.compiler.tracing.things import is_users_object
+from agnesi.core.ir.dims import TUPLES
 from agnesi.core.ir.extents import Extent
 from agnesi.core.support.exports import module_of
 from agnesi.core.support.tracing import current_trace
@@ -418,7 +419,7 @@ def _taken(value: Any, found: Sequence[Any], given: Sequence[Any]) -> Any:
 def _is_simple(tree: Tree) -> bool:
     """Return whether a nest consists of containers that ``_put`` can write results into."""
     return all(
-        t.kind in (None, list, tuple, dict, type(None)) or t.has_fields or t.is_object
+        t.kind in (None, list, *TUPLES, dict, type(None)) or t.has_fields or t.is_object
         or t.is_named_tuple for t in tree.walk())
 
 

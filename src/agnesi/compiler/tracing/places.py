@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.compiler.tracing.builtin_calls import own_code
+from agnesi.core.ir.dims import TUPLES
 from agnesi.core.support.tree import exact, nested_beyond
 from agnesi.runtime.watched import (
     CELL_AT,
@@ -57,7 +58,7 @@ def same(a: Any, b: Any) -> bool:
     pairs = [(a, b)]
     while pairs:
         a, b = pairs.pop()
-        if a is not b and type(a) is type(b) is tuple and len(a) == len(b):
+        if a is not b and type(a) is type(b) in TUPLES and len(a) == len(b):
             pairs.extend(zip(a, b, strict=True))
         elif not _same(a, b):
             return False

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core.dispatch import apply, apply_many
+from agnesi.core.ir.dims import TUPLES
 from agnesi.core.op import Item
 from agnesi.core.storage.views import taken
 from agnesi.core.support.config import HOOKS, MODE, TRACES, config
@@ -120,7 +121,7 @@ def signature(args: Sequence[Any], key: list[Any], xs: list[Tensor], nested: boo
             key += kind, x
             if kind is float and x == 0:  # -0.0 is not 0.0
                 key.append(str(x))
-        elif kind is tuple or kind is list:
+        elif kind is list or kind in TUPLES:
             key += kind, len(x)
             if nested or len(x) > _MAX_LENGTH or not signature(x, key, xs, True):
                 return False

@@ -15,6 +15,7 @@ import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
+from agnesi.core.support import tree
 from agnesi.core.support.errors import ShapeError, TraceError, at, shown
 
 _counter, _serials = itertools.count(), itertools.count()
@@ -463,3 +464,43 @@ def product(sizes: Sequence[Size]) -> Size:
     if result is None:
         return number
     return number * result if number != 1 else result
+
+
+class Sizes(tuple[Any, ...]):
+    """The shape of a tensor: a tuple that knows how many elements there are (PyTorch's Size).
+
+    It equals a plain tuple of the same sizes and prints as one; what is cut from it or joined to
+    it knows its number of elements, too.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> shape = ag.ones((2, 3, 4)).shape
+    >>> shape, shape.numel(), shape[1:].numel()
+    ((2, 3, 4), 24, 12)
+    """
+
+    __slots__ = ()
+
+    def numel(self) -> Size:
+        """Return the product of the sizes, 1 where there are none.
+
+        Returns
+        -------
+        int or Dim
+            How many elements a tensor of this shape has.
+        """
+        return product(self)
+
+    def __getitem__(self, key: Any) -> Any:
+        found = _item(self, key)
+        return Sizes(found) if type(found) is tuple else found
+
+    def __add__(self, other: Any) -> Any:
+        return Sizes(_joined(self, other)) if isinstance(other, tuple) else NotImplemented
+
+
+#: Kinds of tuples that hold whatever they were made of, and nothing beside it.
+TUPLES = (tuple, Sizes)
+_item, _joined = tuple.__getitem__, tuple.__add__
+tree.register(Sizes, lambda sizes: (sizes, None), lambda extra, sizes: Sizes(sizes))

@@ -12,7 +12,7 @@ from typing import NoReturn
 import numpy as np
 
 from agnesi.core.backend import BACKENDS, Storage
-from agnesi.core.ir.dims import Shape
+from agnesi.core.ir.dims import Sizes
 from agnesi.core.support.errors import DeviceError, at
 from agnesi.core.tensor import Tensor, wrap
 
@@ -35,8 +35,8 @@ class PlacedTensor(Tensor):
         self._grad = self._view = self._version = self._name = None
 
     @property
-    def shape(self) -> Shape:
-        return self.storage.shape
+    def shape(self) -> Sizes:
+        return Sizes(self.storage.shape)
 
     @property
     def dtype(self) -> np.dtype:

@@ -38,7 +38,7 @@ from agnesi.core.support.docstrings import numpydoc
 from agnesi.core.support.errors import DTypeError, shown
 from agnesi.core.support.foreign import has
 from agnesi.core.support.silence import THREAD, silently
-from agnesi.core.tensor import Tensor
+from agnesi.core.tensor import Tensor, alike
 from agnesi.ops.base.at_once import node_at_once
 from agnesi.ops.base.convert import OF_NUMBERS, as_tensor, cast, common, constant, pair
 from agnesi.ops.base.expand import broadcast_to, sum_to
@@ -301,7 +301,7 @@ class Elementwise(Op):
             part = None
             if x._requires_grad and rule is not None:
                 part = rule(*[known[k] for k in found_at])
-                if part is not None and part.shape != x.shape:
+                if part is not None and not alike(part, x):
                     part = sum_to(part, x.shape)
             results.append(part)
         return tuple(results)

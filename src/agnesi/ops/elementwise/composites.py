@@ -6,12 +6,13 @@ import functools
 from collections.abc import Callable, Hashable
 from typing import Any
 
+from agnesi.core.ir.dims import Sizes
 from agnesi.core.support.config import HOOKS, TRACES
 from agnesi.core.tensor import Tensor
 
 _MAX_KEPT = 64
 #: Types of what may tell how.
-_PLAIN = (bool, int, float, str, tuple, type(None))
+_PLAIN = (bool, int, float, str, tuple, Sizes, type(None))
 
 
 def composite(function: Callable[..., Tensor]) -> Callable[..., Tensor]:

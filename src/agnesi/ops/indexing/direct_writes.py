@@ -20,7 +20,7 @@ def _chosen_at_once(key: Any, value: Any, data: np.ndarray) -> Any:
     values as one tensor of indices chooses; else None."""
     found: Any = None
     if type(key) is not Tensor:
-        found = at_places(key if type(key) is tuple else (key,))
+        found = at_places(key if isinstance(key, tuple) else (key,))
     elif (found := key.array) is not None and (
             found.dtype.kind not in "bi" or found.size > 1024
             or (found.dtype.kind == "b" and found.shape != data.shape[:found.ndim])):
@@ -42,7 +42,7 @@ def _chosen(data: np.ndarray, key: Any) -> np.ndarray:
     part = data[key]
     if isinstance(part, np.ndarray):
         return part
-    return data[(*(key if type(key) is tuple else (key,)), ...)]
+    return data[(*(key if isinstance(key, tuple) else (key,)), ...)]
 
 
 def written_at_once(x: Tensor, key: Any, value: Any) -> bool:

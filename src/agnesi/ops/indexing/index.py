@@ -60,7 +60,7 @@ def _chosen(x: Any = None, key: Any = None, *more: Any) -> Any:
         if key is None or key.dtype.kind != "b" or not key.ndim or (
                 key.shape != data.shape[:key.ndim]):
             return NotImplemented
-    elif type(key) is tuple:
+    elif isinstance(key, tuple):
         if (places := at_places(key)) is None:
             return NotImplemented
         try:
@@ -100,7 +100,7 @@ def getitem(x: Tensor, key: Any, /) -> Tensor:
 
 def _names_element(key: Any) -> bool:
     """Return whether a key of an element has nothing else than a number for each axis."""
-    return not any(e is Ellipsis or e is None for e in (key if type(key) is tuple else (key,)))
+    return not any(e is Ellipsis or e is None for e in (key if isinstance(key, tuple) else (key,)))
 
 
 def _selected(x: Tensor, key: Any) -> Tensor:

@@ -237,7 +237,7 @@ def plain(key: Any, ndim: int) -> Key | None:
     """The key of a slice where nothing but numbers and slices of numbers index: the short way."""
     result: list[Any] = []
     dots = None
-    for e in key if type(key) is tuple else (key,):
+    for e in key if isinstance(key, tuple) else (key,):
         if type(e) is int:
             result.append(e)
         elif type(e) is slice and type(e.start) in _NUMBERS and type(e.stop) in _NUMBERS:
@@ -284,7 +284,7 @@ def at_places(key: Any) -> Any:
 
 def new_axes(x: Tensor, key: Any) -> Tensor | None:
     """What such a key selects where it has None for new axes, too; None of all other keys."""
-    entries = key if type(key) is tuple else (key,)
+    entries = key if isinstance(key, tuple) else (key,)
     rest = tuple([e for e in entries if e is not None])
     count = x.ndim
     if len(rest) == len(entries) or (simple := plain(rest, count)) is None:

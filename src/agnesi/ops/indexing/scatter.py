@@ -10,7 +10,7 @@ import numpy as np
 from agnesi.core import shapes
 from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply, assign
-from agnesi.core.ir.dims import is_settled, product
+from agnesi.core.ir.dims import Shape, is_settled, product
 from agnesi.core.op import Op, typed
 from agnesi.core.public import at_once, planned, public
 from agnesi.core.shapes import need_shape
@@ -305,7 +305,7 @@ def index_put(x: TensorLike, key: Any, value: TensorLike, *, accumulate: bool = 
         return where(_under(mask, x), x + new if accumulate else new, x)
     keys = parse(x, key)
     target = view_of(x, keys)
-    shape = target.shape
+    shape: Shape = target.shape
     if keys.indices:
         shape = selected(shape, keys.axes, keys.at, keys.indices)
     new = _fits(written(value, x.dtype), shape)

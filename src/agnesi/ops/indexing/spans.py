@@ -28,7 +28,7 @@ def has_bounds(key: Any) -> bool:
     """Return whether a key has a slice with such a bound."""
     return any(
         type(e) is slice and any(map(is_bound, (e.start, e.stop, e.step)))
-        for e in (key if type(key) is tuple else (key,))
+        for e in (key if isinstance(key, tuple) else (key,))
     )
 
 

@@ -1628,14 +1628,15 @@ types:
   %descr = load ptr, ptr %descr.at
   %tuple = call ptr @api_get(i64 23)
   %shape.type = call ptr @field(ptr %shape, i64 8)
-  %is.tuple = icmp eq ptr %shape.type, %tuple
+  %subtype = call ptr @api_get(i64 6)
+  %tuple.answer = call i32 %subtype(ptr %shape.type, ptr %tuple)
+  %is.tuple = icmp ne i32 %tuple.answer, 0
   br i1 %is.tuple, label %dtype, label %slow
 dtype:
   ; A dtype object of a plain number is an instance of a subtype of numpy.dtype with kind in "biufc".
   %dtype.base = call ptr @field(ptr %self, i64 16)
   %dtype.class = load ptr, ptr %dtype.base
   %descr.type = call ptr @field(ptr %descr, i64 8)
-  %subtype = call ptr @api_get(i64 6)
   %answer = call i32 %subtype(ptr %descr.type, ptr %dtype.class)
   %is.dtype = icmp ne i32 %answer, 0
   br i1 %is.dtype, label %number, label %slow

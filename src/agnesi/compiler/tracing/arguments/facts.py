@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.autodiff.recording import is_leaf
+from agnesi.core.ir.dims import TUPLES
 from agnesi.core.support.tree import Tree
 from agnesi.core.tensor import Tensor
 
@@ -178,7 +179,7 @@ def containers(tree: Tree, nest: Any) -> list[Any]:
         tree, nest = stack.pop()
         if tree.kind in (None, type(None)):
             continue
-        if tree.kind is not tuple:
+        if tree.kind not in TUPLES:
             found.append(nest)
         inner = tree.take(nest)[0] if tree.leaves else ()
         stack += reversed(list(zip(tree.children, inner, strict=True)) if tree.leaves else [])

@@ -22,6 +22,7 @@ from agnesi.compiler.tracing.places import (
     describe_value,
     same,
 )
+from agnesi.core.ir.dims import TUPLES
 from agnesi.core.support.exports import module_of
 from agnesi.core.support.forks import unforked
 from agnesi.runtime.watched import Entries, Items, dict_pointer
@@ -399,7 +400,7 @@ class Printing(Context):
 
 def _is_equal_to_itself(value: Any) -> bool:
     """Return whether a value, or a tuple's elements, compares equal to a copy of itself."""
-    if type(value) is tuple:
+    if type(value) in TUPLES:
         return all(map(_is_equal_to_itself, value))
     kind: Any = type(value)
     return kind in (*PLAIN, re.Pattern) or kind.__eq__ is object.__eq__
