@@ -82,17 +82,47 @@ def test_other_operands_of_the_same_types_are_computed_anew(soon):
     assert ag.cumsum(x, 0).tolist() == [2.5, 1.0, 1.5]
 
 
-def test_operands_that_are_the_same_run_in_steps(soon):
+def test_operands_that_are_the_same(soon):
     x, y = ag.tensor(ODD[7:]), ag.ones(3)
-    for call in (ag.dot, lambda a, b: ag.cat([a, b]), lambda a, b: ag.lerp(a, b, 0.5)):
+    for call in (ag.dot, lambda a, b: ag.cat([a, b]), lambda a, b: ag.lerp(a, b, 0.5), ag.xlogy):
         for _ in range(200):
             call(x, y)
         for _ in range(3):
             with np.errstate(all="raise"):
                 found = call(x, x)
             np.testing.assert_allclose(found.numpy(), call(x, x.clone()).numpy(), 1e-5)
-    plan = next(p for p in soon if isinstance(p, RegionPlan))
-    assert isinstance(plan.steps, Plan) and plan.steps.calls_left is None
+
+
+def test_operands_that_lie_in_another_order(soon):
+    m = ag.tensor(np.arange(24, dtype="float32").reshape(2, 3, 4))
+    for turned in (m.mT, m.permute(2, 0, 1), m.permute(1, 2, 0)):
+        known = turned.numpy()
+        for _ in range(40):
+            sums, product = turned.sum(0), ag.matmul(turned, turned.mT)
+            summed = ag.add(turned, 1).sum()
+        np.testing.assert_array_equal(sums.numpy(), known.sum(0))
+        np.testing.assert_array_equal(product.numpy(), known @ known.swapaxes(1, 2))
+        assert float(summed) == 300
+    assert sum(isinstance(plan, RegionPlan) for plan in soon) >= 6
+    apart = m[:, ::2]
+    count = len(soon)
+    for _ in range(40):
+        apart.sum(0)
+    assert all(isinstance(plan, Plan) for plan in soon[count:])  # they would be copied
+
+
+def test_several_results(soon):
+    x = ag.tensor([[3.0, 1.0, 2.0], [0.0, 5.0, 4.0]])
+    for _ in range(60):
+        least, greatest = ag.aminmax(x)
+        top = x.topk(2)
+        running = ag.cummax(x, 1)
+    assert (float(least), float(greatest)) == (0, 5)
+    assert top.values.tolist() == [[3, 2], [5, 4]] and top.indices.tolist() == [[0, 2], [1, 2]]
+    assert running.values.tolist() == [[3, 3, 3], [0, 5, 5]]
+    assert running.indices.tolist() == [[0, 0, 0], [0, 1, 1]]
+    assert type(top) is type(ag.topk(x.double(), 2))
+    assert sum(isinstance(plan, RegionPlan) for plan in soon) >= 2
 
 
 def test_views_gradients_and_settings_keep_their_plans(soon):

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.autodiff.bodies import body_trace, is_cut
+from agnesi.autodiff.bodies import Capture, body_trace, is_cut
 from agnesi.core.calls.plans import (
     CALLS_BEFORE_REGION,
     MOST_ARGUMENTS,
@@ -28,6 +28,7 @@ from agnesi.core.support.config import HOOKS, MODE, switched, witnessed
 from agnesi.core.support.silence import silently
 from agnesi.core.support.tree import flatten
 from agnesi.core.tensor import Tensor, wrap
+from agnesi.ops.base.movement import permute_dims
 from agnesi.ops.identity import Identity
 from agnesi.ops.random.generators import Draw, repeated
 
@@ -68,15 +69,14 @@ def plan(function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str
         return made
     records = any(x._requires_grad for x in xs)
     if len(computing) < _MIN_COMPILED and not any("composed" in op.traits for op in computing):
-        if made.quick and made.build is None and apart and not records:
+        if made.quick and apart and not records:
             made.calls_left = np.array([_calls_before_region(made, arrays)])
         return made
     if not apart:
         return None
     if not all(y.array.flags.c_contiguous for y in found):
         return made  # compiled results lie in row-major order
-    steps = made if made.quick and not records else None
-    return RegionPlan(HOOKS.regions(_again(function, args, keywords, xs)), records, steps)
+    return _region(function, args, keywords, xs, records)
 
 
 def _tried(function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any],
@@ -129,17 +129,42 @@ def compiled_plan(made: Plan, function: Callable[..., Any], args: tuple[Any, ...
     rounding; else the plan."""
     if len(set(map(id, xs))) < len(xs):
         args, keywords, xs = _apart(args, keywords)
+    if not all(map(_lies_in_rows, xs)):
+        return made  # they would be copied
     try:
-        regions = HOOKS.regions(_again(function, args, keywords, xs), True)
-        found, direct = regions(tuple(xs), {}).array, regions.plain()  # type: ignore[attr-defined]
-        known = made(xs).array
-        if direct is None or not _is_close(found, known, _magnitude(made, xs)):
+        plan = _region(function, args, keywords, xs, False, True)
+        found, known = flatten(plan(xs))[0], flatten(made(xs))[0]
+        magnitude = _magnitude(made, xs)
+        if plan.direct is None or not all(
+                _is_close(a.array, b.array, magnitude) for a, b in zip(found, known, strict=True)):
             return made
     except Exception:  # whatever it is, the function itself will tell
         return made
-    plan = RegionPlan(regions, False, made)
-    plan.direct = direct
     return plan
+
+
+def _region(function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any],
+            xs: Sequence[Tensor], records: bool, wanted: bool = False) -> RegionPlan:
+    """A call as a compiled region, which is compiled at once if that is wanted."""
+    orders = [None if records else _order(x.array) for x in xs]
+    turned = [None if order is None else _words(
+        x.array.transpose(order), False, 0) for x, order in zip(xs, orders, strict=True)]
+    again = _again(function, args, keywords, xs, orders)
+    return RegionPlan(HOOKS.regions(again, wanted), records, orders, turned)
+
+
+def _lies_in_rows(x: Tensor) -> bool:
+    """Return whether a compiled region takes an operand without a copy."""
+    data: Any = x.array
+    return bool(data.flags.c_contiguous) or _order(data) is not None
+
+
+def _order(x: Any) -> tuple[int, ...] | None:
+    """The order of axes in which an array lies row by row; None where that is as it is, or there is
+    none."""
+    order = tuple(sorted(range(x.ndim), key=lambda k: -x.strides[k]))
+    lies = x.flags.c_contiguous or not x.transpose(order).flags.c_contiguous
+    return None if lies else order
 
 
 def _magnitude(made: Plan, xs: Sequence[Tensor]) -> float:
@@ -159,13 +184,18 @@ def _is_close(found: np.ndarray, known: np.ndarray, magnitude: float) -> bool:
 
 
 def _again(function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any],
-           xs: Sequence[Tensor]) -> Callable[..., Any]:
-    """The function of the operands alone, with the other arguments of a call."""
+           xs: Sequence[Tensor], orders: Sequence[tuple[int, ...] | None]) -> Callable[..., Any]:
+    """The function of the operands alone, in orders of their axes, with the other arguments of a
+    call."""
+    back = [None if order is None else tuple(order.index(k) for k in range(len(order)))
+            for order in orders]
     leaves, tree = flatten((args, keywords))
     places = [next((i for i, x in enumerate(xs) if x is leaf), None) for leaf in leaves]
     plain = [None if type(leaf) is Tensor else leaf for leaf in leaves]
 
-    def again(*operands: Tensor) -> Any:
+    def again(*turned: Tensor) -> Any:
+        operands = [x if axes is None else permute_dims(x, axes)
+                    for x, axes in zip(turned, back, strict=True)]
         given, more = tree.build([
             v if i is None else operands[i] for v, i in zip(plain, places, strict=True)])
         return function(*given, **more)
@@ -198,7 +228,11 @@ def _traced(function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[
                 made.requires_grad = made.node.requires_grad = x._requires_grad
         given, more = tree.build([known.get(id(x), x) for x in leaves])
         results, shape = flatten(function(*given, **more))
-        if trace.captures or trace.grads or not all(isinstance(y, Tensor) for y in results):
+        numbers = {c.inner: c.outer for c in trace.captures.values()}
+        for node in numbers:
+            node.requires_grad = False
+        if not all(map(_is_number, trace.captures.values())) or trace.grads or not all(
+                isinstance(y, Tensor) for y in results):
             return None
         ends = [current(y) for y in results]
         if [v.node for v in known.values()] != trace.variables or not set(
@@ -207,17 +241,27 @@ def _traced(function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[
     places: dict[Node, int] = {}
     for i, x in enumerate(xs):
         places.setdefault(known[id(x)].node, i)
-    return _of_graph(ends, places, len(xs), None if shape.kind is None else shape.builder())
+    return _of_graph(ends, places, numbers, len(xs),
+                     None if shape.kind is None else shape.builder())
 
 
-def _of_graph(ends: Sequence[Node], places: dict[Node, int], count: int,
-              build: Callable[[list[Tensor]], Any] | None) -> Plan | None:
+def _is_number(capture: Capture) -> bool:
+    """Return whether what a public function takes in beside its operands is a number, which is the
+    same in all such calls."""
+    x = capture.outer
+    return not (capture.changed or capture.owner is not None or x.array is None or x.ndim
+                or x._requires_grad or x._placed or hasattr(x, "advance"))
+
+
+def _of_graph(ends: Sequence[Node], places: dict[Node, int], numbers: dict[Node, Tensor],
+              count: int, build: Callable[[list[Tensor]], Any] | None) -> Plan | None:
     """Return the plan of a graph: its constants, and one step for each operation; None where an
     operation is not one of a plan, there are too many, or a constant result is large.
 
-    ``places`` has the numbers of the ``count`` operands, and gets those of all values.
+    ``places`` has the numbers of the ``count`` operands, and gets those of all values; ``numbers``
+    are the values of other nodes.
     """
-    sorted_ = _sorted_nodes(ends, places)
+    sorted_ = _sorted_nodes(ends, places, numbers)
     if sorted_ is None:
         return None
     steps, fixed = sorted_
@@ -235,7 +279,7 @@ def _of_graph(ends: Sequence[Node], places: dict[Node, int], count: int,
                 [next(copies) if n in fixed else places[n] for n in ends], build)
 
 
-def _sorted_nodes(ends: Sequence[Node], operands: Container[Node]
+def _sorted_nodes(ends: Sequence[Node], operands: Container[Node], numbers: dict[Node, Tensor]
                   ) -> tuple[list[Any], dict[Node, Tensor]] | None:
     """Return the operations of a plan in order, and the values of what follows from constants
     alone; None where an operation is not one of a plan, or there are too many.
@@ -248,9 +292,9 @@ def _sorted_nodes(ends: Sequence[Node], operands: Container[Node]
     for n in order:
         if n.op is None:
             value = constant_value(n)
-            if value is None:
+            if value is None and n not in numbers:
                 return None
-            fixed[n] = wrap(value)
+            fixed[n] = numbers[n] if value is None else wrap(value)
         elif is_cut(n) or isinstance(n.op, Identity) or n.op.bodies or (
                 len(steps) >= _MAX_OPERATIONS):
             return None
@@ -289,8 +333,12 @@ def _layout(x: Any, y: Any) -> bytes | None:
     if owner is None or (owner is not x and owner is not x.base) or not x.size or (
             not x.flags.writeable or y.dtype != x.dtype):
         return None
-    words = [y.flags.writeable, y.ctypes.data - x.ctypes.data, y.ndim, *y.shape, *y.strides]
-    return np.array(words, np.int64).tobytes()
+    return _words(y, y.flags.writeable, y.ctypes.data - x.ctypes.data)
+
+
+def _words(y: Any, writeable: bool, offset: int) -> bytes:
+    """How an array lies, so many bytes behind another's begin, and whether it may be written."""
+    return np.array([writeable, offset, y.ndim, *y.shape, *y.strides], np.int64).tobytes()
 
 
 def _agree(found: Sequence[Any], planned: Sequence[Any], xs: Sequence[Tensor]) -> bool:

@@ -94,16 +94,16 @@ class Regions:
             leaves = _tensors(leaves, places)
         return region.call(leaves, mode)
 
-    def plain(self) -> Callable[..., tuple[Tensor, ...]] | None:
+    def plain(self) -> tuple[Callable[..., tuple[Tensor, ...]] | None, Any]:
         """The compiled function of a region that was called with distinct operands, if it reads and
-        changes nothing else and gives one result without gradients; else None."""
+        changes nothing else and has no gradients, else None; and what makes one value of several
+        results."""
         for (_, tree, places, *_), region in self._found.items():
             if tree is places is None and type(region) is Region and region.unpaid <= 0 and not (
-                    region.changed or region.outer.tensors or region.backward) and (
-                    region.tree.kind is None):
-                found: Callable[..., tuple[Tensor, ...]] = region.forward
-                return found
-        return None
+                    region.changed or region.outer.tensors or region.backward):
+                results = region.tree
+                return region.forward, None if results.kind is None else results.builder()
+        return None, None
 
     def _recount(self) -> None:
         self._recounts = HOOKS.recounts

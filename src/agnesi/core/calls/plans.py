@@ -16,7 +16,7 @@ from agnesi.core.ir.dims import TUPLES
 from agnesi.core.op import Item
 from agnesi.core.storage.views import taken
 from agnesi.core.support.config import HOOKS, MODE, TRACES, config
-from agnesi.core.tensor import Tensor
+from agnesi.core.tensor import Tensor, wrap
 
 #: Calls that agree before the function is traced, which takes as long as some dozen of them.
 CALLS_BEFORE_PLAN = 16
@@ -86,24 +86,42 @@ class Plan:
 class RegionPlan:
     """A call that is a compiled region (``compiler/regions.py``)."""
 
-    __slots__ = ("direct", "records", "regions", "steps")
+    __slots__ = ("build", "direct", "orders", "records", "regions", "turned")
 
-    def __init__(self, regions: Any, records: bool, steps: Plan | None = None) -> None:
+    def __init__(self, regions: Any, records: bool, orders: Sequence[Sequence[int] | None],
+                 turned: Sequence[bytes | None]) -> None:
         self.regions = regions
-        #: The plan for operands that are not all different, which native code does not compile.
-        self.steps = steps
         #: Whether an operand requires a gradient.
         self.records = records
-        #: The compiled function, once native code may call it with distinct operands.
+        #: For each operand, in which order of axes it lies row by row, as the region takes it, if it
+        #: does not anyhow; and the words by which native code turns it.
+        self.orders, self.turned = orders, tuple(turned)
+        #: The compiled function, once native code may call it, and what makes one value of its
+        #: results, if there are several.
         self.direct: Callable[..., tuple[Tensor, ...]] | None = None
+        self.build: Callable[[Any], Any] | None = None
 
     def __call__(self, xs: Sequence[Tensor]) -> Any:
-        if self.steps is not None and len(set(map(id, xs))) < len(xs):
-            return self.steps(xs)
+        if not self.records:
+            xs = self._apart(xs)
         found = self.regions(tuple(xs), {})
         if self.direct is None and not self.records:
-            self.direct = self.regions.plain()
+            self.take_direct()
         return found
+
+    def _apart(self, xs: Sequence[Tensor]) -> list[Tensor]:
+        """Operands as the region takes them, with another tensor in each place."""
+        found: list[Tensor] = []
+        for x, order in zip(xs, self.orders, strict=True):
+            data: Any = x.array
+            if order is not None:
+                x = wrap(data.transpose(order))
+            found.append(wrap(data) if any(x is y for y in found) else x)
+        return found
+
+    def take_direct(self) -> None:
+        """Take the compiled function, where native code may call it."""
+        self.direct, self.build = self.regions.plain()
 
 
 def signature(args: Sequence[Any], key: list[Any], xs: list[Tensor], nested: bool = False) -> bool:

@@ -80,22 +80,28 @@ def _power_to_base(g: Any, a: Any, b: Any) -> Tensor:
     return safe_multiply(g * b, power(a, b - 1))
 
 
-def _write_power(a: np.ndarray, b: np.ndarray, *, out: np.ndarray) -> np.ndarray:
-    """Powers; cubes of large arrays by two products, as in compiled code."""
-    if b.ndim == 0 and a.dtype.char in "fd" and out.size >= memory.MIN_POOLED_ELEMENTS and b == 3:
-        over = np.may_share_memory(a, out)  # in place
+#: Exponents for which powers of floats are products, as in compiled code.
+_AS_PRODUCTS = frozenset((3, 4, -2))
+
+
+def _powers(a: np.ndarray, b: np.ndarray, *, out: np.ndarray | None = None) -> np.ndarray:
+    """Powers; those by small whole numbers are products, as in compiled code."""
+    if b.ndim == 0 and a.dtype.char in "fd" and (n := float(b)) in _AS_PRODUCTS:
+        over = out is not None and np.may_share_memory(a, out)  # in place
         squares = np.multiply(a, a, out=memory.empty(a.shape, a.dtype) if over else out)
-        return np.multiply(squares, a, out=out)
-    return np.power(a, b, out=out)
+        if n == -2:
+            return np.reciprocal(squares, out=out)
+        return np.multiply(squares, a if n == 3 else squares, out=out)
+    return np.power(a, b) if out is None else np.power(a, b, out=out)
 
 
 POWER = Elementwise(
-    "power", np.power,
+    "power", _powers,
     (
         _power_to_base,
         lambda g, a, y: safe_multiply(g, safe_multiply(y, _log_of_base(a))),
     ),
-    kinds="iufc", writer=_write_power,
+    kinds="iufc", writer=_powers,
 )
 NEGATIVE = Elementwise("negative", np.negative, (lambda g: -g,), kinds="iufc")
 POSITIVE = Elementwise("positive", np.positive, (lambda g: g,), kinds="iufc", expand=lambda x: x)

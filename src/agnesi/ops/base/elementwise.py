@@ -487,8 +487,10 @@ def binary(op: Elementwise, summary: str = "", args: str = "", result: str = "")
         found: Any = HOOKS.mapped(known, input, other)
         return _unmapped(op, (input, other)) if found is NotImplemented else found
 
-    function.ready = known  # type: ignore[attr-defined]
-    return with_methods(documented(function, op, summary, args, result))
+    made = documented(function, op, summary, args, result)
+    made = made if isinstance(op.writer, np.ufunc) or op.name in OF_NUMBERS else planned(made)
+    made.ready = known
+    return with_methods(made)
 
 
 def placed(known: tuple[Any, ...], names: tuple[str, ...], given: tuple[Any, ...],

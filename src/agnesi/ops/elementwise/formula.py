@@ -203,8 +203,10 @@ def row(name: str, formula: Formula, rules: tuple[Rule | None, ...], home: str, 
     else:
         def function(*xs: np.ndarray) -> np.ndarray:
             return value(*xs).astype(xs[-1].dtype, copy=False)
-    return Elementwise(name, function, rules, kinds="f", expand=code_of(formula, double),
-                       home=home)
+    op = Elementwise(name, function, rules, kinds="f", expand=code_of(formula, double), home=home)
+    if not scipy:
+        op.traits |= {"composed"}
+    return op
 
 
 def unary(op: Elementwise, summary: str = "", args: str = "", result: str = "") -> Function:

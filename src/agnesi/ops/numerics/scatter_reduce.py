@@ -102,7 +102,8 @@ def _reduced(x: Tensor, values: Tensor, places: Tensor, kind: str, include_self:
         raise DTypeError(f"complex numbers have no order: {typed(x)}")
     count = x.shape[0]
     wide = dtypes.accumulated(x.dtype)
-    brought = _summed(filled(values.shape, 1, dtypes.real_of(wide)), places, count)
+    if kind == "mean" or not include_self:
+        brought = _summed(filled(values.shape, 1, dtypes.real_of(wide)), places, count)
     if not include_self:
         x = select.where(brought > 0, cast(as_tensor(_nothing(x.dtype, kind)), x.dtype), x)
     if kind in _UFUNCS:

@@ -1255,56 +1255,107 @@ no:
   ret ptr null
 }
 
-; The one result of a compiled region on operands, all different; owned, or null.
-define internal ptr @run_region(ptr %table, ptr %direct, ptr %known) nounwind {
+; An operand as a compiled region takes it, owned, or null: turned as the plan says, and another tensor
+; where it was an operand before.
+define internal ptr @region_operand(ptr %table, ptr %known, i64 %i, ptr %layout) nounwind {
 entry:
+  %none = call ptr @api_get(i64 16)
+  %x.at = getelementptr %Known, ptr %known, i64 0, i32 3, i64 %i
+  %x = load ptr, ptr %x.at
+  %array = call ptr @slot(ptr %table, ptr %x, i64 {w:Tensor.array})
+  %as.it.lies = icmp eq ptr %layout, %none
+  br i1 %as.it.lies, label %before, label %turn
+turn:
+  %view = call ptr @view_of(ptr %table, ptr %array, ptr %layout)
+  %no.view = icmp eq ptr %view, null
+  br i1 %no.view, label %no, label %turned
+turned:
+  %t = call ptr @new_tensor(ptr %table, ptr %view)
+  call void @decref(ptr %view)
+  ret ptr %t
+before:
+  %j = phi i64 [0, %entry], [%j1, %compare]
+  %j1 = add i64 %j, 1
+  %more = icmp ult i64 %j, %i
+  br i1 %more, label %compare, label %itself
+compare:
+  %y.at = getelementptr %Known, ptr %known, i64 0, i32 3, i64 %j
+  %y = load ptr, ptr %y.at
+  %same = icmp eq ptr %x, %y
+  br i1 %same, label %twin, label %before
+twin:
+  %other = call ptr @new_tensor(ptr %table, ptr %array)
+  ret ptr %other
+itself:
+  call void @incref(ptr %x)
+  ret ptr %x
+no:
+  ret ptr null
+}
+
+; What a compiled region gives; owned, or null.
+define internal ptr @run_region(ptr %table, ptr %plan, ptr %direct, ptr %known) nounwind {
+entry:
+  %xs = alloca [16 x ptr]                     ; as many as %Known has
+  %none = call ptr @api_get(i64 16)
   %n.at = getelementptr %Known, ptr %known, i64 0, i32 1
   %n = load i64, ptr %n.at
-  %xs = getelementptr %Known, ptr %known, i64 0, i32 3
+  %turned = call ptr @slot(ptr %table, ptr %plan, i64 {w:RegionPlan.turned})
+  %build = call ptr @slot(ptr %table, ptr %plan, i64 {w:RegionPlan.build})
+  call void @incref(ptr %build)
+  br label %test
+test:
+  %i = phi i64 [0, %entry], [%i1, %put]
+  %i1 = add i64 %i, 1
+  %more = icmp ult i64 %i, %n
+  br i1 %more, label %take, label %run
+take:
+  %layout = call ptr @item(ptr %turned, i64 %i)
+  %x = call ptr @region_operand(ptr %table, ptr %known, i64 %i, ptr %layout)
+  %missing = icmp eq ptr %x, null
+  br i1 %missing, label %drop.test, label %put
+put:
+  %to = getelementptr ptr, ptr %xs, i64 %i
+  store ptr %x, ptr %to
+  br label %test
+run:
   %call = call ptr @api_get(i64 22)
   call void @incref(ptr %direct)
   %found = call ptr %call(ptr %direct, ptr %xs, i64 %n, ptr null)
   call void @decref(ptr %direct)
   %bad = icmp eq ptr %found, null
-  br i1 %bad, label %no, label %yes
-yes:
+  br i1 %bad, label %drop.test, label %which
+which:
+  %single = icmp eq ptr %build, %none
+  br i1 %single, label %one, label %several
+one:
   %t = call ptr @item(ptr %found, i64 0)
   call void @incref(ptr %t)
+  br label %end
+several:
+  %make = call ptr @api_get(i64 21)
+  %built = call ptr %make(ptr %build, ptr %found)
+  br label %end
+end:
+  %result = phi ptr [%t, %one], [%built, %several]
   call void @decref(ptr %found)
-  ret ptr %t
-no:
-  ret ptr null
-}
-
-; Whether the operands of a call are all different.
-define internal i1 @are_distinct(ptr %known) nounwind {
-entry:
-  %n.at = getelementptr %Known, ptr %known, i64 0, i32 1
-  %n = load i64, ptr %n.at
-  br label %outer
-outer:
-  %i = phi i64 [0, %entry], [%i1, %inner]
-  %i1 = add i64 %i, 1
-  %more = icmp ult i64 %i, %n
-  br i1 %more, label %take, label %yes
-take:
-  %x.at = getelementptr %Known, ptr %known, i64 0, i32 3, i64 %i
-  %x = load ptr, ptr %x.at
-  br label %inner
-inner:
-  %j = phi i64 [%i1, %take], [%j1, %compare]
-  %left = icmp ult i64 %j, %n
-  br i1 %left, label %compare, label %outer
-compare:
-  %y.at = getelementptr %Known, ptr %known, i64 0, i32 3, i64 %j
-  %y = load ptr, ptr %y.at
-  %j1 = add i64 %j, 1
-  %same = icmp eq ptr %x, %y
-  br i1 %same, label %no, label %inner
-yes:
-  ret i1 true
-no:
-  ret i1 false
+  br label %drop.test
+drop.test:
+  %answer = phi ptr [null, %take], [null, %run], [%result, %end]
+  call void @decref(ptr %build)
+  br label %drop.next
+drop.next:
+  %d = phi i64 [0, %drop.test], [%d1, %drop]
+  %d1 = add i64 %d, 1
+  %held = icmp ult i64 %d, %i
+  br i1 %held, label %drop, label %done
+drop:
+  %old.at = getelementptr ptr, ptr %xs, i64 %d
+  %old = load ptr, ptr %old.at
+  call void @decref(ptr %old)
+  br label %drop.next
+done:
+  ret ptr %answer
 }
 
 ; The result of a plan, of which every operation has one result and takes no time; owned, or null.
@@ -1555,31 +1606,25 @@ region:
   %unwatched = icmp eq ptr %watch, %none
   %single = icmp eq ptr %examples, %none
   %changing = icmp eq ptr %fixed, %falsehood
-  %distinct = call i1 @are_distinct(ptr %known)
   %and1 = and i1 %ready, %compiling
   %and2 = and i1 %unwatched, %single
-  %and3 = and i1 %changing, %distinct
   %and12 = and i1 %and1, %and2
-  %runs = and i1 %and12, %and3
-  br i1 %runs, label %run.region, label %otherwise
-otherwise:                                    ; in steps, where that is because operands are the same
-  %steps.plan = call ptr @slot(ptr %table, ptr %plan, i64 {w:RegionPlan.steps})
-  %no.steps = icmp eq ptr %steps.plan, %none
-  %or.distinct = or i1 %no.steps, %distinct
-  br i1 %or.distinct, label %by.python, label %whole
+  %runs = and i1 %and12, %changing
+  br i1 %runs, label %run.region, label %by.python
 run.region:
   call void @decref(ptr %key.is)
-  %y = call ptr @run_region(ptr %table, ptr %direct, ptr %known)
+  call void @incref(ptr %plan)
+  %y = call ptr @run_region(ptr %table, ptr %plan, ptr %direct, ptr %known)
+  call void @decref(ptr %plan)
   %unrun.region = icmp eq ptr %y, null
   br i1 %unrun.region, label %failure, label %done
 whole:
-  %chosen = phi ptr [%plan, %kind], [%steps.plan, %otherwise]
   %true = call ptr @api_get(i64 13)
-  %flag = call ptr @slot(ptr %table, ptr %chosen, i64 {w:Plan.quick})
+  %flag = call ptr @slot(ptr %table, ptr %plan, i64 {w:Plan.quick})
   %quick = icmp eq ptr %flag, %true
   br i1 %quick, label %count.down, label %by.python
 count.down:
-  %left.array = call ptr @slot(ptr %table, ptr %chosen, i64 {w:Plan.calls_left})
+  %left.array = call ptr @slot(ptr %table, ptr %plan, i64 {w:Plan.calls_left})
   %never = icmp eq ptr %left.array, %none
   br i1 %never, label %run, label %count.one
 count.one:
@@ -1590,10 +1635,10 @@ count.one:
   %spent = icmp sle i64 %left.now, 0
   br i1 %spent, label %by.python, label %run
 run:
-  call void @incref(ptr %chosen)
+  call void @incref(ptr %plan)
   call void @decref(ptr %key.is)
-  %t = call ptr @run_plan(ptr %table, ptr %chosen, ptr %known)
-  call void @decref(ptr %chosen)
+  %t = call ptr @run_plan(ptr %table, ptr %plan, ptr %known)
+  call void @decref(ptr %plan)
   %unrun = icmp eq ptr %t, null
   br i1 %unrun, label %failure, label %done
 done:
