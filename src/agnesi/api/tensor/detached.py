@@ -14,7 +14,7 @@ from agnesi.core.support.config import STATE
 from agnesi.core.support.dtypes import is_inexact
 from agnesi.core.support.errors import DTypeError, TraceError, at, no_attribute
 from agnesi.core.support.tracing import is_tracing
-from agnesi.core.tensor import Tensor, as_kind
+from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor
 
 
@@ -41,7 +41,9 @@ def data(self: Tensor) -> Tensor | None:
     if self.array is None and not is_tracing() and STATE.examples is None:
         return None
     found = detach(self)
-    return found if found.array is None or is_tracing() else as_kind(Memory, found)
+    if found.array is not None and not is_tracing():
+        found.__class__ = Memory
+    return found
 
 
 class Memory(Tensor):

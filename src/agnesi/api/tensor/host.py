@@ -25,7 +25,7 @@ from agnesi.core.storage.leaves import is_differentiated, is_followed
 from agnesi.core.storage.lists import list_of
 from agnesi.core.storage.memory_order import is_row_major
 from agnesi.core.storage.views import looking_through
-from agnesi.core.support.config import MODE, STATE
+from agnesi.core.support.config import MODE, STATE, TRACES
 from agnesi.core.support.errors import GradientError, TraceError, at
 from agnesi.core.support.tracing import current_trace, is_known, is_tracing, query_fact, within
 from agnesi.core.tensor import Tensor, symbol, wrap
@@ -360,11 +360,12 @@ def size(self: Tensor) -> Any:
     >>> x.size, x.size(), x.size(1)
     (6, (2, 3), 3)
     """
-    number = dims.product(self.shape)
-    if isinstance(number, Dim):
+    data = self.array
+    number = dims.product(self.shape) if data is None else data.size
+    if data is None and isinstance(number, Dim):
         return number
     count = Count(number)
-    count._shape = self.shape
+    count._shape = self.shape if data is None else data.shape
     return count
 
 
@@ -374,7 +375,8 @@ def numel(self: Tensor) -> Size:
     :returns: The product of the sizes.
     :rtype: int or Dim
     """
-    return dims.product(self.shape)
+    data = self.array
+    return dims.product(self.shape) if data is None else data.size
 
 
 def element_size(self: Tensor) -> int:
@@ -397,7 +399,10 @@ def is_contiguous(self: Tensor, *, memory_format: object = None) -> bool:
     :type memory_format: object
     :returns: True for what has no or one element.
     """
-    if self.array is None:
+    data = self.array
+    if data is not None and not TRACES.running:
+        return bool(data.flags.c_contiguous)
+    if data is None:
         query_fact(self, "layout", True)
     return is_row_major(self)
 
@@ -409,7 +414,9 @@ def contiguous(self: Tensor, *, memory_format: object = None) -> Tensor:
     :type memory_format: object
     :returns: Of the same shape and dtype.
     """
-    return movement.contiguous(self)
+    data = self.array
+    lies = data is not None and not TRACES.running and data.flags.c_contiguous
+    return self if lies else movement.contiguous(self)
 
 
 @planned

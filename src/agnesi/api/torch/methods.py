@@ -16,7 +16,7 @@ from agnesi.core.dispatch import assign
 from agnesi.core.integers import integer
 from agnesi.core.keywords import strict
 from agnesi.core.op import typed
-from agnesi.core.public import explain_errors, on_host, planned, public
+from agnesi.core.public import at_once, explain_errors, on_host, planned, public
 from agnesi.core.storage.placed import moved
 from agnesi.core.support.config import config
 from agnesi.core.support.dtypes import as_dtype, name_of
@@ -74,9 +74,20 @@ def dim(self: Tensor) -> int:
     int
         The same as ``x.ndim``.
     """
-    return self.ndim
+    data = self.array
+    return data.ndim if data is not None else self.ndim
 
 
+def _strides(self: Any, *more: Any) -> Any:
+    """All strides, in the usual call."""
+    data = self.array
+    if more or data is None:
+        return NotImplemented
+    size = data.itemsize
+    return tuple([n // size for n in data.strides])
+
+
+@at_once(_strides)
 @explain_errors
 def stride(self: Tensor, dim: int | None = None) -> Any:
     """Elements from one to the next along each axis, or along one.

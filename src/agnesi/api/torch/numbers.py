@@ -12,6 +12,7 @@ from agnesi.api.torch.texts import torch
 from agnesi.core import shapes
 from agnesi.core.accepted import Axis, DTypeLike, TensorLike
 from agnesi.core.options import NotNegative, NotNegativeBound
+from agnesi.core.public import at_once
 from agnesi.core.support import dtypes
 from agnesi.core.support.tracing import is_number_of_trace
 from agnesi.core.tensor import Tensor
@@ -152,6 +153,18 @@ def scalar_tensor(s: TensorLike, *, dtype: DTypeLike = None, device: str | None 
 
 
 # -- questions --------------------------------------------------------------------------------
+def _is_usual(obj: Any = None, *more: Any) -> Any:
+    """Return True for a tensor with a value, in the usual call."""
+    return True if type(obj) is Tensor and not more and obj.array is not None else NotImplemented
+
+
+def _count(x: Any = None, *more: Any) -> Any:
+    """The number of elements of a tensor with a value, in the usual call."""
+    usual = type(x) is Tensor and not more and x.array is not None
+    return x.array.size if usual else NotImplemented
+
+
+@at_once(_is_usual)
 @torch("bool | For anything else False.", "numel, is_complex",
        ">>> ag.is_tensor(ag.ones(2)), ag.is_tensor([1])\n(True, False)",
        obj="object | Anything.")
@@ -160,6 +173,7 @@ def is_tensor(obj: Any) -> bool:
     return isinstance(obj, Tensor) and not is_number_of_trace(obj)
 
 
+@at_once(_count)
 @torch("int | The product of the sizes.", "size, Tensor.numel",
        ">>> ag.numel(ag.ones(2, 3))\n6")
 def numel(x: TensorLike) -> Any:

@@ -162,6 +162,13 @@ def _around(data: Any = None, *more: Any) -> Any:
     return NotImplemented if more or not _is_plain(data) else wrap(data)
 
 
+def _itself(data: Any = None, *more: Any) -> Any:
+    """The tensor that data is, or one around an array, in the usual call of ``asarray``."""
+    if type(data) is Tensor and not more and data.array is not None:
+        return data
+    return _around(data, *more)
+
+
 def _of_copy(data: Any = None, *more: Any) -> Any:
     """A tensor of a copy of an array, or of numbers, in the usual call of ``tensor``."""
     if more:
@@ -254,7 +261,7 @@ def noted(x: Tensor, given: bool = False) -> Tensor:
     return x
 
 
-@at_once(_around)
+@at_once(_itself)
 @public
 def asarray(obj: TensorLike, /, dtype: DTypeLike = None, *, device: str | None = None,
             copy: bool | None = None, out: Tensor | None = None) -> Tensor:
@@ -481,6 +488,14 @@ def full_like(x: TensorLike, /, fill_value: TensorLike, dtype: DTypeLike = None,
     return full(shape, fill_value, kind, requires_grad=requires_grad)
 
 
+def _like_one(x: Any = None, *more: Any) -> Any:
+    """An uninitialised tensor like one, in the usual call."""
+    if type(x) is not Tensor or more or (data := x.array) is None:
+        return NotImplemented
+    return wrap(np.empty(data.shape, data.dtype))
+
+
+@at_once(_like_one)
 @public
 def empty_like(x: TensorLike, /, dtype: DTypeLike = None, *, device: str | None = None,
                requires_grad: bool = False, out: Tensor | None = None) -> Tensor:
