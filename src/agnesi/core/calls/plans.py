@@ -93,8 +93,8 @@ class RegionPlan:
         self.regions = regions
         #: Whether an operand requires a gradient.
         self.records = records
-        #: For each operand the order of axes in which it lies row by row, as the region takes it, if
-        #: that is another; and the words by which native code turns it.
+        #: For each operand the order of axes in which it lies row by row, as the region takes it,
+        #: where that is another; and the words by which native code turns it.
         self.orders, self.turned = orders, tuple(turned)
         #: The compiled function, once native code may call it, and what makes one value of its
         #: results, if there are several.

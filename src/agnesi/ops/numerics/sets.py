@@ -38,7 +38,7 @@ from agnesi.ops.indexing.scatter import index_put
 from agnesi.ops.reductions.running import cumsum
 from agnesi.ops.sorting.order import comparable
 from agnesi.ops.sorting.partitions import lexsort
-from agnesi.ops.sorting.sort import argsort, searchsorted, sort
+from agnesi.ops.sorting.sort import ArgSort, Sort, argsort, searchsorted, sort
 
 
 class UniqueAll(NamedTuple):
@@ -64,10 +64,40 @@ class UniqueInverse(NamedTuple):
     inverse_indices: Tensor
 
 
-def _unique(data: np.ndarray, **options: Any) -> Any:
+def _unique_slices(data: np.ndarray, axis: int, **options: Any) -> Any:
     """NumPy's function, which can be interrupted."""
-    found = aside(16 * data.size, functools.partial(np.unique, comparable(data), **options))
-    return found if options.get("return_index") else found.astype(data.dtype, copy=False)
+    return aside(16 * data.size, functools.partial(np.unique, comparable(data), axis=axis, **options))
+
+
+def _unique(data: np.ndarray, asked: tuple[bool, ...], equal_nan: bool = True) -> list[Any]:
+    """The different elements, and what is asked for: where each is found first, which of them each
+    element is, and how often each is there; None for the rest."""
+    return aside(16 * data.size, lambda: _from_order(data.reshape(-1), asked, equal_nan))
+
+
+def _from_order(flat: np.ndarray, asked: tuple[bool, ...], equal_nan: bool) -> list[Any]:
+    order = ArgSort(0, False).perform(flat) if asked[0] or asked[1] else None
+    ordered = comparable(Sort(0, False).perform(flat) if order is None else flat[order])
+    starts = _begins(ordered, equal_nan)
+    places = np.flatnonzero(starts)
+    found: list[Any] = [ordered[places].astype(flat.dtype, copy=False), None, None, None]
+    if order is not None and asked[0]:
+        found[1] = order[places]
+    if order is not None and asked[1]:
+        found[2] = np.empty(flat.size, np.int64)
+        found[2][order] = np.cumsum(starts) - 1
+    if asked[2]:
+        found[3] = np.diff(places, append=flat.size)
+    return found
+
+
+def _begins(ordered: np.ndarray, equal_nan: bool) -> np.ndarray:
+    """Return whether each of the elements in order differs from the one before; NaN comes last."""
+    starts = np.ones(ordered.size, np.bool_)
+    np.not_equal(ordered[1:], ordered[:-1], out=starts[1:])
+    if equal_nan and ordered.size and ordered.dtype.kind in "fc" and np.isnan(ordered[-1]):
+        starts[1:] &= ~np.isnan(ordered[:-1])
+    return starts
 
 
 def _values(x: Tensor, first: np.ndarray) -> Tensor:
@@ -115,13 +145,16 @@ def unique(x: TensorLike, *, return_index: bool = False, return_inverse: bool = 
         found = _found(x, asked) if axis is None or x.ndim < 2 else _slices(x, axis, asked)
         return found if len(found) > 1 else found[0]
     data: Any = x.array
-    if not (any(asked) or x._requires_grad):
-        return wrap(_unique(data, axis=axis))
-    _, first, inverse, counts = _unique(
-        data, return_index=True, return_inverse=True, return_counts=True, axis=axis
-    )
+    if axis is None:
+        differentiated = x._requires_grad
+        found, first, inverse, counts = _unique(data, (differentiated or asked[0], *asked[1:]))
+        values = _values(x, first) if differentiated else wrap(found)
+        inverse = None if inverse is None else inverse.reshape(data.shape)
+    else:
+        _, first, inverse, counts = _unique_slices(
+            data, axis, return_index=True, return_inverse=True, return_counts=True)
+        values = take(x, wrap(first), axis)
     rest = [wrap(f) for a, f in zip(asked, (first, inverse, counts), strict=True) if a]
-    values = _values(x, first) if axis is None else take(x, wrap(first), axis)
     return (values, *rest) if rest else values
 
 
@@ -219,9 +252,7 @@ def unique_all(x: TensorLike, /) -> UniqueAll:
     if not is_known(x):
         return UniqueAll(*_found(x, (True, True, True), equal_nan=False))
     data: Any = x.array
-    _, first, inverse, counts = _unique(
-        data, return_index=True, return_inverse=True, return_counts=True, equal_nan=False
-    )
+    _, first, inverse, counts = _unique(data, (True, True, True), equal_nan=False)
     return UniqueAll(_values(x, first), wrap(first), wrap(inverse.reshape(data.shape)),
                      wrap(counts))
 
