@@ -66,7 +66,8 @@ class UniqueInverse(NamedTuple):
 
 def _unique_slices(data: np.ndarray, axis: int, **options: Any) -> Any:
     """NumPy's function, which can be interrupted."""
-    return aside(16 * data.size, functools.partial(np.unique, comparable(data), axis=axis, **options))
+    unique = functools.partial(np.unique, comparable(data), axis=axis, **options)
+    return aside(16 * data.size, unique)
 
 
 def _unique(data: np.ndarray, asked: tuple[bool, ...], equal_nan: bool = True) -> list[Any]:
