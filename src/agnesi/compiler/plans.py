@@ -228,10 +228,10 @@ def _traced(function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[
                 made.requires_grad = made.node.requires_grad = x._requires_grad
         given, more = tree.build([known.get(id(x), x) for x in leaves])
         results, shape = flatten(function(*given, **more))
-        numbers = {c.inner: c.outer for c in trace.captures.values()}
-        for node in numbers:
+        constants = {c.inner: c.outer for c in trace.captures.values()}
+        for node in constants:
             node.requires_grad = False
-        if not all(map(_is_number, trace.captures.values())) or trace.grads or not all(
+        if not all(map(_is_constant, trace.captures.values())) or trace.grads or not all(
                 isinstance(y, Tensor) for y in results):
             return None
         ends = [current(y) for y in results]
@@ -241,27 +241,27 @@ def _traced(function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[
     places: dict[Node, int] = {}
     for i, x in enumerate(xs):
         places.setdefault(known[id(x)].node, i)
-    return _of_graph(ends, places, numbers, len(xs),
+    return _of_graph(ends, places, constants, len(xs),
                      None if shape.kind is None else shape.builder())
 
 
-def _is_number(capture: Capture) -> bool:
-    """Return whether what a public function takes in beside its operands is a number, which is the
-    same in all such calls."""
+def _is_constant(capture: Capture) -> bool:
+    """Return whether what a public function takes in beside its operands is a small constant, which
+    is the same in all such calls."""
     x = capture.outer
-    return not (capture.changed or capture.owner is not None or x.array is None or x.ndim
-                or x._requires_grad or x._placed or hasattr(x, "advance"))
+    return not (capture.changed or capture.owner is not None or x.array is None
+                or x.array.size > _MAX_COPIED or x._requires_grad or x._placed or hasattr(x, "advance"))
 
 
-def _of_graph(ends: Sequence[Node], places: dict[Node, int], numbers: dict[Node, Tensor],
+def _of_graph(ends: Sequence[Node], places: dict[Node, int], constants: dict[Node, Tensor],
               count: int, build: Callable[[list[Tensor]], Any] | None) -> Plan | None:
     """Return the plan of a graph: its constants, and one step for each operation; None where an
     operation is not one of a plan, there are too many, or a constant result is large.
 
-    ``places`` has the numbers of the ``count`` operands, and gets those of all values; ``numbers``
+    ``places`` has the numbers of the ``count`` operands, and gets those of all values; ``constants``
     are the values of other nodes.
     """
-    sorted_ = _sorted_nodes(ends, places, numbers)
+    sorted_ = _sorted_nodes(ends, places, constants)
     if sorted_ is None:
         return None
     steps, fixed = sorted_
@@ -279,7 +279,7 @@ def _of_graph(ends: Sequence[Node], places: dict[Node, int], numbers: dict[Node,
                 [next(copies) if n in fixed else places[n] for n in ends], build)
 
 
-def _sorted_nodes(ends: Sequence[Node], operands: Container[Node], numbers: dict[Node, Tensor]
+def _sorted_nodes(ends: Sequence[Node], operands: Container[Node], constants: dict[Node, Tensor]
                   ) -> tuple[list[Any], dict[Node, Tensor]] | None:
     """Return the operations of a plan in order, and the values of what follows from constants
     alone; None where an operation is not one of a plan, or there are too many.
@@ -292,9 +292,9 @@ def _sorted_nodes(ends: Sequence[Node], operands: Container[Node], numbers: dict
     for n in order:
         if n.op is None:
             value = constant_value(n)
-            if value is None and n not in numbers:
+            if value is None and n not in constants:
                 return None
-            fixed[n] = numbers[n] if value is None else wrap(value)
+            fixed[n] = constants[n] if value is None else wrap(value)
         elif is_cut(n) or isinstance(n.op, Identity) or n.op.bodies or (
                 len(steps) >= _MAX_OPERATIONS):
             return None

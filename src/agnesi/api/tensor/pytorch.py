@@ -349,6 +349,7 @@ FORMS: dict[str, Form] = {
 
 
 # -- methods that arrays of NumPy have not, or that mean something else there -------------------
+@planned
 @public
 def median(self: Tensor, axis: int | None = None, *, keepdims: bool = False) -> Any:
     """The middle element, the lower of two; with an axis, and where it is.  NaN wins.
@@ -360,6 +361,7 @@ def median(self: Tensor, axis: int | None = None, *, keepdims: bool = False) -> 
     return _median(self, axis, keepdims)
 
 
+@planned
 @public
 def nanmedian(self: Tensor, axis: int | None = None, *, keepdims: bool = False) -> Any:
     """The middle of the elements that are not NaN, the lower of two; with an axis, and where.
@@ -436,6 +438,7 @@ def sort(self: Tensor, *args: Any, **keywords: Any) -> Ordered:
 
 
 @where_torch
+@planned
 @public
 def repeat(self: Tensor, *repeats: Any, axis: int | None = None) -> Tensor:
     """Elements repeated, along an axis or of the flat elements, as in NumPy.

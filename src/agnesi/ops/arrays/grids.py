@@ -13,7 +13,7 @@ from agnesi.core.accepted import DTypeLike, ShapeLike, TensorLike
 from agnesi.core.integers import integer
 from agnesi.core.ir.dims import product
 from agnesi.core.op import called, typed
-from agnesi.core.public import public
+from agnesi.core.public import planned, public
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import aside
 from agnesi.core.support.errors import DTypeError, ShapeError, check_room
@@ -260,6 +260,7 @@ def identity(n: int, dtype: DTypeLike = None, *, out: Tensor | None = None) -> T
     return eye(n, dtype=dtype)
 
 
+@planned
 @public
 def geomspace(start: TensorLike, stop: TensorLike, num: int = 50, endpoint: bool = True,
               dtype: DTypeLike = None,

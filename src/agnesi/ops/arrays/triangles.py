@@ -72,6 +72,7 @@ def _of_triangle(function: Any, n: int, k: int, m: int | None, dtype: DTypeLike)
 
 
 @where_torch
+@planned
 @public
 def tril_indices(n: int, k: int = 0, m: int | None = None, *, dtype: DTypeLike = None) -> Pair:
     """Indices of the lower triangle of an (n, m) matrix.
@@ -92,6 +93,7 @@ def tril_indices(n: int, k: int = 0, m: int | None = None, *, dtype: DTypeLike =
 
 
 @where_torch
+@planned
 @public
 def triu_indices(n: int, k: int = 0, m: int | None = None, *, dtype: DTypeLike = None) -> Pair:
     """Indices of the upper triangle of an (n, m) matrix.

@@ -315,6 +315,7 @@ def of_ends(*ends: Any) -> Any:
     return functools.reduce(dtypes.promote, floats) if floats else None
 
 
+@planned
 @public
 def logspace(start: Any, stop: Any, num: int = 50, base: Any = 10.0, dtype: DTypeLike = None, *,
              endpoint: bool = True, axis: int = 0, out: Tensor | None = None) -> Tensor:

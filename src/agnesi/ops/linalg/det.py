@@ -230,6 +230,7 @@ def det(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     return apply(DET, square(x))
 
 
+@planned
 @public
 def slogdet(x: TensorLike, /) -> SlogdetResult:
     """Sign and logarithm of the absolute value of determinants.

@@ -68,6 +68,7 @@ def cross(x1: TensorLike, x2: TensorLike, /, *, axis: int = -1, out: Tensor | No
     return composite.cross(x1, x2, axis)
 
 
+@planned
 @public
 def vander(x: TensorLike, /, *, n: int | None = None, out: Tensor | None = None) -> Tensor:
     """Rows of the powers of each element, the lowest first.

@@ -9,7 +9,7 @@ import numpy as np
 from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply, apply_many
 from agnesi.core.ir.dims import Dim
-from agnesi.core.public import public
+from agnesi.core.public import planned, public
 from agnesi.core.support.aside import cubes
 from agnesi.core.support.errors import GradientError
 from agnesi.core.support.record import record
@@ -136,6 +136,7 @@ def _tall_jvp(da: Tensor, q: Tensor, r: Tensor) -> tuple[Tensor, Tensor]:
     return arith.subtract(x, times(q, change)), times(change, r)
 
 
+@planned
 @public
 def qr(x: TensorLike, /, mode: Literal["reduced", "complete", "r"] = "reduced") -> Any:
     """Factors ``Q`` with orthonormal columns and upper triangular ``R``: ``x = Q @ R``.

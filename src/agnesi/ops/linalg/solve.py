@@ -138,6 +138,7 @@ def solve(a: TensorLike, b: TensorLike, /, *, out: Tensor | None = None) -> Tens
     return of_columns(lambda a, b: apply(SOLVE, a, b), a, b)
 
 
+@planned
 @public
 def inv(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Inverse matrices.
@@ -180,6 +181,7 @@ def _screened(a: Tensor, check_errors: bool) -> tuple[Tensor, Tensor, Tensor]:
     return a, found, cast(info, dtypes.int32)
 
 
+@planned
 @public
 def inv_ex(x: TensorLike, /, *, check_errors: bool = False) -> InvExResult:
     """Inverses where there are some, and which matrices have one.
@@ -201,6 +203,7 @@ def inv_ex(x: TensorLike, /, *, check_errors: bool = False) -> InvExResult:
     return InvExResult(where(expand_dims(found, (-2, -1)), apply(INV, a), np.nan), info)
 
 
+@planned
 @public
 def solve_ex(a: TensorLike, b: TensorLike, /, *, check_errors: bool = False) -> SolveExResult:
     """Solutions of ``a @ x = b`` where there are some, and which matrices have one.

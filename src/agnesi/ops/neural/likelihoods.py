@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from agnesi.core.accepted import Axis, TensorLike
-from agnesi.core.public import public
+from agnesi.core.public import planned, public
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.arith import abs as magnitude
 from agnesi.ops.base.arith import negative, safe_divide, sqrt, square
@@ -135,6 +135,7 @@ pseudo_huber = binary(
 exprel = unary(EXPREL, "``(exp(x) - 1) / x``, and 1 at 0.", "[0.0]", "[1.]")
 
 
+@planned
 @public
 def log_expit(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Logarithm of :func:`expit`, without underflow.

@@ -203,6 +203,7 @@ def _wrapped(x: Tensor, xp: Tensor, fp: Tensor, period: float) -> tuple[Tensor, 
     return x, places, concat([fp[-1:], fp, fp[:1]], 0)
 
 
+@planned
 @public
 def unwrap(p: TensorLike, discont: float | None = None, axis: int = -1, *,
            period: float = 2 * math.pi, out: Tensor | None = None) -> Tensor:

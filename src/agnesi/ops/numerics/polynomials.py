@@ -158,6 +158,7 @@ def _without_zeros(p: Tensor) -> Tensor:
     return p[int(large[0]) if len(large) else len(p.array) - 1:]
 
 
+@planned
 @public
 def polyder(p: TensorLike, m: int = 1, *, out: Tensor | None = None) -> Tensor:
     """The ``m``-th derivative of a polynomial.
@@ -184,6 +185,7 @@ def polyder(p: TensorLike, m: int = 1, *, out: Tensor | None = None) -> Tensor:
     return p
 
 
+@planned
 @public
 def polyint(p: TensorLike, m: int = 1, k: TensorLike = 0, *, out: Tensor | None = None) -> Tensor:
     """The ``m``-th integral of a polynomial, with the constants ``k``.

@@ -49,6 +49,7 @@ def _scaled(row: Binary) -> Binary:
             return row(input, other, *more) if more else row(input, other)
         return scaled(*(x for x in (input, other, *more) if x is not NEEDED), **keywords)
 
+    @planned
     @strict
     def scaled(input: TensorLike, other: TensorLike, out: Tensor | None = None, *, alpha: Any = 1
                ) -> Tensor:

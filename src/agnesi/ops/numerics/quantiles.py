@@ -303,6 +303,7 @@ def nanquantile(x: TensorLike, q: TensorLike, axis: Axis = None, *, method: str 
     return _quantile(x, _shares(q), axis, method, keepdims, True, weights)
 
 
+@planned
 @public
 def nanpercentile(x: TensorLike, q: TensorLike, axis: Axis = None, *, method: str = "linear",
                   keepdims: bool = False, weights: TensorLike | None = None,

@@ -35,6 +35,7 @@ def _count(n: Any) -> int:
     return count
 
 
+@planned
 @public
 def fftfreq(n: int, /, d: float = 1.0, *, dtype: DTypeLike = None, device: str | None = None,
             out: Tensor | None = None) -> Tensor:
@@ -56,6 +57,7 @@ def fftfreq(n: int, /, d: float = 1.0, *, dtype: DTypeLike = None, device: str |
     return _frequencies(steps, n, d, dtype)
 
 
+@planned
 @public
 def rfftfreq(n: int, /, d: float = 1.0, *, dtype: DTypeLike = None, device: str | None = None,
              out: Tensor | None = None) -> Tensor:

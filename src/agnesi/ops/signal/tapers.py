@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.public import public
+from agnesi.core.public import planned, public
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import aside
 from agnesi.core.support.errors import check_room
@@ -36,6 +36,7 @@ def _weights(function: Callable[..., np.ndarray], n: int, *parameters: float) ->
     return wrap(found.astype(dtypes.config.float_dtype))
 
 
+@planned
 @public
 def bartlett(n: int, *, out: Tensor | None = None) -> Tensor:
     """Bartlett's window: a triangle with zeros at both ends.
@@ -50,6 +51,7 @@ def bartlett(n: int, *, out: Tensor | None = None) -> Tensor:
     return _weights(np.bartlett, n)
 
 
+@planned
 @public
 def blackman(n: int, *, out: Tensor | None = None) -> Tensor:
     """Blackman's window: a sum of three cosines, nearly zero at both ends.
@@ -64,6 +66,7 @@ def blackman(n: int, *, out: Tensor | None = None) -> Tensor:
     return _weights(np.blackman, n)
 
 
+@planned
 @public
 def hamming(n: int, *, out: Tensor | None = None) -> Tensor:
     """Hamming's window: a raised cosine that falls to 0.08 at both ends.
@@ -78,6 +81,7 @@ def hamming(n: int, *, out: Tensor | None = None) -> Tensor:
     return _weights(np.hamming, n)
 
 
+@planned
 @public
 def hanning(n: int, *, out: Tensor | None = None) -> Tensor:
     """Hann's window: a raised cosine with zeros at both ends.
@@ -92,6 +96,7 @@ def hanning(n: int, *, out: Tensor | None = None) -> Tensor:
     return _weights(np.hanning, n)
 
 
+@planned
 @public
 def kaiser(n: int, beta: Any, *, out: Tensor | None = None) -> Tensor:
     """Kaiser's window; ``beta`` 0 is a rectangle, 14 falls to nearly nothing.

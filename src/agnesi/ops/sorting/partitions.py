@@ -8,7 +8,7 @@ from typing import Any
 from agnesi.core import shapes
 from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply
-from agnesi.core.public import public
+from agnesi.core.public import planned, public
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.support.foreign import attribute_of
 from agnesi.core.tensor import Tensor
@@ -31,6 +31,7 @@ def _checked(x: Any, kth: Any, axis: int | None) -> tuple[Tensor, list[Any]]:
     return x, [k % n for k in places]
 
 
+@planned
 @public
 def partition(x: TensorLike, kth: TensorLike, axis: int | None = -1, *, out: Tensor | None = None
               ) -> Tensor:
@@ -56,6 +57,7 @@ def partition(x: TensorLike, kth: TensorLike, axis: int | None = -1, *, out: Ten
     return apply(Partition(axis, False, min(places), max(places)), x)
 
 
+@planned
 @public
 def argpartition(x: TensorLike, kth: TensorLike, axis: int | None = -1, *, out: Tensor | None = None
                  ) -> Tensor:
@@ -71,6 +73,7 @@ def argpartition(x: TensorLike, kth: TensorLike, axis: int | None = -1, *, out: 
     return argsort(_checked(x, kth, axis)[0], axis)
 
 
+@planned
 @public
 def lexsort(keys: Any, axis: int = -1, *, out: Tensor | None = None) -> Tensor:
     """Indices that put the last key in order, equal ones by the key before it, and so on.

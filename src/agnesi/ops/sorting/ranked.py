@@ -66,11 +66,16 @@ def sort_with_places(input: Any, dim: int = -1, descending: bool = False,
 
 def _ranked(x: Tensor, rank: Any, axis: int, keepdims: bool) -> Ordered:
     """The element of a rank, counted from 0: a number, or one for each row."""
+    return _at(x, _place_of(x, rank, axis), axis, keepdims)
+
+
+def _place_of(x: Tensor, rank: Any, axis: int) -> Tensor:
+    """Where the element of a rank is."""
     order = argsort(x, axis)
     if isinstance(rank, Tensor):
-        return _at(x, take_along_axis(order, rank, axis), axis, keepdims)
+        return take_along_axis(order, rank, axis)
     one = tuple((rank, rank + 1, 1) if a == axis else FULL for a in range(x.ndim))
-    return _at(x, apply(Slice(one), order), axis, keepdims)
+    return apply(Slice(one), order)
 
 
 def median_with_place(input: Any, dim: int = -1, keepdim: bool = False) -> Ordered:
@@ -81,7 +86,7 @@ def median_with_place(input: Any, dim: int = -1, keepdim: bool = False) -> Order
         return _ranked(x, middle, axis, keepdim)
     missing = compare.isnan(x)
     first = positions.argmax(missing, axis, keepdims=True)
-    found = _ranked(x, middle, axis, True).indices
+    found = _place_of(x, middle, axis)
     places = select.where(reduce.any(missing, axis, keepdims=True), first, found)
     return _at(x, places, axis, keepdim)
 

@@ -278,6 +278,7 @@ def multigammaln(a: TensorLike, d: int, /, *, out: Tensor | None = None) -> Tens
     return total
 
 
+@planned
 @public
 def factorial(n: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """``gamma(n + 1)``, and 0 for negative numbers.

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core.accepted import TensorLike
-from agnesi.core.public import public
+from agnesi.core.public import planned, public
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.arith import safe_divide, safe_multiply, square
 from agnesi.ops.base.elementwise import Elementwise, Function, call
@@ -366,6 +366,7 @@ gammaincinv: Function = binary(
 )
 
 
+@planned
 @public
 def betainc(a: TensorLike, b: TensorLike, x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Regularised incomplete beta function at ``x`` in [0, 1], with all three derivatives.

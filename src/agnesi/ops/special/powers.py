@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from agnesi.core.accepted import TensorLike
-from agnesi.core.public import public
+from agnesi.core.public import planned, public
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.arith import abs as magnitude
 from agnesi.ops.base.arith import safe_multiply, square
@@ -175,6 +175,7 @@ gammasgn: Function = _documented("gammasgn", "Sign of the gamma function.", "[-0
 
 
 # -- numbers of choices -------------------------------------------------------------------------
+@planned
 @public
 def comb(N: TensorLike, k: TensorLike, *, exact: bool = False, repetition: bool = False,
          out: Tensor | None = None) -> Tensor:
@@ -199,6 +200,7 @@ def comb(N: TensorLike, k: TensorLike, *, exact: bool = False, repetition: bool 
     return floor(found + 0.5) if exact else found
 
 
+@planned
 @public
 def perm(N: TensorLike, k: TensorLike, *, exact: bool = False, out: Tensor | None = None) -> Tensor:
     """Number of ordered choices of ``k`` of ``N``; 0 where there are none.

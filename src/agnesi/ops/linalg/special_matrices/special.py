@@ -64,6 +64,7 @@ def block_diag(*arrays: Any, out: Tensor | None = None) -> Tensor:
     return concat(lines, axis=0)
 
 
+@planned
 @public
 def toeplitz(c: TensorLike, r: TensorLike | None = None, *, out: Tensor | None = None) -> Tensor:
     """The matrix with first column ``c`` and first row ``r`` that is constant along diagonals.
@@ -85,6 +86,7 @@ def toeplitz(c: TensorLike, r: TensorLike | None = None, *, out: Tensor | None =
     return take(concat([flip(c), r[1:]]), arith.add(arith.subtract(j, i), m - 1))
 
 
+@planned
 @public
 def hankel(c: TensorLike, r: TensorLike | None = None, *, out: Tensor | None = None) -> Tensor:
     """The matrix with first column ``c`` and last row ``r``, constant along antidiagonals.
@@ -103,6 +105,7 @@ def hankel(c: TensorLike, r: TensorLike | None = None, *, out: Tensor | None = N
     return take(concat([c, r[1:]]), arith.add(reshape(arange(m), (m, 1)), arange(n)))
 
 
+@planned
 @public
 def circulant(c: TensorLike, *, out: Tensor | None = None) -> Tensor:
     """The square matrix with first column ``c`` whose columns are turned by one each.
