@@ -249,8 +249,9 @@ def _is_constant(capture: Capture) -> bool:
     """Return whether what a public function takes in beside its operands is a small constant, which
     is the same in all such calls."""
     x = capture.outer
-    return not (capture.changed or capture.owner is not None or x.array is None
-                or x.array.size > _MAX_COPIED or x._requires_grad or x._placed or hasattr(x, "advance"))
+    small = x.array is not None and x.array.size <= _MAX_COPIED
+    return small and not (capture.changed or capture.owner is not None or x._requires_grad
+                          or x._placed or hasattr(x, "advance"))
 
 
 def _of_graph(ends: Sequence[Node], places: dict[Node, int], constants: dict[Node, Tensor],
@@ -258,8 +259,8 @@ def _of_graph(ends: Sequence[Node], places: dict[Node, int], constants: dict[Nod
     """Return the plan of a graph: its constants, and one step for each operation; None where an
     operation is not one of a plan, there are too many, or a constant result is large.
 
-    ``places`` has the numbers of the ``count`` operands, and gets those of all values; ``constants``
-    are the values of other nodes.
+    ``places`` has the numbers of the ``count`` operands, and gets those of all values;
+    ``constants`` are the values of other nodes.
     """
     sorted_ = _sorted_nodes(ends, places, constants)
     if sorted_ is None:
