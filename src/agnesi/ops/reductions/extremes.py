@@ -9,6 +9,7 @@ import numpy as np
 from agnesi.core import shapes
 from agnesi.core.dispatch import apply
 from agnesi.core.ir import loops
+from agnesi.core.ir.foreign import Call
 from agnesi.core.public import apply_to
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import aside
@@ -45,6 +46,9 @@ class _Extreme(Scan):
         run = getattr(np, self.kind).accumulate
         silently(run, self.forwards(x), 0, None, self.forwards(out))
         return True
+
+    def foreign(self, x: Any) -> Call | None:
+        return self.running(x, self.kind)
 
     def parts(self, x: Any) -> list[Any]:
         return self.in_order(x.shape, lambda at: x(*at), lambda own, at: loops.call(

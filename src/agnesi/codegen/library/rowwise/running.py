@@ -1,4 +1,4 @@
-"""Running sums and products of rows whose elements are neighbours.
+"""Running sums, products and extremes of rows whose elements are neighbours.
 
 In a vector, each lane is combined with the one 1, 2, 4 ... lanes before it (Hillis and Steele 1986:
 Data parallel algorithms); vectors with what came before them.  So the order in which numbers are
@@ -28,8 +28,9 @@ from agnesi.codegen.llvm.task import TYPES, share, task
 from agnesi.core.ir.calls.sorting import VECTOR_BYTES
 from agnesi.core.target import Target
 
-_NEUTRAL = {"add": -0.0, "multiply": 1.0}
-_NAMES = {"add": ("fadd", "add"), "multiply": ("fmul", "mul")}
+_NEUTRAL = {"add": -0.0, "multiply": 1.0, "maximum": -np.inf, "minimum": np.inf}
+_NAMES = {"add": ("fadd", "add"), "multiply": ("fmul", "mul"), "maximum": ("ogt", "smax"),
+          "minimum": ("olt", "smin")}
 #: Vectors at a time.
 _VECTORS_AT_ONCE = 4
 
@@ -58,8 +59,13 @@ class _Running:
         self.lanes = VECTOR_BYTES // self.size
         self.vector = vector(self.type, self.lanes)
         self.name = _NAMES[kind][dtype.startswith("int")]
-        self.neutral = const(self.vector, _NEUTRAL[kind])
         self.floating = is_float(self.type)
+        self.extreme = kind in ("maximum", "minimum")
+        neutral: float = _NEUTRAL[kind]
+        if self.extreme and not self.floating:
+            limits = np.iinfo(dtype)
+            neutral = int(limits.min if kind == "maximum" else limits.max)
+        self.neutral = const(self.vector, neutral)
         self.reverse = reverse
         self._end = 0 if reverse else self.lanes - 1
         self.polls = Polls.begin(b, b.parameters[3])
@@ -135,7 +141,7 @@ class _Running:
     def _several(self, parts: list[Value], before: Value) -> tuple[list[Value], Value]:
         """Return the running results of several vectors, and the total so far, in all lanes."""
         owns = [self._inside(part) for part in parts]
-        if not self.floating or self.name == "fadd":
+        if not self.floating or self.name != "fmul":
             *found, before = self._at_once(owns, before)
         else:
             *found, before = self.b.either(
@@ -200,7 +206,14 @@ class _Running:
         return [result, self.b.shuffle(result, None, [self._end] * self.lanes)]
 
     def _combine(self, a: Value, c: Value) -> Value:
-        return self.b.op(self.name, a, c)
+        """Emit what comes of a result and what is behind it; of NaN and anything NaN."""
+        b = self.b
+        if not self.extreme:
+            return b.op(self.name, a, c)
+        if not self.floating:
+            return b.intrinsic(self.name, a, c)
+        ahead = b.op("or", b.fcmp(self.name, a, c), b.fcmp("uno", a, a))
+        return b.select(ahead, a, c)
 
     def _inside(self, part: Value) -> Value:
         """Return the running results within a vector: each lane combined with all lanes before it.
