@@ -111,6 +111,17 @@ def test_operands_that_lie_in_another_order(soon):
     assert all(isinstance(plan, Plan) for plan in soon[count:])  # they would be copied
 
 
+def test_what_is_compiled_within_a_function_does_not_cost_it_its_plan(soon):
+    x = ag.tensor(np.linspace(-3, 3, 30, dtype="float32"))
+    for _ in range(40):
+        ag.sigmoid(x)
+    assert isinstance(soon[-1], RegionPlan)
+    for _ in range(60):
+        found = ag.nn.functional.silu(x)
+    assert isinstance(soon[-1], RegionPlan) and len(soon) >= 2
+    np.testing.assert_allclose(found.numpy(), x.numpy() / (1 + np.exp(-x.numpy())), 2e-6)
+
+
 def test_several_results(soon):
     x = ag.tensor([[3.0, 1.0, 2.0], [0.0, 5.0, 4.0]])
     for _ in range(60):

@@ -93,8 +93,12 @@ def _tried(function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[s
     found = flatten(results)[0]
     arrays: list[Any] = [getattr(v, "array", None) for v in values]  # elements are not taken
     made.element = made.build is None and element_place(found[0]) is not None
-    if not _agree(found, flatten(made.result(values))[0], xs):
-        return None
+    planned = flatten(made.result(values))[0]
+    magnitude = _magnitude(made, xs)
+    if not _agree(found, planned, xs) or not all(
+            a.array.tobytes() == b.array.tobytes() or _is_close(b.array, a.array, magnitude)
+            for a, b in zip(found, planned, strict=True)):
+        return None  # within rounding: calls within the function may be compiled by now
     made.quick = len(values) <= MOST_VALUES and all(
         _is_quick(op, [arrays[i] for i in places]) for op, places, _ in made.steps)
     if made.quick:
@@ -129,7 +133,7 @@ def compiled_plan(made: Plan, function: Callable[..., Any], args: tuple[Any, ...
     rounding; else the plan."""
     if len(set(map(id, xs))) < len(xs):
         args, keywords, xs = _apart(args, keywords)
-    if not all(map(_lies_in_rows, xs)):
+    if not all(map(_needs_no_copy, xs)):
         return made  # they would be copied
     try:
         plan = _region(function, args, keywords, xs, False, True)
@@ -147,13 +151,13 @@ def _region(function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[
             xs: Sequence[Tensor], records: bool, wanted: bool = False) -> RegionPlan:
     """A call as a compiled region, which is compiled at once if that is wanted."""
     orders = [None if records else _order(x.array) for x in xs]
-    turned = [None if order is None else _words(
+    layouts = [None if order is None else _words(
         x.array.transpose(order), False, 0) for x, order in zip(xs, orders, strict=True)]
     again = _again(function, args, keywords, xs, orders)
-    return RegionPlan(HOOKS.regions(again, wanted), records, orders, turned)
+    return RegionPlan(HOOKS.regions(again, wanted), records, orders, layouts)
 
 
-def _lies_in_rows(x: Tensor) -> bool:
+def _needs_no_copy(x: Tensor) -> bool:
     """Return whether a compiled region takes an operand without a copy."""
     data: Any = x.array
     return bool(data.flags.c_contiguous) or _order(data) is not None
@@ -163,8 +167,8 @@ def _order(x: Any) -> tuple[int, ...] | None:
     """The order of axes in which an array lies row by row; None where that is as it is, or there is
     none."""
     order = tuple(sorted(range(x.ndim), key=lambda k: -x.strides[k]))
-    lies = x.flags.c_contiguous or not x.transpose(order).flags.c_contiguous
-    return None if lies else order
+    contiguous = x.flags.c_contiguous or not x.transpose(order).flags.c_contiguous
+    return None if contiguous else order
 
 
 def _magnitude(made: Plan, xs: Sequence[Tensor]) -> float:
@@ -193,9 +197,9 @@ def _again(function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[s
     places = [next((i for i, x in enumerate(xs) if x is leaf), None) for leaf in leaves]
     plain = [None if type(leaf) is Tensor else leaf for leaf in leaves]
 
-    def again(*turned: Tensor) -> Any:
+    def again(*transposed: Tensor) -> Any:
         operands = [x if axes is None else permute_dims(x, axes)
-                    for x, axes in zip(turned, back, strict=True)]
+                    for x, axes in zip(transposed, back, strict=True)]
         given, more = tree.build([
             v if i is None else operands[i] for v, i in zip(plain, places, strict=True)])
         return function(*given, **more)
@@ -343,12 +347,11 @@ def _words(y: Any, writeable: bool, offset: int) -> bytes:
 
 
 def _agree(found: Sequence[Any], planned: Sequence[Any], xs: Sequence[Tensor]) -> bool:
-    """Return whether results are the same, and are views, operands or values of their own alike."""
+    """Return whether results lie alike, and are views, operands or values of their own alike."""
     return len(found) == len(planned) and all(
         a.array.size <= _MAX_ELEMENTS and a.array.dtype == b.array.dtype
         and a._requires_grad is b._requires_grad and (a._view is None) is (b._view is None)
         and (element_place(a) is None) is (element_place(b) is None)
         and [a is x for x in xs] == [b is x for x in xs]
         and a.array.shape == b.array.shape and a.array.strides == b.array.strides
-        and a.array.tobytes() == b.array.tobytes()
         for a, b in zip(found, planned, strict=True))

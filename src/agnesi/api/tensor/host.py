@@ -415,8 +415,8 @@ def contiguous(self: Tensor, *, memory_format: object = None) -> Tensor:
     :returns: Of the same shape and dtype.
     """
     data = self.array
-    lies = data is not None and not TRACES.running and data.flags.c_contiguous
-    return self if lies else movement.contiguous(self)
+    contiguous = data is not None and not TRACES.running and data.flags.c_contiguous
+    return self if contiguous else movement.contiguous(self)
 
 
 @planned

@@ -86,16 +86,16 @@ class Plan:
 class RegionPlan:
     """A call that is a compiled region (``compiler/regions.py``)."""
 
-    __slots__ = ("build", "direct", "orders", "records", "regions", "turned")
+    __slots__ = ("build", "direct", "layouts", "orders", "records", "regions")
 
     def __init__(self, regions: Any, records: bool, orders: Sequence[Sequence[int] | None],
-                 turned: Sequence[bytes | None]) -> None:
+                 layouts: Sequence[bytes | None]) -> None:
         self.regions = regions
         #: Whether an operand requires a gradient.
         self.records = records
         #: For each operand the order of axes in which it lies row by row, as the region takes it,
         #: where that is another; and the words by which native code turns it.
-        self.orders, self.turned = orders, tuple(turned)
+        self.orders, self.layouts = orders, tuple(layouts)
         #: The compiled function, once native code may call it, and what makes one value of its
         #: results, if there are several.
         self.direct: Callable[..., tuple[Tensor, ...]] | None = None

@@ -204,7 +204,7 @@ def row(name: str, formula: Formula, rules: tuple[Rule | None, ...], home: str, 
         def function(*xs: np.ndarray) -> np.ndarray:
             return value(*xs).astype(xs[-1].dtype, copy=False)
     op = Elementwise(name, function, rules, kinds="f", expand=code_of(formula, double), home=home)
-    if not scipy:
+    if not scipy or above > -np.inf:  # with the formula, too
         op.traits |= {"composed"}
     return op
 

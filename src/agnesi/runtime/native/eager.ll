@@ -1300,7 +1300,7 @@ entry:
   %none = call ptr @api_get(i64 16)
   %n.at = getelementptr %Known, ptr %known, i64 0, i32 1
   %n = load i64, ptr %n.at
-  %turned = call ptr @slot(ptr %table, ptr %plan, i64 {w:RegionPlan.turned})
+  %turned = call ptr @slot(ptr %table, ptr %plan, i64 {w:RegionPlan.layouts})
   %build = call ptr @slot(ptr %table, ptr %plan, i64 {w:RegionPlan.build})
   call void @incref(ptr %build)
   br label %test
