@@ -9,6 +9,7 @@ import pytest
 
 import agnesi as ag
 from agnesi import nn
+from agnesi.core.ir.node import toposort
 from agnesi.core.support.errors import TraceError
 from agnesi.nn.utils import rnn
 
@@ -82,3 +83,22 @@ def test_lengths_are_checked_in_compiled_code() -> None:
     with pytest.raises(TraceError, match="keep them padded"):
         ag.jit(lambda x, n: rnn.unpack_sequence(rnn.pack_padded_sequence(x, n, True)))(
             ag.tensor(X), ag.tensor([3, 2, 1]))
+
+
+@pytest.mark.parametrize("kind", [nn.LSTM, nn.GRU])
+@pytest.mark.parametrize("batch_first", [False, True])
+def test_packed_layers_become_one_operation(kind: Any, batch_first: bool) -> None:
+    layer = kind(3, 4, num_layers=2, bidirectional=True, batch_first=batch_first)
+    x = ag.tensor(np.random.default_rng(0).normal(size=(5, 5, 3)), ag.float32)
+    slopes = []
+    for lengths in ([5, 4, 2, 2, 1], [2, 5, 1, 4, 2]) * 30:
+        x.requires_grad_().grad = None
+        packed = rnn.pack_padded_sequence(x, lengths, batch_first, False)
+        y, _ = layer(packed)
+        y.data.square().sum().backward()
+        slopes.append((y.data.numpy(), x.grad.numpy().copy()))
+    recorded = [n.op.name for n in toposort([y.data.node]) if n.op is not None]
+    assert "region" in recorded and len(recorded) < 20
+    for k in (0, 1):
+        for first, then in zip(slopes[k], slopes[-2 + k], strict=True):
+            np.testing.assert_allclose(then, first, 1e-5, 1e-6)

@@ -16,10 +16,12 @@ from agnesi.core.op import typed
 from agnesi.core.options import Count, Share, Size
 from agnesi.core.shapes import fits
 from agnesi.core.support.errors import DTypeError, ShapeError, at
+from agnesi.core.support.tracing import is_tracing
 from agnesi.core.tensor import Tensor
 from agnesi.nn.base.fixed import rules, sizes_of
 from agnesi.nn.base.module import Module, size_of
 from agnesi.nn.base.renewed import Renewed
+from agnesi.nn.base.whole import called, is_ours
 from agnesi.nn.functional import dropout
 from agnesi.nn.layers.cells import (
     Gated,
@@ -169,8 +171,12 @@ class RNNBase(Renewed, Module):
     def _packed(self, x: PackedSequence, state: Any) -> Any:
         """Outputs packed as the inputs are."""
         padded, counts = x._filled()
-        outputs, last = self._run(padded, state, counts, single=False)
-        return x._with(outputs, counts), given_as(last)
+        if is_tracing() or self._hooks or not is_ours(type(self)):
+            outputs, last = self._run(padded, state, counts, single=False)
+            return x._with(outputs, counts), given_as(last)
+        given = swapaxes(padded, 0, 1) if self.batch_first else padded
+        outputs, after = called(self, (given, state, as_tensor(counts)), {})  # one operation soon
+        return x._with(swapaxes(outputs, 0, 1) if self.batch_first else outputs, counts), after
 
     def _first(self, x: Tensor, state: Any, single: bool) -> State:
         """The first states of all layers, of shape (layers * directions, batch, hidden)."""
