@@ -6,6 +6,7 @@ from collections.abc import Callable, Container, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import byte_bounds
 
 from agnesi.autodiff.bodies import Capture, body_trace, is_cut
 from agnesi.core.calls.plans import (
@@ -335,9 +336,12 @@ def _layout(x: Any, y: Any) -> bytes | None:
     and strides; None where it lies elsewhere or has another dtype, or the array tells nothing about
     writing."""
     owner = y.base
-    if owner is None or (owner is not x and owner is not x.base) or not x.size or (
-            not x.flags.writeable or y.dtype != x.dtype):
+    if owner is None or not x.size or not x.flags.writeable or y.dtype != x.dtype:
         return None
+    if owner is not x and owner is not x.base:  # NumPy made it by way of others
+        (begin, end), (first, last) = map(byte_bounds, (x, y))
+        if not (y.size and begin <= first <= last <= end):
+            return None
     return _words(y, y.flags.writeable, y.ctypes.data - x.ctypes.data)
 
 

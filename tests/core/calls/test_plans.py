@@ -263,3 +263,13 @@ def test_views_of_another_dtype_and_several_results() -> None:
         [[1.0] * 3, [3.0] * 3, [2.0] * 3], [[1.0, 3.0, 2.0]] * 3]
     a, b = often(ag.broadcast_arrays, x, ag.zeros(2, 1))
     assert a.shape == b.shape == (2, 3)
+
+
+def test_windows_are_views_by_plan():
+    x = ag.tensor(np.arange(12, dtype="float32").reshape(3, 4))
+    for _ in range(60):
+        windows = x.unfold(1, 2, 1)
+    np.testing.assert_array_equal(windows.numpy()[:, :, 1], x.numpy()[:, 1:])
+    x[0, 1] = 9
+    assert windows[0].tolist() == [[0, 9], [9, 2], [2, 3]]
+    assert [i.tolist() for i in ag.nonzero(x - 9)][0][:1] == [0]

@@ -44,7 +44,16 @@ def _rows_of_few(x: Any = None, *more: Any) -> Any:
     return wrap(np.array(select.indices_of(data)).T.copy())
 
 
+def _indices_of_few(x: Any = None, *more: Any) -> Any:
+    """The indices in the usual call of :func:`nonzero`, of a tensor of few elements."""
+    if more or type(x) is not Tensor or (data := x.array) is None or not (
+            data.ndim and data.size <= _FEW_ELEMENTS):
+        return NotImplemented
+    return tuple([wrap(i) for i in select.indices_of(data)])
+
+
 @where_torch
+@at_once(_indices_of_few)
 @public
 def nonzero(x: TensorLike, /, *, size: int | None = None, fill_value: TensorLike = 0
             ) -> tuple[Tensor, ...]:

@@ -228,7 +228,7 @@ def sign(input: TensorLike, out: Tensor | None = None) -> Tensor:
     """
     if type(input) is not Tensor or input.dtype.kind != "c":
         if getattr(input, "dtype", None) != dtypes.bool_:
-            return _sign(input, out=out)
+            return _sign(input) if out is None else _sign(input, out=out)
         result = cast(_sign(input), dtypes.bool_)
         return result if out is None else into(out, result)
     result = _direction(input)
