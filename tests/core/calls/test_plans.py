@@ -272,4 +272,4 @@ def test_windows_are_views_by_plan():
     np.testing.assert_array_equal(windows.numpy()[:, :, 1], x.numpy()[:, 1:])
     x[0, 1] = 9
     assert windows[0].tolist() == [[0, 9], [9, 2], [2, 3]]
-    assert [i.tolist() for i in ag.nonzero(x - 9)][0][:1] == [0]
+    assert ag.nonzero(x - 9)[0][:1].tolist() == [0]

@@ -205,7 +205,7 @@ def row(name: str, formula: Formula, rules: tuple[Rule | None, ...], home: str, 
             return value(*xs).astype(xs[-1].dtype, copy=False)
     op = Elementwise(name, function, rules, kinds="f", expand=code_of(formula, double), home=home)
     if not scipy or above > -np.inf:  # with the formula, too
-        op.traits |= {"composed"}
+        op.traits |= {"composed"}  # type: ignore[misc]
     return op
 
 
