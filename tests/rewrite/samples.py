@@ -255,6 +255,29 @@ SAMPLES = {
     ],
     "root_of_squares": [
         lambda x, y, c: ag.sqrt(1 + x * x), lambda x, y, c: ag.sqrt(x * x + y * y)],
+    "over_square_of_tanh": [
+        lambda x, y, c: (1 - ag.square(ag.tanh(x))) / ag.square(ag.tanh(x)),
+        lambda x, y, c: y * (1 - ag.tanh(x) * ag.tanh(x)) / ag.tanh(x) / ag.tanh(x),
+    ],
+    "logs_of_ratios": [
+        lambda x, y, c: x * ag.log(x / y) - (x - y),
+        lambda x, y, c: 2 * (ag.log(x / y) * x) + y, lambda x, y, c: x - ag.log(x / y),
+    ],
+    "difference_of_exponentials": [
+        lambda x, y, c: ag.exp(x + 1) - ag.exp(x),
+        lambda x, y, c: ag.exp(x / y) - ag.exp(x / (y + 1)),
+    ],
+    "difference_of_cubes": [
+        lambda x, y, c: (x + 1) * (x + 1) * (x + 1) - x * x * x,
+        lambda x, y, c: ag.square(x + 2) * (x + 2) - ag.square(x - 1) * (x - 1),
+    ],
+    "difference_of_powers": [
+        lambda x, y, c: (x + 1) ** y - x ** y, lambda x, y, c: (x + y) ** 0.3 - x ** 0.3,
+    ],
+    "power_beside_one": [
+        lambda x, y, c: (1 + x / y) ** y, lambda x, y, c: (y / (y + x)) ** y,
+        lambda x, y, c: (1 + x * y) ** (1 / y),
+    ],
     "log_of_quotient": [lambda x, y, c: ag.log(x / (x - y))],
     "root_less_one": [
         lambda x, y, c: ag.sqrt((1 + x) / (1 - x)) - 1, lambda x, y, c: 1 - ag.sqrt(1 + x / y),

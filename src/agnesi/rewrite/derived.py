@@ -21,7 +21,8 @@ from agnesi.rewrite.rules import STAGES, NodeRule, Rule
 #: Rules whose forms have derivatives where what was written has no value, and those that mend
 #: derivatives as they stand, of which their own forms would be long.
 _LATER = ("log_of_sqrt", "over_one_denominator", "cancelled_terms", "log_near_one",
-          "factors_over_roots")
+          "factors_over_roots", "logs_of_ratios", "difference_of_exponentials",
+          "difference_of_powers", "difference_of_cubes")
 
 
 #: Rules by which a value without bounds is what a function and its inverse leave.

@@ -22,7 +22,7 @@ _FILES = {
     "algebra.cancellations": (_STABLE,),
     "algebra.complements": (_STABLE,),
     "algebra.logarithms": (_STABLE,),
-    "algebra.powers": (_STABLE,),
+    "algebra.powers": (_STABLE, _LAST),
     "algebra.gammas": (_STABLE,),
     "algebra.quotients": (_FIRST, _STABLE),
     "algebra.proportions": (_STABLE,),

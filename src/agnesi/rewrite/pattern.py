@@ -162,6 +162,17 @@ def scalar(node: Node) -> Any:
     return None
 
 
+def agree(a: Node, b: Node) -> bool:
+    """Return whether two nodes have one shape, as far as sizes are known.
+
+    Two sizes that are not known are taken to be one, as of two vectors that a function declares:
+    what is said of single elements holds if either is 1, too.
+    """
+    return a.shape == b.shape or (len(a.shape) == len(b.shape) and all(
+        m == n or (isinstance(m, Dim) and isinstance(n, Dim))
+        for m, n in zip(a.shape, b.shape, strict=True)))
+
+
 def is_count(node: Node) -> bool:
     """Return whether the node is a number that only sizes tell, such as a length as a float."""
     if node.op is None or node.shape:

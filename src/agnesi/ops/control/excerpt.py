@@ -55,9 +55,21 @@ class Excerpt:
                 done[node] = old
                 continue
             if node.op is None:
-                done[node] = node
+                done[node] = _kept(node)
                 continue
             new = done[node] = copied(node, inputs)
             new.requires_grad = node.op.differentiable and any(n.requires_grad for n in inputs) \
                 and (node.op.outputs > 1 or node.dtype.kind in "fcV")
         return [done[n] for n in outputs]
+
+
+def _kept(leaf: Node) -> Node:
+    """A leaf that rules made; of a number, one in memory that nobody can write: derivatives take
+    its value as a tensor, which would be one that may change, and rules would not see the number.
+    """
+    value = constant_value(leaf) if leaf.shape == () else None
+    if value is None or not value.flags.writeable:
+        return leaf
+    value = value.copy()
+    value.flags.writeable = False
+    return Node(None, (), (), leaf.dtype, leaf.weak, value=value, where=leaf.where)

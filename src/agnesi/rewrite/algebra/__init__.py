@@ -6,6 +6,7 @@ forms are never less exact.
 
 - ``cancellations.py``: differences in which digits are lost, and the forms in which they are
   not.
+- ``bases.py``: values near 0 in which sums are expanded, and what others are in terms of them.
 - ``canonical.py``: canonical form: what is known is computed, what does nothing is dropped,
   signs move outwards.
 - ``complements.py``: complements ``1 - x`` of values near 1, in the forms in which they are
@@ -25,6 +26,8 @@ forms are never less exact.
   overflows, is paired off.
 - ``removable.py``: sums whose leading terms cancel where a value they are functions of is 0, or
   large.
+- ``scales.py``: the powers of two that values are multiplied with where their squares overflow or
+  vanish.
 - ``signed.py``: logarithms of products of factors whose signs are not known, beyond the range of
   numbers.
 - ``simplify.py``: inverse functions cancel (``log(exp(x))``), powers become products, quotients

@@ -11,12 +11,14 @@ from collections.abc import Callable
 
 import numpy as np
 
+from agnesi.core.dispatch import graph_node
 from agnesi.core.ir.node import Node
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.base.arith import abs as abs_
 from agnesi.ops.base.arith import reciprocal, sqrt, square
+from agnesi.ops.base.compare import equal
 from agnesi.ops.base.convert import number
-from agnesi.ops.base.select import where
+from agnesi.ops.base.select import maximum, where
 from agnesi.ops.elementwise.explog import exp, expm1, log, log1p, logaddexp, sigmoid, softplus
 from agnesi.ops.elementwise.hyperbolic import acosh, asinh, atanh, cosh, sinh, tanh
 from agnesi.ops.elementwise.trig import acos, asin, atan, atan2, cos, sin, tan
@@ -25,9 +27,9 @@ from agnesi.ops.special.special import erf, erfc
 from agnesi.ops.special.tails import log_cosh
 from agnesi.rewrite.algebra.exponentials import opposite
 from agnesi.rewrite.algebra.logarithms import in_small_tails
-from agnesi.rewrite.algebra.quotients import factors
-from agnesi.rewrite.algebra.sums import terms
-from agnesi.rewrite.pattern import scalar, variables
+from agnesi.rewrite.algebra.quotients import factors, top, written
+from agnesi.rewrite.algebra.sums import akin, less, shifted, terms
+from agnesi.rewrite.pattern import agree, scalar, variables
 from agnesi.rewrite.rules import Book
 
 #: Sums of exponentials in one another that are looked through.
@@ -81,6 +83,18 @@ _rule(sqrt(1 + exp(x)), exp(0.5 * softplus(x)), "root_of_one_plus_exp")
 _rule((log1p(x) + 0) - log(x), where(x < 0, np.nan, log1p(reciprocal(x + 0))), "log_of_next")
 _rule(log1p(x) - log(x), where(x < 0, np.nan, log1p(reciprocal(x + 0))), "log1p_minus_log")
 
+@BOOK.rewriter(_STAGE, ops=["subtract"], operands=["exp"])
+def difference_of_exponentials(node: Node) -> Tensor | None:
+    """exp(a) - exp(b), which is exp(b) * expm1(a - b) where b is the greater one."""
+    if node.dtype.kind != "f" or any(n.op_name != "exp" for n in node.inputs):
+        return None
+    if not agree(*node.inputs) or not _are_akin(*node.inputs):
+        return None
+    a, b = (symbol(n.inputs[0]) for n in node.inputs)
+    apart = where(equal(a, b), 0, a - b)  # of two infinities too
+    growth = expm1(-abs_(apart))
+    return exp(maximum(a, b)) * where(apart < 0, growth, 0 - growth)
+
 @BOOK.rewriter(_STAGE, ops=["logaddexp"], operands=["negative"])
 def log_of_two_cosh(node: Node) -> Tensor | None:
     """log(exp(x) + exp(-x)), whose derivative is a tanh."""
@@ -99,6 +113,31 @@ def log_of_cosh(node: Node) -> Tensor | None:
         if c is not None and d is not None and one.op_name == "log_cosh":
             return symbol(one) + (float(c) - float(d))
     return None
+
+
+@BOOK.rewriter(_STAGE, ops=["multiply", "divide", "safe_multiply", "safe_divide"])
+def over_square_of_tanh(node: Node) -> Tensor | None:
+    """(1 - tanh(x)**2) / tanh(x)**2, as in the derivative of 1 / tanh(x), is 1 / sinh(x)**2."""
+    if node.dtype.kind != "f" or node.dtype.itemsize < 4 or not top(node).below:
+        return None
+    product = factors(node)
+    for t in dict.fromkeys(n for n in product.below() if n.op_name == "tanh"):
+        rest = [n for n in product.above() if _is_rest_of_square(n, t)]
+        if rest and product.below().count(t) >= 2:
+            side = product.then if t in product.then.below else product.first
+            for n, above in ((rest[0], True), (t, False), (t, False)):
+                product.remove(n, above)
+            side.below += [graph_node(sinh(symbol(t.inputs[0])))] * 2
+            return written(product, node)
+    return None
+
+
+def _is_rest_of_square(node: Node, t: Node) -> bool:
+    """Return whether a node is 1 - t * t."""
+    if node.op_name != "subtract" or scalar(node.inputs[0]) != 1:
+        return False
+    product = factors(node.inputs[1], 4)
+    return product.above() == [t, t] and product.number == 1 and not product.below()
 
 
 # -- the normal distribution ------------------------------------------------------------------
@@ -144,11 +183,14 @@ def root_beside(node: Node) -> Tensor | None:
         rest, more = parts
         r, other = symbol(root), symbol(x) if of_x == of_root else -symbol(x)
         apart = other < 0
+        squared = rest.op_name == "square"
+        y = symbol(rest.inputs[0] if squared else rest)
         if scalar(rest) is None:
-            apart = apart & (abs_(symbol(rest)) < math.inf)
-        above = symbol(rest) if more else -symbol(rest)
+            apart = apart & (abs_(y) < math.inf)
+        above = y / (r + abs_(symbol(x)))
+        above = y * above if squared else above  # the square may overflow
         # what is not taken is written anew, so that it is not this very difference
-        result = where(apart, above / (r + abs_(symbol(x))), r + where(apart, 0, other))
+        result = where(apart, above if more else -above, r + where(apart, 0, other))
         return result if of_root > 0 else -result
     return None
 
@@ -159,9 +201,13 @@ def _square_and_rest(root: Node, x: Node) -> tuple[Node, bool] | None:
     The square may be that of -x.
     """
     total = root.inputs[0].op and root.inputs[0] if root.op_name == "sqrt" else None
-    if total is None or total.op_name not in ("add", "subtract") or root.shape != x.shape:
-        return None
     roots = (x, x.inputs[0]) if x.op_name == "negative" else (x,)
+    if total is None or not agree(root, x):
+        return None
+    if (pair := _factored(total)) is not None and pair[0] in roots:
+        return graph_node(square(symbol(pair[1]))), False
+    if total.op_name not in ("add", "subtract"):
+        return None
     first, second = total.inputs
     for one, rest in ((first, second), (second, first)):
         plus = total.op_name == "add"
@@ -169,6 +215,18 @@ def _square_and_rest(root: Node, x: Node) -> tuple[Node, bool] | None:
                 one.inputs[0] is r for r in roots):
             return rest, plus
     return None
+
+
+def _factored(node: Node) -> tuple[Node, Node] | None:
+    """``a`` and ``b`` of (a - b) * (a + b), as differences of squares are written."""
+    if node.op_name == "add" and scalar(node.inputs[1]) == 0 and node.inputs[0].op is not None:
+        node = node.inputs[0]
+    if node.op_name != "multiply":
+        return None
+    less, more = node.inputs
+    named = [n.op.name if n.op is not None else "" for n in node.inputs]
+    return less.inputs if named == ["subtract", "add"] and (  # type: ignore[return-value]
+        less.inputs == more.inputs) else None
 
 
 @BOOK.rewriter(_STAGE, ops=["log"], operands=["where"])
@@ -186,6 +244,21 @@ def inverse_hyperbolic(node: Node) -> Tensor | None:
     return None
 
 
+@BOOK.rewriter(_STAGE, ops=["subtract"], operands=["multiply"])
+def difference_of_cubes(node: Node) -> Tensor | None:
+    """a**3 - b**3 is (a - b) * (a*a + a*b + b*b)."""
+    cubes = [factors(n, 4) for n in node.inputs]
+    if node.dtype.kind != "f" or any(
+            len(p.above()) != 3 or len({*p.above()}) > 1 or p.number != 1 or p.below()
+            for p in cubes):
+        return None
+    a, b = (p.above()[0] for p in cubes)
+    if not agree(a, b) or shifted(a)[:2] != shifted(b)[:2]:
+        return None
+    x, y = symbol(a), symbol(b)
+    return less(a, b) * ((square(x) + x * y) + square(y)) + 0
+
+
 @BOOK.rewriter(_STAGE, ops=["subtract"], operands=["sqrt"])
 def difference_of_roots(node: Node) -> Tensor | None:
     """sqrt(x + c) - sqrt(x + d) is (c - d) over the sum of roots; sqrt(c + x) - sqrt(c - x) is
@@ -193,24 +266,12 @@ def difference_of_roots(node: Node) -> Tensor | None:
     """
     if node.dtype.kind != "f" or any(n.op_name != "sqrt" for n in node.inputs):
         return None
-    (x, sign, c), (y, other, d) = (_shifted(n.inputs[0]) for n in node.inputs)
+    (x, sign, c), (y, other, d) = (shifted(n.inputs[0]) for n in node.inputs)
     if x is not y or (sign == other) == (c == d):
         return None
     above = symbol(x) * (sign - other) if c == d else c - d
     found = above / (symbol(node.inputs[0]) + symbol(node.inputs[1]))
     return found + 0 if c == d else found
-
-
-def _shifted(node: Node) -> tuple[Node, int, float]:
-    """``x``, ``s`` and ``c`` of s * x + c, where s is a sign."""
-    if node.op_name in ("add", "subtract"):
-        first, second = node.inputs
-        sign = -1 if node.op_name == "subtract" else 1
-        for x, s, number, of_number in ((first, 1, second, sign), (second, sign, first, 1)):
-            c = scalar(number)
-            if c is not None and math.isfinite(c):
-                return x, s, of_number * float(c)
-    return node, 1, 0.0
 
 
 @BOOK.rewriter(_STAGE, ops=["subtract"], operands=["sqrt"])
@@ -254,16 +315,8 @@ def difference_of_halves(node: Node) -> Tensor | None:
 
 
 def _are_akin(a: Node, b: Node) -> bool:
-    """Return whether what functions are taken of has something in common, but for numbers."""
-    if a.op is None or a.op is not b.op or len(a.inputs) != 1:
-        return False
-    first, second = ({x, *_factors(x)} for x in (a.inputs[0], b.inputs[0]))
-    return any(scalar(n) is None for n in first & second)
-
-
-def _factors(node: Node) -> tuple[Node, ...]:
-    inside = node.inputs if node.op is not None and node.op.pointwise else ()
-    return (*inside, *[m for n in inside if n.op is not None and n.op.pointwise for m in n.inputs])
+    """Return whether what one function is taken of has something in common, but for numbers."""
+    return a.op is not None and a.op is b.op and len(a.inputs) == 1 and akin(*a.inputs, *b.inputs)
 
 
 @BOOK.rewriter(_STAGE, ops=["subtract"], operands=["logaddexp"])
@@ -272,7 +325,7 @@ def beside_its_logsum(node: Node) -> Tensor | None:
     first, second = node.inputs
     for x, total, sign in ((first, second, -1), (second, first, 1)):
         rest = _without(total, x)
-        if rest is not None and x.shape == node.shape == total.shape:
+        if rest is not None and agree(x, node) and agree(total, node):
             found = softplus(rest - symbol(x))
             return found if sign > 0 else 0 - found
     return None

@@ -20,7 +20,7 @@ from agnesi.ops.elementwise.explog import exp
 from agnesi.ops.elementwise.hyperbolic import tanh
 from agnesi.ops.identity import STOP
 from agnesi.ops.special.bessel import i0e, i1e
-from agnesi.rewrite.pattern import scalar
+from agnesi.rewrite.pattern import agree, scalar
 
 _MOST_TERMS = 8
 #: A number times the exponential of a node; of nothing, for the number itself.
@@ -131,7 +131,7 @@ def ratio(above: Node, below: Node) -> Tensor | None:
     if half is not None or names[0] in ("sinh", "cosh", "expm1"):
         return half
     exponents = [t for _, t in (*over, *under) if t is not None]
-    if near_one((*over, *under)) or len({t.shape for t in exponents}) > 1:
+    if near_one((*over, *under)) or not all(agree(exponents[0], t) for t in exponents):
         return None
     greatest_one = functools.reduce(maximum, [symbol(t) for t in dict.fromkeys(exponents)])
     top = graph_node(apply(STOP, greatest_one))

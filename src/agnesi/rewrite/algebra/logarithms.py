@@ -25,7 +25,7 @@ from agnesi.ops.special.special import erf, erfc
 from agnesi.ops.special.tails import log_cosh, log_erfc, log_one_minus_exp, log_softplus
 from agnesi.rewrite.algebra.weighted import log_of_sum, log_of_terms
 from agnesi.rewrite.intervals import at_least, interval, keeps_sign_of_zero
-from agnesi.rewrite.pattern import scalar
+from agnesi.rewrite.pattern import agree, scalar
 from agnesi.rewrite.rules import Book
 
 BOOK = Book()
@@ -136,6 +136,8 @@ def _added(node: Node, depth: int, term: bool) -> Tensor | None:
         value = scalar(one)
         if value == 0:
             return log_of(other, depth, term)
+        if value == 1 and other.op_name == "erf":
+            return log_erfc(-symbol(other.inputs[0]))
         if value is not None and interval(other).high < math.inf:
             return None  # it neither overflows nor vanishes
         if value == 1:
@@ -232,7 +234,7 @@ def in_small_tails(a: Node, b: Node) -> tuple[Node, Node] | None:
 
     It is f(a) - f(b), which is f(-b) - f(-a).
     """
-    if a.op is None or a.op is not b.op or a.op_name not in _SYMMETRIC or a.shape != b.shape:
+    if a.op is None or a.op is not b.op or a.op_name not in _SYMMETRIC or not agree(a, b):
         return None
     inside = a.inputs[0]
     if inside.op_name == "where":

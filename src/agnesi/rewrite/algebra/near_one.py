@@ -6,7 +6,9 @@
 
 from __future__ import annotations
 
-from agnesi.core.dispatch import graph_node
+import math
+
+from agnesi.core.dispatch import apply, graph_node
 from agnesi.core.ir.node import Node
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.base.arith import abs as abs_
@@ -15,13 +17,16 @@ from agnesi.ops.base.select import where
 from agnesi.ops.elementwise.explog import log, log1p
 from agnesi.rewrite.algebra.fractions import over_one
 from agnesi.rewrite.algebra.powers import beside_one
-from agnesi.rewrite.pattern import scalar
+from agnesi.rewrite.algebra.quotients import factors, written
+from agnesi.rewrite.algebra.sums import akin, terms
+from agnesi.rewrite.pattern import agree, scalar
 from agnesi.rewrite.rules import Book
 
 BOOK = Book()
 _STAGE = "stabilize"
 #: How far from 1 a value may be that is taken as 1 and a difference.
 _FARTHEST_FROM_ONE = 0.5
+_MOST_FACTORS = 8
 
 
 def _less_one(node: Node) -> Tensor | None:
@@ -43,6 +48,56 @@ def log_of_quotient(node: Node) -> Tensor | None:
         return None
     near = (abs_(less) < _FARTHEST_FROM_ONE) & (symbol(u) > 0)
     return where(near, log1p(where(near, less, 0)), log(where(near, 1, symbol(u))))
+
+
+@BOOK.rewriter(_STAGE, ops=["add", "subtract"],
+               operands=["log", "multiply", "divide", "negative"])
+def logs_of_ratios(node: Node) -> Tensor | None:
+    """Logarithms of quotients in sums, as divergences are: of quotients near 1 digits are lost by
+    the division, which other terms cancel the first ones of.
+    """
+    if node.dtype.kind != "f" or node.dtype.itemsize < 4:
+        return None
+    first, second = node.inputs
+    found = [_with_exact_log(first, second), _with_exact_log(second, first)]
+    if all(x is None for x in found):
+        return None
+    return apply(node.op, *[symbol(n) if x is None else x
+                            for x, n in zip(found, node.inputs, strict=True)])
+
+
+def _with_exact_log(term: Node, other: Node) -> Tensor | None:
+    """A product with the logarithm of a quotient, computed of what the quotient is less 1, if the
+    other term has to do with the quotient."""
+    if term.op_name not in ("log", "multiply", "divide", "negative"):
+        return None
+    product = factors(term, _MOST_FACTORS)
+    for n in product.above():
+        u = n.inputs[0] if n.op_name == "log" else None
+        if u is None or u.op_name != "divide":
+            continue
+        if any(scalar(m) is not None or not agree(m, u) for m in u.inputs):
+            continue
+        beside = [m for _, t in terms(other) for m in (*factors(t, _MOST_FACTORS).above(), t)]
+        if not any(akin(u, m) for m in beside):
+            continue
+        side = product.then if n in product.then.above else product.first
+        side.above[side.above.index(n)] = graph_node(_log_of_ratio(*u.inputs))
+        return written(product, term)
+    return None
+
+
+def _log_of_ratio(above: Node, below: Node) -> Tensor:
+    """log(a / b) as log1p((a - b) / b), or as -log1p((b - a) / a) where b is greater.
+
+    Where the smaller one is zero or the greater one infinite, so is the logarithm, or it is NaN.
+    """
+    a, b = symbol(above), symbol(below)
+    small = abs_(a) < abs_(b)
+    least, most = where(small, a, b), where(small, b, a)
+    apart = (most - least) / least
+    found = log1p(where(small & (apart == -math.inf), math.inf, apart))
+    return where(small, -found, found)
 
 
 @BOOK.rewriter(_STAGE, ops=["subtract"], operands=["sqrt", "reciprocal"])

@@ -12,6 +12,7 @@ from decimal import Decimal, localcontext
 from typing import Any
 
 from agnesi.core.ir.node import Node
+from agnesi.rewrite.algebra.scales import is_scale
 from agnesi.rewrite.pattern import scalar
 
 DIGITS = 60
@@ -263,7 +264,8 @@ OPERATIONS: dict[str, Callable[..., Series]] = {
 
 def expandable(node: Node) -> bool:
     """Return whether a node is of an operation that is known here."""
-    return node.op_name in OPERATIONS or node.op_name in FUNCTIONS or bool(mended(node))
+    return (node.op_name in OPERATIONS or node.op_name in FUNCTIONS or is_scale(node)
+            or bool(mended(node)))
 
 
 def mended(node: Node) -> tuple[str, Node, Node] | None:
@@ -283,6 +285,8 @@ def mended(node: Node) -> tuple[str, Node, Node] | None:
 
 def operands(node: Node) -> tuple[Node, ...]:
     """The parts from which the series of a node is computed."""
+    if is_scale(node):
+        return ()
     found = mended(node)
     return node.inputs if found is None else found[1:]
 
@@ -300,6 +304,8 @@ def series(node: Node, known: dict[Node, Series], terms: int) -> Series:
             found = constant(Decimal(float(value)), terms)
         elif not expandable(node):
             raise NoSeriesError
+        elif is_scale(node):
+            found = constant(_ONE, terms)
         else:
             parts = [series(n, known, terms) for n in operands(node)]
             name = (mended(node) or (node.op_name,))[0]

@@ -13,10 +13,12 @@ from agnesi.core.ir.node import Node
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.base.arith import abs as abs_
 from agnesi.ops.base.select import where
-from agnesi.ops.elementwise.explog import expm1, log, log1p
+from agnesi.ops.elementwise.explog import exp, expm1, log, log1p
 from agnesi.ops.neural.likelihoods import exprel
+from agnesi.rewrite.algebra.fractions import over_one
 from agnesi.rewrite.algebra.quotients import factors, top, written
-from agnesi.rewrite.pattern import scalar
+from agnesi.rewrite.algebra.sums import akin, less
+from agnesi.rewrite.pattern import agree, scalar
 from agnesi.rewrite.rules import Book
 
 BOOK = Book()
@@ -25,6 +27,8 @@ _STAGE = "stabilize"
 _LARGEST_POWER = 16
 #: Constant exponents below this one make powers of any base come near 1.
 _SMALL_EXPONENT = 0.5
+#: How far from 1 a base may be that is taken as 1 and a difference.
+_FARTHEST_FROM_ONE = 0.25
 
 
 @BOOK.rewriter(_STAGE, ops=["subtract"], operands=["power", "square", "multiply"])
@@ -33,10 +37,10 @@ def power_less_one(node: Node) -> Tensor | None:
     first, second = node.inputs
     if node.dtype.kind != "f":
         return None
-    for power, one, less in ((first, second, True), (second, first, False)):
+    for power, one, ahead in ((first, second, True), (second, first, False)):
         if scalar(one) == 1 and power.op is not None and power.shape == node.shape:
             found = _whole_power(power) if power.op_name != "power" else _power(power)
-            return None if found is None else found + 0 if less else 0 - found
+            return None if found is None else found + 0 if ahead else 0 - found
     return None
 
 
@@ -101,6 +105,45 @@ def growth_over_exponent(node: Node) -> Tensor | None:
             where(close, slope, symbol(growth) / where(close, 1, symbol(n)))))
         return written(product, node)
     return None
+
+
+@BOOK.rewriter("specialize", ops=["power"])
+def power_beside_one(node: Node) -> Tensor | None:
+    """(1 + x / n)**n is exp(n * log1p(x / n)) where n is large."""
+    base, exponent = node.inputs
+    if node.dtype.kind != "f" or scalar(base) is not None or not akin(base, exponent):
+        return None
+    r = beside_one(base)
+    if r is None and base.op_name in ("divide", "reciprocal"):
+        r = over_one(graph_node(symbol(base) - 1))
+    if r is None:
+        return None
+    near = (abs_(r) < _FARTHEST_FROM_ONE) & (r != 0)
+    n = symbol(exponent)
+    close = exp(n * log1p(where(near, r, 0)))
+    return where(near, close, where(near, 1, symbol(base)) ** n)
+
+
+@BOOK.rewriter(_STAGE, ops=["subtract"], operands=["power"])
+def difference_of_powers(node: Node) -> Tensor | None:
+    """a**n - b**n where a is near b: b**n * expm1(n * log1p((a - b) / b))."""
+    if node.dtype.kind != "f" or any(
+            n.op_name != "power" for n in node.inputs):
+        return None
+    (a, n), (b, m) = (n.inputs for n in node.inputs)
+    equal = n is m or (scalar(n) is not None and scalar(n) == scalar(m))
+    if not equal or scalar(a) is not None or scalar(b) is not None or not (
+            agree(a, b) and akin(a, b)):
+        return None
+    if any(x.op_name == "where" for x in (a, b)):
+        return None
+    below = symbol(b)
+    apart = less(a, b) / below
+    near = (abs_(apart) < _FARTHEST_FROM_ONE) & (below > 0)
+    growth = expm1(symbol(n) * log1p(where(near, apart, 0)))
+    close = where(near, below, 1) ** symbol(n) * growth
+    first = where(near, 1, symbol(a)) ** symbol(n)
+    return where(near, close, first - where(near, 1, below) ** symbol(n))
 
 
 def _negated(node: Node) -> Node | None:

@@ -45,7 +45,7 @@ from agnesi.rewrite.algebra.logarithms import log_of
 from agnesi.rewrite.algebra.softmaxes import normaliser_of, softmax_of, squeezed
 from agnesi.rewrite.algebra.sums import terms
 from agnesi.rewrite.intervals import interval, needs, never_zero, sources
-from agnesi.rewrite.pattern import scalar
+from agnesi.rewrite.pattern import agree, scalar
 from agnesi.rewrite.rules import Book
 
 BOOK = Book()
@@ -288,7 +288,7 @@ def _spread(product: Product) -> bool:
     """exp(-x) sinh(x), and sinh(x) / exp(x), are (1 - exp(-2 * x)) / 2."""
     exps = [*[(e, True) for e in product.above()], *[(e, False) for e in product.below()]]
     for (e, above), n in itertools.product(exps, product.above()):
-        terms = exponential_terms(n) or [] if e.op_name == "exp" and n.shape == e.shape else []
+        terms = exponential_terms(n) or [] if e.op_name == "exp" and agree(n, e) else []
         for _, t in terms:
             if t is not None and (opposite(t, e.inputs[0]) if above else t is e.inputs[0]):
                 product.remove(e, above)
@@ -304,7 +304,7 @@ def _pair_sums(product: Product) -> bool:
     for n in product.above():
         for d in product.below():
             found = ratio(n, d)
-            if found is None and n.op_name in _TAILS and d.op_name in _TAILS and n.shape == d.shape:
+            if found is None and n.op_name in _TAILS and d.op_name in _TAILS and agree(n, d):
                 over, under = log_of(n), log_of(d)
                 found = None if over is None or under is None else exp(over - under)
             if found is None and _is_next(d, n):
@@ -333,7 +333,7 @@ def _gather(product: Product, e: Node) -> bool:
     for n in product.below():
         terms = exponential_terms(n)
         twice = [t for _, t in terms or () if t is not None and _is_twice(t, e.inputs[0])]
-        if terms is None or not twice or n.shape != e.shape:
+        if terms is None or not twice or not agree(n, e):
             continue
         side = product.then if n in product.then.below or e in product.then.above else product.first
         for node, above in ((e, True), (e, True), (n, False)):
@@ -371,10 +371,10 @@ def _merge_exponentials(product: Product, e: Node) -> bool:
     (x,) = e.inputs
     for n in product.below():
         side = product.then if n in product.then.below or e in product.then.above else product.first
-        if n.op_name == "exp" and n.shape == e.shape and n is not e:
+        if n.op_name == "exp" and agree(n, e) and n is not e:
             first = [x] if n in product.then.below and e in product.first.above else []
             side.above += _power(symbol(x) - symbol(n.inputs[0]), first, _others(product, e, n))
-        elif (terms := exponential_terms(n)) is not None and n.shape == e.shape and (
+        elif (terms := exponential_terms(n)) is not None and agree(n, e) and (
                 any([t is x for _, t in terms]) or (
                     all([c > 0 for c, _ in terms]) and not near_one(terms))):
             if any([t is x for _, t in terms]) or not _others(product, e, n):
@@ -396,7 +396,7 @@ def _merge_exponentials(product: Product, e: Node) -> bool:
             product.first.above.append(graph_node(tail))
             return True
     for n in product.above():
-        if n.op_name == "exp" and n is not e and n.shape == e.shape:
+        if n.op_name == "exp" and n is not e and agree(n, e):
             then = {n, e} & set(product.then.above)
             side = product.then if then else product.first
             product.remove(e, True)
@@ -409,7 +409,7 @@ def _merge_exponentials(product: Product, e: Node) -> bool:
 
 def _over_tail(e: Node, tail: Node) -> Tensor | None:
     """exp(-x * x) / erfc(x), as 1 / erfcx(x); the same of ndtr, and of others by logarithms."""
-    if tail.op_name not in ("erfc", "ndtr") or tail.shape != e.shape or e.dtype.kind != "f":
+    if tail.op_name not in ("erfc", "ndtr") or not agree(tail, e) or e.dtype.kind != "f":
         return None
     (x,) = tail.inputs
     if tail.op_name == "ndtr":

@@ -22,6 +22,7 @@ from agnesi.ops.base.arith import abs as abs_
 from agnesi.ops.base.arith import reciprocal, sqrt, square
 from agnesi.ops.base.select import where
 from agnesi.ops.elementwise.explog import exp, log
+from agnesi.rewrite.algebra.bases import Base, bases_of
 from agnesi.rewrite.algebra.power_series import (
     FUNCTIONS,
     NoSeriesError,
@@ -29,12 +30,13 @@ from agnesi.rewrite.algebra.power_series import (
     constant,
     digits,
     expandable,
+    mended,
     operands,
     series,
 )
-from agnesi.rewrite.algebra.quotients import factors
+from agnesi.rewrite.algebra.quotients import Product, factors
 from agnesi.rewrite.algebra.sums import terms
-from agnesi.rewrite.pattern import scalar
+from agnesi.rewrite.pattern import agree, scalar
 from agnesi.rewrite.rules import Book
 
 BOOK = Book()
@@ -68,14 +70,18 @@ def cancelled_terms(node: Node) -> Tensor | None:
         return None
     parts, shared = _split(signed)
     bases = _bases([n for part in parts for n, _ in part[1]], node)
-    for base, leaf, value in bases:
-        if expandable(base):
-            parts, shared = _split(signed, (base,))
-        few = _expanded(parts, base, leaf, value, _TERMS_TO_FIND)
+    for base in bases:
+        if expandable(base.node):
+            parts, shared = _split(signed, base)
+        own = [f for f in shared if f[0] is base.node]  # powers of it may overflow or vanish
+        if own:
+            shared = [f for f in shared if f[0] is not base.node]
+            parts = [(c, [*part, *own]) for c, part in parts]
+        few = _expanded(parts, base, _TERMS_TO_FIND)
         if few is None or not _cancels(few):
             continue
-        many = _expanded(parts, base, leaf, value, _TERMS_TO_MEND)
-        near = None if many is None else _near(_total(many), many, base)
+        many = _expanded(parts, base, _TERMS_TO_MEND)
+        near = None if many is None else _near(_total(many), many, base.node)
         if near is None:
             return None
         return _replaced(node, near, shared)
@@ -104,19 +110,19 @@ def log_near_one(node: Node) -> Tensor | None:
     if not _is_real(node):
         return None
     both: list[Part] = [(1.0, [(x, True)]), (1.0, [(node, True)])]
-    for base, leaf, value in _bases([x], node):
-        few = _expanded(both, base, leaf, value, _TERMS_TO_FIND)
+    for base in _bases([x], node):
+        few = _expanded(both, base, _TERMS_TO_FIND)
         if few is None or few[0].order or few[0].c[0] != 1:
             continue
-        many = _expanded(both, base, leaf, value, _TERMS_TO_MEND)
-        near = _near(many[1], many[:1], base) if many else None
+        many = _expanded(both, base, _TERMS_TO_MEND)
+        near = _near(many[1], many[:1], base.node) if many else None
         return near and where(*near, log(where(near[0], 1, symbol(x))))
     far = _far([(1.0, [(node, True)])], _bases([x], node), _vanishes)
     return far and where(*far, log(where(far[0], 1, symbol(x))))
 
 
 # -- where a value is large -------------------------------------------------------------------
-def _far(parts: Sequence[Part], bases: Sequence[tuple[Node, Node, float]],
+def _far(parts: Sequence[Part], bases: Sequence[Base],
          suits: Callable[[Sequence[Series]], bool]) -> tuple[Tensor, Tensor] | None:
     """Where a sum is a series in what vanishes as a value grows, and its sum."""
     if any(map(_is_common, parts)):
@@ -125,7 +131,7 @@ def _far(parts: Sequence[Part], bases: Sequence[tuple[Node, Node, float]],
     kinds = [(_POWER, 1), *[(_POWER, 2)] * ("sqrt" in names)]
     if names & _GROWING:
         kinds += [(_EXPONENTIAL, 1), (_EXPONENTIAL, 2)]
-    for base in [b for b, _, value in bases if value == 0 and _follow(parts, (b,))]:
+    for base in [b.node for b in bases if b.plain and _follow(parts, (b.node,))]:
         for kind, by in kinds:
             found = None
             for side in (1, -1):
@@ -213,28 +219,56 @@ def _may_cancel(node: Node) -> bool:
     return False
 
 
-def _split(signed: Sequence[tuple[int, Node]], whole: Collection[Node] = ()
+def _split(signed: Sequence[tuple[int, Node]], base: Base | None = None
            ) -> tuple[list[Part], list[tuple[Node, bool]]]:
     """The terms of a sum without the factors that all of them have, and those factors."""
+    whole = () if base is None else (base.node,)
     products = [factors(n, _MOST_NODES, whole) for _, n in signed]
+    for (sign, _), product in zip(signed, products, strict=True):
+        product.number *= sign
+    if base is not None and not base.plain:
+        products = [q for p in products for q in _distributed(p, whole)]
+        for product in products:
+            base.substitute(product)
     shared = []
     for above in (True, False):
         sides = [p.above() if above else p.below() for p in products]
         for n in dict.fromkeys(sides[0]):
             shared += [(n, above)] * min(side.count(n) for side in sides)
     parts = []
-    for (sign, _), product in zip(signed, products, strict=True):
+    for product in products:
         for n, above in shared:
             product.remove(n, above)
         found = [(n, True) for n in product.above()] + [(n, False) for n in product.below()]
-        parts.append((sign * product.number, found))
+        parts.append((product.number, found))
     return parts, shared
 
 
-def _bases(inside: Iterable[Node], node: Node) -> list[tuple[Node, Node, float]]:
-    """Values near 0 that all nodes may be functions of, each with the leaf that it, less a number,
-    is.
-    """
+def _distributed(product: Product, whole: Collection[Node]) -> list[Product]:
+    """A product as several, whose sum it is: those of the terms of a factor that has been mended,
+    or is a sum."""
+    found: list[Product] = []
+    stack = [product]
+    while stack:
+        p = stack.pop()
+        total = next((n for n in p.above() if len(found) + len(stack) < _MOST_TERMS and (
+            mended(n) or (n.op_name in ("add", "subtract")
+                          and n not in whole))), None)
+        if total is None:
+            found.append(p)
+            continue
+        p.remove(total, True)
+        name, first, second = mended(total) or (total.op.name, *total.inputs)
+        for n, sign in ((first, 1), (second, -1 if name == "subtract" else 1)):
+            part = factors(n, _MOST_NODES, whole)
+            part.number *= sign
+            if part.number:
+                stack.append(p.times(part))
+    return found
+
+
+def _bases(inside: Iterable[Node], node: Node) -> list[Base]:
+    """Values near 0 that all nodes may be functions of, each with what leaves are beside it."""
     leaves, near, shifted, seen = [], [], [], set[Node]()
     stack = [*inside]
     while stack:
@@ -255,13 +289,23 @@ def _bases(inside: Iterable[Node], node: Node) -> list[tuple[Node, Node, float]]
             for x, c in (n.inputs, n.inputs[::-1]):
                 if scalar(c) is not None and not expandable(x) and (
                         n.op_name == "add" or x is n.inputs[0]):
-                    shifted.append((n, x, float(scalar(c)) * (-1 if n.op_name == "add" else 1)))
+                    value = float(scalar(c)) * (-1 if n.op_name == "add" else 1)
+                    shifted.append(Base(n, x, value))
         stack += operands(n)
     if len(leaves) == 1:
-        found = [(leaves[0], leaves[0], 0.0), *shifted]
+        found = [Base(leaves[0], leaves[0]), *shifted,
+                 *[Base(n, leaves[0], power=2) for n in _roots(near, leaves[0])]]
     else:
-        found = [(x, x, 0.0) for x in dict.fromkeys(near) if x not in leaves][:3]
-    return [f for f in found if (f[0].shape, f[0].dtype) == (node.shape, node.dtype)]
+        found = [b for x in [x for x in dict.fromkeys(near) if x not in leaves][:3]
+                 for b in bases_of(x, leaves)]
+    return [b for b in found if agree(b.node, node) and b.node.dtype == node.dtype]
+
+
+def _roots(near: Iterable[Node], leaf: Node) -> dict[Node, None]:
+    """The roots of a leaf of which, or of a multiple of which, functions are taken."""
+    return dict.fromkeys(
+        n for x in near if x.op is not None for n in (x, *x.inputs)
+        if n.op_name == "sqrt" and n.inputs[0] is leaf)
 
 
 def _follow(parts: Sequence[Part], values: Collection[Node]) -> bool:
@@ -278,15 +322,13 @@ def _follow(parts: Sequence[Part], values: Collection[Node]) -> bool:
     return True
 
 
-def _expanded(parts: Sequence[Part], base: Node, leaf: Node, value: float,
-              count: int) -> list[Series] | None:
+def _expanded(parts: Sequence[Part], base: Base, count: int) -> list[Series] | None:
     """The series of terms near where a value is 0."""
-    if not math.isfinite(value) or not _follow(parts, (base, leaf)):
+    nodes = [n for _, part in parts for n, _ in part]
+    multiples = base.multiples(nodes)
+    if not math.isfinite(base.value) or not _follow(parts, (base.node, base.leaf, *multiples)):
         return None
-    with digits():
-        x = Series(1, constant(Decimal(1), count).c)
-        known = {base: x, leaf: x + constant(Decimal(value), count)} if value else {base: x}
-    return _series_of(parts, known, count)
+    return _series_of(parts, base.known(multiples, count), count)
 
 
 def _series_of(parts: Sequence[Part], known: dict[Node, Series],

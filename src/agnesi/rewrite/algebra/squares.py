@@ -20,17 +20,16 @@ from agnesi.ops.base.arith import sqrt, square
 from agnesi.ops.base.convert import number
 from agnesi.ops.base.select import maximum, where
 from agnesi.rewrite.algebra.quotients import factors, top, written
+from agnesi.rewrite.algebra.scales import ENDS
 from agnesi.rewrite.algebra.sums import terms
 from agnesi.rewrite.intervals import interval
-from agnesi.rewrite.pattern import scalar
+from agnesi.rewrite.pattern import agree, scalar
 from agnesi.rewrite.rules import Book
 
 BOOK = Book()
 _MOST_TERMS, _MOST_FACTORS, _MAX_DEPTH = 4, 10, 6
 #: How far from 1 the numbers beside squares may be.
 _FARTHEST = 8.0
-#: By bytes of a number, binary exponents: above and below which values are scaled, and by what.
-_ENDS = {8: (508, -513, -480, 600), 4: (60, -65, -50, 100)}
 _LN4 = 2 * math.log(2)
 
 
@@ -54,7 +53,7 @@ class _Squares(NamedTuple):
     @property
     def large(self) -> Tensor:
         """Where a value may be too large to be squared."""
-        return self.size > 2.0 ** _ENDS[self.squares[0][1].dtype.itemsize][0]
+        return self.size > 2.0 ** ENDS[self.squares[0][1].dtype.itemsize][0]
 
     @property
     def size(self) -> Tensor:
@@ -66,23 +65,23 @@ class _Squares(NamedTuple):
         dtype = self.squares[0][1].dtype
         found: Any = number(other, dtype)
         if not self.rest:
-            found = where(self.size < 2.0 ** _ENDS[dtype.itemsize][2], number(small, dtype), found)
+            found = where(self.size < 2.0 ** ENDS[dtype.itemsize][2], number(small, dtype), found)
         return where(self.large, number(large, dtype), found)
 
     def scale(self, sign: int = 1) -> Tensor:
         """What values are to be scaled by, or one over it."""
-        _, down, _, up = _ENDS[self.squares[0][1].dtype.itemsize]
+        _, down, _, up = ENDS[self.squares[0][1].dtype.itemsize]
         return self.choice(2.0 ** (sign * down), 2.0 ** (sign * up), 1.0)
 
     def log(self) -> Tensor:
         """The logarithm of the sum over that of the scaled one."""
-        _, down, _, up = _ENDS[self.squares[0][1].dtype.itemsize]
+        _, down, _, up = ENDS[self.squares[0][1].dtype.itemsize]
         return self.choice(-down * _LN4, -up * _LN4, 0.0)
 
 
 def _squares(node: Node, large: bool = True) -> _Squares | None:
     """The sum of squares and a number that a node is; only of what may be ``large``, if it is."""
-    if node.dtype.kind != "f" or node.dtype.itemsize not in _ENDS:
+    if node.dtype.kind != "f" or node.dtype.itemsize not in ENDS:
         return None
     found, rest = [], 0.0
     for sign, n in terms(node):
@@ -147,7 +146,7 @@ class _Ratios:
 
 def _over_root(x: Node, root: Node) -> bool:
     """Return whether a value is among those whose squares a root is taken of."""
-    if root.op_name != "sqrt" or x.shape != root.shape:
+    if root.op_name != "sqrt" or not agree(x, root):
         return False
     found = _squares(root.inputs[0])
     return found is not None and x in found.nodes()
@@ -203,7 +202,7 @@ def log_of_squares(node: Node) -> Tensor | None:
 def over_squares(node: Node) -> Tensor | None:
     """A quotient with a sum of squares below the line that overflows with what is above it."""
     above, below = node.inputs
-    found = _squares(below) if below.shape == node.shape else None
+    found = _squares(below) if agree(below, node) else None
     if found is None:
         return None
     by = found.scale()
@@ -218,10 +217,10 @@ def over_squares(node: Node) -> Tensor | None:
 def times_over_squares(node: Node) -> Tensor | None:
     """A factor times a quotient with a sum of squares below the line, as in derivatives."""
     for i, n in enumerate(node.inputs):
-        if n.op_name not in ("divide", "safe_divide") or n.shape != node.shape:
+        if n.op_name not in ("divide", "safe_divide") or not agree(n, node):
             continue
         above, below = n.inputs
-        found = _squares(below) if below.shape == node.shape else None
+        found = _squares(below) if agree(below, node) else None
         if found is None:
             continue
         by = found.scale()

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 from agnesi.core.ir.node import Node
+from agnesi.core.tensor import Tensor, symbol
+from agnesi.ops.base.convert import number
+from agnesi.rewrite.pattern import scalar
 
 _MOST_TERMS = 8
 _SUMS = frozenset(("add", "subtract", "negative"))
@@ -21,4 +26,38 @@ def terms(node: Node) -> list[tuple[int, Node]]:
         else:
             second = -sign if n.op_name == "subtract" else sign
             stack += [(second, n.inputs[1]), (sign, n.inputs[0])]
+    return found
+
+
+def shifted(node: Node) -> tuple[Node, int, float]:
+    """``x``, ``s`` and ``c`` of s * x + c, where s is a sign."""
+    if node.op_name in ("add", "subtract"):
+        first, second = node.inputs
+        sign = -1 if node.op_name == "subtract" else 1
+        for x, s, number, of_number in ((first, 1, second, sign), (second, sign, first, 1)):
+            c = scalar(number)
+            if c is not None and math.isfinite(c):
+                return x, s, of_number * float(c)
+    return node, 1, 0.0
+
+
+def less(a: Node, b: Node) -> Tensor:
+    """The difference of two nodes, which is a number if both are one value plus numbers."""
+    (x, sign, c), (y, other, d) = shifted(a), shifted(b)
+    return number(c - d, a.dtype) if x is y and sign == other else symbol(a) - symbol(b)
+
+
+def akin(a: Node, b: Node) -> bool:
+    """Return whether two values are computed of something that they have in common, but for
+    numbers: their difference may be small, whatever they are."""
+    first, second = _near(a), _near(b)
+    return any(scalar(n) is None for n in first & second)
+
+
+def _near(node: Node) -> set[Node]:
+    """A node and what it is computed of in two steps."""
+    found, level = {node}, [node]
+    for _ in range(2):
+        level = [m for n in level if n.op is not None and n.op.pointwise for m in n.inputs]
+        found.update(level)
     return found
