@@ -255,6 +255,10 @@ SAMPLES = {
     ],
     "root_of_squares": [
         lambda x, y, c: ag.sqrt(1 + x * x), lambda x, y, c: ag.sqrt(x * x + y * y)],
+    "difference_over_a_step": [
+        lambda x, y, c: ag.sin(x + y) - ag.sin(x), lambda x, y, c: ag.cos(x) - ag.cos(x - y),
+        lambda x, y, c: ag.tan(y + x) - ag.tan(x),
+    ],
     "over_square_of_tanh": [
         lambda x, y, c: (1 - ag.square(ag.tanh(x))) / ag.square(ag.tanh(x)),
         lambda x, y, c: y * (1 - ag.tanh(x) * ag.tanh(x)) / ag.tanh(x) / ag.tanh(x),

@@ -14,7 +14,7 @@ import agnesi as ag
 from agnesi import symbolic as T
 
 EXACT = SimpleNamespace(exp=mpmath.exp, log=mpmath.log, sin=mpmath.sin, cos=mpmath.cos,
-                        tanh=mpmath.tanh, sqrt=mpmath.sqrt)
+                        tan=mpmath.tan, tanh=mpmath.tanh, sqrt=mpmath.sqrt)
 ULPS = 8
 # Of each: the function, where it is asked, and whether derivatives are exact there, too.
 CASES = {
@@ -32,6 +32,10 @@ CASES = {
                    [(0.3, 0.30001), (1e-10, 0.5)], True),
     "exponentials": (lambda m, x, a: m.exp(a * x) - m.exp(-(1 - a) * x),
                      [(1e-10, 0.5), (1.0, 0.3), (400.0, 0.5), (-200.0, 2.0)], False),
+    "sines": (lambda m, x, h: m.sin(x + h) - m.sin(x), [(1.0, 1e-8), (3.0, 1e-12), (0.5, 0.1)],
+              True),
+    "cosines": (lambda m, x, h: m.cos(x + h) - m.cos(x), [(1.0, 1e-8), (3.0, 1e-12)], True),
+    "tangents": (lambda m, x, h: m.tan(x + h) - m.tan(x), [(1.0, 1e-8), (0.3, 1e-12)], True),
     "leg": (lambda m, x, y: m.sqrt(x ** 2 + y ** 2) - x, [(1.0, 1e-8), (1e200, 1e190)], True),
     "sagitta": (lambda m, r, c: r - m.sqrt(r ** 2 - c ** 2), [(1.0, 1e-8), (1e10, 1.0)], True),
     "Box and Cox back": (lambda m, y, k: (k * y + 1) ** (1 / k), [(2.0, 1e-10), (0.1, 1e-5)],

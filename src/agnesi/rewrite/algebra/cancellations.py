@@ -371,6 +371,38 @@ _rule(tan(x) - sin(x), 2 * tan(x) * square(sin(x * 0.5)) + 0, "tan_minus_sin")
 _rule(atan(x + c) - atan(x), atan2(c, 1 + x * (x + c)), "difference_of_angles", _number)
 
 
+@BOOK.rewriter(_STAGE, ops=["subtract"], operands=["sin", "cos", "tan"])
+def difference_over_a_step(node: Node) -> Tensor | None:
+    """sin(x + h) - sin(x), which is 2 * sin(h / 2) * cos(x + h / 2), and those of cos and tan."""
+    a, b = node.inputs
+    if node.dtype.kind != "f" or a.op is None or a.op is not b.op or (
+            a.op_name not in ("sin", "cos", "tan")):
+        return None
+    for first, second, sign in ((a, b, 1), (b, a, -1)):
+        x = second.inputs[0]
+        step = _step(first.inputs[0], x)
+        if step is None:
+            continue
+        if a.op_name == "tan":
+            found = sin(step) / (cos(symbol(first.inputs[0])) * cos(symbol(x)))
+        else:
+            half = step * 0.5
+            between = symbol(x) + half
+            found = 2 * sin(half) * (cos(between) if a.op_name == "sin" else -sin(between))
+        return (found if sign > 0 else -found) + 0
+    return None
+
+
+def _step(to: Node, x: Node) -> Tensor | None:
+    """``h`` if a node is x + h."""
+    if to.op_name not in ("add", "subtract"):
+        return None
+    first, second = to.inputs
+    if first is x and agree(second, to):
+        return symbol(second) if to.op_name == "add" else -symbol(second)
+    return symbol(first) if second is x and to.op_name == "add" and agree(first, to) else None
+
+
 @BOOK.rewriter(_STAGE, ops=["add", "subtract"], operands=["atan", "multiply", "divide", "negative"])
 def angle_beside_right_angle(node: Node) -> Tensor | None:
     """``pi/2 + atan(x)`` is ``atan2(1, -x)``, and so are multiples of it."""
