@@ -37,6 +37,8 @@ CASES = {
     "cosines": (lambda m, x, h: m.cos(x + h) - m.cos(x), [(1.0, 1e-8), (3.0, 1e-12)], True),
     "tangents": (lambda m, x, h: m.tan(x + h) - m.tan(x), [(1.0, 1e-8), (0.3, 1e-12)], True),
     "leg": (lambda m, x, y: m.sqrt(x ** 2 + y ** 2) - x, [(1.0, 1e-8), (1e200, 1e190)], True),
+    "of a unit vector": (lambda m, x, y, z: x / m.sqrt(x ** 2 + y ** 2 + z ** 2),
+                         [(1e200, 1e200, 1.0), (3.0, 4.0, 5.0)], True),
     "sagitta": (lambda m, r, c: r - m.sqrt(r ** 2 - c ** 2), [(1.0, 1e-8), (1e10, 1.0)], True),
     "Box and Cox back": (lambda m, y, k: (k * y + 1) ** (1 / k), [(2.0, 1e-10), (0.1, 1e-5)],
                          False),

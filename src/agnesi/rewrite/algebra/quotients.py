@@ -135,6 +135,9 @@ def factors(node: Node, most: int = _MAX_FACTORS, whole: Container[Node] = ()) -
             found.numbers += 1
         elif name == "reshape" and count < most and (inner := _reshaped(n)) is not None:
             stack.append((inner, then, under))
+        elif name == "add" and n.inputs[0] is n.inputs[1] and n not in whole and count <= most:
+            found.number = found.number / 2 if under else found.number * 2
+            stack.append((n.inputs[0], then, under))
         elif name not in (_STRAIGHT if under else _PRODUCTS) or count > most or n in whole:
             side = found.then if then else found.first
             (side.below if under else side.above).append(n)
