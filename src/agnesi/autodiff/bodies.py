@@ -508,5 +508,5 @@ def _would_flow(node: Node) -> bool:
 
 
 def is_cut(node: Node) -> bool:
-    """Whether gradients stop at a node that was computed while nothing was recorded."""
+    """Return whether gradients stop at a node that was computed while nothing was recorded."""
     return node.op is not None and not node.requires_grad and _would_flow(node)

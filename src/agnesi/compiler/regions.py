@@ -383,7 +383,7 @@ class RegionCall(Op):
         return self._parts(self._recorded(back, args, self._seeds(g)))
 
     def held(self) -> list[Tensor]:
-        """What the gradients are computed from besides cotangents."""
+        """The values besides cotangents from which gradients are computed."""
         return [*self.saved, *[wrap(n.value) for n in self.read]]  # type: ignore[arg-type]
 
     def is_fresh(self) -> bool:

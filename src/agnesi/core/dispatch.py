@@ -91,7 +91,7 @@ def apply(op: Op, *xs: Tensor) -> Tensor:
 
 
 def laid(op: Op, data: Any) -> np.ndarray:
-    """What an operation gave as an array, in row-major order unless it says how results lie."""
+    """Return an operation's result as an array, in row-major order unless it names another."""
     data = np.asarray(data)
     if data.flags.c_contiguous or op.view or op.layout_of is not None:
         return data

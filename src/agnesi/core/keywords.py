@@ -349,7 +349,7 @@ def named(error: Any, name: str) -> Exception | None:
 
 
 def _entered(error: Exception, code: Any) -> bool:
-    """Whether a function had begun when an error was raised."""
+    """Return whether a function had begun when an error was raised."""
     step = error.__traceback__
     while step is not None:
         if step.tb_frame.f_code is code:

@@ -302,7 +302,7 @@ def item_of(parent: Node, index: int) -> Node:
 
 
 def separate(found: Any, outputs: int) -> Sequence[Any]:
-    """What a user's operation returned, result by result.
+    """Return the results of a user's operation, one by one.
 
     Where it has one result, a list of one array is that array, and any other list is one itself.
     """

@@ -48,7 +48,7 @@ class Rule(NamedTuple):
 
 # -- numbers ------------------------------------------------------------------------------------
 def _is_real(value: Any) -> bool:
-    """Whether something is one number, which booleans are not; so is a 0-d tensor of one."""
+    """Return whether something is one number, which booleans are not; so is a 0-d tensor of one."""
     dtype = attribute_of(value, "dtype")
     if (kind := getattr(dtype, "kind", None)) is not None:
         return kind in "iufV" and value.shape == () and dtype.names is None
@@ -147,7 +147,7 @@ Counts: TypeAlias = Annotated[int | Sequence[Any], _each(within(1, whole=True))]
 
 # -- other values -------------------------------------------------------------------------------
 def _is_several(value: Any) -> bool:
-    """Whether something is a list, a tuple, a range, or a tensor or array with axes."""
+    """Return whether something is a list, a tuple, a range, or a tensor or array with axes."""
     if has(value, "shape"):
         return value.shape != () and has(value, "tolist")
     return isinstance(value, Sequence) and not isinstance(value, (str, bytes))

@@ -75,7 +75,7 @@ def need_shape(found: Shape, wanted: Shape, what: str) -> None:
 
 
 def surely_less(n: Size, m: Size) -> bool:
-    """Whether a size is known to be less than another one."""
+    """Return whether a size is known to be less than another one."""
     return type(n) is int and type(m) is int and n < m
 
 

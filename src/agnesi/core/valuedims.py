@@ -104,7 +104,7 @@ def refuse(x: Any, name: str = "a size") -> None:
 
 
 def _is_tried_again() -> bool:
-    """Whether a loop around calls its steps where they find sizes of their own."""
+    """Return whether a loop around calls its steps where they find sizes of their own."""
     trace = current_trace()
     while trace is not None and not getattr(trace, "is_tried_again", False):
         trace = getattr(trace, "around", None)

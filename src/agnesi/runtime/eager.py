@@ -45,7 +45,7 @@ _CLASSES = {kind.__name__: kind for kind in (
 
 
 def _word(name: str, held: list[str]) -> int:
-    """What a word of the table is: an object's address, a C function's, that of an attribute's name
+    """Return a word of the table: an object's address, a C function's, that of an attribute's name
     behind a dot, or a slot's offset behind the name of its class and a dot."""
     owner, dot, attribute = name.partition(".")
     if owner and dot:

@@ -62,7 +62,7 @@ def _as_now(owner: Any, offset: int) -> Word:
 
 @functools.cache
 def _counts_changes() -> tuple[bool, bool]:
-    """Whether a deque and an OrderedDict count their changes where they are expected to."""
+    """Return whether a deque and an OrderedDict count their changes where they are expected to."""
     queue, table = deque("ab"), OrderedDict.fromkeys("ab")
     before = _as_now(queue, _DEQUE_CHANGES_AT), _as_now(table, _ORDER_CHANGES_AT)
     queue.append(queue.popleft())

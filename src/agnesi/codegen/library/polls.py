@@ -32,7 +32,7 @@ def write_polls(module: Module) -> None:
 
 
 class Polls:
-    """What a call has done since its last poll, and whether it is to be left; at an address."""
+    """The work of a call since its last poll, and whether the call is to end; at an address."""
 
     def __init__(self, b: Builder, place: Value) -> None:
         self.b = b

@@ -161,7 +161,7 @@ class Compiled:
     clock: Clock = field(default_factory=Clock)
 
     def new_values(self) -> list[Node]:
-        """What ``updates`` write, in the user's graph."""
+        """The values that ``updates`` write, as nodes of the user's graph."""
         return [self.graph.outputs[i] for _, i in self.updates]
 
     @no_gc()

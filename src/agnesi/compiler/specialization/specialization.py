@@ -151,7 +151,7 @@ class Version(Retiring):
         return updates
 
     def _new_values(self) -> list[Any]:
-        """What ``mutated`` become, in the user's graph."""
+        """The new values of ``mutated``, as nodes of the user's graph."""
         found = zip(self.compiled.updates, self.compiled.new_values(), strict=True)
         return [node for (t, _), node in found if isinstance(t, int)]
 

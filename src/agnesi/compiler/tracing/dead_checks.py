@@ -103,7 +103,7 @@ def _with_checks(token: Node | None, dead: Sequence[Node], live: Sequence[Node])
 
 
 def _is_result(node: Node) -> bool:
-    """Whether a node is a result of a loop or branch."""
+    """Return whether a node is a result of a loop or branch."""
     made = _maker(node)
     return "control" in made.traits and node.outputs is None
 

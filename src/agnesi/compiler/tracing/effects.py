@@ -144,7 +144,7 @@ class Arguments:
         reads.built = {id(c): c for c in self.containers if c is not None}
 
     def structure(self) -> Tree:
-        """What its containers are now."""
+        """The present structure of its containers."""
         return self.objects.flatten(self.nest, True)[1]
 
     def is_changed(self) -> bool:

@@ -52,7 +52,7 @@ _ALL_NAMES = frozenset(name for some in _QUESTIONS.values() for name in some)
 
 def questions(things: Callable[[], list[Any]], names: AbstractSet[str]
               ) -> Iterator[tuple[Any, str, Ask]]:
-    """What code of some names may ask of things: the thing, the name, how to ask."""
+    """Return the queries that code with these names may make: the object, the name, the query."""
     asked = _ALL_NAMES & names
     if not asked:
         return

@@ -227,7 +227,7 @@ def _arithmetic(name: str, reflected: bool) -> Callable[[Any, Any], Any]:
 
 
 def _are_given(*values: Any) -> bool:
-    """Whether numbers are computed from float arguments, and constants, alone."""
+    """Return whether numbers are computed from float arguments, and constants, alone."""
     numbers = [v for v in values if isinstance(v, Number)]
     return bool(numbers) and all(v.given for v in numbers)
 

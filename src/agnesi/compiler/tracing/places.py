@@ -315,7 +315,7 @@ class Defaults(Place):
 
 
 class Fact(Slot):
-    """What a tensor is besides its value, which a trace does not repeat."""
+    """A property of a tensor besides its value, which a trace does not repeat."""
 
     __slots__ = ()
 

@@ -237,7 +237,7 @@ class Reads(OwnedReads):
             self.factory(value, path)
 
     def factory(self, value: defaultdict[Any, Any], path: str) -> None:
-        """What a dict takes for missing keys."""
+        """Return the default factory of a dict, for missing keys."""
         path, slot = f"{path}.default_factory", vars(defaultdict)["default_factory"]
         self._add((id(value), "default_factory"),
                   lambda: Slot(path, value, slot, value.default_factory))

@@ -153,7 +153,7 @@ def holds_symbol(value: Any) -> bool:
 
 
 def contents_of(error: BaseException) -> tuple[Any, ...]:
-    """What an exception holds."""
+    """Return the values that an exception holds."""
     return error.args, tuple(vars(error).items())
 
 
@@ -174,7 +174,7 @@ def holds_nan(values: tuple[Any, ...]) -> bool:
 
 
 def held_by(owner: Any, member: Any) -> Any:
-    """What a slot of an object holds."""
+    """Return the value in a slot of an object."""
     try:
         return member.__get__(owner)
     except AttributeError:

@@ -343,7 +343,7 @@ class Form:
 
     @cached_property
     def counts(self) -> arguments.Counts:
-        """What is declared as an integer."""
+        """The parameters that are declared as integers."""
         return arguments.counts(self.function)
 
     @cached_property

@@ -135,7 +135,7 @@ def executed(
 
 
 def waiting(nodes: Iterable[Node]) -> bool:
-    """Whether any of them, or what is in the body of one, waits for other processes."""
+    """Return whether any of them, or what is in the body of one, waits for other processes."""
     return HOOKS.in_order and any([n.op is not None and (
         "waits" in n.op.traits or any([waiting(getattr(n.op, name).graph.nodes)
                                        for name in n.op.bodies])) for n in nodes])

@@ -32,7 +32,7 @@ def use(empty: Empty) -> None:
 
 
 def are_few(xs: Sequence[np.ndarray]) -> bool:
-    """Whether operands are small, and so is what comes of them."""
+    """Return whether operands are small, and so is what comes of them."""
     sizes = [x.size for x in xs]
     return max(sizes) < MIN_POOLED_ELEMENTS and (
         math.prod(sizes) <= _MOST_SPREAD_ELEMENTS or spread(xs) <= _MOST_SPREAD_ELEMENTS)

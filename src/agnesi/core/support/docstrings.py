@@ -36,7 +36,7 @@ class Shared(NamedTuple):
 
 
 class Entry:
-    """What a section says of one name."""
+    """The text of a section for one name."""
 
     def __init__(self, words: str, kind: str = "") -> None:
         self.words, self.kind = words, kind

@@ -106,7 +106,7 @@ def process_space() -> int:
 
 
 def is_running(process: int) -> bool:
-    """Whether there is a process of this number, where there is a :func:`process_space`."""
+    """Return whether there is a process of this number, where there is a :func:`process_space`."""
     return os.path.exists(f"{_PROCESSES}/{process}")
 
 

@@ -110,7 +110,7 @@ def instead(name: str) -> str:
 
 
 def _is_seed(value: Any) -> bool:
-    """Whether a value may be a seed: None, a number of at least 0, or several of them."""
+    """Return whether a value may be a seed: None, a number of at least 0, or several of them."""
     several = value if isinstance(value, (list, tuple)) else [value]
     return value is None or all(isinstance(n, (int, np.integer)) and n >= 0 for n in several)
 

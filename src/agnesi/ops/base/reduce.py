@@ -432,7 +432,7 @@ def std(x: TensorLike, /, axis: Axis = None, *, correction: float = 0.0, keepdim
 
 
 def freedom(correction: float, ddof: float | None) -> float:
-    """What is taken off the number of elements, by one of its two names."""
+    """Return the number taken off the count of elements, given by one of its two names."""
     if ddof is None:
         return correction
     if correction:

@@ -37,7 +37,7 @@ _MIN_ROW = 16
 
 
 def _may_be_negative(size: Any) -> bool:
-    """Whether a size is computed with differences or numbers below 0."""
+    """Return whether a size is computed with differences or numbers below 0."""
     if not isinstance(size, Dim):
         return isinstance(size, int) and size < 0
     return size.op == "-" or (size.op in ("+", "*", "//") and any(

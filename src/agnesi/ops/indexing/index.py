@@ -50,8 +50,8 @@ _FEW_ELEMENTS = 1024
 
 
 def _chosen(x: Any = None, key: Any = None, *more: Any) -> Any:
-    """What a mask, or lists and tensors of numbers, choose of a tensor without gradients, else
-    NotImplemented."""
+    """Return the elements that a mask, or lists and tensors of numbers, choose of a tensor without
+    gradients, else NotImplemented."""
     if more or type(x) is not Tensor or (data := x.array) is None or data.size > _FEW_ELEMENTS or (
             x._requires_grad and MODE.get().recording):
         return NotImplemented

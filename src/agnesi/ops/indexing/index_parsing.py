@@ -283,7 +283,7 @@ def at_places(key: Any) -> Any:
 
 
 def new_axes(x: Tensor, key: Any) -> Tensor | None:
-    """What such a key selects where it has None for new axes, too; None of all other keys."""
+    """Return what a key with None for new axes selects; None for all other keys."""
     entries = key if isinstance(key, tuple) else (key,)
     rest = tuple([e for e in entries if e is not None])
     count = x.ndim

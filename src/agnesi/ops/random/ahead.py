@@ -22,7 +22,7 @@ _made: dict[Hashable, tuple[int, np.ndarray]] = {}
 
 def blocks(what: Hashable, state: np.ndarray, count: int,
            make: Callable[[np.ndarray, int], np.ndarray]) -> np.ndarray:
-    """What ``make(state, count)`` gives, a column for each block; it is not to be changed."""
+    """Return the numbers of ``make(state, count)``, read-only, a column for each block."""
     key0, key1, low, high = state.tolist()
     first = low | high << 32
     key = what, key0, key1

@@ -157,7 +157,7 @@ class Noise(Op):
         return result
 
     def ahead(self, size: Any) -> tuple[Any, int]:
-        """What such numbers made ahead are known by, and how many of a row ``size`` takes."""
+        """Return the key of such numbers made ahead, and how many of a row ``size`` takes."""
         return (self.kind, self.dtype.char), size // numbers_per_block(self.dtype)
 
     def _made(self, state: np.ndarray, blocks: int) -> np.ndarray:

@@ -112,7 +112,7 @@ class RandomBits(Op):
         return words_of(state, blocks).reshape(-1)[:n]
 
     def ahead(self, size: Any) -> tuple[Any, int]:
-        """What such words made ahead are known by, and how many of a row ``size`` takes."""
+        """Return the key of such words made ahead, and how many of a row ``size`` takes."""
         return "words", -(-size // 4)
 
     def lower(self, at: Any, state: Any) -> Any:

@@ -175,7 +175,7 @@ class COO(Words):
         return len(self.shape) - self.sparse_dim()
 
     def is_coalesced(self) -> bool:
-        """Whether places are known to be in order, none twice.
+        """Return whether places are known to be in order, none twice.
 
         :returns: True behind :meth:`coalesce`.
         """

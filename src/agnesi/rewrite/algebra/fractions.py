@@ -292,7 +292,7 @@ def _written(left: Polynomial, below: Counter[Node], shared: Sequence[Node], saf
 
 
 def _divisors(below: Counter[Node]) -> list[Tensor]:
-    """What is divided by in turn: squares of denominators where they are many."""
+    """Return the divisors, in order: squares of denominators where they are many."""
     found = []
     for n, count in below.items():
         pairs = count // 2 if below.total() > _MOST_DIVISIONS else 0

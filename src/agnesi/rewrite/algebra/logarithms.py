@@ -119,12 +119,12 @@ def _is_shifted(node: Node) -> bool:
 
 
 def _factor(depth: int) -> Callable[[Node], Tensor | None]:
-    """What gives the logarithm of a factor that is positive."""
+    """Return the function that gives the logarithm of a positive factor."""
     return lambda n: log_of(n, depth, True)
 
 
 def _unbounded(depth: int) -> Callable[[Node], Tensor | None]:
-    """What gives the logarithm of a term, but for distribution functions.
+    """Return the function that gives the logarithm of a term, but for distribution functions.
 
     A sum of many of them seldom vanishes, and their logarithms take several times as long.
     """

@@ -30,7 +30,7 @@ _MOST_FACTORS = 8
 
 
 def _less_one(node: Node) -> Tensor | None:
-    """What a value differs from 1 by, where terms cancel or 1 is written."""
+    """Return a value less 1, where terms cancel or 1 is written."""
     if node.dtype.kind != "f":
         return None
     found = beside_one(node)

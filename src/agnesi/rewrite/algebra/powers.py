@@ -147,7 +147,7 @@ def difference_of_powers(node: Node) -> Tensor | None:
 
 
 def _negated(node: Node) -> Node | None:
-    """What a node is the negative of."""
+    """Return the node of which this one is the negative, if it is one."""
     return node.inputs[0] if node.op_name == "negative" else None
 
 

@@ -69,7 +69,7 @@ class _Squares(NamedTuple):
         return where(self.large, number(large, dtype), found)
 
     def scale(self, sign: int = 1) -> Tensor:
-        """What values are to be scaled by, or one over it."""
+        """Return the number by which values are to be scaled, or one over it."""
         _, down, _, up = ENDS[self.squares[0][1].dtype.itemsize]
         return self.choice(2.0 ** (sign * down), 2.0 ** (sign * up), 1.0)
 

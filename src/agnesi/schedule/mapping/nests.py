@@ -95,7 +95,7 @@ class LoopMapping:
         return lanes_with_periods(lanes, native_lanes(values, self._target), values, axis)
 
     def masks_all(self, values: Sequence[Expr], axis: Axis) -> bool:
-        """Whether one masked loop takes all iterations."""
+        """Return whether one masked loop takes all iterations."""
         return is_written_once(values, axis, self._target, self._policy)
 
 

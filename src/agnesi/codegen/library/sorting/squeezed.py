@@ -16,7 +16,7 @@ _LEAST_KEY = -1 << 63
 
 
 class Squeezed:
-    """What is known of the keys of rows while they are read, in ``lanes`` or one by one."""
+    """Facts about the keys of rows, gathered while they are read, in ``lanes`` or one by one."""
 
     def __init__(self, rows: Rows, lanes_: int) -> None:
         self.rows = rows

@@ -55,7 +55,7 @@ class Named(NamedTuple):
 
 
 class What(Enum):
-    """What code does with a part of a container; ``h[k] += 1`` both reads and puts.
+    """The ways in which code uses a part of a container; ``h[k] += 1`` both reads and puts.
 
     Builtins ask for the number of elements (``len``), or take all of them (``zip``, ``enumerate``).
     """

@@ -36,7 +36,7 @@ class Question(NamedTuple):
 
 
 def context_of(module: Any) -> tuple[Any, ...]:
-    """What a context of ``decimal`` computes by."""
+    """Return the settings of a ``decimal`` context by which results are computed."""
     found = module.getcontext()
     return (*[getattr(found, part) for part in _PARTS], tuple(found.traps.items()))
 
@@ -210,7 +210,7 @@ class State(Answer):
 
 
 def _settings(log: Any) -> tuple[Any, ...]:
-    """What decides whether a logger passes on a record, and to whom."""
+    """Return the settings that decide whether a logger passes on a record, and to whom."""
     log = getattr(log, "logger", log)  # of an adapter
     return (log.level, log.disabled, log.propagate, log.manager.disable, log.getEffectiveLevel(),
             *log.handlers, None, *log.filters)
