@@ -312,10 +312,8 @@ def hessian(cost: Tensor, wrt: Tensor | Sequence[Tensor], *,
             disconnected: Literal["error", "zero"] = "error") -> Any:
     """The second derivatives of an expression to each of some tensors.
 
+    :like: jacobian
     :param cost: A scalar of floats.
-    :param wrt: With respect to what.
-    :type wrt: Tensor or list of Tensor
-    :param consider_constant: Intermediate results through which no gradient flows.
     :param disconnected: What to give for a tensor that the cost does not depend on.
     :returns: Twice the shape of ``wrt``; a list for a list.
     :rtype: Tensor or list of Tensor

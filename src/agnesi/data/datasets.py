@@ -201,13 +201,10 @@ _CIFAR = "https://www.cs.toronto.edu/~kriz/cifar.html (the binary version: pickl
 def cifar10(folder: _Path, split: str = "train") -> TensorDataset:
     """CIFAR-10 from its binary version, as an archive or unpacked.
 
+    :like: mnist
     :param folder: Where ``cifar-10-binary.tar.gz`` or ``data_batch_1.bin`` and its kin are.
-    :param split: Which part.
-    :type split: {"train", "test"}
     :returns: Of images, uint8 (3, 32, 32), and labels.
-    :raises FileNotFoundError: If a file is missing.
     :raises FileFormatError: If a file is cut off.
-    :raises ValueError: If ``split`` is none of the two.
     :see: data.datasets.cifar100, data.datasets.mnist
 
     >>> from agnesi.data import datasets
@@ -225,13 +222,8 @@ def cifar10(folder: _Path, split: str = "train") -> TensorDataset:
 def cifar100(folder: _Path, split: str = "train") -> TensorDataset:
     """CIFAR-100 with its fine labels from its binary version, as an archive or unpacked.
 
+    :like: cifar10
     :param folder: Where ``cifar-100-binary.tar.gz`` or ``train.bin`` and ``test.bin`` are.
-    :param split: Which part.
-    :type split: {"train", "test"}
-    :returns: Of images, uint8 (3, 32, 32), and labels.
-    :raises FileNotFoundError: If a file is missing.
-    :raises FileFormatError: If a file is cut off.
-    :raises ValueError: If ``split`` is none of the two.
     :see: data.datasets.cifar10, data.datasets.mnist
 
     >>> from agnesi.data import datasets

@@ -188,7 +188,6 @@ def all_to_all(x: TensorLike, split_axis: int = 0, concat_axis: int = 0,
     :returns: With as many elements as ``x``.
     :raises TypeError: If an axis is no integer.
     :raises ShapeError: If an axis is out of range, or cannot be cut in equal parts.
-    :raises CollectiveError: If processes do not agree, or one is missing.
     :see: distributed.all_gather, distributed.reduce_scatter
 
     >>> import agnesi as ag

@@ -111,9 +111,7 @@ def interval(low: TensorLike, high: TensorLike) -> Constraint:
 def half_open_interval(low: TensorLike, high: TensorLike) -> Constraint:
     """Numbers between two bounds, of which the first is included.
 
-    :param low, high: The bounds.
-    :type low, high: number or Tensor
-    :returns: Of numbers.
+    :like: interval
     :see: Constraint
 
     >>> ag.distributions.constraints.half_open_interval(0, 2).check(ag.tensor(2.0))
@@ -125,9 +123,7 @@ def half_open_interval(low: TensorLike, high: TensorLike) -> Constraint:
 def integer_interval(low: TensorLike, high: TensorLike) -> Constraint:
     """Whole numbers between two bounds, both included.
 
-    :param low, high: The bounds.
-    :type low, high: number or Tensor
-    :returns: Of numbers.
+    :like: interval
     :see: Constraint
 
     >>> ag.distributions.constraints.integer_interval(0, 2).check(ag.tensor(1.5))
@@ -155,9 +151,7 @@ def greater_than(low: TensorLike) -> Constraint:
 def greater_than_eq(low: TensorLike) -> Constraint:
     """Numbers that are not below a bound.
 
-    :param low: The bound.
-    :type low: number or Tensor
-    :returns: Of numbers.
+    :like: greater_than
     :see: Constraint
 
     >>> ag.distributions.constraints.greater_than_eq(2).check(ag.tensor(2.0))

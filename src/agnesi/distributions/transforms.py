@@ -84,10 +84,8 @@ def _moved(first: Transform, loc: Any, scale: Any) -> Transform:
 def transform_to(constraint: _Constraint) -> Transform:
     """The transform that takes all real numbers to those that a constraint allows.
 
-    :param constraint: One of ``distributions.constraints``.
-    :type constraint: Constraint
+    :like: biject_to
     :returns: As of :func:`biject_to`; to a simplex, by ``softmax`` of as many numbers.
-    :raises NotImplementedError: If there is none.
     :see: distributions.biject_to
 
     >>> ag.distributions.transform_to(ag.distributions.constraints.simplex)(ag.zeros(2))

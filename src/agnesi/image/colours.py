@@ -43,9 +43,7 @@ def rgb_to_yuv(image: TensorLike) -> Tensor:
 def yuv_to_rgb(image: TensorLike) -> Tensor:
     """Convert images from brightness and two colour differences (YUV) to red, green and blue.
 
-    :param image: (3, height, width).
-    :returns: (3, height, width).
-    :raises ShapeError: If it is no image of three channels.
+    :like: rgb_to_yuv
     :see: image.rgb_to_yuv
 
     >>> import agnesi as ag
@@ -76,9 +74,7 @@ def rgb_to_grey(image: TensorLike) -> Tensor:
 def rgb_to_hsv(image: TensorLike) -> Tensor:
     """Convert images from red, green and blue to hue, saturation and value, all from 0 to 1.
 
-    :param image: (3, height, width).
-    :returns: (3, height, width).
-    :raises ShapeError: If it is no image of three channels.
+    :like: rgb_to_yuv
     :see: image.hsv_to_rgb
 
     >>> import agnesi as ag
@@ -100,9 +96,7 @@ def rgb_to_hsv(image: TensorLike) -> Tensor:
 def hsv_to_rgb(image: TensorLike) -> Tensor:
     """Convert images from hue, saturation and value to red, green and blue.
 
-    :param image: (3, height, width).
-    :returns: (3, height, width).
-    :raises ShapeError: If it is no image of three channels.
+    :like: rgb_to_yuv
     :see: image.rgb_to_hsv
 
     >>> import agnesi as ag

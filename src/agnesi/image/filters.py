@@ -52,10 +52,7 @@ def gaussian_kernel(size: Count = 3, sigma: float = 0.25, *, normalize: bool = T
 def laplacian_kernel(size: Count = 3, sigma: float = 0.25, *, dtype: DTypeLike = None) -> Tensor:
     """A square kernel of the negative Laplacian of a normal density, whose sum is 0.
 
-    :param size: Of each side.
-    :param sigma: Standard deviation, as a share of the size.
-    :param dtype: Float type; ``config.default_float`` by default.
-    :returns: (size, size).
+    :like: gaussian_kernel
     :see: image.convolve, image.gaussian_kernel
 
     >>> from agnesi import image

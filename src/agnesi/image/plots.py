@@ -85,11 +85,8 @@ def hist(x: TensorLike, bins: int = 30, path: str | os.PathLike[str] | None = No
 def plot(*lines: TensorLike, path: str | os.PathLike[str] | None = None) -> Any:
     """Plot vectors as lines, by matplotlib.
 
+    :like: hist
     :param *lines: Vectors, or matrices (points, 2) of x and y.
-    :param path: A file to write it to, by its ending.
-    :returns: The plot.
-    :rtype: matplotlib.figure.Figure
-    :raises ImportError: If matplotlib is not there.
     :see: image.hist, image.imshow
 
     >>> import agnesi as ag

@@ -38,13 +38,9 @@ def scale(image: TensorLike, height: int, width: int, mode: str = "bilinear") ->
 def rotate(image: TensorLike, angle: float, mode: str = "bilinear") -> Tensor:
     """Rotate images about their centre, counterclockwise; empty places become 0.
 
-    :param image: (channels, height, width).
+    :like: scale
     :param angle: In radians.
-    :param mode: How elements are mixed.
-    :type mode: {"bilinear", "bicubic", "nearest"}
     :returns: Of the image's shape, of floats.
-    :raises ShapeError: If it is no image.
-    :raises ValueError: If there is no such mode.
     :see: image.scale, nn.functional.grid_sample
 
     >>> import agnesi as ag, math

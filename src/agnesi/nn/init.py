@@ -47,12 +47,10 @@ def normal_(tensor: Tensor, mean: float = 0.0, std: _NotNegative = 1.0,
             generator: Generator | None = None) -> Tensor:
     """Fill with normal numbers.
 
-    :param tensor: A parameter; it is changed in place, and no gradient notices.
+    :like: uniform_
     :param mean: The mean.
     :param std: The standard deviation; not negative.
     :type std: float
-    :returns: ``tensor`` itself.
-    :raises TypeError: If ``tensor`` is no tensor.
     :see: nn.init.constant_, nn.init.uniform_, nn.init.xavier_uniform_, nn.init.kaiming_uniform_
 
     >>> ag.nn.init.normal_(ag.zeros(3), 5.0, 0.0)
@@ -66,10 +64,8 @@ def normal_(tensor: Tensor, mean: float = 0.0, std: _NotNegative = 1.0,
 def constant_(tensor: Tensor, val: float) -> Tensor:
     """Fill with one number.
 
-    :param tensor: A parameter; it is changed in place, and no gradient notices.
+    :like: uniform_
     :param val: What each element becomes.
-    :returns: ``tensor`` itself.
-    :raises TypeError: If ``tensor`` is no tensor.
     :see: nn.init.uniform_, nn.init.normal_, nn.init.xavier_uniform_, nn.init.kaiming_uniform_
 
     >>> ag.nn.init.constant_(ag.zeros(2), 3)
@@ -84,9 +80,7 @@ def constant_(tensor: Tensor, val: float) -> Tensor:
 def zeros_(tensor: Tensor) -> Tensor:
     """Fill with zeros.
 
-    :param tensor: A parameter; it is changed in place, and no gradient notices.
-    :returns: ``tensor`` itself.
-    :raises TypeError: If ``tensor`` is no tensor.
+    :like: uniform_
     :see: nn.init.constant_, nn.init.uniform_, nn.init.normal_, nn.init.xavier_uniform_
         nn.init.kaiming_uniform_
 
@@ -100,9 +94,7 @@ def zeros_(tensor: Tensor) -> Tensor:
 def ones_(tensor: Tensor) -> Tensor:
     """Fill with ones.
 
-    :param tensor: A parameter; it is changed in place, and no gradient notices.
-    :returns: ``tensor`` itself.
-    :raises TypeError: If ``tensor`` is no tensor.
+    :like: uniform_
     :see: nn.init.constant_, nn.init.uniform_, nn.init.normal_, nn.init.xavier_uniform_
         nn.init.kaiming_uniform_
 
@@ -138,14 +130,12 @@ def kaiming_uniform_(tensor: Tensor, a: float = 0.0, mode: str = "fan_in",
                      generator: Generator | None = None) -> Tensor:
     """He's range, for a leaky ReLU of slope ``a``; layers take ``a = sqrt(5)``, as in PyTorch.
 
-    :param tensor: A parameter; it is changed in place, and no gradient notices.
+    :like: xavier_uniform_
     :param a: Slope of the leaky ReLU on its negative side.
     :param mode: Whether values keep their size on the way forward, or gradients on the way back.
     :type mode: {"fan_in", "fan_out"}
     :param nonlinearity: What :func:`calculate_gain` knows.
-    :returns: ``tensor`` itself.
     :raises ValueError: If ``tensor`` has fewer than 2 axes, or there is no such mode or activation.
-    :raises TypeError: If ``tensor`` is no tensor.
     :see: nn.init.kaiming_normal_, nn.init.xavier_uniform_, nn.init.calculate_gain
 
     >>> w = ag.nn.init.kaiming_uniform_(ag.zeros((3, 6)))

@@ -110,14 +110,12 @@ def kaiming_normal_(tensor: Tensor, a: float = 0.0, mode: str = "fan_in",
                     generator: Generator | None = None) -> Tensor:
     """Normal numbers that keep their size behind an activation (He et al., 2015).
 
-    :param tensor: A parameter; it is changed in place, and no gradient notices.
+    :like: xavier_normal_
     :param a: Slope of the leaky ReLU on its negative side.
     :param mode: Whether values keep their size on the way forward, or gradients on the way back.
     :type mode: {"fan_in", "fan_out"}
     :param nonlinearity: What :func:`calculate_gain` knows.
-    :returns: ``tensor`` itself.
     :raises ValueError: If ``tensor`` has fewer than 2 axes, or there is no such mode or activation.
-    :raises TypeError: If ``tensor`` is no tensor.
     :see: nn.init.kaiming_uniform_, nn.init.calculate_gain
 
     >>> w = ag.nn.init.kaiming_normal_(ag.zeros((300, 200)), nonlinearity="relu")
@@ -134,12 +132,10 @@ def trunc_normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float 
                   generator: Generator | None = None) -> Tensor:
     """Normal numbers, drawn between two bounds.
 
-    :param tensor: A parameter; it is changed in place, and no gradient notices.
+    :like: xavier_normal_
     :param mean, std: Of the normal distribution before it is cut.
     :param a, b: The bounds.
-    :returns: ``tensor`` itself.
     :raises ValueError: If ``a`` is not below ``b``.
-    :raises TypeError: If ``tensor`` is no tensor.
     :see: nn.init.normal_
 
     >>> w = ag.nn.init.trunc_normal_(ag.zeros(100), std=5.0)
@@ -157,11 +153,8 @@ def trunc_normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float 
 def orthogonal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
     """A matrix with orthonormal rows or columns (Saxe et al., 2014).
 
-    :param tensor: A parameter; it is changed in place, and no gradient notices.
+    :like: xavier_normal_
     :param gain: Multiplies it.
-    :returns: ``tensor`` itself.
-    :raises ValueError: If ``tensor`` has fewer than 2 axes.
-    :raises TypeError: If ``tensor`` is no tensor.
     :see: nn.init.eye_, nn.init.xavier_normal_
 
     >>> w = ag.nn.init.orthogonal_(ag.zeros((2, 4)))
@@ -182,10 +175,8 @@ def orthogonal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None =
 def eye_(tensor: Tensor) -> Tensor:
     """The identity, or as much of it as there is room for.
 
-    :param tensor: A parameter; it is changed in place, and no gradient notices.
-    :returns: ``tensor`` itself.
+    :like: xavier_normal_
     :raises ValueError: If ``tensor`` does not have 2 axes.
-    :raises TypeError: If ``tensor`` is no tensor.
     :see: nn.init.dirac_, nn.init.orthogonal_
 
     >>> ag.nn.init.eye_(ag.zeros((2, 3)))
@@ -201,12 +192,10 @@ def eye_(tensor: Tensor) -> Tensor:
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     """Filters of a convolution that gives its input.
 
-    :param tensor: A parameter; it is changed in place, and no gradient notices.
+    :like: xavier_normal_
     :param groups: Groups of the convolution.
-    :returns: ``tensor`` itself.
     :raises ValueError: If ``tensor`` has other than 3 to 5 axes, or ``groups`` does not divide the
         filters.
-    :raises TypeError: If ``tensor`` is no tensor.
     :see: nn.init.eye_
 
     >>> w = ag.nn.init.dirac_(ag.zeros((2, 2, 3)))
@@ -231,12 +220,9 @@ def sparse_(tensor: Tensor, sparsity: Share, std: NotNegative = 0.01,
             generator: Generator | None = None) -> Tensor:
     """Normal numbers, of which a share of each column is 0 (Martens, 2010).
 
-    :param tensor: A parameter; it is changed in place, and no gradient notices.
+    :like: eye_
     :param sparsity: The share.
     :param std: Standard deviation of the others.
-    :returns: ``tensor`` itself.
-    :raises ValueError: If ``tensor`` does not have 2 axes.
-    :raises TypeError: If ``tensor`` is no tensor.
     :see: nn.init.normal_
 
     >>> w = ag.nn.init.sparse_(ag.zeros((10, 4)), 0.3)

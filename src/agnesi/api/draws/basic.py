@@ -92,13 +92,11 @@ def gumbel(loc: TensorLike = 0.0, scale: TensorLike = 1.0, size: ShapeLike | Non
            ) -> Tensor:
     """Gumbel numbers; the argmax of logits plus standard ones is a draw of their softmax.
 
+    :like: exponential
     :param loc: Where the density is greatest.
     :type loc: float or array_like
     :param scale: How wide it is; not negative.
     :type scale: float or array_like
-    :param dtype: A float type; by default that of the parameters, else ``config.default_float``.
-    :returns: Of that shape; gradients flow to the parameters, as far as nothing else is said.
-    :raises ValueError: If ``scale`` is negative, in compiled code too.
     :see: random.categorical, random.logistic, random.weibull
 
     >>> ag.random.gumbel(size=3).shape

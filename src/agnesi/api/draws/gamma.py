@@ -150,11 +150,9 @@ def f(dfnum: TensorLike, dfden: TensorLike, size: ShapeLike | None = None, *,
       ) -> Tensor:
     """Ratios of the means of ``dfnum`` and ``dfden`` squares of normal numbers (Fisher's F).
 
+    :like: beta
     :param dfnum, dfden: Degrees of freedom above and below; positive.
     :type dfnum, dfden: float or array_like
-    :param dtype: A float type; by default that of the parameters, else ``config.default_float``.
-    :returns: Of that shape; gradients flow to the parameters, as far as nothing else is said.
-    :raises ValueError: If a parameter is not positive, in compiled code too.
     :see: random.noncentral_f, random.chisquare, special.fdtr
 
     >>> bool((ag.random.f(3.0, 4.0, 9) > 0).all())
@@ -171,11 +169,9 @@ def standard_t(df: TensorLike, size: ShapeLike | None = None, *, dtype: DTypeLik
                generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """Student's t with ``df`` degrees of freedom.
 
+    :like: chisquare
     :param df: Degrees of freedom; positive.
     :type df: float or array_like
-    :param dtype: A float type; by default that of the parameters, else ``config.default_float``.
-    :returns: Of that shape; gradients flow to the parameters, as far as nothing else is said.
-    :raises ValueError: If ``df`` is not positive, in compiled code too.
     :see: random.cauchy, random.normal, special.stdtr
 
     >>> ag.random.standard_t(3.0, 4).shape

@@ -103,13 +103,11 @@ def noncentral_f(dfnum: TensorLike, dfden: TensorLike, nonc: TensorLike,
                  generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """:func:`f` with a numerator from :func:`noncentral_chisquare`; its gradients, too.
 
+    :like: noncentral_chisquare
     :param dfnum, dfden: Degrees of freedom above and below; positive.
     :type dfnum, dfden: float or array_like
     :param nonc: Noncentrality of the numerator; not negative.
     :type nonc: float or array_like
-    :param dtype: A float type; by default that of the parameters, else ``config.default_float``.
-    :returns: Of that shape; gradients flow to the parameters, as far as nothing else is said.
-    :raises ValueError: If a parameter is out of its range, in compiled code too.
     :see: random.f, random.noncentral_chisquare, special.ncfdtr
 
     >>> bool((ag.random.noncentral_f(3.0, 4.0, 1.0, 9) > 0).all())

@@ -52,13 +52,11 @@ def laplace(loc: TensorLike = 0.0, scale: TensorLike = 1.0, size: ShapeLike | No
             ) -> Tensor:
     """Laplace numbers: exponential ones of mean ``scale`` on either side of ``loc``.
 
+    :like: cauchy
     :param loc: Where the density is greatest.
     :type loc: float or array_like
     :param scale: How wide it is; not negative.
     :type scale: float or array_like
-    :param dtype: A float type; by default that of the parameters, else ``config.default_float``.
-    :returns: Of that shape; gradients flow to the parameters, as far as nothing else is said.
-    :raises ValueError: If ``scale`` is negative, in compiled code too.
     :see: random.exponential, random.normal
 
     >>> ag.random.laplace(size=3).shape
@@ -155,11 +153,9 @@ def rayleigh(scale: TensorLike = 1.0, size: ShapeLike | None = None, *, dtype: D
              generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """Lengths of vectors of two normal numbers with deviation ``scale``.
 
+    :like: cauchy
     :param scale: Deviation of each component; not negative.
     :type scale: float or array_like
-    :param dtype: A float type; by default that of the parameters, else ``config.default_float``.
-    :returns: Of that shape; gradients flow to the parameters, as far as nothing else is said.
-    :raises ValueError: If ``scale`` is negative, in compiled code too.
     :see: random.rice, random.weibull
 
     >>> bool((ag.random.rayleigh(size=9) >= 0).all())

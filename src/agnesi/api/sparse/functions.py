@@ -416,10 +416,8 @@ def mul(a: Any, b: Any) -> Any:
 def row_scale(a: SparseTensor, s: TensorLike) -> Any:
     """Every row times its number in a vector.
 
-    :param a: A sparse matrix.
+    :like: neg
     :param s: A number for each row.
-    :returns: Of the same pattern.
-    :rtype: SparseTensor
     :raises ShapeError: If the vector does not fit.
     :see: sparse.col_scale, sparse.mul
 

@@ -68,12 +68,7 @@ def softmax(input: COO, dim: int, *, dtype: DTypeLike = None) -> COO:
 def log_softmax(input: COO, dim: int, *, dtype: DTypeLike = None) -> COO:
     """The logarithm of :func:`softmax`.
 
-    :param input: A sparse tensor by coordinates.
-    :param dim: An axis with places.
-    :param dtype: Of the values that are taken; theirs by default.
-    :returns: At the same places, as ``coalesce`` gives them.
-    :raises TypeError: If ``input`` is another tensor.
-    :raises IndexError: If the axis has no places.
+    :like: softmax
     :see: sparse.softmax
 
     >>> x = ag.sparse_coo_tensor([[0, 0, 1], [0, 2, 1]], [0.0, 0.0, 5.0], (2, 3))
@@ -168,18 +163,11 @@ def sparse_csc_tensor(ccol_indices: TensorLike, row_indices: TensorLike, values:
                       device: str | None = None, requires_grad: bool = False) -> CSC:
     """A sparse matrix by columns, from its three tensors (PyTorch's).
 
+    :like: sparse_csr_tensor
     :param ccol_indices: Where the entries of each column begin, and the end.
     :type ccol_indices: array_like of int
     :param row_indices: The rows of the entries.
     :type row_indices: array_like of int
-    :param values: The entries.
-    :param size: The shape; by default the least that has all of them.
-    :type size: (int, int), optional
-    :param dtype: Of the values; theirs by default.
-    :param device: "cpu".
-    :param requires_grad: Whether the values are a leaf of their own that gets a gradient.
-    :returns: Gradients flow to ``values``.
-    :raises ShapeError: Where they do not make a matrix of this shape.
     :see: sparse.csc, sparse_csr_tensor
 
     >>> ag.sparse_csc_tensor([0, 1, 2], [1, 0], [3.0, 4.0]).to_dense()

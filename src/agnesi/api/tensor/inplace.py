@@ -205,12 +205,10 @@ def copy_(self: Tensor, other: TensorLike) -> Tensor:
 def add_(self: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     """``self += alpha * other``, in place.
 
-    :param other: It broadcasts to the tensor's shape.
-    :type other: array_like
+    :like: copy_
     :param alpha: A factor of ``other``.
     :type alpha: number or Tensor
     :returns: The tensor itself, in its own dtype.
-    :raises ShapeError: If the shapes do not fit.
     :raises DTypeError: If the result does not fit the tensor's dtype.
     """
     return _add(self, other if type(alpha) is int and alpha == 1 else alpha * other)
@@ -219,13 +217,7 @@ def add_(self: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
 def sub_(self: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     """``self -= alpha * other``, in place.
 
-    :param other: It broadcasts to the tensor's shape.
-    :type other: array_like
-    :param alpha: A factor of ``other``.
-    :type alpha: number or Tensor
-    :returns: The tensor itself, in its own dtype.
-    :raises ShapeError: If the shapes do not fit.
-    :raises DTypeError: If the result does not fit the tensor's dtype.
+    :like: add_
     """
     return _subtract(self, other if type(alpha) is int and alpha == 1 else alpha * other)
 

@@ -366,9 +366,7 @@ def median(self: Tensor, axis: int | None = None, *, keepdims: bool = False) -> 
 def nanmedian(self: Tensor, axis: int | None = None, *, keepdims: bool = False) -> Any:
     """The middle of the elements that are not NaN, the lower of two; with an axis, and where.
 
-    :param axis: The axis; also written ``dim``. All elements by default.
-    :returns: The value; with an axis ``values, indices``, the latter int64.
-    :rtype: Tensor, or pair of Tensor
+    :like: median
     """
     return _nanmedian(self, axis, keepdims)
 

@@ -77,10 +77,8 @@ def unsqueeze_(self: Tensor, dim: int) -> Tensor:
     """Insert an axis of size 1 into the tensor itself; other tensors in its memory keep their
     shapes.
 
+    :like: squeeze_
     :param dim: Where.
-    :returns: The tensor itself.
-    :raises GradientError: If the tensor is a leaf that requires a gradient.
-    :raises TraceError: In compiled functions, if the tensor exists outside of them.
 
     >>> ag.ones(3).unsqueeze_(0).shape
     (1, 3)
@@ -92,10 +90,8 @@ def unsqueeze_(self: Tensor, dim: int) -> Tensor:
 def transpose_(self: Tensor, dim0: int, dim1: int) -> Tensor:
     """Swap two axes of the tensor itself; other tensors in its memory keep their shapes.
 
+    :like: squeeze_
     :param dim0, dim1: Which ones.
-    :returns: The tensor itself.
-    :raises GradientError: If the tensor is a leaf that requires a gradient.
-    :raises TraceError: In compiled functions, if the tensor exists outside of them.
 
     >>> ag.ones((2, 3)).transpose_(0, 1).shape
     (3, 2)
@@ -110,10 +106,8 @@ swapdims_ = transpose_
 def swapaxes_(self: Tensor, axis0: int, axis1: int) -> Tensor:
     """Swap two axes of the tensor itself, as :meth:`transpose_`.
 
+    :like: squeeze_
     :param axis0, axis1: Which ones.
-    :returns: The tensor itself.
-    :raises GradientError: If the tensor is a leaf that requires a gradient.
-    :raises TraceError: In compiled functions, if the tensor exists outside of them.
 
     >>> ag.ones((2, 3)).swapaxes_(0, 1).shape
     (3, 2)
@@ -125,9 +119,7 @@ def swapaxes_(self: Tensor, axis0: int, axis1: int) -> Tensor:
 def t_(self: Tensor) -> Tensor:
     """Swap the axes of a matrix itself; other tensors in its memory keep their shapes.
 
-    :returns: The tensor itself.
-    :raises GradientError: If the tensor is a leaf that requires a gradient.
-    :raises TraceError: In compiled functions, if the tensor exists outside of them.
+    :like: squeeze_
 
     >>> ag.ones((2, 3)).t_().shape
     (3, 2)
@@ -163,11 +155,8 @@ def resize_(self: Tensor, *sizes: Any, memory_format: object = None) -> Tensor:
 def resize_as_(self: Tensor, the_template: TensorLike, *, memory_format: object = None) -> Tensor:
     """Give the tensor itself the shape of another, as :meth:`resize_`.
 
+    :like: resize_
     :param the_template: It gives the shape.
-    :param memory_format: Taken from PyTorch's calls, and not needed.
-    :returns: The tensor itself.
-    :raises GradientError: If the tensor requires a gradient.
-    :raises TraceError: In compiled functions, if the tensor exists outside of them.
 
     >>> ag.tensor([1.0, 2.0, 3.0]).resize_as_(ag.ones((1, 2)))
     tensor([[1., 2.]])

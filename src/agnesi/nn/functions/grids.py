@@ -67,16 +67,14 @@ def grid_sample(input: TensorLike, grid: TensorLike, mode: str = "bilinear",
                 align_corners: bool | None = None) -> Tensor:
     """Images at the places of a grid, between their elements.
 
+    :like: affine_grid
     :param input: (batch, channels, height, width), or volumes (batch, channels, depth, height,
         width).
     :param grid: (batch, ..., 2) or (batch, ..., 3): x, y and z of each place, from -1 to 1.
     :param mode: How elements are mixed; "bicubic" for images only.
     :type mode: {"bilinear", "nearest", "bicubic"}
     :param padding_mode: What lies outside: zeros, the nearest element, or the image mirrored.
-    :param align_corners: Whether -1 and 1 are the middles of the first and last elements, not their
-        borders.
     :returns: (batch, channels, ...), of the grid's places.
-    :raises ShapeError: If the sizes do not fit.
     :raises ValueError: If there is no such mode.
     :see: nn.functional.affine_grid, nn.functional.interpolate
 

@@ -64,11 +64,9 @@ def feature_alpha_dropout(input: TensorLike, p: float = 0.5, training: bool = Fa
                           generator: Generator | None = None) -> Tensor:
     """:func:`alpha_dropout` of whole channels.
 
+    :like: alpha_dropout
     :param input: (batch, channels, ...).
     :param p: Chance of a channel to be dropped.
-    :param training: Otherwise ``input`` stays as it is.
-    :returns: Of the shape of ``input``.
-    :raises ValueError: If ``p`` is not in [0, 1].
     :raises ShapeError: If there are no channels.
     :see: nn.FeatureAlphaDropout, nn.functional.alpha_dropout
 

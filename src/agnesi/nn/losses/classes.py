@@ -54,11 +54,9 @@ def multilabel_margin_loss(input: TensorLike, target: TensorLike,
                            reduction: str = "mean") -> Tensor:
     """Hinge loss between the score of each true label and of each other class.
 
-    :param input: Scores: (n, classes), or (classes,).
+    :like: multi_margin_loss
     :param target: Labels, as many as wanted, then -1: of the same shape.
-    :returns: One number, or with "none" the losses; the mean of none is NaN.
     :raises ValueError: If there is no such reduction.
-    :raises ShapeError: If the shapes do not broadcast.
     :see: nn.MultiMarginLoss, nn.MultiLabelSoftMarginLoss
 
     >>> import agnesi as ag
@@ -85,12 +83,9 @@ def multilabel_soft_margin_loss(input: TensorLike, target: TensorLike,
                                 reduction: str = "mean") -> Tensor:
     """Binary cross-entropy of each class, averaged over the classes.
 
+    :like: multilabel_margin_loss
     :param input: Scores: (..., classes).
     :param target: 1 for each label, 0 for the others.
-    :param weight: A factor for each class.
-    :returns: One number, or with "none" the losses; the mean of none is NaN.
-    :raises ValueError: If there is no such reduction.
-    :raises ShapeError: If the shapes do not broadcast.
     :see: nn.BCEWithLogitsLoss, nn.MultiLabelMarginLoss
 
     >>> import agnesi as ag

@@ -53,13 +53,11 @@ def cosine_embedding_loss(input1: TensorLike, input2: TensorLike, target: Tensor
                           margin: float = 0.0, reduction: str = "mean") -> Tensor:
     """``1 - cos`` where the target is 1, ``max(0, cos - margin)`` where it is -1.
 
+    :like: margin_ranking_loss
     :param input1: Vectors: (n, size), or (size,).
     :param input2: Of the same shape.
     :param target: 1 or -1 for each pair.
     :param margin: Similarity that is small enough.
-    :returns: One number, or with "none" the losses; the mean of none is NaN.
-    :raises ValueError: If there is no such reduction.
-    :raises ShapeError: If the shapes do not broadcast.
     :see: nn.HingeEmbeddingLoss
 
     >>> import agnesi as ag
@@ -87,6 +85,7 @@ def triplet_margin_loss(anchor: TensorLike, positive: TensorLike, negative: Tens
                         swap: bool = False, reduction: str = "mean") -> Tensor:
     """``max(0, d(anchor, positive) - d(anchor, negative) + margin)`` (Balntas et al., 2016).
 
+    :like: margin_ranking_loss
     :param anchor: Vectors: (..., size).
     :param positive: Vectors that are to be near.
     :param negative: Vectors that are to be far.
@@ -94,9 +93,6 @@ def triplet_margin_loss(anchor: TensorLike, positive: TensorLike, negative: Tens
     :param p: Of the norm that is the distance.
     :param eps: Added to each difference.
     :param swap: Whether the distance of positive and negative counts, where it is the smaller one.
-    :returns: One number, or with "none" the losses; the mean of none is NaN.
-    :raises ValueError: If there is no such reduction.
-    :raises ShapeError: If the shapes do not broadcast.
     :see: nn.TripletMarginWithDistanceLoss
 
     >>> import agnesi as ag

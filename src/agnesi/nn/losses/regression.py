@@ -101,15 +101,13 @@ def poisson_nll_loss(input: TensorLike, target: TensorLike, log_input: bool = Tr
                      reduction: str = "mean") -> Tensor:
     """Negative log-likelihood of counts under a Poisson distribution.
 
+    :like: l1_loss
     :param input: The logarithm of the mean, or the mean.
     :param target: Counts.
     :param log_input: Whether ``input`` is the logarithm of the mean.
     :param full: Whether Stirling's approximation of the logarithm of the factorial is added, for
         counts above 1.
     :param eps: Added to a mean whose logarithm is taken.
-    :returns: One number, or with "none" the losses; the mean of none is NaN.
-    :raises ValueError: If there is no such reduction.
-    :raises ShapeError: If the shapes do not broadcast.
     :see: nn.GaussianNLLLoss
 
     >>> import agnesi as ag

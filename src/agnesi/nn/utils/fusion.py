@@ -54,11 +54,8 @@ def fuse_linear_bn_weights(linear_w: Tensor, linear_b: Tensor | None, bn_rm: Ten
                            ) -> tuple[Tensor, Tensor]:
     """Weight and bias of a linear layer into which a batch normalisation is folded.
 
+    :like: fuse_conv_bn_weights
     :param linear_w, linear_b: Of the layer.
-    :param bn_rm, bn_rv: Running mean and variance.
-    :param bn_eps: Added to the variance.
-    :param bn_w, bn_b: Of the normalisation; None for none.
-    :returns weight, bias: New parameters.
     :see: nn.utils.fuse_linear_bn_eval
 
     >>> one = ag.ones(1)

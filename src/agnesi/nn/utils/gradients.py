@@ -87,14 +87,11 @@ def clip_grad_norm_(parameters: Iterable[Tensor] | Tensor, max_norm: NotNegative
 
     Works inside of a compiled step, too (Pascanu et al., 2013).
 
+    :like: get_total_norm
     :param parameters: Whose ``grad`` is scaled; those without one do not count.
     :type parameters: iterable of Tensor
     :param max_norm: The largest norm.
-    :param norm_type: Of the norm; ``inf`` is the largest size.
-    :param error_if_nonfinite: Whether a norm that is no finite number is an error.
     :returns: The norm before.
-    :raises TypeError: If what is given is neither a tensor nor an iterable of tensors.
-    :raises RuntimeError: If the norm is not finite and ``error_if_nonfinite`` is set.
     :see: nn.utils.clip_grad_value_, nn.utils.get_total_norm
 
     >>> w = ag.zeros(2, requires_grad=True)

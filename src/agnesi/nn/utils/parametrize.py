@@ -176,10 +176,8 @@ def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
 def remove_parametrizations(module: M, tensor_name: str, leave_parametrized: bool = True) -> M:
     """Let a parameter be one again.
 
-    :param module: Whose parameter it is.
-    :param tensor_name: Of the parameter.
+    :like: register_parametrization
     :param leave_parametrized: Whether it keeps its present value instead of the original one.
-    :returns: The module itself.
     :raises ValueError: If the parameter is not computed, or has several originals to go back to.
     :see: nn.utils.parametrize.register_parametrization
 

@@ -45,10 +45,8 @@ def identity(module: M, name: str) -> M:
 def random_unstructured(module: M, name: str, amount: float) -> M:
     """Prune elements of a parameter at random.
 
-    :param module: Whose parameter it is.
-    :param name: Of the parameter.
+    :like: identity
     :param amount: How many of those that are left; a float is a share of them.
-    :returns: The module itself.
     :raises ValueError: If there is no such parameter, or there are not so many.
     :see: nn.utils.prune.l1_unstructured
 
@@ -64,12 +62,8 @@ def l1_unstructured(module: M, name: str, amount: float,
                     importance_scores: Tensor | None = None) -> M:
     """Prune the smallest elements of a parameter.
 
-    :param module: Whose parameter it is.
-    :param name: Of the parameter.
-    :param amount: How many of those that are left; a float is a share of them.
+    :like: random_unstructured
     :param importance_scores: What tells how important elements are, instead of their values.
-    :returns: The module itself.
-    :raises ValueError: If there is no such parameter, or there are not so many.
     :see: nn.utils.prune.global_unstructured
 
     >>> layer = ag.nn.utils.prune.l1_unstructured(ag.nn.Linear(2, 3), "weight", amount=0.5)
@@ -83,12 +77,8 @@ def l1_unstructured(module: M, name: str, amount: float,
 def random_structured(module: M, name: str, amount: float, dim: int) -> M:
     """Prune channels of a parameter at random.
 
-    :param module: Whose parameter it is.
-    :param name: Of the parameter.
-    :param amount: How many of those that are left; a float is a share of them.
+    :like: random_unstructured
     :param dim: The axis of the channels.
-    :returns: The module itself.
-    :raises ValueError: If there is no such parameter, or there are not so many.
     :see: nn.utils.prune.ln_structured
 
     >>> layer = ag.nn.utils.prune.random_structured(ag.nn.Linear(5, 3), "weight", 3, dim=1)
@@ -103,14 +93,10 @@ def ln_structured(module: M, name: str, amount: float, n: Order, dim: int,
                   importance_scores: Tensor | None = None) -> M:
     """Prune the channels of a parameter whose norms are smallest.
 
-    :param module: Whose parameter it is.
-    :param name: Of the parameter.
-    :param amount: How many of those that are left; a float is a share of them.
+    :like: random_unstructured
     :param n: Of the norm.
     :param dim: The axis of the channels.
     :param importance_scores: What tells how important elements are, instead of their values.
-    :returns: The module itself.
-    :raises ValueError: If there is no such parameter, or there are not so many.
     :see: nn.utils.prune.random_structured
 
     >>> layer = ag.nn.utils.prune.ln_structured(ag.nn.Conv2d(5, 4, 2), "weight", 0.5, n=1, dim=0)
@@ -133,7 +119,6 @@ def global_unstructured(parameters: Iterable[tuple[Module, str]],
     :param importance_scores: By module and name, what tells how important elements are, instead of
         their values.
     :type importance_scores: mapping, optional
-    :param kwargs: For the class, such as ``amount``.
     :raises TypeError: If the method prunes channels.
     :see: nn.utils.prune.l1_unstructured
 
@@ -165,11 +150,8 @@ def global_unstructured(parameters: Iterable[tuple[Module, str]],
 def custom_from_mask(module: M, name: str, mask: Tensor) -> M:
     """Prune a parameter where a mask is zero.
 
-    :param module: Whose parameter it is.
-    :param name: Of the parameter.
+    :like: identity
     :param mask: Of the parameter's shape.
-    :returns: The module itself.
-    :raises ValueError: If there is no such parameter.
     :raises ShapeError: If the mask is of another shape.
     :see: nn.utils.prune.l1_unstructured
 
@@ -184,9 +166,7 @@ def custom_from_mask(module: M, name: str, mask: Tensor) -> M:
 def remove(module: M, name: str) -> M:
     """Let a parameter be one again, which has zeros where it was pruned.
 
-    :param module: Whose parameter it is.
-    :param name: Of the parameter.
-    :returns: The module itself.
+    :like: identity
     :raises ValueError: If it is not pruned.
     :see: nn.utils.prune.is_pruned
 

@@ -157,13 +157,11 @@ def spectral_norm(module: M, name: str = "weight", n_power_iterations: int = 1,
 
     The norm is followed by a step of the power method whenever the weight is read in training.
 
-    :param module: Whose weight it is.
+    :like: weight_norm
     :param name: Of the weight; the parameter is ``weight_orig``.
     :param n_power_iterations: Steps for each reading.
     :param eps: The least norm that vectors are divided by.
     :param dim: The axis of the outputs: 0, but 1 for transposed convolutions.
-    :returns: The module itself.
-    :raises ValueError: If there is no such parameter.
     :see: nn.utils.remove_spectral_norm, nn.utils.parametrizations.spectral_norm
 
     >>> layer = ag.nn.utils.spectral_norm(ag.nn.Linear(3, 2))
