@@ -387,9 +387,9 @@ OLD_WORDS = {
 }
 #: Parts of names that say neither what a value is nor where it comes from.
 VAGUE_PARTS = {"lend", "lending", "lends", "lent", "lie", "lies", "tells", "told", "untold"}
-#: The same in the back end, where an iteration, a transposed matrix, a workspace or an address has
-#: the field's name.
-VAGUE_PARTS_OF_CODE = {"room", "rooms", "spot", "turn", "turned", "turns"}
+#: The same in the back end, where an iteration, a transposed matrix, a workspace, an address or a
+#: query has the field's name.
+VAGUE_PARTS_OF_CODE = {"asked", "room", "rooms", "spot", "turn", "turned", "turns"}
 BACK_END = ("codegen", "schedule", "compiler", "runtime")
 
 

@@ -115,8 +115,8 @@ class _Loop:
         self.emit = emit
         self.b = emit.b
         self.loop = loop
-        *asked, self.steps = steps
-        self.asked = asked[0] if asked else []
+        *tested, self.steps = steps
+        self.tested = tested[0] if tested else []
         self.scratch = emit.outer(loop.scratch)
         self.places = loop.places()
         block = loop.block
@@ -271,7 +271,7 @@ class _Loop:
         for buffer in block.entries():
             if buffer.slot not in entries:
                 entries[buffer.slot] = self.emit.at(block.sources[buffer], buffer.dtype.itemsize)
-        self.emit.block(block, self.asked, entries.__getitem__)
+        self.emit.block(block, self.tested, entries.__getitem__)
         return self.emit.flag(self.answer)
 
     # -- afterwards -------------------------------------------------------------------------

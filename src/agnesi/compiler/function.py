@@ -193,7 +193,7 @@ class Function(Direct, Inspectable):
             return found.direct
         if self._sized is None or self._sized[0] is not found:
             self._sized = found, sized_call(
-                self._sizes_now, lambda: found.asked, self.dispatch, self._fixed)
+                self._sizes_now, lambda: found.attempt, self.dispatch, self._fixed)
         return self._sized[1]
 
     def _sizes_now(self, arguments: Sequence[Any]) -> tuple[int, ...]:
@@ -239,14 +239,14 @@ class Function(Direct, Inspectable):
     def _operation(self) -> OpFromGraph:
         found = self.__dict__.get("_as_operation")
         if found is None:
-            asked = {d: Node(None, (), (), int64, name=str(d)) for d in self._sizes
+            symbols = {d: Node(None, (), (), int64, name=str(d)) for d in self._sizes
                      if isinstance(d, ValueDim)}
-            sizes: dict[Dim, Any] = {d: ValueDim(n) for d, n in asked.items()}
-            for d in asked:
+            sizes: dict[Dim, Any] = {d: ValueDim(n) for d, n in symbols.items()}
+            for d in symbols:
                 sizes[d].most = size_with(d.most, sizes)
             graph = self.source.resolve(lambda n: size_with(n, sizes)) if sizes else self.source
             inputs = [symbol(n) for n in (
-                *graph.inputs[: len(self._inputs.compiled)], *asked.values())]
+                *graph.inputs[: len(self._inputs.compiled)], *symbols.values())]
             outputs = tuple(symbol(n) for n in graph.outputs)
             with within(None):
                 found = self._as_operation = OpFromGraph(inputs, outputs, name=self.name)

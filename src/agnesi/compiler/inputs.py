@@ -228,9 +228,9 @@ def check_used(inputs: Sequence[tuple[str, Node]], outputs: Sequence[Node], poli
                             f"{policy!r}"))
     if policy == "ignore":
         return
-    there, asked = _used(outputs)
+    there, used = _used(outputs)
     unused = [label for label, node in inputs if node not in there
-              and not any(d in asked for n in node.shape for d in leaves(n))]
+              and not any(d in used for n in node.shape for d in leaves(n))]
     if not unused:
         return
     text = (f"nothing depends on input{'s' * (len(unused) > 1)} {', '.join(unused)}: leave it out, "
@@ -245,11 +245,11 @@ def check_used(inputs: Sequence[tuple[str, Node]], outputs: Sequence[Node], poli
 def _used(outputs: Sequence[Node]) -> tuple[set[Node], set[Dim]]:
     """Nodes on which outputs depend, and sizes, which values may tell."""
     there: set[Node] = set()
-    asked: set[Dim] = set()
+    used: set[Dim] = set()
     waiting = list(outputs)
     while waiting:
         there.update(toposort(waiting))
-        new = {d for n in sizes_in(waiting) for d in leaves(n)} - asked
-        asked |= new
+        new = {d for n in sizes_in(waiting) for d in leaves(n)} - used
+        used |= new
         waiting = [d.node for d in new if isinstance(d, ValueDim)]
-    return there, asked
+    return there, used

@@ -261,15 +261,15 @@ class Jit(Direct, Inspectable, Generic[P, R]):
         for version in self.versions.ready:
             if version is self._used:  # it has refused
                 continue
-            found = self._asked(version, args, keywords)
+            found = self._attempted(version, args, keywords)
             if found is not MISSED:
                 self._use(version)
                 return found
         return self.dispatch(*args, **keywords)
 
-    def _asked(self, version: Version, args: Sequence[Any], keywords: dict[str, Any]) -> Any:
+    def _attempted(self, version: Version, args: Sequence[Any], keywords: dict[str, Any]) -> Any:
         """The result of a version's native code, ``MISSED`` where it was not made for the call."""
-        call = None if version.unrecorded and STATE.recording else version.asked
+        call = None if version.unrecorded and STATE.recording else version.attempt
         return MISSED if call is None else call(*args, **keywords)
 
     def _packed(self, args: Sequence[Any], keywords: dict[str, Any]) -> Any:
@@ -283,8 +283,9 @@ class Jit(Direct, Inspectable, Generic[P, R]):
         strided = [type(a) is np.ndarray and not a.flags.c_contiguous for a in memory]
         if not any(strided):
             return MISSED
-        return self._asked(version, [wrap(np.ascontiguousarray(a)) if packs else v for v, a, packs
-                                     in zip(args, memory, strided, strict=True)], keywords)
+        packed = [wrap(np.ascontiguousarray(a)) if packs else v
+                  for v, a, packs in zip(args, memory, strided, strict=True)]
+        return self._attempted(version, packed, keywords)
 
     def _use(self, version: Version) -> None:
         """Make calls go to a specialization's native code at once."""

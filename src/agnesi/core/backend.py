@@ -41,7 +41,7 @@ class Bound(Protocol):
         which may not be there before :meth:`Backend.synchronize`, or ``MISSED``.
     :ivar direct: The same for the user's own calls; calls whose arguments do not fit take the
         general path.
-    :ivar asked: The same, which returns ``MISSED`` where arguments do not fit.
+    :ivar attempt: The same, which returns ``MISSED`` where arguments do not fit.
     :ivar code: The code that was bound.
     :ivar states: What it reads and changes without being given it.
     """
@@ -52,7 +52,7 @@ class Bound(Protocol):
     states: Sequence[Any]
 
     @property
-    def asked(self) -> Callable[..., Any] | None: ...
+    def attempt(self) -> Callable[..., Any] | None: ...
 
     def present(self) -> bool:
         """Return whether its state has the memory that the code knows."""

@@ -10,7 +10,7 @@ from typing import Any, Self, overload
 import numpy as np
 
 from agnesi.autodiff.recording import no_grad
-from agnesi.compiler.tracing.decisions import asked_by_user
+from agnesi.compiler.tracing.decisions import from_user_code
 from agnesi.core.dispatch import touch
 from agnesi.core.ir.node import Node
 from agnesi.core.support.errors import TraceError, at
@@ -70,7 +70,7 @@ class Hyper:
         trace = current_trace()
         source = trace.node_of(cell)
         found = symbol(Node(ALIAS, (source,), (), source.dtype, weak=True, where=source.where))
-        numbers = getattr(trace, "decisions", None) is not None and asked_by_user(1)
+        numbers = getattr(trace, "decisions", None) is not None and from_user_code(1)
         return found.item() if numbers else found
 
     def __set__(self, instance: Any, value: float) -> None:

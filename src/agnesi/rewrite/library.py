@@ -46,7 +46,7 @@ OWN = {"first": Book(), "last": Book()}
 
 
 @functools.cache
-def built_in(asked: tuple[str, ...] = STAGES, files: tuple[str, ...] | None = None
+def built_in(stages: tuple[str, ...] = STAGES, files: tuple[str, ...] | None = None
              ) -> tuple[Rule, ...]:
     """The library's own rules in files that have some of the stages and tags asked for, or in some
     of these ``files`` only.
@@ -56,7 +56,7 @@ def built_in(asked: tuple[str, ...] = STAGES, files: tuple[str, ...] | None = No
     """
     found: list[Rule] = []
     for name, words in _FILES.items():
-        if not set(words).isdisjoint(asked) and (files is None or name in files):
+        if not set(words).isdisjoint(stages) and (files is None or name in files):
             found += importlib.import_module(f"agnesi.rewrite.{name}").BOOK.rules
     return tuple(found)
 
@@ -68,12 +68,12 @@ def files_of(names: Collection[str]) -> list[str]:
             if module is not None and any(rule.name in names for rule in module.BOOK.rules)]
 
 
-def rules(asked: tuple[str, ...] = STAGES) -> list[Rule]:
+def rules(stages: tuple[str, ...] = STAGES) -> list[Rule]:
     """All rules there are now, or those of some stages, in the order in which they are tried.
 
     Others may be among them.
 
-    :param asked: Names of stages.
+    :param stages: Names of stages.
     :returns: The user's among them.
     :see: rewrite.rewrite_rule, rewrite.rewrite
 
@@ -81,7 +81,7 @@ def rules(asked: tuple[str, ...] = STAGES) -> list[Rule]:
     >>> len(rewrite.rules()) > 50
     True
     """
-    return [*OWN["first"].rules, *built_in(asked), *OWN["last"].rules]
+    return [*OWN["first"].rules, *built_in(stages), *OWN["last"].rules]
 
 
 def custom_rules() -> bool:

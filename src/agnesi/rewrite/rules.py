@@ -219,9 +219,9 @@ def _exactly(rule: Any) -> Rule:
     if isinstance(rule, NodeRule) and rule.exact is not None:
         return NodeRule(rule.name, rule.stage, rule.tags, rule.ops, rule.exact, rule.operands)
     when, proof = rule.when, rule.proof
-    asked = lambda **bound: (when is None or when(**bound)) and proof(**bound)  # noqa: E731
+    provable = lambda **bound: (when is None or when(**bound)) and proof(**bound)  # noqa: E731
     return PatternRule(rule.name, rule.stage, rule.tags, rule.ops, rule.pattern, rule.replacement,
-                       asked)
+                       provable)
 
 
 @handle

@@ -107,7 +107,7 @@ def _copy(streaming: bool) -> str:
     """``void (to, from, bytes)``: past the caches to a line of them, or of what is read once."""
     name = "stream" if streaming else "draw"
     how = "align 64, !nontemporal !{i32 1}" if streaming else "align 4"
-    ask = "" if streaming else _asked("%ahead", "i8", "%i")
+    ask = "" if streaming else _prefetch("%ahead", "i8", "%i")
     return f"""
 define internal void @{name}(ptr %to, ptr %from, i64 %n) nounwind {{
 entry:
@@ -135,7 +135,7 @@ rest:
 """
 
 
-def _asked(base: str, type_: str, i: str, lines: int = 1) -> str:
+def _prefetch(base: str, type_: str, i: str, lines: int = 1) -> str:
     """Lines of memory are asked for that will be read once, so that slots stay in the caches."""
     text = ""
     for j in range(lines):
@@ -179,7 +179,7 @@ def _loop(name: str, type_: str, one: str, lines: int, op: str, first: tuple[str
     text = (f"{name}:\n  %{name}.i = phi i64 [{first[0]}, %{first[1]}], [%{name}.i1, %{name}.put]\n"
             f"  %{name}.more = icmp ult i64 %{name}.i, {end}\n"
             f"  br i1 %{name}.more, label %{name}.first, label %{after}\n{name}.first:\n"
-            + (_asked("%ahead", one, f"%{name}.i", lines) if streaming and lines > 1 else "")
+            + (_prefetch("%ahead", one, f"%{name}.i", lines) if streaming and lines > 1 else "")
             + values(f"{name}f", "%table") + f"  br label %{name}.head\n{name}.head:\n"
             f"  %{name}.q = phi i64 [1, %{name}.first], [%{name}.q1, %{name}.body]\n")
     for j in range(lines):

@@ -105,7 +105,7 @@ def schedule(request: Request) -> Program:
     """The program of a graph, through all passes but those that are left out.
 
     :raises BrokenProgramError: If a pass breaks the program, where ``config.verify`` says that this
-        is to be asked.
+        is checked.
     """
     program = Program(request, schedule, in_stages(toposort(request.outputs)))
     verifier = _Verifier(request) if config.verify else None
@@ -144,10 +144,10 @@ def _unfused(request: Request) -> Program:
     """The program in which every value has memory."""
     exclude = frozenset(p.name for p in PASSES if not p.required) - {"materialization"}
     sizes = named_in(n for b in request.leaves.values() for n in b.shape)
-    asked = {size: [*size.thresholds] for size in sizes}
+    kept = {size: [*size.thresholds] for size in sizes}
     try:
         with config(verify=False):
             return schedule(replace(request, leaves={**request.leaves}, exclude=exclude))
     finally:
-        for size, thresholds in asked.items():
+        for size, thresholds in kept.items():
             size.thresholds[:] = thresholds

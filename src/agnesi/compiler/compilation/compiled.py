@@ -356,9 +356,9 @@ class Compiled:
         return self.bound.direct if self.bound is not None and config.compiles else None
 
     @property
-    def asked(self) -> Any:
+    def attempt(self) -> Any:
         """``direct`` that returns ``MISSED`` for arguments that it was not made for."""
-        return self.bound.asked if self.bound is not None and config.compiles else None
+        return self.bound.attempt if self.bound is not None and config.compiles else None
 
     def follow(self) -> None:
         """Do as ``config.compile`` says; bind anew if a live tensor got other memory."""

@@ -35,7 +35,7 @@ To add a device, such as ``emulated``:
    enough), ``exclude`` the passes of the scheduler that assume what the code does not do, and
    ``costs`` the sizes from which optimizations pay.
 2. Code: ``key()``, ``emit`` to a text that is kept on disk, ``load``, and ``bind`` to what
-   ``core.backend.Bound`` lists (``launch``, ``direct``, ``asked``, ``code``, ``states``,
+   ``core.backend.Bound`` lists (``launch``, ``direct``, ``attempt``, ``code``, ``states``,
    ``present``); ``begin`` and ``prepare`` may do nothing.
 3. Memory: ``allocate(shape, dtype)`` gives an array whose ``device`` is the folder's name,
    ``copy(source, target)`` goes to the host and back, ``synchronize()`` waits.

@@ -201,9 +201,9 @@ class Inspectable(Explained):
 def _tree(ways: Sequence[tuple[Sequence[Decision], int]], depth: int) -> Iterator[str]:
     """Lines for the decisions from one on, and the specialisations that they lead to."""
     space = "    " * (depth + 1)
-    for asked in dict.fromkeys(str(d[depth]) for d, _ in ways):
-        yield f"{space}{asked}"
-        here = [(d, i) for d, i in ways if str(d[depth]) == asked]
+    for step in dict.fromkeys(str(d[depth]) for d, _ in ways):
+        yield f"{space}{step}"
+        here = [(d, i) for d, i in ways if str(d[depth]) == step]
         for value in dict.fromkeys(d[depth].value for d, _ in here):
             then = [(d, i) for d, i in here if d[depth].value == value]
             ends = ", ".join(str(i) for d, i in then if len(d) == depth + 1)

@@ -14,7 +14,7 @@ code computes the sizes of results and workspace before it asks for them.
 
 **Sizes that are values.** A size of a declared program is a ``Dim``. Arithmetic on it gives a size
 where it can, else a tensor (``ops/base/sizes.py``); so do comparisons that a user writes, while
-the library asks whether sizes are *surely* equal (``asked_by_user`` in ``core/ir/dims.py``). Back,
+the library asks whether sizes are *surely* equal (``from_user_code`` in ``core/ir/dims.py``). Back,
 any integer scalar is a size (``size_of`` in ``core/valuedims.py``): what is computed from sizes
 alone stays an expression over them, all else becomes a ``ValueDim``, which knows the scalar.
 ``ag.function`` collects those of its graph, computes their scalars by a function of its own, which

@@ -73,7 +73,7 @@ class SizeQueries:
         self.places = [behind(known[i:]) for i in range(len(known))]
         self.sizes = [symbols[-n].shape[0] for n in self.places]
         #: The scalars of which the size was asked, and that.
-        self.asked: list[tuple[Node, Any]] = []
+        self.queried: list[tuple[Node, Any]] = []
 
     def next(self, node: Node, most: Any, given: Node | None, token: Node | None) -> Any:
         """The size with the value of a scalar; equal computations share one size.
@@ -81,13 +81,13 @@ class SizeQueries:
         ``given`` is the data that determines it; ``token`` is a value that exists only if earlier
         decisions hold (``Decisions.token``).
         """
-        for asked, size in self.asked:
-            if alike(asked, node):
+        for known, size in self.queried:
+            if alike(known, node):
                 return size
-        place, handed = len(self.asked), _handed(node, given, self.inputs)
+        place, handed = len(self.queried), _handed(node, given, self.inputs)
         outputs = [node, *handed] if token is None else [node, *handed, token]
         if place < len(self.sizes) and self.known[place].computes(self.inputs, outputs, self.exact):
-            self.asked.append((node, self.sizes[place]))
+            self.queried.append((node, self.sizes[place]))
             for i, n in enumerate(handed, 1 - self.places[place]):
                 self._hand_on(n, i)
             return self.sizes[place]
@@ -100,9 +100,9 @@ class SizeQueries:
             self.arguments[place], dtype=node.dtype.name, shape=node.shape)
 
     @property
-    def all_asked(self) -> bool:
+    def all_queried(self) -> bool:
         """Whether the trace has asked for all sizes."""
-        return len(self.asked) == len(self.known)
+        return len(self.queried) == len(self.known)
 
     @contextmanager
     def found(self, owner: Any, pattern: Any) -> Iterator[None]:

@@ -100,8 +100,8 @@ class Version(Retiring):
         with trace.precomputed.found(owner, pattern):
             nodes, reads, token = self._traced(trace, symbols)
         self.assumed = assumed(trace, reads, leaves[: tree.leaves + len(hidden)], tree,
-                               owner.versions.asked, bool(self.effects))
-        if pattern is not None and not trace.precomputed.all_asked:
+                               owner.versions.queries, bool(self.effects))
+        if pattern is not None and not trace.precomputed.all_queried:
             raise UnknownSizeError("not all sizes are needed where they change from call to call")
         #: What Python decided by values, in order.
         self.decisions = tuple(trace.decisions.made)
@@ -374,10 +374,10 @@ class Version(Retiring):
             self.spills, self.passing, self.consumed, self.expected])
 
     @property
-    def asked(self) -> Any:
+    def attempt(self) -> Any:
         """``direct`` that returns ``MISSED`` for arguments that it was not made for."""
         bound = self.compiled.bound
-        native = None if bound is None or self.direct is None else bound.asked
+        native = None if bound is None or self.direct is None else bound.attempt
         return native if self.flat or native is None else self._call(native, missed)
 
     def _call(self, native: Any, otherwise: Any) -> Any:
@@ -516,8 +516,8 @@ class Version(Retiring):
         records = [(p, list(p.records())) for p in self.places]
         #: Places of which native code sees nothing.
         self._blind = [p for p, found in records if not found]
-        asked = {id(p) for p in self.unseen}
-        if any(p.counts and id(p) not in asked for p in self._blind):
+        unseen = {id(p) for p in self.unseen}
+        if any(p.counts and id(p) not in unseen for p in self._blind):
             return False
         self.watched.fill(r for _, found in records for r in found)
         return True

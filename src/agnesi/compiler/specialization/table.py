@@ -73,7 +73,7 @@ class Versions:
         self.dynamic: dict[Tree, set[int]] = {}
         self._integers: dict[tuple[Tree, int], set[int]] = {}
         #: Facts of arguments besides their values on which some trace relied: part of signatures.
-        self.asked: frozenset[str] = frozenset()
+        self.queries: frozenset[str] = frozenset()
         self.deferral = Deferral()
         #: Which error the user's function raised in a trace, which was undone.
         self.failure = 0
@@ -164,8 +164,8 @@ class Versions:
         computed: tuple[Computed, ...] = ()
         while True:
             known = self._known(self._key(taken, tree, computed), taken)
-            asked = chosen.get(len(computed))
-            for c in known if asked is None else [asked]:
+            selected = chosen.get(len(computed))
+            for c in known if selected is None else [selected]:
                 results = c.results(taken)
                 if results is not None:
                     taken, computed = [*taken, *results], (*computed, c)
@@ -367,7 +367,7 @@ class Versions:
             grown = family.grow(shapes, make, births(shapes, [c.most for c in computed]))
         pattern, made = (None, make()) if grown is None else grown
         self.owner.objects.refuse(made.effects.obstacle, tree)
-        key = self._asked_by(made, key, leaves, family)
+        key = self._with_queries(made, key, leaves, family)
         if pattern is not None:
             self._served.clear()
             kinds = tuple(map(kind_with, kinds, in_shapes(pattern, shapes)))
@@ -387,12 +387,12 @@ class Versions:
                          made.decisions)
         return self._serve(key, made)
 
-    def _asked_by(self, made: Version, key: Any, leaves: Sequence[Any], family: Any) -> Any:
+    def _with_queries(self, made: Version, key: Any, leaves: Sequence[Any], family: Any) -> Any:
         """The key with what code asks of arguments for the first time."""
-        new = (made.assumed.asked & IN_SIGNATURES) - self.asked
+        new = (made.assumed.queries & IN_SIGNATURES) - self.queries
         if new:
-            self.asked |= new
-            key = (*key[:-1], facts_of(leaves, self.asked))
+            self.queries |= new
+            key = (*key[:-1], facts_of(leaves, self.queries))
             self._families[but_sizes(key)] = family
         return key
 
@@ -428,7 +428,7 @@ class Versions:
         """Return the key of a specialization: all but what it reads besides its arguments."""
         kinds = tuple(kinds_of(leaves, tree.leaves, self.dynamic.get(tree, ())))
         return (tree, kinds, STATE.recording, config.default_float,
-                tuple([c.number for c in computed]), facts_of(leaves, self.asked))
+                tuple([c.number for c in computed]), facts_of(leaves, self.queries))
 
     # -- what keeps changing ----------------------------------------------------------------
     def _promote(self, key: Any) -> bool:

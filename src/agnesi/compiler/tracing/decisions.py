@@ -166,14 +166,14 @@ class Decisions:
     def defer(self, x: Tensor, use: str) -> Number | None:
         """A symbolic number for the value that a use returns; None if Python needs the value."""
         dtype = _NUMBERS[use](x.dtype)
-        if not self.numbers.allowed or dtype is None or not _is_one(x) or not asked_by_user():
+        if not self.numbers.allowed or dtype is None or not _is_one(x) or not from_user_code():
             return None
         self.numbers.used = True
         return number_of(x, dtype)
 
     def refuse_text(self, x: Tensor) -> None:
         """Raise if the user's code makes text of a computed value: each call makes its own."""
-        if asked_by_user():
+        if from_user_code():
             raise OnlyEagerError(f"Python makes text of a computed value ({typed(x)}) at "
                                  f"{location(user_where(3))}", TEXT_INSTEAD)
 
@@ -271,7 +271,7 @@ def _is_one(x: Tensor) -> bool:
     return is_static(x.shape) and product(x.shape) == 1
 
 
-def asked_by_user(depth: int = 2) -> bool:
+def from_user_code(depth: int = 2) -> bool:
     """Return whether the innermost code that does not just hand on a number is the user's; ours
     wants Python's.  It is sought from some callers on."""
     frame: Any = sys._getframe(depth + 1)

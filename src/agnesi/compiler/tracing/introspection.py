@@ -53,13 +53,13 @@ _ALL_NAMES = frozenset(name for some in _QUESTIONS.values() for name in some)
 def questions(things: Callable[[], list[Any]], names: AbstractSet[str]
               ) -> Iterator[tuple[Any, str, Ask]]:
     """Return the queries that code with these names may make: the object, the name, the query."""
-    asked = _ALL_NAMES & names
-    if not asked:
+    queried = _ALL_NAMES & names
+    if not queried:
         return
     for thing in things():
         for kind, some in _QUESTIONS.items():
             if isinstance(thing, kind):
-                for name in asked & some.keys():
+                for name in queried & some.keys():
                     yield thing, name, functools.partial(some[name], thing)
 
 

@@ -94,8 +94,8 @@ class Number(Tensor):
                 raise LookedAtError(self)
 
     def __getattribute__(self, name: str) -> Any:
-        asked = name == "__class__" or name in _TENSORS_OWN
-        if asked and not sys._getframe(1).f_code.co_filename.startswith(_LIBRARY):
+        queried = name == "__class__" or name in _TENSORS_OWN
+        if queried and not sys._getframe(1).f_code.co_filename.startswith(_LIBRARY):
             kind: Any = self.python_type
             if name == "__class__":
                 return kind
@@ -492,7 +492,7 @@ def _refuse_identity(kind: str) -> NoReturn:
                          OUTSIDE)
 
 
-def _asked(function: Callable[..., Any], test: Callable[[Any], Any]) -> Callable[[Any], bool]:
+def _predicate(function: Callable[..., Any], test: Callable[[Any], Any]) -> Callable[[Any], bool]:
     """Return a predicate of numbers that takes a traced one's value, which becomes a guard."""
     def ask(x: Any, /) -> Any:
         return bool(test(_plainly(x))) if isinstance(x, Number) else function(x)
@@ -518,8 +518,8 @@ def _within(function: Callable[..., Any], computed: Callable[[Any], Any],
 
 
 _IN_MATH: dict[str, Callable[..., Any]] = {
-    "isnan": _asked(math.isnan, isnan), "isinf": _asked(math.isinf, isinf),
-    "isfinite": _asked(math.isfinite, isfinite),
+    "isnan": _predicate(math.isnan, isnan), "isinf": _predicate(math.isinf, isinf),
+    "isfinite": _predicate(math.isfinite, isfinite),
     "sqrt": _within(math.sqrt, sqrt, lambda x: x >= 0),
     "exp": _within(math.exp, exp, lambda x: x < _LARGEST_EXPONENT),
     "log": _within(math.log, log, lambda x: x > 0),

@@ -48,16 +48,16 @@ class OwnedReads(TensorFacts):
         for name in list(self._names):
             self._of_owned(owned, path, name)
 
-    def _of_owned(self, owned: dict[str, Any], path: str, name: str, asked: bool = False) -> None:
+    def _of_owned(self, owned: dict[str, Any], path: str, name: str, queried: bool = False) -> None:
         if name in TELL_ALL and "__name__" not in owned:  # of a function
             self.meet(owned, f"{path}.__dict__")
             return
         for held in [n for n in owned if n[:2] != "__"] if name in TELL_ALL else ():
             self._of_owned(owned, path, held)
         value = owned.get(name, MISSING)
-        if value is MISSING and not asked and name not in self._assigned:
+        if value is MISSING and not queried and name not in self._assigned:
             return
-        if value is MISSING and asked and "__name__" in owned:
+        if value is MISSING and queried and "__name__" in owned:
             self.computed(owned, path)
         path = f"{path}.{name}"
         self._add((id(owned), name), lambda: Name(path, owned, name, value))
@@ -104,8 +104,8 @@ class OwnedReads(TensorFacts):
             definitions.append(self._definition(type(kind)))
         for held in [n for d in definitions for n in d.attributes()] if name in TELL_ALL else ():
             self._of_class(kind, held)
-        for asked in definitions:
-            asked.add(name)
+        for names in definitions:
+            names.add(name)
         for part in definition.parts:  # ``super`` and ``__mro__`` lead to those behind the first
             if name in vars(part):
                 self.meet(vars(part)[name], f"{self._classes[kind]}.{name}")

@@ -90,7 +90,7 @@ class Trace:
         self.nodes: dict[int, Node] = {}
         self.grads: dict[int, GradRecord] = {}
         #: Where layouts decided whose memory a result is (``core.storage.memory_order.note``).
-        self.asked: list[tuple[list[Any], int, list[Any], int, Node]] = []
+        self.layout_queries: list[tuple[list[Any], int, list[Any], int, Node]] = []
         #: Tensors from outside that the function freezes or thaws, and what they were before.
         self.flags: dict[int, tuple[Tensor, bool]] = {}
         #: Tensors with values that the function made: each call makes its own.
@@ -305,7 +305,7 @@ class Trace:
     def decisive(self, arguments: Sequence[Tensor]) -> list[bool]:
         """Return for each argument whether its layout decides which memory is changed in place."""
         families, sources = [], []
-        for family, then, result, count, node in self.asked:
+        for family, then, result, count, node in self.layout_queries:
             if family[0] > then or result[0] > count:
                 families.append(family)
                 sources.append(node)

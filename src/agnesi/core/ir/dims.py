@@ -93,12 +93,12 @@ class Dim:
     def __eq__(self, other: object) -> Any:
         if self is other or (isinstance(other, Dim) and self._is_alike(other)):
             return True
-        return self._compared("eq", other) if asked_by_user() else False
+        return self._compared("eq", other) if from_user_code() else False
 
     def __ne__(self, other: object) -> Any:
         if self is other or (isinstance(other, Dim) and self._is_alike(other)):
             return False
-        return self._compared("ne", other) if asked_by_user() else True
+        return self._compared("ne", other) if from_user_code() else True
 
     def _is_alike(self, other: Dim) -> bool:
         return hash(self) == hash(other) and bool(self.key == other.key)
@@ -260,7 +260,7 @@ EVALUATE: dict[str, Callable[[int, int], int]] = {
 }
 
 
-def asked_by_user() -> bool:
+def from_user_code() -> bool:
     """Return whether the comparison that asks stands in code outside of this package.
 
     The library looks for sizes that are surely equal, and goes the general way if they are not.

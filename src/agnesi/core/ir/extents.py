@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar
 
-from agnesi.core.ir.dims import EVALUATE, Dim, Size, asked_by_user, sampled
+from agnesi.core.ir.dims import EVALUATE, Dim, Size, from_user_code, sampled
 from agnesi.core.ir.interning import INTERNED
 from agnesi.core.support.errors import TraceError, at
 from agnesi.core.support.tracing import current_reads
@@ -127,7 +127,7 @@ class Extent(Dim):
         if isinstance(other, Extent):
             if self.key == other.key:
                 return True
-            if not asked_by_user():
+            if not from_user_code():
                 return False
         elif not isinstance(other, int):
             return False
@@ -135,7 +135,7 @@ class Extent(Dim):
         low, high = _span(difference)
         if (low is not None and low > 0) or (high is not None and high < 0):
             return False
-        asked = asked_by_user()
+        asked = from_user_code()
         if not asked and (other not in (0, 1) or self._may_vanish()):
             return False  # the library looks for equal shapes, and goes the general way if not
         _note(difference)
@@ -143,7 +143,7 @@ class Extent(Dim):
         raise _unknown(f"{self} == {other}", UnknownSizeError if asked else SmallSizeError)
 
     def __repr__(self) -> str:
-        if asked_by_user() and current_reads() is not None:
+        if from_user_code() and current_reads() is not None:
             raise _unknown("text of a size")
         try:
             return self.text
@@ -172,7 +172,7 @@ class Extent(Dim):
         low, high = _span(self)
         if (low is not None and low > 0) or (high is not None and high < 0):
             return True
-        if self._may_vanish() and not asked_by_user():
+        if self._may_vanish() and not from_user_code():
             return True
         raise _unknown(f"bool({self})", SmallSizeError)
 

@@ -174,8 +174,8 @@ def reshapes_in_place(op: Op, base: Tensor) -> bool:
 def note(base: Tensor, result: Tensor, raises: bool = False) -> None:
     """Tell the trace that the layout of ``base`` decides whose memory ``result`` is; that counts
     where one of them is changed later, or the eager function ``raises`` for another layout."""
-    asked = getattr(MODE.get().trace, "asked", None)
-    if asked is None:
+    queries = getattr(MODE.get().trace, "layout_queries", None)
+    if queries is None:
         return
     counters = []
     for t in (base, result):
@@ -186,4 +186,4 @@ def note(base: Tensor, result: Tensor, raises: bool = False) -> None:
     while base._view is not None:
         base = base._view.base
     then = -1 if raises else family[0]
-    asked.append((family, then, changed, changed[0], MODE.get().trace.first(base)))
+    queries.append((family, then, changed, changed[0], MODE.get().trace.first(base)))

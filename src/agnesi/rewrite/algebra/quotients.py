@@ -175,17 +175,17 @@ class Top:
 
 
 #: The node that was asked about last, its operands then, and the answer: rules ask in a row.
-_ASKED: list[tuple[Any, Any, Any]] = [(lambda: None, (), None)]
+_LAST: list[tuple[Any, Any, Any]] = [(lambda: None, (), None)]
 
 
 def top(node: Node) -> Top:
     """Return the features of the factors near the top of a product; they are kept for the last node
     asked for.
     """
-    last, inputs, found = _ASKED[0]
+    last, inputs, found = _LAST[0]
     if last() is not node or inputs is not node.inputs:
         found = Top(factors(node, _MAX_NEAR_FACTORS))
-        _ASKED[0] = weakref.ref(node), node.inputs, found
+        _LAST[0] = weakref.ref(node), node.inputs, found
     return found
 
 

@@ -90,15 +90,15 @@ class Maker:
                results: Sequence[Buffer | None]) -> Loop:
         body, test = op.body.graph, op.test.graph
         inside = [_view(n, v) for n, v in zip(body.inputs, operands, strict=True)]
-        asked = [_view(n, v) for n, v in zip(test.inputs, operands, strict=True)]
+        tested = [_view(n, v) for n, v in zip(test.inputs, operands, strict=True)]
         carried, nexts = inside[: op.carries], body.outputs
         made = self._made(body, inside, nexts, list(zip(carried, nexts, strict=True)), nexts)
-        condition = self._made(test, asked, test.outputs)
-        for block, buffers in ((made.block, inside), (condition.block, asked)):
+        condition = self._made(test, tested, test.outputs)
+        for block, buffers in ((made.block, inside), (condition.block, tested)):
             for buffer, view in zip(buffers[op.carries :], operands[op.carries :], strict=True):
                 block.sources[buffer] = Source(view.buffer, view.offset)
         loop = Loop(
-            block=made.block, condition=condition.block, asks=asked[: op.carries],
+            block=made.block, condition=condition.block, asks=tested[: op.carries],
             goes_on=condition.of[id(test.outputs[0])],
             carries=_carries(carried, [made.of[id(n)] for n in nexts],
                              operands[: op.carries], results),

@@ -39,7 +39,7 @@ class Bound:
     :ivar launch: For arguments that Python has made ready; anything else is an error.
     :ivar direct: For the user's own calls: looks at the guards, and hands what does not fit to
         ``slow``.
-    :ivar asked: The same, which answers ``MISSED`` to what does not fit.
+    :ivar attempt: The same, which answers ``MISSED`` to what does not fit.
     """
 
     def __init__(self, code: Code, call: Call) -> None:
@@ -102,7 +102,7 @@ class Bound:
         return pairs(places, sizes, arrays)
 
     @cached_property
-    def asked(self) -> Any:
+    def attempt(self) -> Any:
         return None if self.direct is None else self._bind(slow=missed)
 
     def present(self) -> bool:

@@ -115,7 +115,7 @@ class Program:
 class Launcher:
     """A program bound to the device, as :class:`agnesi.core.backend.Bound`."""
 
-    direct = asked = None
+    direct = attempt = None
     states = ()
 
     def __init__(self, device: Grid, code: Program, call: Call) -> None:

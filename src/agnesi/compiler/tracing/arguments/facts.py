@@ -29,15 +29,15 @@ _MAX_PAIRED = 4
 Facts = tuple[Any, ...]
 
 
-def facts_of(leaves: Iterable[Any], asked: Collection[str]) -> Facts:
-    """Return what was asked of arguments, as a part of their signature."""
-    if not asked:
+def facts_of(leaves: Iterable[Any], queries: Collection[str]) -> Facts:
+    """Return what was queries of arguments, as a part of their signature."""
+    if not queries:
         return ()
     tensors = [v if isinstance(v, Tensor) else None for v in leaves]
     found: list[Any] = []
-    if NAME in asked:
+    if NAME in queries:
         found += [None if v is None else v._name for v in tensors]
-    if LEAF in asked:
+    if LEAF in queries:
         found += [v is None or is_leaf(v) for v in tensors]
     return tuple(found)
 
@@ -53,14 +53,14 @@ def known_facts(leaves: Sequence[Any], symbols: Sequence[Any]) -> dict[int, Mapp
 class Assumptions:
     """Facts about arguments, besides their values, on which a trace relied.
 
-    :ivar asked: What code asks.
+    :ivar queries: What code asks.
     :ivar things: By identity, the tensors, arrays and containers that it has without being given
         them; empty where it neither compares identities nor changes anything but tensors.
     """
 
-    def __init__(self, asked: frozenset[str], leaves: Sequence[Any], things: Mapping[int, Any],
+    def __init__(self, queries: frozenset[str], leaves: Sequence[Any], things: Mapping[int, Any],
                  tree: Tree) -> None:
-        self.asked = asked
+        self.queries = queries
         self.things = things
         kinds = {t.kind for t in tree.walk() if t.has_fields or t.is_object}
         #: Those that are of the same classes as objects among arguments.
@@ -76,32 +76,32 @@ class Assumptions:
         self.requiring = [isinstance(v, Tensor) and v._requires_grad for v in leaves[:tree.leaves]]
 
     def __bool__(self) -> bool:
-        return bool(self.asked)
+        return bool(self.queries)
 
     def conditions(self, leaves: Sequence[str], containers: Sequence[str],
                    name: Callable[[Any], str]) -> Iterator[str]:
         """What the text of a call asks of the names of its leaves and containers; ``name`` gives
         things names."""
-        if not self.asked:
+        if not self.queries:
             return
         given = [(leaf, *kind) for leaf, kind in zip(leaves, self._kinds, strict=False) if kind]
         for leaf, kind, called, begins in given:
             yield f"type({leaf}) is {name(kind)}"
             if not issubclass(kind, Tensor):
                 continue
-            if NAME in self.asked:
+            if NAME in self.queries:
                 yield f"{leaf}._name == {called!r}"
-            if LEAF in self.asked:
+            if LEAF in self.queries:
                 asks = f"{name(is_leaf)}({leaf})"
                 yield f"({leaf}.node is None or {asks})" if begins else f"not {asks}"
-            if GRAD in self.asked:
+            if GRAD in self.queries:
                 yield f"{leaf}._grad is None"
-            if LAYOUT in self.asked:
+            if LAYOUT in self.queries:
                 yield f"{leaf}.array is not None and {leaf}.array.flags.c_contiguous"
-        if IDENTITY in self.asked:
+        if IDENTITY in self.queries:
             yield from self._apart([leaf for leaf, *_ in given], name)
             yield from self._apart(containers, name)
-        elif OBJECTS in self.asked:
+        elif OBJECTS in self.queries:
             yield from self._apart(containers, name, self.objects)
 
     def _apart(self, names: Sequence[str], name: Callable[[Any], str],
@@ -121,14 +121,14 @@ class Assumptions:
     def breaks(self, leaves: Sequence[Any]) -> bool:
         """Return whether an assumption of all traces fails: an argument has a gradient, is not
         row-major, or is passed twice or also read in another way."""
-        if GRAD in self.asked and any(
+        if GRAD in self.queries and any(
                 isinstance(v, Tensor) and v._grad is not None for v in leaves):
             return True
-        if LAYOUT in self.asked and any(
+        if LAYOUT in self.queries and any(
                 isinstance(v, Tensor) and v.array is not None and not v.array.flags.c_contiguous
                 for v in leaves):
             return True
-        return IDENTITY in self.asked and self._are_shared(
+        return IDENTITY in self.queries and self._are_shared(
             [v for v in leaves if isinstance(v, (Tensor, np.ndarray))])
 
     def shares(self, given: Any) -> bool:
@@ -154,15 +154,15 @@ def assumed(trace: Any, reads: Any, leaves: Sequence[Any], tree: Tree, known: fr
     objects = [t.kind for t in tree.walk() if t.has_fields or t.is_object]
     kinds = frozenset(objects)
     reached = reads.reached(kinds) if kinds else {}
-    asked = known | trace.questions | ({IDENTITY} if reads.identifies else set())
+    queries = known | trace.questions | ({IDENTITY} if reads.identifies else set())
     if len(kinds) < len(objects) or any(type(v) in kinds for v in reached.values()):
-        asked |= {OBJECTS}
+        queries |= {OBJECTS}
     things: dict[int, Any] = {}
-    if IDENTITY in asked or OBJECTS in asked or changes:
+    if IDENTITY in queries or OBJECTS in queries or changes:
         things = {**(reached or reads.reached()), **{id(x): x for x, _ in trace.leaves.values()}}
         things |= {id(k): k for t in tree.walk() if type(t.extra) is tuple for k in t.extra
                    if isinstance(k, Tensor)}
-    return Assumptions(asked, leaves, things, tree)
+    return Assumptions(queries, leaves, things, tree)
 
 
 def containers(tree: Tree, nest: Any) -> list[Any]:

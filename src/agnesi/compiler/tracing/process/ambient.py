@@ -30,7 +30,7 @@ class Question(NamedTuple):
     #: The answer, for the module; None where each call has another one.
     ask: Any = None
 
-    def is_asked(self, names: frozenset[str]) -> bool:
+    def applies_to(self, names: frozenset[str]) -> bool:
         """Return whether code of these names asks it."""
         return not self.names or not self.names.isdisjoint(names)
 
@@ -71,10 +71,10 @@ class _Decimals(Answer):
         held, otherwise = module.getcontext().copy(), super().condition(name)
         if not self.holds():
             return otherwise
-        found, asked = f"{name(None)}_", f"{name(module.getcontext)}()"
+        found, current = f"{name(None)}_", f"{name(module.getcontext)}()"
         parts = [f"{found}.{part} == {name(getattr(held, part))}" for part in _PARTS]
         parts.append(f"{found}.traps == {name(held)}.traps")  # which lie in the context
-        parts[0] = parts[0].replace(found, f"({found} := {asked})", 1)
+        parts[0] = parts[0].replace(found, f"({found} := {current})", 1)
         return f"({' and '.join(parts)} or {otherwise})"
 
 
@@ -148,8 +148,8 @@ def answers(module: Any, names: frozenset[str], local: bool = False
     """
     name = getattr(module, "__name__", "")
     name = _ALIASES.get(name, name)
-    found = [q for q in _QUESTIONS.get(name, ()) if q.is_asked(names)]
-    if local and name in _BY_LOCAL_NAMES and _BY_LOCAL_NAMES[name].is_asked(names):
+    found = [q for q in _QUESTIONS.get(name, ()) if q.applies_to(names)]
+    if local and name in _BY_LOCAL_NAMES and _BY_LOCAL_NAMES[name].applies_to(names):
         found.append(_BY_LOCAL_NAMES[name])
     for question in found:
         if question.ask is None:
