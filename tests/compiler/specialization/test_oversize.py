@@ -19,7 +19,8 @@ CASES: dict[str, Any] = {
     "bytes that wrap to few": lambda q: ag.full((2**31, 2**31 + 1), 1.0) * q,
     "bytes that wrap to none": lambda q: ag.zeros((2**62,)) * q,
     "elements that wrap": lambda q: ag.cumsum(ag.full((2**32, 2**32), 1.0) * q, axis=0)[0, 0],
-    "flat places": lambda q: (ag.full((2**40, 2**30), 1.0) * q).reshape(-1)[2**69],
+    "flat places": lambda q: ag.cumsum(
+        ag.full((2**40, 2**30), 1.0) * q, axis=0).reshape(-1)[2**69],
     "product": lambda q: ((ag.full((2**40, 2**10), 1.0) * q) @ ag.ones((2**10, 2**20)))[0, 0],
     "border": lambda q: ag.conv2d(ag.ones((1, 1, 5, 5)) * q, ag.ones((1, 1, 2, 2)),
                                   padding=2**30)[0, 0, 0, 0],
