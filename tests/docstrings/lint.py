@@ -61,7 +61,9 @@ def parameters(value: Any, method: bool = False) -> list[str]:
         return list(value._fields)
     if inspect.isclass(value):
         made = _constructor(value)
-        found = [] if made is None else parameters(made, True)
+        if made is None or inspect.isbuiltin(made):
+            return []
+        found = parameters(made, True)
         return [] if found == ["*args", "**keywords"] else found
     signature = inspect.signature(value)
     stars = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}

@@ -22,8 +22,22 @@ def _overrides(x: Any) -> bool:
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:
     """Return whether one of the operands has a ``__torch_function__``; tensors of ours have none.
 
-    :param relevant_args: The operands.
+    Parameters
+    ----------
+    relevant_args : iterable
+        The operands.
 
+    Returns
+    -------
+    bool
+        False where all are tensors or numbers.
+
+    See Also
+    --------
+    has_torch_function_unary, has_torch_function_variadic, handle_torch_function
+
+    Examples
+    --------
     >>> from agnesi.overrides import has_torch_function
     >>> has_torch_function((ag.ones(2), 1.0))
     False
@@ -35,7 +49,25 @@ def has_torch_function(relevant_args: Iterable[Any]) -> bool:
 def has_torch_function_unary(tensor: Any) -> bool:
     """Return whether the operand has a ``__torch_function__``.
 
-    :param tensor: The operand.
+    Parameters
+    ----------
+    tensor : object
+        The operand.
+
+    Returns
+    -------
+    bool
+        False of a tensor or number.
+
+    See Also
+    --------
+    has_torch_function
+
+    Examples
+    --------
+    >>> from agnesi.overrides import has_torch_function_unary
+    >>> has_torch_function_unary(ag.ones(2))
+    False
     """
     return _overrides(tensor)
 
@@ -44,7 +76,25 @@ def has_torch_function_unary(tensor: Any) -> bool:
 def has_torch_function_variadic(*args: Any) -> bool:
     """Return whether one of the operands has a ``__torch_function__``.
 
-    :param *args: The operands.
+    Parameters
+    ----------
+    *args : object
+        The operands.
+
+    Returns
+    -------
+    bool
+        False where all are tensors or numbers.
+
+    See Also
+    --------
+    has_torch_function
+
+    Examples
+    --------
+    >>> from agnesi.overrides import has_torch_function_variadic
+    >>> has_torch_function_variadic(ag.ones(2), 1.0)
+    False
     """
     return has_torch_function(args)
 
@@ -52,14 +102,41 @@ def has_torch_function_variadic(*args: Any) -> bool:
 @strict
 def handle_torch_function(public_api: Callable[..., Any], relevant_args: Iterable[Any], *args: Any,
                           **kwargs: Any) -> Any:
-    """The result of the first operand's ``__torch_function__`` that gives one.
+    """Return the result of the first operand's ``__torch_function__`` that gives one.
 
-    :param public_api: The function that was called.
-    :param relevant_args: Operands that may have one.
-    :param *args: The function's arguments.
-    :param **kwargs: Those by name.
-    :returns: What it gives.
-    :raises TypeError: If none gives anything but NotImplemented.
+    Parameters
+    ----------
+    public_api : callable
+        The function that was called.
+    relevant_args : iterable
+        Operands that may have one.
+    *args : object
+        The function's arguments.
+    **kwargs : object
+        Those by name.
+
+    Returns
+    -------
+    object
+        What it gives.
+
+    Raises
+    ------
+    TypeError
+        If none gives anything but NotImplemented.
+
+    See Also
+    --------
+    has_torch_function
+
+    Examples
+    --------
+    >>> from agnesi.overrides import handle_torch_function
+    >>> class Masked:
+    ...     def __torch_function__(self, function, types, args, kwargs):
+    ...         return f"{function.__name__} of something masked"
+    >>> handle_torch_function(ag.sum, (Masked(),), Masked())
+    'sum of something masked'
     """
     asked = [x for x in relevant_args if _overrides(x)]
     kinds = tuple({type(x): None for x in asked})

@@ -472,6 +472,10 @@ class Sizes(tuple[Any, ...]):
     It equals a plain tuple of the same sizes and prints as one; what is cut from it or joined to
     it knows its number of elements, too.
 
+    See Also
+    --------
+    Tensor.shape, numel, size
+
     Examples
     --------
     >>> import agnesi as ag
