@@ -38,6 +38,7 @@ def has_torch_function(relevant_args: Iterable[Any]) -> bool:
 
     Examples
     --------
+    >>> import agnesi as ag
     >>> from agnesi.overrides import has_torch_function
     >>> has_torch_function((ag.ones(2), 1.0))
     False
@@ -65,6 +66,7 @@ def has_torch_function_unary(tensor: Any) -> bool:
 
     Examples
     --------
+    >>> import agnesi as ag
     >>> from agnesi.overrides import has_torch_function_unary
     >>> has_torch_function_unary(ag.ones(2))
     False
@@ -92,6 +94,7 @@ def has_torch_function_variadic(*args: Any) -> bool:
 
     Examples
     --------
+    >>> import agnesi as ag
     >>> from agnesi.overrides import has_torch_function_variadic
     >>> has_torch_function_variadic(ag.ones(2), 1.0)
     False
@@ -131,6 +134,7 @@ def handle_torch_function(public_api: Callable[..., Any], relevant_args: Iterabl
 
     Examples
     --------
+    >>> import agnesi as ag
     >>> from agnesi.overrides import handle_torch_function
     >>> class Masked:
     ...     def __torch_function__(self, function, types, args, kwargs):
