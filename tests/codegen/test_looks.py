@@ -9,6 +9,7 @@ import pytest
 import agnesi as ag
 from agnesi.codegen import interrupts
 from agnesi.codegen.kernels.gemm import tile
+from agnesi.codegen.library import polls as library_polls
 from agnesi.codegen.library.lanes import shared
 from agnesi.codegen.loops import watched
 from agnesi.compiler.library import generated
@@ -46,6 +47,7 @@ def polls(monkeypatch):
                         lambda name: address if name == "poll" else known(name))
     monkeypatch.setattr(watched, "_LOOK_POINTS", OFTEN)
     monkeypatch.setattr(interrupts, "_LOOK_ELEMENTS", OFTEN)
+    monkeypatch.setattr(library_polls, "_POLL_ELEMENTS", 4 * OFTEN)  # whole blocks of vectors
     # functions of the library that are made here call what is gone behind the test
     monkeypatch.setattr(generated, "_begun", once(generated._begun.__wrapped__))
     monkeypatch.setattr(generated, "_code", functools.cache(generated._code.__wrapped__))

@@ -168,7 +168,7 @@ def test_lists_beside_doubles_keep_their_digits(part: int) -> None:
                     if x.shape != y.shape or not np.allclose(
                             x.detach(), y.detach(), 1e-12, 1e-14, equal_nan=True):
                         wrong.append((name, path, str(x), str(y)))
-    assert count > 10
+    assert count > 3
     assert wrong == []
 
 

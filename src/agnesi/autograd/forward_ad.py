@@ -85,6 +85,7 @@ class dual_level:  # noqa: N801 - PyTorch's name
 
     :see: make_dual, unpack_dual, jvp
 
+    >>> import agnesi as ag
     >>> import agnesi.autograd.forward_ad as fwAD
     >>> with fwAD.dual_level():
     ...     x = fwAD.make_dual(ag.tensor([1.0, 2.0]), ag.tensor([1.0, 0.5]))
@@ -113,6 +114,7 @@ def make_dual(tensor: Tensor, tangent: TensorLike, *, level: int | None = None) 
     :raises TypeError: If it is no tensor of floats or complex numbers.
     :see: unpack_dual
 
+    >>> import agnesi as ag
     >>> import agnesi.autograd.forward_ad as fwAD
     >>> with fwAD.dual_level():
     ...     y = fwAD.make_dual(ag.tensor(2.0), ag.tensor(1.0)) ** 3
@@ -140,6 +142,7 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
     :raises GradientError: If no level is entered, or nothing is recorded.
     :see: make_dual
 
+    >>> import agnesi as ag
     >>> import agnesi.autograd.forward_ad as fwAD
     >>> with fwAD.dual_level():
     ...     fwAD.unpack_dual(ag.tensor(2.0))

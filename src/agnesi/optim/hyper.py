@@ -100,7 +100,7 @@ class Hyper:
                                 f"least 0{most}, not {value!r}"))
         other = _ASIDE.get()
         if self.optional and (cell is None or (number == 0) != (cell.array == 0)):
-            if is_tracing() or other is not None:
+            if cell is not None and (is_tracing() or other is not None):
                 raise self._decides()
             instance.take_term(self.name, bool(number != 0))
         if cell is None:

@@ -177,6 +177,9 @@ def followed(init: Callable[..., None]) -> Callable[..., None]:
     def __init__(self: Any, *args: Any, **keywords: Any) -> None:  # noqa: N807
         keywords = in_our_words(type(self), init, keywords)
         args, keywords = by_place(init, args, keywords)
+        last = type(self).__init__ is __init__  # not one that a subclass calls
+        if last:
+            self._made = False  # it may have been made before: states may call it again
         try:
             init(self, *args, **keywords)
         except EXPLAINED as error:
@@ -185,7 +188,6 @@ def followed(init: Callable[..., None]) -> Callable[..., None]:
                 raise
             raise better from better.__cause__
         library = str(init.__module__).startswith("agnesi.")
-        last = type(self).__init__ is __init__  # not one that a subclass calls
         if library or last:
             for name, value in self._entries():
                 if isinstance(value, Tensor) and is_owned(self, name, value):

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core.accepted import TensorLike
+from agnesi.core.calls.spellings import warn_of
 from agnesi.core.public import at_once, public, where_torch
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import ShapeError
@@ -49,6 +50,7 @@ def _indices_of_few(x: Any = None, *more: Any) -> Any:
     if more or type(x) is not Tensor or (data := x.array) is None or not (
             data.ndim and data.size <= _FEW_ELEMENTS):
         return NotImplemented
+    warn_of("nonzero")
     return tuple([wrap(i) for i in select.indices_of(data)])
 
 
