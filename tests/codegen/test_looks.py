@@ -12,7 +12,7 @@ from agnesi.codegen.kernels.gemm import tile
 from agnesi.codegen.library import polls as library_polls
 from agnesi.codegen.library.lanes import shared
 from agnesi.codegen.loops import watched
-from agnesi.compiler.library import generated
+from agnesi.compiler.library import functions, generated
 from agnesi.core.ir.foreign import RESOLVERS
 from agnesi.core.support.forks import once
 
@@ -49,6 +49,7 @@ def polls(monkeypatch):
     monkeypatch.setattr(interrupts, "_LOOK_ELEMENTS", OFTEN)
     monkeypatch.setattr(library_polls, "_POLL_ELEMENTS", 4 * OFTEN)  # whole blocks of vectors
     # functions of the library that are made here call what is gone behind the test
+    monkeypatch.setattr(functions, "_begun", once(functions._begun.__wrapped__))
     monkeypatch.setattr(generated, "_begun", once(generated._begun.__wrapped__))
     monkeypatch.setattr(generated, "_code", functools.cache(generated._code.__wrapped__))
     with ag.config(cache=False):

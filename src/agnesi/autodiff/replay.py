@@ -21,7 +21,7 @@ from agnesi.core.substitution import open_sizes, size_with, unify
 from agnesi.core.support.config import switched
 from agnesi.core.support.errors import DTypeError, ShapeError, at
 from agnesi.core.tensor import Tensor, symbol
-from agnesi.core.valuedims import ValueDim, size_of
+from agnesi.core.valuedims import ValueDim, depends_on_value, size_of
 from agnesi.ops.base.convert import as_tensor
 
 
@@ -29,15 +29,9 @@ def has_sizes_of_values(outputs: Iterable[Node]) -> bool:
     """Whether sizes in a graph are told by values, or those in one of its derivatives may be."""
     return any(
         "sizes" in node.traits
-        or any(_depends_on_value(n) for n in (
+        or any(depends_on_value(n) for n in (
             *open_sizes(node), *(n for shape, _ in node.outputs or () for n in shape)))
         for node in toposort(outputs))
-
-
-def _depends_on_value(size: Size) -> bool:
-    if isinstance(size, ValueDim):
-        return True
-    return isinstance(size, Dim) and bool(size.op) and any(map(_depends_on_value, size.args))
 
 
 def replayed(outputs: Sequence[Node], places: Mapping[Node, Tensor]) -> list[Tensor]:
@@ -84,7 +78,7 @@ class _Replay:
                 self._sizes[size] = size_of(self.tensor(size.node), most=most)
             return self._sizes[size]
         if isinstance(size, Dim) and size.op and size not in self._sizes \
-                and _depends_on_value(size):
+                and depends_on_value(size):
             return combine(size.op, *map(self._size, size.args))
         return size_with(size, self._sizes)
 

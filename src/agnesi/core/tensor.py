@@ -122,7 +122,7 @@ class Tensor(metaclass=_Listed):
     def ndim(self) -> int:
         """Number of axes."""
         data = self.array
-        return data.ndim if data is not None else len(self.node.shape)  # type: ignore[union-attr]
+        return data.ndim if data is not None else len(self.shape)
 
     @property
     def weak(self) -> bool:

@@ -44,6 +44,13 @@ class ValueDim(Dim):
         return _pickled, (self.args[0], self.key)
 
 
+def depends_on_value(size: Any) -> bool:
+    """Return whether a size follows from values that the run computes."""
+    if isinstance(size, ValueDim):
+        return True
+    return isinstance(size, Dim) and bool(size.op) and any(map(depends_on_value, size.args))
+
+
 def _pickled(name: str, key: Any) -> ValueDim:
     new = ValueDim.__new__(ValueDim)
     new.op, new.args, new.key, new.most = "", (name,), key, None

@@ -432,7 +432,7 @@ def test_constant_parts_of_run_time_sizes_are_counted_once() -> None:
         f(ag.tensor(np.arange(float(n))))
     plan = f.plan()
     assert "n0" in str(plan) and plan.arena_bytes < 1 << 20
-    assert "ensure" not in str(f.graph)  # places that an order has are on its axis
+    assert str(f.graph).count("ensure") == 1  # of k: places that an order has are on its axis
 
 
 def test_what_each_thread_writes_is_not_written_over_what_it_reads():

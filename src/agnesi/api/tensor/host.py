@@ -16,8 +16,9 @@ from agnesi.autodiff.recording import detach, is_leaf
 from agnesi.core.dispatch import current
 from agnesi.core.graph import FunctionGraph
 from agnesi.core.ir import dims
-from agnesi.core.ir.dims import Dim, Size
+from agnesi.core.ir.dims import Dim, Size, Sizes
 from agnesi.core.ir.node import Node
+from agnesi.core.keywords import strict
 from agnesi.core.op import typed
 from agnesi.core.public import higher, planned
 from agnesi.core.shapes import axis_of
@@ -365,7 +366,7 @@ def size(self: Tensor) -> Any:
     if data is None and isinstance(number, Dim):
         return number
     count = Count(number)
-    count._shape = self.shape if data is None else data.shape
+    count._shape = self.shape
     return count
 
 
@@ -377,6 +378,9 @@ def numel(self: Tensor) -> Size:
     """
     data = self.array
     return dims.product(self.shape) if data is None else data.size
+
+
+Sizes.numel = strict(Sizes.numel)  # type: ignore[method-assign]
 
 
 def element_size(self: Tensor) -> int:

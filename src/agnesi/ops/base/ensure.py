@@ -20,6 +20,7 @@ from agnesi.core.support.errors import DTypeError, error_named
 from agnesi.core.support.record import record
 from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor
+from agnesi.core.valuedims import depends_on_value
 from agnesi.ops.base.compare import logical_and
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.reduce import reducer
@@ -99,9 +100,11 @@ def ensured_by(caller: str, x: Tensor, condition: Tensor, message: str,
 
 def ensured_sizes(caller: str, x: Tensor, sizes: Sequence[Size], wanted: Sequence[Size],
                   message: str, relation: str = "equal", error: str = "ShapeError") -> Tensor:
-    """``x``, once its sizes are known and each stands so to the one that is wanted."""
+    """``x``, once its sizes are known and each stands so to the one that is wanted; sizes that
+    follow from values are left to the run."""
     pairs = [(n, m) for n, m in zip(sizes, wanted, strict=True)
-             if n != m and not type(n) is type(m) is int]
+             if n != m and not type(n) is type(m) is int
+             and not depends_on_value(n) and not depends_on_value(m)]
     if not pairs:
         return x
     fit = RELATIONS[relation]
