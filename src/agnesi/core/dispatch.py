@@ -274,9 +274,9 @@ def _look_again(x: Tensor) -> None:
     if x.array is not None and MODE.get().trace is None and not base_node.requires_grad:
         x.node, x._requires_grad = None, begins
         return
-    shape, dtype = view.op.infer(base_node)
+    shape, dtype = view.op.infer(base_node, *view.operands)
     x_node = Node(
-        view.op, (base_node,), shape, dtype, where=user_where(3),
+        view.op, (base_node, *view.operands), shape, dtype, where=user_where(3),
         requires_grad=base_node.requires_grad and view.op.differentiable,
     )
     rebind(x, x_node, recorded=not begins)
@@ -530,7 +530,8 @@ def _assign_node(target: Tensor, node: Node, recorded: bool = True) -> None:
                 f"a result of {view.op.name} lies in read-only memory and cannot be changed "
                 "in place; change a copy"
             )
-        op, inputs = (view.op.put, (old, node)) if undo is None else (undo(old.shape), (node,))
+        op, inputs = (view.op.put, (old, node, *view.operands)) if undo is None else (
+            undo(old.shape), (node,))
         node = node_of_type(op, inputs, (old.shape, old.dtype), user_where(3))
         target = view.base
     touch(target)

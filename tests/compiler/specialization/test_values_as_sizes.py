@@ -240,3 +240,47 @@ def test_sizes_are_steps(ends, dtype):
         wanted = np.arange(*ends(*shape), dtype=dtype)
         for found in (f(np.ones(shape)), g(ag.ones(shape)).numpy()):
             np.testing.assert_array_equal(found, wanted)
+
+
+VIEWS = {
+    "filled": lambda x, k: x[k:].fill_(7),
+    "rows and columns": lambda x, k: x[k:3, k:].mul_(2),
+    "of a view": lambda x, k: x[::2][k:].fill_(9),
+    "a view of it": lambda x, k: x[k:][:, 1].fill_(5),
+    "transposed": lambda x, k: x.T[k:].add_(1),
+    "two steps": lambda x, k: x[k:][k:].fill_(3),
+    "by an integer": lambda x, k: x[int(k):].fill_(4),
+    "backwards": lambda x, k: x[::-1][k:].sub_(1),
+}
+
+
+@pytest.mark.parametrize("name", VIEWS)
+@pytest.mark.parametrize("dtype", ["float64", "int8"])
+def test_slices_by_values_are_views_that_are_written_through(name, dtype):
+    numbers = np.arange(24).reshape(4, 6)
+    eager, compiled = (ag.tensor(numbers, dtype=dtype) for _ in range(2))
+    step = ag.jit(lambda x, k: VIEWS[name](x, k))
+    np.testing.assert_array_equal(step(compiled, ag.tensor(1)), VIEWS[name](eager, ag.tensor(1)))
+    np.testing.assert_array_equal(compiled, eager)
+    assert not np.array_equal(eager, numbers)
+
+
+def test_slices_by_values_see_what_is_written_into_their_base():
+    def f(x, k):
+        y, kept = x[k:], x[k:].clone()
+        x[2] = 0
+        return y, kept
+
+    x = np.arange(12.0).reshape(4, 3)
+    for a, b in zip(ag.jit(f)(ag.tensor(x), ag.tensor(1)), f(ag.tensor(x), ag.tensor(1)),
+                    strict=True):
+        np.testing.assert_array_equal(a, b)
+
+    def g(x, k):
+        z = x * 2
+        y = z[k:]
+        y *= y
+        return (z * z).sum()
+
+    x, k = ag.tensor([1.0, 2.0, 3.0, 4.0]), ag.tensor(1)
+    np.testing.assert_allclose(ag.jit(ag.grad(g))(x, k), ag.grad(g)(x, k))

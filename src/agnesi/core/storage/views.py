@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.core.ir.node import Node
 from agnesi.core.op import Op
 from agnesi.core.tensor import Tensor, register
 
@@ -22,13 +23,26 @@ class View:
 
     __slots__ = ("base", "op", "seen")
 
+    #: Operands of the operation behind the base.
+    operands: tuple[Node, ...] = ()
+
     def __init__(self, base: Tensor, op: Op, seen: int | None) -> None:
         self.base = base
         self.op = op
         self.seen = seen
 
 
-def share(t: Tensor, op: Op, base: Tensor) -> None:
+class PlacedView(View):
+    """A view in a trace whose place follows from values: the operation has further operands."""
+
+    __slots__ = ("operands",)
+
+    def __init__(self, base: Tensor, op: Op, seen: int | None, operands: tuple[Node, ...]) -> None:
+        super().__init__(base, op, seen)
+        self.operands = operands
+
+
+def share(t: Tensor, op: Op, base: Tensor, operands: tuple[Node, ...] = ()) -> None:
     """Note that ``t`` may look into ``base``: changes of one then show in the other's record."""
     counter = base._version
     if counter is None:
@@ -38,7 +52,8 @@ def share(t: Tensor, op: Op, base: Tensor) -> None:
             data, source):
         return
     t._version = counter
-    t._view = View(base, op, counter[0])
+    t._view = PlacedView(base, op, counter[0], operands) if operands else View(
+        base, op, counter[0])
     register(counter, t)
 
 

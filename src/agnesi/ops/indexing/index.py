@@ -13,15 +13,15 @@ import numpy as np
 
 from agnesi.core import shapes
 from agnesi.core.accepted import TensorLike
-from agnesi.core.dispatch import apply, symbolic
+from agnesi.core.dispatch import apply, current, symbolic
 from agnesi.core.integers import known_integer
 from agnesi.core.ir.dims import Size, is_settled
 from agnesi.core.op import Op, called, typed
 from agnesi.core.public import at_once, planned, public
-from agnesi.core.storage.views import taken
+from agnesi.core.storage.views import share, taken
 from agnesi.core.support.config import MODE
 from agnesi.core.support.errors import DTypeError
-from agnesi.core.support.tracing import is_known
+from agnesi.core.support.tracing import current_trace, is_known
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.base.convert import as_tensor, common
 from agnesi.ops.base.creation import made
@@ -156,7 +156,10 @@ def windowed(x: Tensor, key: Any) -> tuple[Tensor, Any]:
     found, rest = spans_of(x, key)
     for n, (axis, places) in enumerate(found):
         last = rest is None and n == len(found) - 1
-        x = apply(Window((axis,), axis, not last), x, places)
+        op, base = Window((axis,), axis, not last), x
+        x = apply(op, base, places)
+        if current_trace() is not None:  # what is written into it is written into its base
+            share(x, op, base, (current(places),))
     return x, rest
 
 

@@ -23,7 +23,7 @@ from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.base import expand
 from agnesi.ops.base.convert import as_tensor, written
 from agnesi.ops.base.creation import filled, made
-from agnesi.ops.base.gather.elements import Index, IndexSum, Picked
+from agnesi.ops.base.gather.elements import Index, IndexSum, Picked, Window
 from agnesi.ops.base.gather.gather_scatter import (
     ScatterAdd,
     ScatterPut,
@@ -114,6 +114,9 @@ class IndexPut(Op):
         tb = filled(base.shape, 0, base.dtype) if ts[0] is None else ts[0]
         tn = filled(new.shape, 0, new.dtype) if ts[1] is None else ts[1]
         return apply(self, tb, tn, *indices)
+
+
+Window.put = property(lambda op: IndexPut(op.axes, op.at, True))
 
 
 @record
@@ -346,7 +349,7 @@ class Place:
             node: Any = part.node
             place = place_of(part)
             if place is not None:
-                self.steps.append((place.op, (), place.base))
+                self.steps.append((place.op, tuple(map(symbol, place.operands)), place.base))
             elif isinstance(self._op(part), Index):
                 self.steps.append(
                     (node.op, tuple(map(symbol, node.inputs[1:])), symbol(node.inputs[0])))

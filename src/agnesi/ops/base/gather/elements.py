@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -85,6 +85,8 @@ class Window(Picked):
     last step of a key."""
 
     partial: bool = False
+    #: The operation that gives the base with another value of the slice (``indexing/scatter.py``).
+    put: ClassVar[Any]
 
     def decompose(self, x: Tensor, *indices: Tensor) -> Tensor:
         """Neighbours from some place on are read as they lie, without looking at each place."""
