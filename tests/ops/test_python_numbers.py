@@ -154,7 +154,7 @@ def test_lists_beside_doubles_keep_their_digits(part: int) -> None:
     warnings.simplefilter("ignore")
     wrong, count = [], 0
     rows = [(n, f) for n, f in functions() if n not in ASIDE]
-    for name, f in rows[part::4 if EVERY else 12]:
+    for name, f in rows[part::4] if EVERY else rows[4 + part::12]:
         args, keywords = example(f) or ((), {})
         call = doubles(tuple(args)), doubles(dict(keywords))
         eager = outcome(lambda f=f, call=call: f(*call[0], **call[1]))
@@ -168,7 +168,7 @@ def test_lists_beside_doubles_keep_their_digits(part: int) -> None:
                     if x.shape != y.shape or not np.allclose(
                             x.detach(), y.detach(), 1e-12, 1e-14, equal_nan=True):
                         wrong.append((name, path, str(x), str(y)))
-    assert count > 3
+    assert count > 10
     assert wrong == []
 
 
