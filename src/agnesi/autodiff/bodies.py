@@ -7,7 +7,7 @@ from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from agnesi.autodiff.recording import Reads, begun, behind, is_leaf, looking
-from agnesi.core.dispatch import assign, current, node_of_type, notice
+from agnesi.core.dispatch import assign, current, node_of_type, notice, operands_of
 from agnesi.core.graph import FunctionGraph, constant_value, live_tensor
 from agnesi.core.ir.node import Node, executed, next_serial, toposort
 from agnesi.core.op import typed
@@ -375,7 +375,8 @@ class BodyTrace:
         node = capture.inner
         for view in views:
             op: Any = view._view.op
-            node = node_of_type(op, (node,), op.infer(node), user_where(2))
+            operands = operands_of(view._view)
+            node = node_of_type(op, (node, *operands), op.infer(node, *operands), user_where(2))
         return node
 
     def clear(self) -> None:

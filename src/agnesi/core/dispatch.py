@@ -37,9 +37,11 @@ from agnesi.core.ir.node import Node, next_serial
 from agnesi.core.op import EXPLAINED, Op, explain, item_of, typed
 from agnesi.core.shapes import MOST_AXES, check_axes
 from agnesi.core.storage.changes import note_change
+from agnesi.core.storage.layout_queries import note
 from agnesi.core.storage.leaves import COPY, LEAF_ELEMENTS, node_of
-from agnesi.core.storage.memory_order import note, note_memory_order, reshapes_in_place
+from agnesi.core.storage.memory_order import looks_into, note_memory_order
 from agnesi.core.storage.views import (
+    View,
     element_place,
     keep_old,
     let_go,
@@ -274,12 +276,18 @@ def _look_again(x: Tensor) -> None:
     if x.array is not None and MODE.get().trace is None and not base_node.requires_grad:
         x.node, x._requires_grad = None, begins
         return
-    shape, dtype = view.op.infer(base_node, *view.operands)
+    operands = operands_of(view)
+    shape, dtype = view.op.infer(base_node, *operands)
     x_node = Node(
-        view.op, (base_node, *view.operands), shape, dtype, where=user_where(3),
+        view.op, (base_node, *operands), shape, dtype, where=user_where(3),
         requires_grad=base_node.requires_grad and view.op.differentiable,
     )
     rebind(x, x_node, recorded=not begins)
+
+
+def operands_of(view: View) -> tuple[Node, ...]:
+    """The operands of a view's operation behind the base, in the record or trace under way."""
+    return tuple([graph_node(symbol(n)) for n in view.operands])
 
 
 def rebind(x: Tensor, node: Node, recorded: bool = True) -> None:
@@ -303,10 +311,10 @@ def symbolic(op: Op, xs: tuple[Tensor, ...]) -> Tensor:
             return found
     t = symbol(make_node(op, xs))
     if op.view:
-        if not op.flat or reshapes_in_place(op, xs[0]):
-            share(t, op, xs[0])
-        if op.flat:
-            note(xs[0], t)
+        if looks_into(op, xs[0]):
+            share(t, op, xs[0], t.node.inputs[1:])  # type: ignore[union-attr]
+        if op.aliases is not None:
+            note(xs[0], t, op)
     trace = MODE.get().trace
     if trace is not None:
         if op.layout_of is not None and not op.view:
@@ -530,7 +538,7 @@ def _assign_node(target: Tensor, node: Node, recorded: bool = True) -> None:
                 f"a result of {view.op.name} lies in read-only memory and cannot be changed "
                 "in place; change a copy"
             )
-        op, inputs = (view.op.put, (old, node, *view.operands)) if undo is None else (
+        op, inputs = (view.op.put, (old, node, *operands_of(view))) if undo is None else (
             undo(old.shape), (node,))
         node = node_of_type(op, inputs, (old.shape, old.dtype), user_where(3))
         target = view.base

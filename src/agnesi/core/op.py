@@ -97,6 +97,12 @@ class Op:
     keep_output: ClassVar[bool] = False
     #: Whether the result may share the first input's memory.
     view: ClassVar[bool] = False
+    #: ``aliases(layout)``: whether it does where the first input has the layout of an array; always
+    #: without it.
+    aliases: Callable[..., bool] | None = None
+    #: ``view_layout(layout, shape)``: an array with the layout of a view of such a shape, or None
+    #: where values decide it; without it ``perform`` gives one.
+    view_layout: Callable[..., Any] | None = None
     #: ``layout_of(*arrays)``: an array with the result's strides, whatever its elements; those of
     #: the operands must not be touched.  Without it results are in row-major order.
     layout_of: Callable[..., Any] | None = None

@@ -29,7 +29,7 @@ from agnesi.ops.base.creation import made
 from agnesi.ops.base.elementwise import Elementwise
 from agnesi.ops.base.ensure import Ensure
 from agnesi.ops.base.expand import BroadcastTo, SumTo, broadcast_to
-from agnesi.ops.base.gather.elements import Index, IndexSum
+from agnesi.ops.base.gather.elements import Index, IndexSum, PickedPut
 from agnesi.ops.base.movement import (
     Permute,
     Reshape,
@@ -219,7 +219,7 @@ def _index_sum(op: Any, node: Node, xs: list[Tensor], rows: list[bool], length: 
 
 
 def _index_put(op: Any, node: Node, xs: list[Tensor], rows: list[bool], length: Any) -> Tensor:
-    """``IndexPut`` and ``IndexAdd``."""
+    """``IndexPut``, ``PickedPut`` and ``IndexAdd``."""
     base, new = _all(xs[:2], rows[:2], length)
     indices = xs[2:]
     if not any(rows[2:]):
@@ -311,7 +311,7 @@ _RULES: dict[Any, tuple[type[Op], ...]] = {
     _reduce: (Reduce,), _sum_to: (SumTo,), _reshape: (Reshape,), _permute: (Permute,),
     _broadcast: (BroadcastTo,), _slice: (Slice,), _slice_put: (SlicePut,), _unslice: (Unslice,),
     _matmul: (MatMul,), _linear: (Linear,), _over_rows: (OverRows,),
-    _index: (Index,), _index_sum: (IndexSum,), _index_put: (IndexPut, IndexAdd),
+    _index: (Index,), _index_sum: (IndexSum,), _index_put: (PickedPut, IndexPut, IndexAdd),
     _first_alike: (Lookup,), _searched: (SearchSorted,),
     _images: (PoolTaps, MaxPool, TapPick, TapSpread, WindowSum, WindowSpread, Columns, Folded),
     _conv: (Conv, ConvGradX, ConvGradW), _loss: (LabelLoss,),

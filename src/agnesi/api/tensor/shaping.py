@@ -20,7 +20,7 @@ from agnesi.core.public import (
     target_dtype,
     where_torch,
 )
-from agnesi.core.storage.memory_order import note
+from agnesi.core.storage.layout_queries import note
 from agnesi.core.storage.placed import moved, place_of
 from agnesi.core.storage.views import root
 from agnesi.core.support import dtypes
@@ -92,7 +92,7 @@ def view(self: Tensor, *shape: Any) -> Tensor:
         raise ValueError(f"{typed(self)} does not lie in memory so that {typed(result)} could look "
                          f"into it; {'ag.bitcast' if as_dtype else 'reshape'} copies it")
     if self.array is None and result is not self:
-        note(self, result, raises=True)
+        note(self, result, result._view.op, raises=True)
     return result
 
 

@@ -68,7 +68,7 @@ def renew(x: Tensor) -> None:
     old = symbol(node)
     old._version = x._version
     if view is not None:
-        share(old, view.op, view.base)
+        share(old, view.op, view.base, view.operands)
     for t in views:
         t._view.base = old
     own = view is None and hasattr(outer, "renewed") and (

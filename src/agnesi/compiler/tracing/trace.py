@@ -18,8 +18,11 @@ from agnesi.autodiff.recording import Reads, begun, behind, looking
 from agnesi.compiler.binding.new_memory import Renewed
 from agnesi.compiler.tracing.arguments.facts import GRAD
 from agnesi.compiler.tracing.obstacles import ExampleReadError, OnlyEagerError
+from agnesi.core.ir.extents import Extent, UnknownSizeError
 from agnesi.core.ir.node import Node, next_serial, toposort
 from agnesi.core.op import typed
+from agnesi.core.storage.layout_queries import Query
+from agnesi.core.storage.memory_order import Layout
 from agnesi.core.storage.views import looking_through
 from agnesi.core.support.config import MODE, traced, witnessed
 from agnesi.core.support.errors import GradientError, TraceError, at, location, ours, user_where
@@ -90,7 +93,7 @@ class Trace:
         self.nodes: dict[int, Node] = {}
         self.grads: dict[int, GradRecord] = {}
         #: Where layouts decided whose memory a result is (``core.storage.memory_order.note``).
-        self.layout_queries: list[tuple[list[Any], int, list[Any], int, Node]] = []
+        self.layout_queries: list[Query] = []
         #: Tensors from outside that the function freezes or thaws, and what they were before.
         self.flags: dict[int, tuple[Tensor, bool]] = {}
         #: Tensors with values that the function made: each call makes its own.
@@ -106,7 +109,7 @@ class Trace:
         self.begun: dict[int, tuple[Tensor, Node]] = {}
         #: Symbols that do not lie in row-major order, and how they lie
         #: (``core.storage.memory_order.lies``).
-        self.laid: dict[int, tuple[Tensor, Any]] = {}
+        self.laid: dict[int, Layout] = {}
         #: Operations that refuse some values of their operands, and what bodies that check values
         #: which nobody reads change (``dead_checks.py``).
         self.raising: list[Node] = []
@@ -304,13 +307,32 @@ class Trace:
 
     def decisive(self, arguments: Sequence[Tensor]) -> list[bool]:
         """Return for each argument whether its layout decides which memory is changed in place."""
+        self._refuse_undecided()
         families, sources = [], []
-        for family, then, result, count, node in self.layout_queries:
-            if family[0] > then or result[0] > count:
-                families.append(family)
-                sources.append(node)
+        for query in self.layout_queries:
+            if query.counts():
+                families.append(query.family)
+                sources.append(query.source)
         met = set(toposort(sources, _keeps_layout))
         return [self.first(x) in met or any(f is x._version for f in families) for x in arguments]
+
+    def _refuse_undecided(self) -> None:
+        """Refuse to change memory of which only the run knows whether a result looks into it.
+
+        :raises UnknownSizeError: If it follows from sizes of the call.
+        :raises OnlyEagerError: If it follows from values.
+        """
+        for query in self.layout_queries:
+            sizes = query.undecided() if query.counts() else None
+            if sizes is None:
+                continue
+            self.uncount()
+            if any(isinstance(n, Extent) for n in sizes):
+                raise UnknownSizeError("whether a reshape gives a view depends on sizes")
+            raise OnlyEagerError(
+                "whether a reshape of a slice gives a view depends on the slice's bounds, which "
+                "are computed values, and memory of one of the two is changed",
+                "Copy before reshaping, x[a:b].clone().reshape(shape), or write into the slice")
 
     def derived(self, gradients: Iterable[Tensor]) -> None:
         """Note that a derivative was taken."""

@@ -8,45 +8,48 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from agnesi.core.ir.dims import is_static
+from agnesi.core.ir.dims import Size, is_static
 from agnesi.core.ir.extents import guess
 from agnesi.core.op import Op
 from agnesi.core.shapes import broadcast
-from agnesi.core.support.config import MODE
 from agnesi.core.support.errors import oversized
+from agnesi.core.support.tracing import outermost
 from agnesi.core.tensor import Tensor
 
 #: Arrays, stand-ins too, have fewer bytes than this.
 _FIRST_UNCOUNTED_BYTES = 1 << 63
 
 
-def laid_out(x: Tensor) -> np.ndarray | None:
-    """Return an array with the layout that ``x`` has when the same Python runs on values, or None.
+def laid_out(x: Tensor, known: Callable[[Size], Size] = guess) -> np.ndarray | None:
+    """Return an array with the layout that ``x`` has when the same Python runs on values, or None
+    where that is not known, or no such values exist.
 
     Its elements must not be accessed.  Arguments and results are row-major, unless the operation
-    declares another layout (``Op.lie``).
+    declares another layout (``Op.layout_of``).  ``known`` gives the numbers behind sizes.
     """
     if x.array is not None:
         return x.array
-    view, shape = x._view, tuple(map(guess, x.shape))
-    if not is_static(shape) or math.prod(shape) * x.dtype.itemsize >= _FIRST_UNCOUNTED_BYTES:
+    view, shape = x._view, tuple(map(known, x.shape))
+    if not is_static(shape) or min(shape, default=0) < 0 or (
+            math.prod(shape) * x.dtype.itemsize >= _FIRST_UNCOUNTED_BYTES):
         return None
     if view is None:
-        known = _laid().get(id(x))
-        return _in_order(x.dtype, shape, tuple(range(len(shape)))) if known is None else known[1]
-    base = laid_out(view.base)
+        special = _laid().get(id(x))
+        if special is None:
+            return _in_order(x.dtype, shape, tuple(range(len(shape))))
+        return special.array if known is guess else _layout_of(special.op, special.operands, known)
+    base = laid_out(view.base, known)
     if base is None:
         return None
-    try:
-        return base.reshape(shape, copy=False) if view.op.flat else view.op.perform(base)
-    except (ValueError, TypeError):  # places that sizes name
-        return None
+    op = view.op.resolve(known)
+    found = op.perform(base) if op.view_layout is None else op.view_layout(base, shape)
+    return found if found is None or found.shape == shape else None
 
 
 def axes_in_memory(array: np.ndarray) -> tuple[int, ...]:
@@ -56,7 +59,25 @@ def axes_in_memory(array: np.ndarray) -> tuple[int, ...]:
 
 def _laid() -> dict[int, Any]:
     """The layouts of tensors of the present trace that are not row-major, by id."""
-    return getattr(MODE.get().trace, "laid", {})
+    return getattr(outermost(), "laid", {})
+
+
+def special_layout(x: Tensor) -> Layout | None:
+    """How a result lies that is not in row-major order; None for others."""
+    return None if x._view is not None else _laid().get(id(x))
+
+
+class Layout:
+    """How a result lies that is not in row-major order, and the operation that made it so.
+
+    ``result`` is held so that nothing else gets its id.
+    """
+
+    __slots__ = ("array", "op", "operands", "result")
+
+    def __init__(self, result: Tensor, array: np.ndarray, op: Op, operands: Sequence[Tensor]
+                 ) -> None:
+        self.result, self.array, self.op, self.operands = result, array, op, operands
 
 
 @functools.lru_cache(maxsize=256)
@@ -111,17 +132,16 @@ def _small(array: np.ndarray) -> np.ndarray:
 
 @functools.lru_cache(maxsize=1024)
 def _result_layout(op: Op, layouts: Sequence[tuple[np.dtype, Any, Any]]) -> np.ndarray | None:
-    """Return the layout of a result for these layouts of the operands; None if it is row-major,
-    or larger than any memory."""
+    """Return the layout of a result for these layouts of the operands; None if it is larger than
+    any memory."""
     arrays = [np.lib.stride_tricks.as_strided(np.empty(1, dtype), shape, strides)
               for dtype, shape, strides in layouts]
     try:
-        found: np.ndarray = op.layout_of(*arrays)  # type: ignore[misc]
+        return op.layout_of(*arrays)  # type: ignore[misc]
     except ValueError as error:
         if oversized(error) is error:
             raise
         return None
-    return None if found.flags.c_contiguous else found
 
 
 def _plain(operands: Sequence[Tensor], laid: dict[int, Any]) -> bool:
@@ -137,15 +157,26 @@ def _plain(operands: Sequence[Tensor], laid: dict[int, Any]) -> bool:
 
 def note_memory_order(result: Tensor, op: Op, operands: Sequence[Tensor]) -> None:
     """Let the trace know how a result lies that is not in row-major order."""
-    laid = getattr(MODE.get().trace, "laid", None)
+    laid = getattr(outermost(), "laid", None)
     if laid is None or op.layout_of is None or (
             "broadcast" not in op.traits and _plain(operands, laid)):
         return
-    arrays = [laid_out(x) for x in operands]
-    if all(a is not None and a.size for a in arrays):
-        array = _result_layout(op, tuple([(a.dtype, a.shape, a.strides) for a in arrays]))  # type: ignore
-        if array is not None:
-            laid[id(result)] = (result, array)
+    array = _layout_of(op, operands, guess)
+    if array is not None and not array.flags.c_contiguous:
+        laid[id(result)] = Layout(result, array, op, operands)
+
+
+def _layout_of(op: Op, operands: Sequence[Tensor], known: Callable[[Size], Size]
+               ) -> np.ndarray | None:
+    """The layout of a result; None where those of the operands are not known, or it is larger than
+    any memory."""
+    layouts = []
+    for x in operands:
+        a = laid_out(x, known)
+        if a is None or not a.size:
+            return None
+        layouts.append((a.dtype, a.shape, a.strides))
+    return _result_layout(op.resolve(known), tuple(layouts))
 
 
 def is_row_major(x: Tensor) -> bool:
@@ -155,35 +186,11 @@ def is_row_major(x: Tensor) -> bool:
     return array is None or array.flags.c_contiguous
 
 
-def reshapes_in_place(op: Op, base: Tensor) -> bool:
-    """Return whether a reshape looks into the memory of its operand, as NumPy decides it."""
-    if base._view is None and base.array is None and id(base) not in _laid():
+def looks_into(op: Op, base: Tensor) -> bool:
+    """Return whether the result of an operation that gives views looks into the memory of its
+    operand, as NumPy decides it; where that follows from sizes, for the likely ones."""
+    plain = base._view is None and base.array is None and id(base) not in _laid()
+    if op.aliases is None or plain:
         return True
     array = laid_out(base)
-    shape: Any = getattr(op, "shape", base.shape)
-    try:
-        if array is not None:
-            array.reshape(tuple(map(guess, shape)), copy=False)
-    except ValueError:
-        return False
-    except TypeError:  # sizes that nobody knows yet
-        return True
-    return True
-
-
-def note(base: Tensor, result: Tensor, raises: bool = False) -> None:
-    """Tell the trace that the layout of ``base`` decides whose memory ``result`` is; that counts
-    where one of them is changed later, or the eager function ``raises`` for another layout."""
-    queries = getattr(MODE.get().trace, "layout_queries", None)
-    if queries is None:
-        return
-    counters = []
-    for t in (base, result):
-        if t._version is None:
-            t._version = [0]
-        counters.append(t._version)
-    family, changed = counters
-    while base._view is not None:
-        base = base._view.base
-    then = -1 if raises else family[0]
-    queries.append((family, then, changed, changed[0], MODE.get().trace.first(base)))
+    return array is None or op.resolve(guess).aliases(array)  # type: ignore[misc]

@@ -55,6 +55,7 @@ class Ensure(Op):
     name = "ensure"
     traits = frozenset(("cheap", "raises"))
     keep_inputs = (1,)
+    view = True
 
     def infer(self, x: Any, condition: Any) -> Any:
         if condition.dtype.kind != "b":
@@ -72,6 +73,15 @@ class Ensure(Op):
         if not condition.all():
             raise error_named(self.error)(self.message)
         return x.copy()
+
+    def view_layout(self, x: np.ndarray, shape: Any) -> np.ndarray:
+        return x
+
+    def undo(self, shape: Shape) -> Op:
+        """The operation that leads back: used when the result is changed in place."""
+        from agnesi.ops.base.movement import Reshape
+
+        return Reshape(shape)
 
     def decompose(self, x: Tensor, condition: Tensor) -> Tensor:
         from agnesi.ops.base.gather.gather_scatter import Ensured

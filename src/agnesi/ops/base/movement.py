@@ -15,8 +15,9 @@ from agnesi.core.ir import loops
 from agnesi.core.ir.dims import Dim, Shape, Size, is_open, is_settled, product
 from agnesi.core.op import Op, typed
 from agnesi.core.public import planned, public, where_torch
+from agnesi.core.storage.layout_queries import note
 from agnesi.core.storage.leaves import COPY
-from agnesi.core.storage.memory_order import is_row_major, note
+from agnesi.core.storage.memory_order import is_row_major
 from agnesi.core.support.config import HOOKS
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.support.record import record
@@ -56,6 +57,16 @@ class Reshape(LinearOp):
             raise ShapeError(f"{x.size} elements of shape {x.shape} do not fit the shape "
                              f"{self.shape}")
         return found
+
+    def aliases(self, x: np.ndarray) -> bool:
+        try:
+            x.reshape(self.shape, copy=False)
+        except ValueError:
+            return False
+        return True
+
+    def view_layout(self, x: np.ndarray, shape: Any) -> Any:
+        return x.reshape(shape, copy=False) if self.aliases(x) else None
 
     def c_call(self, x: np.ndarray) -> Any:
         return np.ndarray.reshape, (self.shape,)

@@ -58,6 +58,9 @@ class Bitcast(Op):
         whole = np.ascontiguousarray(x).view(self.dtype)
         return (whole if whole.flags.aligned else whole.copy())[..., 0]
 
+    def aliases(self, x: np.ndarray) -> bool:
+        return self.source.itemsize >= self.dtype.itemsize or bool(x.flags.c_contiguous)
+
     def undo(self, shape: Any) -> Op:
         """The operation that leads back: used when the view is changed in place."""
         return Bitcast(self.dtype, self.source)

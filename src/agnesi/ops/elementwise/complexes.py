@@ -217,6 +217,9 @@ class AsComplex(LinearOp):
             return x.view(dtypes.complex_of(x.dtype))[..., 0]
         return _paired(x)
 
+    def aliases(self, x: np.ndarray) -> bool:
+        return bool(x.flags.c_contiguous)
+
     def undo(self, shape: Any) -> Op:
         """The operation that leads back: used when the view is changed in place."""
         return AsReal()

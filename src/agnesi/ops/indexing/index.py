@@ -13,17 +13,17 @@ import numpy as np
 
 from agnesi.core import shapes
 from agnesi.core.accepted import TensorLike
-from agnesi.core.dispatch import apply, current, symbolic
+from agnesi.core.dispatch import apply, symbolic
 from agnesi.core.integers import known_integer
 from agnesi.core.ir.dims import Size, is_settled
 from agnesi.core.op import Op, called, typed
 from agnesi.core.public import at_once, planned, public
-from agnesi.core.storage.views import share, taken
+from agnesi.core.storage.views import taken
 from agnesi.core.support.config import MODE
 from agnesi.core.support.errors import DTypeError
-from agnesi.core.support.tracing import current_trace, is_known
+from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor, wrap
-from agnesi.ops.base.convert import as_tensor, common
+from agnesi.ops.base.convert import as_tensor, cast, common
 from agnesi.ops.base.creation import made
 from agnesi.ops.base.ensure import ensured_by
 from agnesi.ops.base.literals import as_places, of_python
@@ -154,12 +154,9 @@ def windowed(x: Tensor, key: Any) -> tuple[Tensor, Any]:
     from agnesi.ops.indexing.spans import spans_of
 
     found, rest = spans_of(x, key)
-    for n, (axis, places) in enumerate(found):
+    for n, (axis, places, step) in enumerate(found):
         last = rest is None and n == len(found) - 1
-        op, base = Window((axis,), axis, not last), x
-        x = apply(op, base, places)
-        if current_trace() is not None:  # what is written into it is written into its base
-            share(x, op, base, (current(places),))
+        x = apply(Window((axis,), axis, not last, step), x, places)
     return x, rest
 
 
@@ -371,11 +368,13 @@ def narrow(x: TensorLike, axis: int, start: int, length: int, *, out: Tensor | N
                              f"{size}")
         return getitem(x, (*(slice(None),) * axis, slice(first, first + length)))
     if isinstance(start, Tensor) and isinstance(size, int) and isinstance(length, int):
+        from agnesi.ops.base.gather.elements import Window
         from agnesi.ops.base.gather.gather_scatter import within
 
         first = within(start + size * (start < 0), size - length + 1, called("narrow", (x, start)),
                        least=0, what="the first position")
-        return take(x, first + made(_counting(length), length), axis)
+        places = first + made(_counting(length), length)
+        return apply(Window((axis,), axis), x, cast(places, _INT64))
     begin: Any = start
     if isinstance(start, Tensor):
         begin = start + as_tensor(size) * (start < 0)

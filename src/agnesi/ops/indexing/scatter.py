@@ -23,13 +23,11 @@ from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.base import expand
 from agnesi.ops.base.convert import as_tensor, written
 from agnesi.ops.base.creation import filled, made
-from agnesi.ops.base.gather.elements import Index, IndexSum, Picked, Window
+from agnesi.ops.base.gather.elements import Index, IndexSum, Picked, PickedPut
 from agnesi.ops.base.gather.gather_scatter import (
     ScatterAdd,
-    ScatterPut,
     add_at,
     changing,
-    replaced,
     selected,
     spread,
 )
@@ -61,42 +59,17 @@ _MIN_ADDED_ELEMENTS, _ADD_MULTIPLY_ADDS = 1 << 12, 40
 
 # -- operations -----------------------------------------------------------------------------
 @record
-class IndexPut(Op):
+class IndexPut(PickedPut):
     """The base with the elements at tensors of indices replaced; of repeated ones the last."""
 
-    axes: tuple[int, ...]
-    at: int
     unique: bool = False
-    name = "setitem"
-    traits = frozenset(("raises",))
-    work = changing
-
-    @property
-    def keep_inputs(self) -> tuple[int, ...]:  # type: ignore[override]
-        return tuple(range(2, len(self.axes) + 2))
-
-    def infer(self, base: Any, new: Any, *indices: Any) -> Any:
-        region = selected(base.shape, self.axes, self.at, indices)
-        if is_settled((*region, *new.shape)) and region != new.shape:
-            raise ShapeError(f"the value has shape {new.shape}, the indexed region {region}")
-        return base.shape, base.dtype
-
-    def perform(self, base: np.ndarray, new: np.ndarray, *indices: np.ndarray) -> np.ndarray:
-        return replaced(base, self.axes, self.at, new, indices)
-
-    def decompose(self, base: Tensor, new: Tensor, *indices: Tensor) -> Tensor:
-        return spread(ScatterPut, base, new, self.axes, self.at, indices, self.name)
 
     def vjp(self, g: Tensor, y: Tensor, base: Tensor, new: Tensor,
             *indices: Tensor) -> tuple[Any, ...]:
-        rest = part = None
-        if base._requires_grad:
-            rest = apply(self, g, filled(new.shape, 0, g.dtype), *indices)
-        if new._requires_grad:
-            part = apply(Index(self.axes, self.at), g, *indices)
-            if not self.unique:
-                part = where(self._last(base, new, indices), part, 0)
-        return rest, part, *(None,) * len(indices)
+        rest, part, *none = super().vjp(g, y, base, new, *indices)
+        if part is not None and not self.unique:
+            part = where(self._last(base, new, indices), part, 0)
+        return rest, part, *none
 
     def _last(self, base: Tensor, new: Tensor, indices: tuple[Tensor, ...]) -> Tensor:
         """Which elements of the value stay: of those with equal indices the last."""
@@ -109,14 +82,6 @@ class IndexPut(Op):
         behind = new.ndim - self.at - len(common)
         stays = apply(Index(axes, 0), written, *indices) == order
         return reshape(stays, (*common, *(1,) * behind))
-
-    def jvp(self, ts: Any, y: Tensor, base: Tensor, new: Tensor, *indices: Tensor) -> Any:
-        tb = filled(base.shape, 0, base.dtype) if ts[0] is None else ts[0]
-        tn = filled(new.shape, 0, new.dtype) if ts[1] is None else ts[1]
-        return apply(self, tb, tn, *indices)
-
-
-Window.put = property(lambda op: IndexPut(op.axes, op.at, True))
 
 
 @record

@@ -8,12 +8,16 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from agnesi.core.ir.dims import Dim
+from agnesi.core.ir.extents import Extent
 from agnesi.core.op import typed
 from agnesi.core.support import dtypes
 from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor, cast
+from agnesi.ops.base.literals import of_python
 from agnesi.ops.base.select import maximum, minimum, where
 from agnesi.ops.indexing.index_parsing import complete, entries_of, is_mask
 from agnesi.ops.indexing.ranges import counted
@@ -24,26 +28,52 @@ def is_bound(v: Any) -> bool:
     return isinstance(v, Tensor) and not is_known(v)
 
 
+def _is_span(e: Any) -> bool:
+    """Return whether an entry of a key is a slice with such a bound."""
+    return type(e) is slice and any(map(is_bound, (e.start, e.stop, e.step)))
+
+
+def _is_integer(e: Any) -> bool:
+    """Return whether an entry stands for an integer of Python's that the run computes."""
+    return (isinstance(e, Dim) and not isinstance(e, Extent)) or (
+        isinstance(e, Tensor) and of_python(e) and not is_known(e) and e.dtype.kind == "i")
+
+
 def has_bounds(key: Any) -> bool:
-    """Return whether a key has a slice with such a bound."""
-    return any(
-        type(e) is slice and any(map(is_bound, (e.start, e.stop, e.step)))
-        for e in (key if isinstance(key, tuple) else (key,))
-    )
+    """Return whether a key has a slice with such a bound, or such an integer where nothing but
+    integers and slices index, so that it takes a view."""
+    entries = key if isinstance(key, tuple) else (key,)
+    return any(map(_is_span, entries)) or (any(map(_is_integer, entries)) and all(
+        e is None or e is Ellipsis or type(e) in (int, slice) or isinstance(e, Extent)
+        or _is_integer(e) for e in entries))
 
 
-def spans_of(x: Tensor, key: Any) -> tuple[list[tuple[int, Tensor]], Any]:
-    """The axes that have such slices with the places that these take, and the key without them;
-    None where it has nothing else."""
-    entries, axis, found = complete(x, entries_of(key)), 0, []
-    for i, e in enumerate(entries):
-        if type(e) is slice and any(map(is_bound, (e.start, e.stop, e.step))):
-            found.append((axis, _places(e, x.shape[axis])))
-            entries[i] = slice(None)
+def spans_of(x: Tensor, key: Any) -> tuple[list[tuple[int, Tensor, int | None]], Any]:
+    """The axes that have such slices or integers, one after the other, with the places that these
+    take and the step between them; and the key without them, None where it has nothing else."""
+    given = key if isinstance(key, tuple) else (key,)
+    integers = not any((isinstance(e, (Tensor, np.ndarray, list)) and not _is_integer(e))
+                       or isinstance(e, bool) for e in given)
+    entries = complete(x, [e if integers and _is_integer(e) else _entry for e, _entry in zip(
+        given, entries_of(key), strict=True)])
+    found: list[tuple[int, Tensor, int | None]] = []
+    left: list[Any] = []
+    axis = before = 0  # of what was taken so far, and of the operand
+    for e in entries:
+        if integers and _is_integer(e):
+            found.append((axis, cast(as_tensor(e), dtypes.int64), 1))
+            before += 1
+            continue
+        if _is_span(e):
+            step = e.step if isinstance(e.step, int) else None if is_bound(e.step) else 1
+            found.append((axis, _places(e, x.shape[before]), step))
+            e = slice(None)
         if e is not None and e is not Ellipsis:
             axis += e.ndim if is_mask(e) else 1
-    rest = any(not (type(e) is slice and e == slice(None)) for e in entries)
-    return found, tuple(entries) if rest else None
+            before += e.ndim if is_mask(e) else 1
+        left.append(e)
+    rest = any(not (type(e) is slice and e == slice(None)) for e in left)
+    return found, tuple(left) if rest else None
 
 
 def _places(e: slice, n: Any) -> Tensor:

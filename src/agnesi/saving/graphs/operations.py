@@ -40,7 +40,7 @@ OPERATIONS = _table(
     "base.chosen Chosen",
     "base.complex_order OrderKey",
     "base.convert Cast Size",
-    "base.gather.elements Index IndexSum Picked Stretch Window",
+    "base.gather.elements Index IndexSum Picked PickedPut Stretch Window",
     "base.ensure Ensure",
     "base.expand BroadcastTo SumTo",
     "base.gather.gather_scatter Ensured",

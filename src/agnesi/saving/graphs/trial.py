@@ -25,9 +25,9 @@ _BY_VALUES = frozenset((
 #: Those that read the state of a generator, which is their first operand.
 _OF_STATES = frozenset(("Noise", "Sampler", "RandomBits", "Advance"))
 #: Operations whose operands from this one on are places.
-_PLACES = {"Index": 1, "IndexSum": 1, "IndexAdd": 2, "IndexPut": 2, "Picked": 1, "Stretch": 1,
-           "Lookup": 1, "LabelChosen": 1, "LabelLoss": 1, "LabelPick": 1, "SoftmaxLessLabel": 1,
-           "Pick": 1}
+_PLACES = {"Index": 1, "IndexSum": 1, "IndexAdd": 2, "IndexPut": 2, "Picked": 1, "PickedPut": 2,
+           "Stretch": 1, "Window": 1, "Lookup": 1, "LabelChosen": 1, "LabelLoss": 1,
+           "LabelPick": 1, "SoftmaxLessLabel": 1, "Pick": 1}
 #: Operations that count axes from the last one.
 _FROM_END = frozenset(("Fft", "RealFft", "RealIfft"))
 #: The most elements of a trial, and the most nanoseconds.

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 
 from agnesi.core.dispatch import apply, graph_node
 from agnesi.core.ir import loops
-from agnesi.core.ir.dims import Shape
+from agnesi.core.ir.dims import Shape, is_settled
 from agnesi.core.op import Op
 from agnesi.core.shapes import need_shape, surely_less
 from agnesi.core.support.aside import elements
@@ -16,12 +17,15 @@ from agnesi.core.support.config import HOOKS
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor, symbol
-from agnesi.ops.base.creation import spread_constant
+from agnesi.ops.base.creation import filled, spread_constant
 from agnesi.ops.base.gather.gather_scatter import (
     ScatterAdd,
+    ScatterPut,
     add_at,
+    changing,
     gathered,
     picking,
+    replaced,
     selected,
     spread,
     taken,
@@ -81,12 +85,30 @@ class Picked(Index):
 
 @record
 class Window(Picked):
-    """The elements of a slice of one axis whose bounds are values; ``partial`` marks all but the
-    last step of a key."""
+    """The elements of a slice of one axis whose bounds are values, or of one position that a value
+    gives: a view.
+
+    ``partial`` marks all but the last step of a key; ``step`` is None where a value gives it, too.
+    """
 
     partial: bool = False
-    #: The operation that gives the base with another value of the slice (``indexing/scatter.py``).
-    put: ClassVar[Any]
+    step: int | None = 1
+    view = True
+
+    @property
+    def put(self) -> Op:
+        """The operation that gives the base with another value of the view."""
+        return PickedPut(self.axes, self.at)
+
+    def view_layout(self, x: np.ndarray, shape: Any) -> np.ndarray | None:
+        axis, strides = self.axes[0], list(x.strides)
+        if len(self.axes) > 1 or self.step is None:
+            return None
+        if len(shape) < x.ndim:
+            del strides[axis]
+        else:
+            strides[axis] *= self.step
+        return as_strided(x, shape, strides)
 
     def decompose(self, x: Tensor, *indices: Tensor) -> Tensor:
         """Neighbours from some place on are read as they lie, without looking at each place."""
@@ -98,6 +120,47 @@ class Window(Picked):
         if len(first) == len(counted) == 1 and (counted[0].op.start, counted[0].op.step) == (0, 1):
             return apply(Stretch(self.axes[0], places.shape[0]), x, symbol(first[0]))
         return super().decompose(x, *indices)
+
+
+@record
+class PickedPut(Op):
+    """The base with the elements at indices replaced, of which no two name the same place."""
+
+    axes: tuple[int, ...]
+    at: int
+    name = "setitem"
+    traits = frozenset(("raises",))
+    work = changing
+
+    @property
+    def keep_inputs(self) -> tuple[int, ...]:  # type: ignore[override]
+        return tuple(range(2, len(self.axes) + 2))
+
+    def infer(self, base: Any, new: Any, *indices: Any) -> Any:
+        region = selected(base.shape, self.axes, self.at, indices)
+        if is_settled((*region, *new.shape)) and region != new.shape:
+            raise ShapeError(f"the value has shape {new.shape}, the indexed region {region}")
+        return base.shape, base.dtype
+
+    def perform(self, base: np.ndarray, new: np.ndarray, *indices: np.ndarray) -> np.ndarray:
+        return replaced(base, self.axes, self.at, new, indices)
+
+    def decompose(self, base: Tensor, new: Tensor, *indices: Tensor) -> Tensor:
+        return spread(ScatterPut, base, new, self.axes, self.at, indices, self.name)
+
+    def vjp(self, g: Tensor, y: Tensor, base: Tensor, new: Tensor,
+            *indices: Tensor) -> tuple[Any, ...]:
+        rest = part = None
+        if base._requires_grad:
+            rest = apply(self, g, filled(new.shape, 0, g.dtype), *indices)
+        if new._requires_grad:
+            part = apply(Index(self.axes, self.at), g, *indices)
+        return rest, part, *(None,) * len(indices)
+
+    def jvp(self, ts: Any, y: Tensor, base: Tensor, new: Tensor, *indices: Tensor) -> Any:
+        tb = filled(base.shape, 0, base.dtype) if ts[0] is None else ts[0]
+        tn = filled(new.shape, 0, new.dtype) if ts[1] is None else ts[1]
+        return apply(self, tb, tn, *indices)
 
 
 @record
