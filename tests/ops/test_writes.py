@@ -172,3 +172,16 @@ def test_elements_of_unknown_number_are_changed_under_all_names(change: Any) -> 
         return (other * other).sum()
 
     assert ag.jit(ag.grad(g))(x).tolist() == ag.grad(g)(x).tolist()
+
+
+@pytest.mark.parametrize("way", [lambda f: f, ag.jit])
+def test_a_value_that_replaces_all_is_copied(way):
+    def f(x, value):
+        y = ag.index_put(x, ..., value)
+        y += 1
+        return y
+
+    value = ag.tensor([1.0, 2.0, 3.0])
+    np.testing.assert_array_equal(way(f)(ag.zeros((2, 3)), value), [[2.0, 3.0, 4.0]] * 2)
+    np.testing.assert_array_equal(way(f)(ag.zeros(3), value), [2.0, 3.0, 4.0])
+    np.testing.assert_array_equal(value, [1.0, 2.0, 3.0])

@@ -23,6 +23,7 @@ from agnesi.core.tensor import Tensor
 from agnesi.core.valuedims import depends_on_value
 from agnesi.ops.base.compare import logical_and
 from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.base.movement import Reshape
 from agnesi.ops.base.reduce import reducer
 
 #: How sizes may have to stand to those that are wanted.
@@ -79,8 +80,6 @@ class Ensure(Op):
 
     def undo(self, shape: Shape) -> Op:
         """The operation that leads back: used when the result is changed in place."""
-        from agnesi.ops.base.movement import Reshape
-
         return Reshape(shape)
 
     def decompose(self, x: Tensor, condition: Tensor) -> Tensor:

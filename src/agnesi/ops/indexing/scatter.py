@@ -14,6 +14,7 @@ from agnesi.core.ir.dims import Shape, is_settled, product
 from agnesi.core.op import Op, typed
 from agnesi.core.public import at_once, planned, public
 from agnesi.core.shapes import need_shape
+from agnesi.core.storage.leaves import COPY
 from agnesi.core.storage.views import place_of
 from agnesi.core.support import dtypes
 from agnesi.core.support.config import HOOKS, MODE, TRACES
@@ -283,6 +284,8 @@ def index_put(x: TensorLike, key: Any, value: TensorLike, *, accumulate: bool = 
 def _replaced(x: Tensor, keys: Keys, target: Tensor, new: Tensor) -> Tensor:
     if keys.indices:
         new = put(target, new, keys.axes, keys.at, keys.indices, keys.unique)
+    elif keys.basic is None:  # all of it, in memory of its own
+        return apply(COPY, reshape(new, x.shape))
     if keys.basic is None:
         return reshape(new, x.shape)
     return apply(keys.basic.put, x, reshape(new, keys.basic.infer(x)[0]))
