@@ -223,6 +223,8 @@ class Nest:
 class Nested(Script):
     """A nest, by plain transformations and by the library's."""
 
+    roundings = 0
+
     @property
     def source(self) -> str:
         """Python that shows the result; ``T`` is the library, but for rules that it is given."""

@@ -6,7 +6,6 @@ import pickle
 import re
 import sys
 import types
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -87,8 +86,7 @@ class Case:
         options = {"exclude": list(self.exclude)} if self.exclude else {}
         return {
             "ag": ag, "np": np, "jit": partial(ag.jit, **options),
-            "function": partial(ag.function, **options), "interpreted": interpreted,
-            "pickled": pickled,
+            "function": partial(ag.function, **options), "pickled": pickled,
         }
 
     @property
@@ -129,15 +127,6 @@ def needed(prelude: str, used: str) -> str:
 def arrays(tree: Any) -> list[np.ndarray]:
     """All that a nest of results holds, as arrays of their own."""
     return [np.array(t.numpy() if isinstance(t, ag.Tensor) else t) for t in flatten(tree)[0]]
-
-
-def interpreted(f: Callable[..., Any]) -> Callable[..., Any]:
-    """A function compiled without code."""
-    def run(*args: Any) -> Any:
-        with ag.config(compile=False):
-            return ag.jit(f)(*args)
-
-    return run
 
 
 def pickled(compiled: Any, args: Any) -> Any:

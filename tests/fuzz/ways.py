@@ -295,6 +295,29 @@ def numbers():
                  if isinstance(a, ag.Tensor) and a.dtype.kind in "fc")
 '''
 
+TURNS = '''
+def by_turns(run, calls):
+    """Results of the last eager calls of many, whose arguments change: values, order, sizes."""
+    others = [args, flipped(args), [ag.copy(a) for a in args[:1]] + flipped(args)[1:]]
+    for n in (2, 1):
+        others.append([a[:n] if isinstance(a, ag.Tensor) and a.ndim else a for a in args])
+    out = {}
+    for i in range(calls * len(others)):
+        which = i % len(others)
+        some = [ag.copy(a) if isinstance(a, ag.Tensor) else a for a in others[which]]
+        try:
+            results = run(*some)
+            out[which] = [ag.copy(r) for r in results] + some
+        except (ValueError, IndexError, TypeError):
+            out[which] = []
+    return [out[which] for which in sorted(out)]
+
+def cold(run):
+    """The same without compiled code."""
+    with ag.config(compile=False):
+        return by_turns(run, 1)
+'''
+
 SHAKEN = '''
 def shaken(wrap, of=lambda *some: f(*some)):
     """Elements of arguments drawn anew: the same ones for the same seed, call after call."""
@@ -339,7 +362,9 @@ WAYS = (
     Way("jit", "f(*args)", "jit(f)(*args)", weight=8),
     Way("fast_compile", "f(*args)", "jit(f, optimizer='fast_compile')(*args)", weight=2),
     Way("unoptimized", "f(*args)", "jit(f, optimizer='None')(*args)"),
-    Way("interpreted", "f(*args)", "interpreted(f)(*args)"),
+    Way("warm", "cold(f)", "by_turns(f, 40)", TURNS, weight=2),
+    Way("warm gradients", "cold(ag.grad(cost, argnums))", "by_turns(ag.grad(cost, argnums), 40)",
+        TURNS, gradients=True),
     Way("numpy", "f(*args)", "by_numpy()", weight=3, kinds=("whole", "smooth")),
     Way("jit in jit", "f(*args)", "jit(lambda *xs: jit(f)(*xs))(*args)", weight=1.5),
     Way("closure", "f(*args)", "jit(lambda: f(*args))()", weight=1.5),

@@ -5,11 +5,13 @@ How far results move tells how far rounding may move them; what does not move mu
 
 from __future__ import annotations
 
+import ast
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 import agnesi as ag
@@ -28,6 +30,10 @@ EXTREMES = re.compile(r"max|min|clip|relu|sort|topk|ptp|median|quantile|percenti
 
 #: Quotients that may be NaN and are read within a step.
 HIDDEN = re.compile(r"nan_to_num\((\S+ / \w+(?:\(\w+\))?)\)")
+
+#: Functions whose results are above zero, though floats end there, and those that keep a sign.
+_ABOVE_ZERO = frozenset("exp exp2 softmax sigmoid".split())
+_KEEP_SIGN = frozenset("sum mean max min sqrt copy reshape".split())
 
 
 def exact_names(program: Program) -> set[str]:
@@ -87,11 +93,19 @@ def noisy(program: Program, exact: set[str], rng: np.random.Generator, real: boo
     What nothing promises is drawn anew at each step: the sign of NaN, and with ``zeros`` that of
     zeros that are extremes.  ``real``: where there is no number may be any.
     """
+    above = _above_zero(program.steps)
+
     def noise(x: Any) -> Any:
         return disturbed(x, rng)
 
     def far(x: Any) -> Any:
         return disturbed(x, rng, inside=True)
+
+    def near_zero(x: Any) -> Any:
+        return underflowing(x, rng, above=False)
+
+    def under(x: Any) -> Any:
+        return underflowing(x, rng, above=True)
 
     def free(x: Any) -> Any:
         return chosen(x, rng, real)
@@ -113,7 +127,7 @@ def noisy(program: Program, exact: set[str], rng: np.random.Generator, real: boo
             step = replace(step, text=text)
         if step.out and any(n not in exact for n in step.out):
             how = "far_" if INSIDE.search(step.text) else "noise_"
-            step = _around(how, step)
+            step = _around("under_" if above & {*step.out} else "near_zero_", _around(how, step))
         changed = None if step.out else NAME.search(step.text)
         if changed and changed[0] in top:
             how = "stir_" if changed[0] not in exact else "redraw_"
@@ -132,7 +146,7 @@ def noisy(program: Program, exact: set[str], rng: np.random.Generator, real: boo
     returned = ["noise_({})" if n not in exact else "{}" for n in program.body.returns]
     known = {"noise_": noise, "far_": far, "free_": free, "signed_": signed,
              "stir_": lambda x: stir(x, lambda y: signed(noise(y))),
-             "redraw_": lambda x: stir(x, signed)}
+             "redraw_": lambda x: stir(x, signed), "under_": under, "near_zero_": near_zero}
     return program.function(known, line, first, f"({', '.join(returned)},)", inner)
 
 
@@ -179,6 +193,46 @@ def disturbed(x: Any, rng: np.random.Generator, inside: bool = False) -> Any:
     return y + ag.asarray(np.asarray(random()).astype(x.dtype)) if inside else y
 
 
+def underflowing(x: Any, rng: np.random.Generator, above: bool) -> Any:
+    """A float tensor with some of its subnormal numbers flushed to zero; with ``above``, where all
+    are above zero, some zeros are the least number instead."""
+    if not isinstance(x, ag.Tensor) or Value("", x).kind != "f":
+        return x
+    least = float(ml_dtypes.finfo(x.dtype).smallest_normal)
+    other = ag.asarray(rng.random(x.shape) < 0.5)
+    x = ag.where((abs(x) < least) & other, x * 0, x)
+    other = ag.asarray(rng.random(x.shape) < 0.5)
+    return ag.where((x == 0) & other, x + least, x) if above else x
+
+
+def _above_zero(steps: Sequence[Step]) -> set[str]:
+    """Names of values that are above zero in exact numbers: those of exponentials."""
+    names: set[str] = set()
+    for step in steps:
+        if len(step.out) == 1 and _is_above_zero(ast.parse(step.text, mode="eval").body, names):
+            names.add(step.out[0])
+    return names
+
+
+def _is_above_zero(node: ast.AST, names: set[str]) -> bool:
+    if isinstance(node, ast.Name):
+        return node.id in names
+    if isinstance(node, ast.Constant):
+        return isinstance(node.value, (int, float)) and node.value > 0
+    if isinstance(node, ast.Subscript):
+        return _is_above_zero(node.value, names)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Mult, ast.Div)):
+        return _is_above_zero(node.left, names) and _is_above_zero(node.right, names)
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return False
+    owner, called = node.func.value, node.func.attr
+    if called in _ABOVE_ZERO:
+        return True
+    of_library = isinstance(owner, ast.Name) and owner.id == "ag"
+    first = node.args[0] if of_library and node.args else owner
+    return called in _KEEP_SIGN and _is_above_zero(first, names)
+
+
 def stir(x: Any, how: Callable[[Any], Any]) -> None:
     """Change a tensor where it lies, as a statement leaves it."""
     if isinstance(x, ag.Tensor) and x.array is not None:
@@ -187,6 +241,4 @@ def stir(x: Any, how: Callable[[Any], Any]) -> None:
 
 def epsilon(dtype: Any) -> float:
     """The step from 1 to the next number."""
-    import ml_dtypes
-
     return float(ml_dtypes.finfo(dtype).eps)
