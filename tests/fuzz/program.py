@@ -119,12 +119,17 @@ class Body:
                        returns=tuple(names.get(n, n) for n in self.returns))
 
     def lines(self, line: Callable[[Step], str] | None = None,
-              inner: Callable[[Step], str] | None = None) -> Iterator[str]:
-        """Its source; ``line`` writes a step, ``inner`` those of functions in it."""
+              inner: Callable[[Step], str] | None = None,
+              returned: Callable[[str], str] | None = None) -> Iterator[str]:
+        """Its source; ``line`` writes a step, ``inner`` those of functions in it, and ``returned``
+        what these return."""
         yield f"def {self.name}({', '.join(self.parameters)}):"
         for step in self.steps:
             for f in step.functions:
-                yield from ("    " + text for text in f.lines(inner, inner))
+                *body, last = f.lines(inner, inner, returned)
+                text = last.removeprefix("    return ")
+                yield from ("    " + text for text in body)
+                yield "        return " + (returned(text) if returned else text)
             yield "    " + (line or written)(step)
         yield "    return " + (self.form.format(*self.returns) if self.form
                                else f"({', '.join(self.returns)},)")
@@ -185,10 +190,12 @@ class Program:
     def function(self, names: dict[str, Any] | None = None,
                  line: Callable[[Step], str] | None = None,
                  first: Sequence[str] = (), last: str = "",
-                 inner: Callable[[Step], str] | None = None) -> Any:
-        """The function; ``names`` are known in it, ``line`` and ``inner`` write its steps."""
+                 inner: Callable[[Step], str] | None = None,
+                 returned: Callable[[str], str] | None = None) -> Any:
+        """The function; ``names`` are known in it, ``line`` and ``inner`` write its steps, and
+        ``returned`` what functions in it return."""
         body = replace(self.body, form=last) if last else self.body
-        lines = list(body.lines(line, inner))
+        lines = list(body.lines(line, inner, returned))
         lines[1:1] = ["    " + text for text in first]
         return defined("\n".join(lines), "f", names)
 

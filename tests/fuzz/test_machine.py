@@ -285,3 +285,18 @@ def test_comparisons_of_what_underflows_may_have_either_outcome(first, free):
     other = [eager[0].copy(), *eager[1:]]
     other[0][0] = -1000.5
     assert eager[0][0] == 0 and (difference(eager, other, spread) is None) is free
+
+
+def test_what_functions_within_a_program_return_is_rounded_too():
+    body = Body("f1", ("v2", "v3"), (), ("v2",), "(ag.tanh({0}), {0} >= 1)")
+    step = Step(("v4", "v5"), "ag.scan(f1, x1, x1)", False, functions=(body,))
+    made = Program((Input("x1", np.array([9.0, 1.0], "float32")),),
+                   Body("f", ("x1",), (step,), ("v5",)), "wild")
+    case, exact = Case(made, JIT), exact_names(made)
+    eager = case.expected()
+    other = [eager[0].copy(), *eager[1:]]
+    other[0][1, 0] = ~other[0][1, 0]  # tanh(9) is 1 or the number before
+    spread = Spread(lambda n: case.expected(noisy(made, exact, np.random.default_rng(n))))
+    assert difference(eager, other, spread) is None
+    other[0][0, 0] = ~other[0][0, 0]
+    assert difference(eager, other, spread) is not None

@@ -25,6 +25,9 @@ HALF = ("float16", "bfloat16")
 INSIDE = re.compile(r"\b[123] [+-] |- ag\.|softmax|logaddexp|sample\(|"
                     r"ag\.(nn|fft|linalg|distributions)\.")
 
+#: What functions within a program return by a rounded operation.
+ROUNDED = re.compile(r"ag\.(tanh|exp|sin|cos|sqrt|log\w*|softmax|sigmoid|mean)\(| / ")
+
 #: Steps whose results may be either of two zeros.
 EXTREMES = re.compile(r"max|min|clip|relu|sort|topk|ptp|median|quantile|percentile|unique")
 
@@ -147,7 +150,10 @@ def noisy(program: Program, exact: set[str], rng: np.random.Generator, real: boo
     known = {"noise_": noise, "far_": far, "free_": free, "signed_": signed,
              "stir_": lambda x: stir(x, lambda y: signed(noise(y))),
              "redraw_": lambda x: stir(x, signed), "under_": under, "near_zero_": near_zero}
-    return program.function(known, line, first, f"({', '.join(returned)},)", inner)
+    known["rounded_"] = lambda found: tuple(map(noise, found)) if isinstance(
+        found, tuple) else noise(found)
+    return program.function(known, line, first, f"({', '.join(returned)},)", inner,
+                            lambda text: f"rounded_({text})" if ROUNDED.search(text) else text)
 
 
 def _around(how: str, step: Step) -> Step:
