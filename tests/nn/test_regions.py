@@ -146,6 +146,61 @@ def test_values_that_gradients_need_must_not_be_changed() -> None:
     assert net[0].weight.grad is not None
 
 
+CHANGED: dict[str, tuple[Callable[[], nn.Module], tuple[int, ...]]] = {
+    "normalized": (lambda: nn.LayerNorm(4), (3, 4)),
+    "batches": (lambda: nn.BatchNorm1d(4), (3, 4)),
+    "pooled": (lambda: nn.MaxPool2d(2), (1, 1, 4, 4)),
+    "masked": (lambda: nn.ELU(), (3, 4)),
+    "leaky": (lambda: nn.LeakyReLU(), (30, 40)),
+    "shrunk": (lambda: nn.Tanhshrink(), (3, 4)),
+    "deep": (lambda: nn.Sequential(nn.Linear(4, 6), nn.LayerNorm(6), nn.Linear(6, 2)), (30, 4)),
+    "encoder": (lambda: nn.TransformerEncoderLayer(4, 2, 8, 0.0, batch_first=True), (2, 9, 4)),
+}
+
+
+def changed_between(make: Callable[[], nn.Module], shape: tuple[int, ...], place: int) -> Any:
+    """Gradients, where an operand or a parameter was changed behind the forward pass."""
+    ag.manual_seed(0)
+    net = make()
+    x = ag.tensor(np.random.default_rng(1).standard_normal(shape).astype("f4"), requires_grad=True)
+    y = net(x)
+    with ag.no_grad():
+        [x, *net.parameters()][place].add_(1)
+    try:
+        y.sum().backward()
+    except ag.GradientError as error:
+        assert "changed in place afterwards" in str(error)
+        return None
+    return [t.grad.numpy() for t in (x, *net.parameters())]
+
+
+@pytest.mark.parametrize("name", CHANGED)
+def test_changes_behind_a_layer_are_those_that_single_operations_notice(name: str) -> None:
+    make, shape = CHANGED[name]
+    for place in range(1 + len(list(make().parameters()))):
+        with ag.config(compile=False):
+            wanted = changed_between(make, shape, place)
+        found = changed_between(make, shape, place)
+        assert (found is None) == (wanted is None), place
+        for a, b in zip(found or (), wanted or (), strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
+
+
+def test_gradients_of_gradients_are_no_symbols_where_an_operand_was_changed() -> None:
+    x = ag.tensor(np.random.default_rng(1).standard_normal((5, 4)).astype("f4"), requires_grad=True)
+    weight, bias = (ag.ones(4, requires_grad=True) for _ in range(2))
+    for _ in range(500):
+        y = ag.nn.functional.layer_norm(x, (4,), weight, bias)
+        if "region" in kinds(y):
+            break
+    assert "region" in kinds(y)
+    with ag.no_grad():
+        bias.add_(1)
+    with pytest.raises(ag.GradientError, match="changed in place afterwards"):
+        ag.autograd.grad((y * y).sum(), [x], create_graph=True)
+    ag.autograd.grad(y.sum(), [x])
+
+
 def test_types_that_come_once_are_not_traced(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(regions, "BEFORE", 2)
     net = LAYERS["mlp"][0]()

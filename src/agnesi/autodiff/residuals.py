@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from agnesi.core.ir.node import Node, toposort
 from agnesi.core.op import Item
@@ -42,3 +42,19 @@ def saved_values(results: Sequence[Node], reverse: Sequence[Node], rows: Sequenc
             known.add(node)
     read = toposort(reverse, lambda n: n in known)
     return saved, set(read)
+
+
+def values_of_rules(flow: Iterable[Node], leaves: Collection[Node]) -> set[Node]:
+    """Those of ``leaves`` whose values, or views of them, the gradient rules read.
+
+    ``flow`` has the operations through which gradients flow.
+    """
+    found = set()
+    for node in flow:
+        for i, n in enumerate(node.inputs):
+            if node.op.needs(i, node.inputs):
+                while n not in leaves and n.op is not None and n.op.view:
+                    n = n.inputs[0]
+                if n in leaves:
+                    found.add(n)
+    return found

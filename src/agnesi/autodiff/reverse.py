@@ -65,7 +65,7 @@ def _carrying(roots: Collection[Node]) -> list[Node]:
     return order
 
 
-def _between(
+def between(
     roots: Iterable[Node], wrt: Sequence[Node], constants: Collection[Node]
 ) -> list[Node]:
     """Nodes through which gradient flows from ``roots`` to ``wrt``, inputs first."""
@@ -140,7 +140,7 @@ def backprop(
 def _backprop(seeds: Mapping[Node, Tensor], wrt: Sequence[Node] | None,
               constants: Collection[Node], sparse: bool, eager: bool,
               flags: Any = None) -> dict[Node, Tensor]:
-    order = _carrying(seeds) if wrt is None else _between(seeds, wrt, constants)
+    order = _carrying(seeds) if wrt is None else between(seeds, wrt, constants)
     goals = None if wrt is None else set(wrt)
     if eager:
         rows = [g for g in seeds.values() if type(g) is not Tensor and is_sparse(g)]
@@ -150,7 +150,7 @@ def _backprop(seeds: Mapping[Node, Tensor], wrt: Sequence[Node] | None,
         seeds, order, lambda: {*constants, *(goals or ()), *HOOKED.among(order)})
     if better:
         seeds = _moved(seeds, better) if flags is None else flags.moved(seeds, better)
-        order = _carrying(seeds) if wrt is None else _between(seeds, wrt, constants)
+        order = _carrying(seeds) if wrt is None else between(seeds, wrt, constants)
     results = swept(order, seeds, goals, constants, sparse, _pullback, flags)
     if is_tracing():
         current_trace().derived(

@@ -16,8 +16,8 @@ import numpy as np
 
 from agnesi.autodiff.bodies import BodyTrace, Capture, body_trace, close
 from agnesi.autodiff.flows import seeds_of
-from agnesi.autodiff.residuals import saved_values
-from agnesi.autodiff.reverse import backprop, overwritten
+from agnesi.autodiff.residuals import saved_values, values_of_rules
+from agnesi.autodiff.reverse import backprop, between, overwritten
 from agnesi.compiler.jit import jit
 from agnesi.core.dispatch import assign, current, record, record_many
 from agnesi.core.ir.node import Node, next_serial, toposort
@@ -44,6 +44,8 @@ _KEPT, BEFORE = 64, 3
 #: Nanoseconds of eager work for which a region is compiled at the first call; and the product of
 #: the numbers of elements of operands from which on that may be so.
 _AT_ONCE_NANOSECONDS, _PRODUCT_OF_SIZES = 200_000_000, 1e8
+#: A result has so many times the elements of an operand that a region copies for its gradients.
+_COPIED = 8
 
 
 class Regions:
@@ -283,7 +285,10 @@ class _Backward:
         if any(getattr(n.op, "sparse", False) for n in toposort([current(v) for v in leaves])):
             raise UnsuitedError  # what it gives its tables is sparse
         # hooks of what they are for see gradients when they arrive there, in the pass around
-        found = backprop(seeds_of(leaves, self.cotangents), wrt, wrt)
+        seeds = seeds_of(leaves, self.cotangents)
+        self.direct = values_of_rules(
+            between(seeds, wrt, ()), {*variables, *(c.inner for c in self.captures)})
+        found = backprop(seeds, wrt, wrt)
         self.given = [n in found for n in wrt]
         self.gradients = [current(found[n]) for n in wrt if n in found]
         if not self.gradients:
@@ -299,10 +304,18 @@ class _Backward:
         edge = [n for n in toposort(self.gradients, lambda n: n not in late)
                 if n not in late and n.outputs is None]
         inner = [c.inner for c in self.trace.captures.values()]
-        found, read = saved_values([*ends, *edge], self.gradients, [*self.variables, *inner], [])
-        if any(c.inner in read for c in self.trace.captures.values() if c.changed):
+        # values that no rule reads may change before the gradients are wanted: small ones are
+        # copied, and from others nothing is computed again
+        others = [n for n in (*self.variables, *inner) if n not in self.direct]
+        largest = max(math.prod(n.shape) for n in ends)
+        copies = [n for n in others if math.prod(n.shape) * _COPIED <= largest]
+        rest = [n for n in others if n not in copies]
+        found, read = saved_values(
+            [*ends, *edge], self.gradients, [*self.direct, *copies], rest)
+        found += [n for n in copies if n in read]
+        self.read = read.difference(copies)
+        if any(c.inner in self.read for c in self.trace.captures.values() if c.changed):
             raise UnsuitedError
-        self.read = read
         return found
 
     def close(self, saved: Sequence[Node], args: Sequence[Tensor]) -> int:
@@ -311,6 +324,10 @@ class _Backward:
         """
         seeds: list[Any] = [c.node for c in self.cotangents if c is not None]
         self.needed = [i for i, n in enumerate(self.variables) if n in self.read]
+        #: The operands and tensors outside that single operations would read, and this does not.
+        unread = self.direct - self.read
+        self.unread = [i for i, n in enumerate(self.variables) if n in unread]
+        self.unread_outer = [c.outer for c in self.captures if c.inner in unread and not c.changed]
         inputs = [*saved, *(self.variables[i] for i in self.needed), *seeds]
         body, outer = close(self.trace, inputs, self.gradients)
         self.pull, self.outer = _compiled(body), list(outer)
@@ -321,7 +338,7 @@ class _Backward:
         self.needs = [*(i in self.needed for i in self.places),
                       *(id(c.outer) in kept for c in self.owners)]
         self.seeded = [c is not None for c in self.cotangents]
-        del self.trace, self.variables, self.cotangents, self.read, self.captures
+        del self.trace, self.variables, self.cotangents, self.read, self.captures, self.direct
         return len(body.graph.nodes)
 
     def record(self, region: Region, args: Sequence[Tensor], results: list[Tensor],
@@ -337,6 +354,8 @@ class _Backward:
                 if not flows:
                     t.node, t._requires_grad = None, False
         op.read = [_kept(t) for t in (*[args[i] for i in self.needed], *self.outer)]
+        if self.unread or self.unread_outer:
+            op.unread = [_kept(t) for t in (*[args[i] for i in self.unread], *self.unread_outer)]
 
 
 def _kept(t: Tensor) -> Node:
@@ -353,6 +372,8 @@ class RegionCall(Op):
     name = "region"
     #: The nodes of what the gradients read besides saved values: operands, then tensors outside.
     read: Sequence[Node] = ()
+    #: Those that only the rules of single operations read, which must not be changed either.
+    unread: Sequence[Node] = ()
 
     def __init__(self, region: Region, args: Sequence[Tensor], saved: Sequence[Tensor],
                  before: Sequence[np.ndarray]) -> None:
@@ -371,15 +392,17 @@ class RegionCall(Op):
     def vjp(self, g: Any, y: Any, *xs: Tensor) -> tuple[Any, ...]:
         back: Any = self.region.backward
         if not self.is_fresh():
-            raise overwritten(next(n for n in self.read if is_late(n, self.serial)))
+            raise overwritten(
+                next(n for n in (*self.read, *self.unread) if is_late(n, self.serial)))
         if not MODE.get().recording:
             return self.pulled(g, self.held())
+        old = {id(c.outer) for c in self.region.changed}
+        for t in (*self.args, *back.all_outer):  # as they are now, not as they were kept
+            if t._version and t._version[0] > self.serial and id(t) not in old:
+                raise overwritten(current(t))
         args = list(self.args)
         for i, x in zip(back.places, xs, strict=False):
             args[i] = x
-        for t in (*args, *back.outer):  # as they are now, not as they were kept
-            if t._version and t._version[0] > self.serial:
-                raise overwritten(current(t))
         return self._parts(self._recorded(back, args, self._seeds(g)))
 
     def held(self) -> list[Tensor]:
@@ -389,7 +412,8 @@ class RegionCall(Op):
     def is_fresh(self) -> bool:
         """Return whether nothing that they are computed from was changed since the call."""
         serial = self.serial
-        return not any([is_late(n, serial) for n in self.read])
+        return not any([is_late(n, serial) for n in self.read]) and not (
+            self.unread and any([is_late(n, serial) for n in self.unread]))
 
     def pulled(self, g: Any, held: Sequence[Any]) -> tuple[Any, ...]:
         """The gradients, computed from such values."""
