@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
 from typing import Any
 
 import numpy as np
@@ -71,3 +73,36 @@ def test_what_has_no_tangent() -> None:
         fw.unpack_dual(y)
     with pytest.raises(ag.GradientError, match="no level"):
         fw.exit_dual_level()
+
+
+def test_levels_are_those_of_a_thread_or_task() -> None:
+    found: dict[str, list[float]] = {"threads": [], "tasks": []}
+    together = threading.Barrier(3)
+
+    def slope(x: float) -> float:
+        y = fw.make_dual(ag.tensor(x), ag.tensor(1.0)) ** 2
+        tangent = fw.unpack_dual(y).tangent
+        assert tangent is not None
+        return float(tangent)
+
+    def work(x: float) -> None:
+        with fw.dual_level():
+            together.wait(10)
+            found["threads"].append(slope(x))
+            together.wait(10)
+
+    async def task(x: float) -> None:
+        with fw.dual_level():
+            await asyncio.sleep(0)
+            found["tasks"].append(slope(x))
+
+    async def tasks() -> None:
+        await asyncio.gather(*map(task, (1.0, 2.0, 3.0)))
+
+    threads = [threading.Thread(target=work, args=(x,)) for x in (1.0, 2.0, 3.0)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    asyncio.run(tasks())
+    assert sorted(found["threads"]) == sorted(found["tasks"]) == [2.0, 4.0, 6.0]

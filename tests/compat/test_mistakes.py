@@ -266,6 +266,12 @@ CASES: list[Any] = [
      "resize(DoubleTensor of 3, 2, -1): sizes must not be negative: (2, -1)"),
     (lambda: ones(3).set("a"), TypeError,
      "set(DoubleTensor of 3, 'a'): it takes a tensor or a storage, not 'a'"),
+    (lambda: T.grad(x.sum(), 3), TypeError,
+     "grad: wrt is a variable, or a list of them, not 3: pass the variable that the cost was "
+     "computed from"),
+    (lambda: T.nnet.categorical_crossentropy(T.matrix(), T.fvector()), TypeError,
+     "categorical_crossentropy: class numbers are integers, and these are TensorType(float32, "
+     "vector): write cast(y, 'int64'); distributions have as many axes as the coding ones"),
     (lambda: T.grad(x.sum(), x, disconnected_inputs="no"), ValueError,
      "grad: disconnected_inputs must be 'raise', 'warn' or 'ignore', not 'no'"),
     (lambda: anp.exp(None), TypeError,

@@ -46,6 +46,10 @@ CASES = [
     (lambda: Empty(1)(ag.ones(2)), NotImplementedError, "Empty needs perform(self, *arrays)"),
     (lambda: ag.jit(lambda x: ag.callback(np.sort, ag.ones(3), x))(ag.ones(2)), TypeError,
      "callback(float32[2]): sort returned float32[2] where float32[3] was declared"),
+    (lambda: ag.callback(np.sin, ag.ones(2)), TypeError,
+     "callback(<ufunc 'sin'>, float32[2]): sin takes operands, and none are given: the second "
+     "argument only says what the result looks like; write callback(sin, x, x) for a result like "
+     "x"),
     (lambda: ag.callback(abs, None, T.vector(shape=(2,))), TypeError,
      "callback(<built-in function abs>, None, float64[2]): "
      "an effect has no place in a declared graph, whose operations run when their results are "

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import scipy.ndimage
 
 import agnesi as ag
 from agnesi import nn, optim
@@ -171,3 +172,21 @@ def test_each_module_names_the_one_before_without_a_walk(monkeypatch: Any) -> No
     ends = r"^(1\.){7}1 \.\.\. (1\.){3}1, Linear\(3, 2\): linear\("
     with pytest.raises(ag.ShapeError, match=ends):
         model(ag.ones((1, 5)))
+
+
+@pytest.mark.parametrize("kind", [
+    *(v for v in vars(ag.optim).values() if isinstance(v, type)
+      and issubclass(v, ag.optim.Optimizer)),
+    *(v for v in vars(ag.optim.lr_scheduler).values() if isinstance(v, type)),
+    ag.optim.swa_utils.SWALR])
+def test_optimizers_and_schedules_without_arguments_say_what_they_need(kind: Any) -> None:
+    with pytest.raises(TypeError, match=rf"{kind.__name__}\(\) needs \w+.*\n  at .*test_models"):
+        kind()
+
+
+def test_errors_within_other_libraries_have_the_users_line() -> None:
+    x = ag.tensor([1.0, 2.0], requires_grad=True)
+    with pytest.raises(ag.GradientError, match=r"at .*test_models\.py"):
+        scipy.ndimage.gaussian_filter(x * 2, 1.0)
+    with pytest.raises(ag.TraceError, match=r"at .*test_models\.py"):
+        ag.jit(lambda x: scipy.ndimage.gaussian_filter(x, 1.0))(ag.ones(2))

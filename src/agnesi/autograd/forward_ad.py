@@ -6,6 +6,7 @@ tangent is asked for, what was recorded is followed forward, as :func:`agnesi.jv
 
 from __future__ import annotations
 
+from contextvars import ContextVar
 from types import TracebackType
 from typing import NamedTuple, Self
 
@@ -42,29 +43,31 @@ class _Level:
         self.differentiated = False
 
 
-_LEVELS: list[_Level] = []
+#: The level that is entered in this thread or task.
+_ENTERED: ContextVar[_Level | None] = ContextVar("_ENTERED", default=None)
 
 
 def _level() -> _Level:
-    if not _LEVELS:
+    level = _ENTERED.get()
+    if level is None:
         raise GradientError(at("dual numbers exist inside of `with dual_level():` only"))
     if not STATE.recording:
         raise GradientError(at("dual numbers are followed through what is recorded, and nothing is "
                                "under no_grad: leave it where they are computed with"))
-    return _LEVELS[-1]
+    return level
 
 
 @strict
 def enter_dual_level() -> int:
-    """Begin a level, in which dual numbers may be made; there is one at a time.
+    """Begin a level, in which dual numbers may be made; a thread or task has one at a time.
 
     :returns: Its number, 0.
     :raises GradientError: If there is one.
     """
-    if _LEVELS:
+    if _ENTERED.get() is not None:
         raise GradientError(at("a level of dual numbers is entered already; derivatives of "
                                "derivatives are those of ag.jvp of a function that calls it"))
-    _LEVELS.append(_Level())
+    _ENTERED.set(_Level())
     return 0
 
 
@@ -75,9 +78,9 @@ def exit_dual_level(*, level: int | None = None) -> None:
     :param level: The number of the only one.
     :raises GradientError: If there is none.
     """
-    if not _LEVELS:
+    if _ENTERED.get() is None:
         raise GradientError(at("no level of dual numbers is entered"))
-    _LEVELS.pop()
+    _ENTERED.set(None)
 
 
 class dual_level:  # noqa: N801 - PyTorch's name

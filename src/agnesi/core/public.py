@@ -378,12 +378,33 @@ def check_call(cls: type, args: tuple[Any, ...], keywords: dict[str, Any]) -> No
         raise TypeError(at(message))
     if not code.co_flags & inspect.CO_VARKEYWORDS:
         _check_keywords(cls.__name__, keywords, known)
-    needed = (*places[len(args): len(places) - len(init.__defaults__ or ())],
-              *(name for name in known[len(places):] if name not in (init.__kwdefaults__ or ())))
-    missing = [name for name in needed if name not in keywords]
+    missing = [name for name in _needed(init, len(args)) if name not in keywords]
     if missing:
         raise TypeError(at(f"{cls.__name__}() needs {' and '.join(missing)}, too"))
     options.check(lambda: cls.__name__, init, (*zip(places, args, strict=False), *keywords.items()))
+
+
+def _needed(init: Any, count: int = 0) -> list[str]:
+    """The names of arguments without defaults, behind the first ``count`` ones."""
+    code, optional = init.__code__, init.__kwdefaults__ or ()
+    names = code.co_varnames[1: code.co_argcount + code.co_kwonlyargcount]
+    last = code.co_argcount - 1 - len(init.__defaults__ or ())
+    return [*names[count: last], *(n for n in names[code.co_argcount - 1:] if n not in optional)]
+
+
+def needing(init: F) -> F:
+    """A constructor that says what a call without arguments lacks: :func:`check_call` takes such
+    calls for those of copies."""
+    needed = _needed(inspect.unwrap(init))
+
+    @functools.wraps(init)
+    def __init__(self: Any, *args: Any, **keywords: Any) -> None:  # noqa: N807
+        if needed and not (args or keywords):
+            raise TypeError(at(f"{type(self).__name__}() needs {' and '.join(needed)}"))
+        init(self, *args, **keywords)
+
+    made: Any = __init__
+    return made
 
 
 def _too_many(name: str, count: int, places: tuple[str, ...], known: tuple[str, ...]) -> str:

@@ -134,7 +134,9 @@ def grouped(init: Callable[..., None]) -> Callable[..., None]:
         keywords = in_our_words(keywords)
         if first.name in keywords:
             args = (keywords.pop(first.name), *args)
-        if type(self).__init__ is not __init__ or not args:  # a subclass calls, or Python refuses
+        if not args:
+            raise TypeError(at(f"{type(self).__name__}() needs {first.name}"))
+        if type(self).__init__ is not __init__:  # a subclass calls
             init(self, *args, **keywords)
             return
         parameters, *rest = args

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import inspect
 import re
 import weakref
 from collections.abc import Callable, Sequence
@@ -157,6 +158,19 @@ def _behind_effects(condition: Tensor) -> Tensor:
 HOOKS.behind_effects = _behind_effects
 
 
+def _takes_nothing(function: Any) -> bool:
+    """Return whether a function can be called without arguments; True where that is unknown."""
+    if isinstance(function, np.ufunc):
+        return False
+    try:
+        inspect.signature(function).bind()
+    except ValueError:  # it has none
+        return True
+    except TypeError:
+        return not callable(function)
+    return True
+
+
 @explain_errors
 def callback(function: Callable[..., Any], like: Any, *args: Any, effect: bool = False) -> Any:
     """A Python function of NumPy arrays in the middle of tensors, compiled code included.
@@ -184,6 +198,11 @@ def callback(function: Callable[..., Any], like: Any, *args: Any, effect: bool =
     >>> f(ag.tensor([3.0, 1.0]))
     tensor([3., 7.])
     """
+    if not args and like is not None and not _takes_nothing(function):
+        name = getattr(function, "__name__", "the function")
+        raise TypeError(f"{name} takes operands, and none are given: the second argument only "
+                        f"says what the result looks like; write callback({name}, x, x) for a "
+                        "result like x")
     xs = [as_tensor(x) for x in args]
     leaves, shape = ([], None) if like is None else tree.flatten(like)
     models = [x if hasattr(x, "dtype") else as_tensor(x) for x in leaves]

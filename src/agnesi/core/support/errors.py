@@ -29,6 +29,12 @@ _ROOT = __file__.rpartition("core")[0]
 #: Whose lines are not the user's: this package's, and those between two of them.
 _OURS: tuple[str, ...] = (
     _ROOT, contextlib.__file__, copy.__file__, functools.__file__, "<frozen ")
+#: Other libraries' folders: an error of ours within them is told with the line that called them.
+_LIBRARIES = tuple(
+    f"{np.__file__.rpartition('numpy')[0]}{name}{__file__[len(_ROOT) + 4]}"
+    for name in ("numpy", "scipy"))
+#: The file of methods that Python writes, such as those of dataclasses.
+_WRITTEN = "<string>"
 #: Such files that were met, and the user's: every recorded operation asks for some ten.
 MET: set[str] = set()
 THEIRS: set[str] = set()
@@ -178,6 +184,23 @@ def user_where(depth: int = 2) -> Where:
             name = code.co_name
         frame = frame.f_back
     return None
+
+
+def _user_line(depth: int) -> Where:
+    """The innermost place outside of this package and, if there is one, of libraries that only
+    call it."""
+    frame: Any = sys._getframe(depth)
+    first: Where = None
+    while frame is not None:
+        code = frame.f_code
+        if not ours(code.co_filename):
+            here = code, frame.f_lasti, ""
+            written = code.co_filename == _WRITTEN and code.co_name.startswith("__")
+            if not (written or code.co_filename.startswith(_LIBRARIES)):
+                return here
+            first = first or here
+        frame = frame.f_back
+    return first
 
 
 def location(where: Where) -> str:
@@ -350,7 +373,7 @@ def shown(x: Any) -> str:
 
 def at(message: str, where: Where = None) -> str:
     """The message followed by the user's line."""
-    place = location(where if where is not None else user_where(2))
+    place = location(where if where is not None else _user_line(2))
     return f"{message}\n  at {place}"
 
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 
 from agnesi.core.op import typed
 from agnesi.core.options import Epoch, Written
-from agnesi.core.public import check_call
+from agnesi.core.public import check_call, needing
 from agnesi.core.support.errors import MissingKeyError, at
 from agnesi.core.support.tracing import is_tracing
 from agnesi.ops.arrays.loading import differing
@@ -62,6 +62,8 @@ class Scheduler(Written):
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
+        if "__init__" in vars(cls) and cls.__module__.startswith(__name__.partition(".")[0]):
+            cls.__init__ = needing(cls.__init__)  # type: ignore[method-assign]
         if "step" in vars(cls):
             cls.step = anywhere(cls.step)  # type: ignore[method-assign]
 
@@ -69,6 +71,7 @@ class Scheduler(Written):
         check_call(cls, args, keywords)
         return super().__new__(cls)
 
+    @needing
     def __init__(self, optimizer: Optimizer, last_epoch: Epoch = -1) -> None:
         if not isinstance(optimizer, Optimizer):
             name = type(self).__name__

@@ -19,6 +19,7 @@ from agnesi.compat.theano.variable import Constant, Variable, bare, floats, lift
 from agnesi.core.dispatch import current
 from agnesi.core.ir.node import toposort
 from agnesi.core.support.errors import GradientError, at, typed
+from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor
 from agnesi.testing.operations import check_other_sizes
 
@@ -163,8 +164,11 @@ def _is_connected(cost: Any, x: Any, held: Sequence[Any]) -> bool:
 
 
 def _refuse_constants(wrt: Sequence[Any]) -> None:
-    """Refuse what expressions have the values of only."""
+    """Refuse what expressions have the values of only, and what is no variable."""
     for x in wrt:
+        if not isinstance(x, (Variable, SparseVariable, Tensor)):
+            raise TypeError(at(f"grad: wrt is a variable, or a list of them, not {x!r}: pass the "
+                               "variable that the cost was computed from"))
         if isinstance(x, Constant):
             raise GradientError(at(
                 f"grad: {x!r} is a constant, of which expressions keep the value alone: make it a "

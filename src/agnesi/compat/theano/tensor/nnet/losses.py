@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from agnesi.api import functions as F
 from agnesi.compat.theano.tensor.creation import arange, as_tensor_variable
 from agnesi.compat.theano.tensor.nnet.activations import logsoftmax, softmax, softplus
@@ -42,10 +44,20 @@ def categorical_crossentropy(coding_dist: Any, true_dist: Any) -> Variable:
     return crossentropy_categorical_1hot(p, t)
 
 
+def _classes(classes: Any) -> Variable:
+    """Class numbers, which are integers."""
+    found = as_tensor_variable(classes)
+    if np.dtype(found.dtype).kind not in "iu":
+        raise TypeError(f"class numbers are integers, and these are {found.type}: write cast(y, "
+                        "'int64'); distributions have as many axes as the coding ones")
+    return found
+
+
 def crossentropy_categorical_1hot(coding_dist: Any, true_one_of_n: Any) -> Variable:
     """For each row the negative logarithm at a class label."""
     p = as_tensor_variable(coding_dist)
-    return -lifted(F.log)(p[arange(p.shape[0]), true_one_of_n])
+    classes = _classes(true_one_of_n)
+    return -lifted(F.log)(p[arange(p.shape[0]), classes])
 
 
 def crossentropy_softmax_max_and_argmax_1hot_with_bias(x: Any, b: Any, y_idx: Any,
@@ -70,7 +82,8 @@ def crossentropy_softmax_argmax_1hot_with_bias(x: Any, b: Any, y_idx: Any) -> An
 def crossentropy_softmax_1hot(x: Any, y_idx: Any, **ignored: Any) -> Any:
     """The loss of each row, and the probabilities."""
     x = as_tensor_variable(x)
-    return [-logsoftmax(x)[arange(x.shape[0]), y_idx], softmax(x)]
+    classes = _classes(y_idx)
+    return [-logsoftmax(x)[arange(x.shape[0]), classes], softmax(x)]
 
 
 def crossentropy_softmax_1hot_with_bias(x: Any, b: Any, y_idx: Any, **ignored: Any) -> Any:
