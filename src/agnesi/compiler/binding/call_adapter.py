@@ -87,7 +87,7 @@ class _Text:
         for other in self.written:
             if type(other) is tree.kind:
                 self.require(f"{value} is not {self.name(other)}")
-        if tree.kind in (list, *TUPLES):
+        if tree.kind in (list, *TUPLES) or _is_plain_named_tuple(tree):
             self.require(f"len({value}) == {len(tree.children)}")
         elif tree.kind is dict:
             value = self._values(tree.extra, value)
@@ -157,6 +157,13 @@ class _Text:
             return f"{{{', '.join(f'{key}: {part}' for key, part in pairs)}}}"
         inner = "".join(f"{p}, " for p in parts)
         return f"({inner})" if tree.kind is tuple else f"[{inner}]"
+
+
+def _is_plain_named_tuple(tree: Tree) -> bool:
+    """Return whether a nest is a named tuple that gives its elements as every tuple does."""
+    kind: Any = tree.kind
+    return (tree.is_named_tuple and kind.__iter__ is tuple.__iter__
+            and kind.__len__ is tuple.__len__)
 
 
 def caller(tree: Tree, statics: Sequence[Any], native: Callable[..., Any],
