@@ -50,6 +50,33 @@ def test_a_form_means_what_it_means_in_pytorch(case: int) -> None:
     np.testing.assert_allclose(call().numpy(), wanted, rtol=1e-6)
 
 
+@pytest.mark.parametrize("call", [
+    lambda: ag.max(x(), axis=-2, keepdim=True), lambda: x().min(axis=1, keepdim=False),
+    lambda: ag.median(x(), axis=0, keepdim=True), lambda: ag.nanmedian(x(), axis=0, keepdim=True),
+    lambda: ag.max(ag.tensor(2.5), 0), lambda: ag.tensor(2.5).min(-1),
+    lambda: ag.median(ag.tensor(2.5), 0), lambda: ag.sort(ag.tensor(2.5), 0),
+])
+def test_what_numpy_refuses_has_pytorchs_answer(call: Any) -> None:
+    values, indices = call()
+    assert values.dtype == ag.float64 or values.shape == ()
+    assert indices.dtype == ag.int64
+    assert indices.shape == values.shape
+
+
+@pytest.mark.parametrize("name", ["std", "var"])
+def test_deviations_of_a_number_along_an_axis_by_place_name_the_correction(name: str) -> None:
+    for call in (getattr(ag, name), getattr(ag.Tensor, name)):
+        with pytest.raises(TypeError, match="n - 1 in PyTorch and by n in NumPy"):
+            call(ag.tensor(2.5), 0)
+        assert call(ag.tensor(2.5), axis=0, correction=0).item() == 0.0
+
+
+def test_a_flag_is_no_dtype() -> None:
+    with pytest.raises(TypeError, match="True is neither a dtype nor a device"):
+        x().to(True)
+    assert x().to("cpu", True).dtype == ag.float64
+
+
 def test_a_rounded_quotient_keeps_the_dtype() -> None:
     assert ag.divide(ag.tensor([5], dtype="uint8"), 2, rounding_mode="trunc").dtype == "uint8"
 

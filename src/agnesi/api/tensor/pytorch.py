@@ -47,8 +47,8 @@ Form = Callable[..., Any]
 
 
 def _keeps(args: Any, keywords: Any) -> bool:
-    """Return whether an axis by place shall stay in PyTorch's word, as NumPy does not write it."""
-    return len(args) > 1 and "keepdim" in keywords
+    """Return whether an axis shall stay in PyTorch's word, as NumPy does not write it."""
+    return "keepdim" in keywords and (len(args) > 1 or "axis" in keywords)
 
 
 def _in_their_words(found: Form, args: Any, keywords: Any) -> Any:

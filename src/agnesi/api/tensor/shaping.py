@@ -277,6 +277,8 @@ def to(self: Tensor, *target: Any, dtype: DTypeLike = None, device: object = Non
     >>> (x + 1).device, (x + 1).to("cpu")
     (device(type='emulated'), tensor([2., 2., 2.]))
     """
+    if target and type(target[0]) is bool:
+        raise TypeError(at(f"to: {target[0]} is neither a dtype nor a device"))
     place = next((d for d in (device, *target) if isinstance(d, str) and d in (
         "cpu", *DEVICES)), None)
     if place is not None and place != place_of(self):

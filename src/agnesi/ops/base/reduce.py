@@ -427,6 +427,9 @@ def std(x: TensorLike, /, axis: Axis = None, *, correction: float = 0.0, keepdim
     >>> ag.std(ag.tensor([1.0, 2.0, 3.0]), correction=1)
     tensor(1.)
     """
+    x = as_tensor(x)
+    if axis is not None and x.ndim == 0:
+        shapes.axes_of(axis, 0)  # refuses it under this name
     return root(var(x, axis, correction=correction, keepdims=keepdims, ddof=ddof, dtype=dtype,
                      where=where))
 

@@ -74,6 +74,7 @@ def of_few(kind: str, chars: str, make: Callable[[str, Any, int, bool], Op],
     def decorated(function: F) -> F:
         watched = function.__name__ in WATCHED  # PyTorch's means something else
         places, axis_words = (1, ("axis",)) if watched else (2, ("axis", "dim"))
+        keep_words = _KEEP[:1] if watched else _KEEP
 
         @functools.wraps(function)
         def call(*args: Any, **keywords: Any) -> Any:
@@ -85,7 +86,7 @@ def of_few(kind: str, chars: str, make: Callable[[str, Any, int, bool], Op],
                 return function(*args, **keywords)
             axis, keepdims, n = args[1] if given == 2 else None, False, data.ndim
             for word, value in keywords.items():
-                if word in _KEEP and type(value) is bool:
+                if word in keep_words and type(value) is bool:
                     keepdims = value
                 elif word in axis_words and given == 1:
                     axis = value
