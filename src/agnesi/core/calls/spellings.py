@@ -479,7 +479,7 @@ class Form:
         found = tuple(vector(x, not i) for i, x in enumerate(args))
         named = {w: vector(x, w == word and not args) for w, x in keywords.items()}
         if self.name in WATCHED and len(found) == 2 and not named:  # NumPy has no axis of a scalar
-            found, named = found[:1], {**named, "dim": found[1]}
+            return (found[:1], {"dim": found[1]}), ndim
         return (found, named), ndim
 
     def again(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
