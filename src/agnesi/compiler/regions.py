@@ -396,13 +396,14 @@ class RegionCall(Op):
                 next(n for n in (*self.read, *self.unread) if is_late(n, self.serial)))
         if not MODE.get().recording:
             return self.pulled(g, self.held())
-        old = {id(c.outer) for c in self.region.changed}
-        for t in (*self.args, *back.all_outer):  # as they are now, not as they were kept
+        args, old = list(self.args), {id(c.outer) for c in self.region.changed}
+        for i, x in zip(back.places, xs, strict=False):
+            if x.array is None and args[i].array is not None:  # nothing reads it in one pass
+                raise overwritten(current(x))
+            args[i] = x
+        for t in (*args, *back.all_outer):  # as they are now, not as they were kept
             if t._version and t._version[0] > self.serial and id(t) not in old:
                 raise overwritten(current(t))
-        args = list(self.args)
-        for i, x in zip(back.places, xs, strict=False):
-            args[i] = x
         return self._parts(self._recorded(back, args, self._seeds(g)))
 
     def held(self) -> list[Tensor]:
