@@ -204,9 +204,11 @@ def test_derivatives():
         T.jacobian(x**2, x), T.hessian(y, x), T.Rop(x**2, x, v), T.Lop(x**2, x, v),
         theano.gradient.hessian_vector_product(y, [x], [v])[0],
         T.grad((x * theano.gradient.disconnected_grad(x)).sum(), x),
-        T.grad(theano.gradient.grad_clip(x * 9.0, -1, 1).sum(), x)])
+        T.grad(theano.gradient.grad_clip(x * 9.0, -1, 1).sum(), x),
+        T.grad((theano.gradient.zero_grad(v * 2) * x).sum(), v)])
     a, b = np.array([1.0, 2.0]), np.array([3.0, 5.0])
-    expected = [np.diag(2 * a), np.diag(6 * a), 2 * a * b, 2 * a * b, 6 * a * b, a, [9.0, 9.0]]
+    expected = [np.diag(2 * a), np.diag(6 * a), 2 * a * b, 2 * a * b, 6 * a * b, a, [9.0, 9.0],
+                [0.0, 0.0]]
     for got, want in zip(found(a, b), expected, strict=True):
         np.testing.assert_allclose(got, want)
     with pytest.raises(theano.gradient.DisconnectedInputError):

@@ -105,3 +105,18 @@ def test_expressions_are_rebuilt_over_other_variables():
     np.testing.assert_allclose(theano.function([given], copy, updates=updates)([1.0, 2.0]),
                                np.exp([1, 2]))
     assert s.get_value().tolist() == [2, 2]
+
+
+def test_what_was_applied_is_not_changed():
+    x, z = T.vector("x"), T.vector("z")
+    y = T.exp(x) + 1
+    node = y.owner.inputs[0].owner
+    with pytest.raises(AttributeError, match="the owner of a variable is what computes it"):
+        z.owner = node
+    with pytest.raises(TypeError, match="keeps the inputs and outputs"):
+        node.inputs[0] = y  # a cycle
+    with pytest.raises(TypeError, match="keeps the inputs and outputs"):
+        node.inputs = [y]
+    with pytest.raises(TypeError, match="keeps the inputs and outputs"):
+        node.outputs.append(z)
+    assert [*node.inputs, z] == [x, z] and node.inputs == [x]

@@ -56,6 +56,14 @@ def test_counts_choices_and_what_is_different():
     assert found.tolist() == [0, 3]
 
 
+def test_negative_numbers_to_count_are_refused_as_asked():
+    x = T.lvector("x")
+    f = theano.function([x], T.bincount(x, assert_nonneg=True))
+    assert f([1, 1]).tolist() == [0, 2]
+    with pytest.raises(AssertionError, match="negative values"):
+        f([1, -1])
+
+
 def test_integers_and_diagonals():
     x, y, z = T.vector("x", dtype="uint8"), T.vector("y", dtype="uint8"), T.tensor3("z")
     found = value(T.ceil_intdiv(x, y), over=[x, y], x=np.uint8([7, 255, 6]), y=np.uint8([2, 2, 3]))

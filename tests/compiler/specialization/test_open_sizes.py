@@ -399,3 +399,14 @@ def test_sizes_as_tensors_of_a_dtype_keep_it() -> None:
              ag.random.choice(x, (40,))]
     for found in ag.function([x], draws)(np.arange(3.0, dtype="float32")):
         assert set(np.unique(found)) == {0, 1, 2}
+
+
+def test_lists_of_open_sizes_are_tensors() -> None:
+    x = T.dmatrix("x")
+    n, m = x.shape
+    starts = ag.concatenate([ag.asarray([0]), ag.asarray([n, n + m])])
+    f = ag.function([x], [ag.asarray(x.shape), ag.tensor([[n, 1], [2, m * n]]), starts,
+                          ag.array([n, 0.5])])
+    sizes, square, found, mixed = f(np.ones((3, 4)))
+    assert sizes.tolist() == [3, 4] and square.tolist() == [[3, 1], [2, 12]]
+    assert found.tolist() == [0, 3, 7] and found.dtype == np.int64 and mixed.tolist() == [3, 0.5]

@@ -13,6 +13,7 @@ from agnesi.compat.theano.base.casting import least_dtype
 from agnesi.compat.theano.opclasses import op_of
 from agnesi.compat.theano.variable import (
     ATTRIBUTES,
+    OWNER,
     RESULTS,
     VARIABLES,
     Constant,
@@ -142,6 +143,33 @@ class Apply:
         return f"{self.op}({', '.join(map(repr, self.inputs))})"
 
 
+class _Unchanging(list[Any]):
+    """The inputs or outputs of what has been applied."""
+
+    def _refuse(self, *args: Any, **keywords: Any) -> Any:
+        raise TypeError(at("Apply: an operation keeps the inputs and outputs that it was applied "
+                           "to; theano.clone(y, {x: z}) makes the expression of others"))
+
+    __setitem__ = __delitem__ = __iadd__ = __imul__ = append = _refuse
+    extend = insert = pop = remove = clear = reverse = sort = _refuse
+
+    def __reduce__(self) -> Any:
+        return list, (list(self),)
+
+
+class _Applied(Apply):
+    """A node of a graph that is complete, as Theano's programs read it."""
+
+    def __init__(self, op: Any, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
+        self.op = op
+        self.__dict__.update(inputs=_Unchanging(inputs), outputs=_Unchanging(outputs))
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in ("inputs", "outputs"):
+            self.inputs._refuse()
+        super().__setattr__(name, value)
+
+
 def owner_of(x: Variable) -> Apply | None:
     """Return the node that computes a variable; None for inputs, shared variables and constants."""
     node = getattr(x.tensor, "node", None)
@@ -158,9 +186,7 @@ def applied(node: Any) -> Apply:
         known: Any = RESULTS.get(node, {})
         outputs = [known[i] if i in known else variable_of(item_of(node, i))
                    for i in range(node.op.outputs)]
-    made = Apply(op_of(node.op), [variable_of(n) for n in node.inputs], [])
-    made.outputs = outputs
-    return made
+    return _Applied(op_of(node.op), [variable_of(n) for n in node.inputs], outputs)
 
 
 def index_of(x: Variable) -> int | None:
@@ -185,7 +211,7 @@ def variable_of(node: Any) -> Variable:
     return VARIABLES.setdefault(node, Constant(as_tensor(value)))
 
 
-ATTRIBUTES["owner"] = owner_of
+OWNER.append(owner_of)
 ATTRIBUTES["index"] = index_of
 ATTRIBUTES["type"] = lambda x: TensorType(
     x.dtype, shape=[n if isinstance(n, int) else None for n in x._value.shape])

@@ -100,6 +100,8 @@ _OPERATORS: dict[str, Callable[..., Any]] = {
 #: Methods and attributes of variables that the modules above tell.
 METHODS: dict[str, Callable[..., Any]] = {}
 ATTRIBUTES: dict[str, Callable[[Any], Any]] = {}
+#: The function that returns the owner of a variable, which the module of types has.
+OWNER: list[Callable[[Any], Any]] = []
 #: Kinds of values that are no tensors, and what makes variables of them.
 OTHERS: list[tuple[type, Callable[[Any], Any]]] = []
 
@@ -213,6 +215,16 @@ class Variable:
     def __setitem__(self, key: Any, value: Any) -> None:
         raise TypeError(at(f"{self!r}[...] = value: a symbolic variable cannot be assigned to; "
                            "T.set_subtensor(x[key], value) gives a new one"))
+
+    @property
+    def owner(self) -> Any:
+        """The operation and inputs that compute it, as an ``Apply``; None for what is given."""
+        return OWNER[0](self)
+
+    @owner.setter
+    def owner(self, node: Any) -> None:
+        raise AttributeError(at(f"{self!r}: the owner of a variable is what computes it, and stays;"
+                                " theano.clone(y, {x: z}) makes the expression of others"))
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):

@@ -349,7 +349,7 @@ def too_large(x: int, dtype: np.dtype | None = None) -> DTypeError:
 
 
 def joined(x: Any) -> Any:
-    """One tensor of a nested list that holds tensors, with their gradients; all else as it is."""
+    """One tensor of a nested list that holds tensors or symbolic sizes; all else as it is."""
     if not isinstance(x, (list, tuple)) or not _holds_tensor(x):
         return x
     check_depth(x)
@@ -364,7 +364,7 @@ def joined(x: Any) -> Any:
 
 
 def _holds_tensor(x: Any) -> bool:
-    return any([issubclass(kind, Tensor) for kind in kinds_in(x)])
+    return any([issubclass(kind, (Tensor, Dim)) for kind in kinds_in(x)])
 
 
 def _default(found: np.dtype) -> np.dtype:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -254,18 +254,27 @@ def disconnected_grad(x: Any) -> Variable:
     return wrapped(agnesi.stop_gradient(as_tensor_variable(x)._value))
 
 
-consider_constant = zero_grad = disconnected_grad
+def zero_grad(x: Any) -> Variable:
+    """The value of x, whose derivative is zero: a cost of it alone depends on x nevertheless."""
+    return _with_gradient(x, agnesi.zeros_like)
+
+
+consider_constant = zero_grad
 
 
 def grad_clip(x: Any, lower_bound: Any, upper_bound: Any) -> Variable:
     """The value of x, whose derivative is held between two bounds."""
     low, high = bare(lower_bound), bare(upper_bound)
+    return _with_gradient(x, lambda g: F.clip(g, low, high))
 
-    def clipped(x: Any) -> Any:
+
+def _with_gradient(x: Any, changed: Callable[[Any], Any]) -> Variable:
+    """The value of x, whose derivative is a function of that of the result."""
+    def itself(x: Any) -> Any:
         return x
 
-    rule = agnesi.custom_vjp(clipped)
-    rule.defvjp(lambda x: (x, None), lambda _, g: (F.clip(g, low, high),))
+    rule = agnesi.custom_vjp(itself)
+    rule.defvjp(lambda x: (x, None), lambda _, g: (changed(g),))
     return wrapped(rule(as_tensor_variable(x)._value))
 
 

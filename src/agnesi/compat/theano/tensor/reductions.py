@@ -8,6 +8,7 @@ import agnesi
 from agnesi.api import functions as F
 from agnesi.compat.theano.base.casting import alike
 from agnesi.compat.theano.tensor.creation import as_tensor_variable, cast
+from agnesi.compat.theano.tensor.elementwise import Assert
 from agnesi.compat.theano.variable import Variable, bare, floats, lifted, wrapped
 from agnesi.core.support.errors import at, typed
 from agnesi.core.tensor import Tensor
@@ -233,8 +234,10 @@ def cumprod(x: Any, axis: Any = None) -> Variable:
 
 def bincount(x: Any, weights: Any = None, minlength: Any = None,
              assert_nonneg: bool = False) -> Variable:
-    """How often each number occurs."""
+    """How often each number occurs; negative ones are a ValueError, or an AssertionError."""
     x = as_tensor_variable(x)
+    if assert_nonneg:
+        x = Assert("Input to bincount has negative values!")(x, x.__ge__(0))
     return lifted(agnesi.bincount)(x, weights, minlength=minlength or 0)
 
 
