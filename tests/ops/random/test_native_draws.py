@@ -17,7 +17,9 @@ METHODS = {
     "normal": [(0.1, 0.7), (ROWS, 2.3), (ROWS[0], ROWS)], "lognormal": [(0.1, 0.7), (ROWS, ROWS)],
     "exponential": [(0.3,), (ROWS[0],)],
     "binomial": [(1, 0.3), (1, ROWS), (1, np.round(ROWS)), (1, 1.0), (7, 0.9), (60, ROWS),
+                 (61, 0.5), (100, ROWS), (10**9, 1e-9), (10**6, 0.7), (np.arange(5) * 50, ROWS),
                  (1, np.nextafter([0.0, 1.0, 0.5, 0.5, 0.2], [1.0, 0.0, 1.0, 0.0, 1.0]))],
+    "poisson": [(0.0,), (3.5,), (10.0,), (1e6,), (9.9 + ROWS,)],
     "randint": [(-3, 9), (0, 1), (5, 2**32 + 5), (5, 2**32 + 6), (-(2**62), 2**62), (0, 256)],
 }
 CASES = [(name, params) for name, several in METHODS.items() for params in several]
@@ -65,6 +67,41 @@ def test_blocks_of_the_key_meet_anywhere(native, n, skipped):
     x.rng.set_value(twin)
     np.testing.assert_array_equal(ag.function([], x)(), twin.random_sample(n))
     same_state(x.rng, twin)
+
+
+@pytest.mark.parametrize(("name", "params"), [
+    ("multinomial", (1, [0.2, 0.3, 0.5])), ("multinomial", (500, [0.0, 0.4, 0.6, 0.0])),
+    ("multinomial", (0, [0.5, 0.5])), ("choice", (7,)), ("choice", (ROWS[0],)),
+    ("choice", (4, True, [0.1, 0.2, 0.3, 0.4])), ("choice", (30, False)),
+    ("choice", (np.arange(30.0), False)),
+])
+def test_counts_of_several_things_and_choices(native, name, params):
+    x = getattr(T.RandomStreams(13), name)((3, 4), *params)
+    twin, f = x.rng.get_value(), ag.function([], x)
+    for _ in range(2):
+        wanted = (twin.choice(params[0], (3, 4), *params[1:]) if name == "choice" else
+                  twin.multinomial(*params, size=(3, 4)))
+        np.testing.assert_array_equal(f(), wanted)
+        same_state(x.rng, twin)
+
+
+@pytest.mark.parametrize(("draw", "good", "bad", "message"), [
+    (lambda s, p: s.poisson((2,), p[0]), [3.0], [-1.0], "lam < 0"),
+    (lambda s, p: s.poisson((2,), p[0]), [3.0], [1e19], "lam value too large"),
+    (lambda s, p: s.binomial((2,), 100, p[0]), [0.5], [1.5], "p > 1"),
+    (lambda s, p: s.binomial((2,), p[0].astype("int64"), 0.5), [70.0], [-1.0], "n < 0"),
+    (lambda s, p: s.multinomial(2, 9, p), [0.5, 0.5], [0.7, 0.8, 0.1], "sum"),
+    (lambda s, p: s.multinomial(2, 9, p), [0.5, 0.5], [0.7, np.nan], "NaN"),
+    (lambda s, p: s.choice(2, 2, True, p), [0.5, 0.5], [0.5, 0.6], "do not sum to 1"),
+    (lambda s, p: s.choice(2, 2, True, p), [0.5, 0.5], [1.5, -0.5], "not non-negative"),
+    (lambda s, p: s.choice(2, 2, True, p), [0.5, 0.5], [0.5, 0.2, 0.3], "same size"),
+])
+def test_counts_that_there_are_not_are_refused(native, draw, good, bad, message):
+    p = T.dvector("p")
+    f = ag.function([p], draw(T.RandomStreams(14), p))
+    f(good)
+    with pytest.raises(ValueError, match=message):
+        f(bad)
 
 
 def test_orders_and_shuffled_rows(native):

@@ -18,8 +18,8 @@ from agnesi.api.streams.simple import Simple
 from agnesi.core import shapes
 from agnesi.core.accepted import DTypeLike, ShapeLike, TensorLike
 from agnesi.core.dispatch import apply_many
-from agnesi.core.ir.calls.mersenne import METHODS, MOST_TRIALS, drawing
-from agnesi.core.ir.dims import Dim, is_static
+from agnesi.core.ir.calls.mersenne import METHODS, drawing
+from agnesi.core.ir.dims import Dim, is_static, product
 from agnesi.core.ir.foreign import Call
 from agnesi.core.op import Op
 from agnesi.core.support import dtypes, tree
@@ -28,10 +28,13 @@ from agnesi.core.support.errors import at
 from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor, cast
-from agnesi.ops.base.creation import constant
+from agnesi.ops.base.creation import checked_sizes, constant
+from agnesi.ops.base.ensure import ensured_by
 from agnesi.ops.base.expand import broadcast_to
 from agnesi.ops.elementwise.explog import exp
-from agnesi.ops.indexing.index import take_along_axis
+from agnesi.ops.indexing.index import take, take_along_axis
+from agnesi.ops.reductions.running import cumsum
+from agnesi.ops.sorting.sort import searchsorted
 
 
 class StateVariable(StreamState):
@@ -50,6 +53,10 @@ class StateVariable(StreamState):
                 at(f"the state is a numpy.random.RandomState, not {type(value).__name__}")
             )
         super().set_value(packed(value))
+
+
+#: How far the sum of chances may be from 1: NumPy's bound.
+_CLOSE = float(np.sqrt(np.finfo(np.float64).eps))
 
 
 def _permutations(generator: Any, sizes: Any, n: int) -> Any:
@@ -75,11 +82,11 @@ def _exact(parameter: Any) -> Tensor:
     return constant(value, value.dtype)
 
 
-def _few_trials(method: str, params: tuple[Any, ...]) -> int:
-    """Trials of binomial numbers that are no operand, since their number is known and small."""
+def _known_trials(method: str, params: tuple[Any, ...]) -> int:
+    """Trials of binomial numbers that are no operand, since their number is known."""
     if method != "binomial" or not isinstance(params[0], (int, np.integer)):
         return 0
-    return int(params[0]) if 0 < params[0] <= MOST_TRIALS else 0
+    return int(params[0]) if 0 < params[0] < 2**63 else 0
 
 
 def _own(method: str) -> np.dtype:
@@ -87,12 +94,26 @@ def _own(method: str) -> np.dtype:
     return dtypes.as_dtype(KINDS.get(method, "float64"))
 
 
-def _as_compiled(method: str, sizes: Any, params: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+def _as_compiled(method: str, sizes: Any, params: tuple[Tensor, ...], each: Any
+                 ) -> tuple[Tensor, ...]:
     """Parameters of the type and shape that our code takes."""
-    kind = dtypes.as_dtype(METHODS[method])
-    fitted = (cast(p, kind) if p.dtype.kind in "iuf" else p for p in params)
-    return tuple(broadcast_to(p, sizes) if sizes is not None and _widens(p.shape, sizes)
-                 else p for p in fitted)
+    kinds = METHODS[method][-len(params):] if params else ()
+    fitted = (cast(p, kind) if p.dtype.kind in ("iu" if each and kind.kind == "i" else "iuf")
+              else p for p, kind in zip(params, kinds, strict=True))
+    return tuple(broadcast_to(p, sizes) if sizes is not None and not each
+                 and _widens(p.shape, sizes) else p for p in fitted)
+
+
+def _chances(p: Tensor, n: Any) -> Tensor:
+    """The chances of ``n`` things in float64, if they are some."""
+    p = cast(p, dtypes.float64)
+    if p.ndim != 1:
+        raise ValueError(at(f"choice: p must be a vector, not {p.dtype}{list(p.shape)}"))
+    for holds, message in ((n == p.shape[0], "a and p must have same size"),
+                           ((p >= 0.0).all(), "probabilities are not non-negative"),
+                           (abs(p.sum() - 1.0) <= _CLOSE, "probabilities do not sum to 1")):
+        p = ensured_by("choice", p, as_tensor(holds), message)
+    return p
 
 
 def _widens(shape: Any, sizes: Any) -> bool:
@@ -110,7 +131,7 @@ class NumpyDraw(Op):
     #: Shape of one draw.
     each: tuple[Any, ...]
     dtype: np.dtype
-    #: Of binomial numbers with few trials: their number, which is no operand then.
+    #: Of binomial numbers with a known number of trials: that, which is no operand then.
     trials: int = 0
     name = "numpy_draw"
     outputs = 2
@@ -203,14 +224,14 @@ class RandomStreams(Simple):
         (3,)
         """
         kind = _own(method) if dtype is None else dtypes.as_dtype(dtype)
-        sizes, trials = sizes_in(size), _few_trials(method, params)
+        sizes, trials = sizes_in(size), _known_trials(method, params)
         operands = tuple(map(_exact, params[1:] if trials else params))
         if STATE.examples is not None:
             return self._for_examples(method, sizes, trials, operands, each, kind)
         state: Any = self.state(self._packed, StateVariable)
         own = kind
-        if method in METHODS and (trials or method != "binomial"):  # our code draws
-            own, operands = _own(method), _as_compiled(method, sizes, operands)
+        if method in METHODS:  # our code draws
+            own, operands = _own(method), _as_compiled(method, sizes, operands, each)
         new, found = apply_many(NumpyDraw(method, sizes, each, own, trials), state, *operands)
         return self.drawn(cast(found, kind), state, new)
 
@@ -304,9 +325,28 @@ class RandomStreams(Simple):
         :returns: Its numbers are other ones in each call of a function.
         """
         a = as_tensor(a)
-        params = (a, replace) if p is None else (a, replace, p)
-        return self.gen("choice", () if size is None else size, params,
-                        dtype=a.dtype if dtype is None else dtype)
+        size = () if size is None else size
+        kind = a.dtype if dtype is None else dtypes.as_dtype(dtype)
+        if isinstance(replace, Tensor) or not (replace or p is None):
+            params = (a, replace) if p is None else (a, replace, p)
+            return self.gen("choice", size, params, dtype=kind)
+        n = a.shape[0] if a.ndim else a
+        place, drawn = self._places(size, n, replace, p)
+        return self.seen(cast(place if not a.ndim else take(a, place), kind), drawn)
+
+    def _places(self, size: Any, n: Any, replace: bool, p: Any) -> tuple[Any, RandomVariable]:
+        """Numbers below ``n``, as ``RandomState.choice`` draws them, and the draw itself."""
+        if p is not None:
+            u = self.gen("random_sample", size)
+            sums = cumsum(_chances(_exact(p), n))
+            return searchsorted(sums / sums[-1], u, side="right"), u
+        if replace:
+            found = self.gen("randint", size, (0, n))
+            return found, found
+        order, sizes = self.permutation((), n), checked_sizes(size)
+        few = ensured_by("choice", order, as_tensor(n >= product(sizes)), "cannot take a larger "
+                         "sample than population when replace is False")
+        return few[: product(sizes)].reshape(sizes), order
 
     def permutation(self, size: ShapeLike | None = None, n: int | Dim = 1,
                     dtype: DTypeLike = None) -> RandomVariable:

@@ -1,4 +1,4 @@
-"""Draws of NumPy's old generator: uniform, normal, exponential, binomial, integers, orders.
+"""Draws of NumPy's old generator: uniform, normal, exponential, integers, orders.
 
 Each is what the methods of ``numpy.random.RandomState`` compute, operation by operation and with
 the same C functions, so that all bits agree, also those of the state behind the draw.
@@ -8,6 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from agnesi.codegen.library.mersenne.counts import (
+    binomial_table,
+    is_no_chance,
+    is_no_mean,
+    write_binomial,
+    write_multinomial,
+    write_poisson,
+)
 from agnesi.codegen.library.mersenne.twister import (
     HAS_NORMAL,
     NORMAL,
@@ -30,7 +38,8 @@ def mersenne_module(name: str, target: Target) -> str:
     Its function ``run`` takes the state, which it changes, the addresses of the parameters and of
     the numbers, how many there are, and for each parameter 1, or 0 where all numbers have the same;
     ``binomial`` takes also the number of trials.  It returns 0, or 1 for parameters that NumPy
-    refuses.  ``permutation`` takes no parameters, and the length of an order.
+    refuses.  ``permutation`` takes no parameters, and the length of an order; ``multinomial`` the
+    length of the chances.
     """
     module = Module(target)
     write_polls(module)
@@ -38,6 +47,8 @@ def mersenne_module(name: str, target: Target) -> str:
     if name == "permutation":
         _write_interval(module)
         _write_orders(module)
+    elif name == "multinomial":
+        write_multinomial(module)
     else:
         _METHODS[name](_Draws(module, name))
     return str(module)
@@ -206,60 +217,44 @@ def _moved(d: _Draws, mean: Value, scale: Value) -> Value:
     return d.b.op("fadd", mean, d.b.op("fmul", scale, _next_normal(d)))
 
 
-# -- binomial numbers -------------------------------------------------------------------------
-def _write_inversion(module: Module) -> None:
-    """Write ``inversion(state, u, trials, p)``: a binomial number of few successes from a uniform
-    number and perhaps more of them."""
-    b = Builder(module, "inversion", [STATE, ("double", "u"), ("i64", "trials"), ("double", "p")],
-                "i64")
-    state, u, trials, p = b.parameters
-    n = b.cast("sitofp", trials, "double")
-    q = b.op("fsub", _f64(1.0), p)
-    none = b.call("double", "exp", b.op("fmul", n, b.call("double", "log", q)))
-    mean = b.op("fmul", n, p)
-    width = b.op("fmul", _f64(10.0), b.intrinsic("sqrt", b.op(
-        "fadd", b.op("fmul", mean, q), _f64(1.0))))
-    bound = b.cast("fptosi", b.intrinsic("minnum", n, b.op("fadd", mean, width)), "i64")
-
-    def again() -> list[Value]:
-        return [i64(0), none, b.call("double", "double", state)]
-
-    def further(x: Value, px: Value, u: Value) -> list[Value]:
-        left = b.cast("sitofp", b.add(b.sub(trials, x), i64(1)), "double")
-        above = b.op("fmul", b.op("fmul", left, p), px)
-        below = b.op("fmul", b.cast("sitofp", x, "double"), q)
-        return [x, b.op("fdiv", above, below), b.op("fsub", u, px)]
-
-    with b.loop(i64(0), b.select(b.fcmp("ogt", u, none), i64(1 << 62), i64(0)), 1,
-                [i64(0), none, u]) as loop:
-        x, px, u = loop.carried
-        x = b.add(x, i64(1))
-        loop.carry(*b.either(b.icmp("sgt", x, bound), again,
-                             lambda x=x, px=px, u=u: further(x, px, u)))  # type: ignore[misc]
-        loop.until = b.fcmp("ule", loop.next[2], loop.next[1])
-    b.finish(loop.results[0])
+# -- counts -----------------------------------------------------------------------------------
+def _poisson(d: _Draws) -> None:
+    write_poisson(d.module)
+    d.refuse(lambda lam: is_no_mean(d.b, lam))
+    d.write("i64", lambda lam: d.b.call("i64", "poisson", d.state, lam))
 
 
 def _binomial(d: _Draws) -> None:
-    _write_inversion(d.module)
+    write_binomial(d.module)
+    d.refuse(lambda p: is_no_chance(d.b, p))
+    table = binomial_table(d.b)
+    d.write("i64", lambda p: _successes(d, table, d.trials, p))
+
+
+def _binomial_each(d: _Draws) -> None:
+    write_binomial(d.module)
     b = d.b
-    d.refuse(lambda p: b.op("xor", b.op(
-        "and", b.fcmp("oge", p, _f64(0.0)), b.fcmp("ole", p, _f64(1.0))), _TRUE))
-    single = b.icmp("eq", d.trials, i64(1))
+    d.refuse(lambda n, p: b.op("or", b.icmp("slt", n, i64(0)), is_no_chance(b, p)))
+    table = binomial_table(b)
+    d.write("i64", lambda n, p: _successes(d, table, n, p))
 
-    def number(p: Value) -> Value:
-        u, swapped = d.double(), b.fcmp("ogt", p, _f64(0.5))
-        few = b.select(swapped, b.op("fsub", _f64(1.0), p), p)
-        above = b.op("fsub", u, b.op("fsub", _f64(1.0), few))
-        clear = b.op("and", b.fcmp("ogt", b.intrinsic("fabs", above), _f64(_DOUBTFUL_DISTANCE)),
-                     b.fcmp("olt", u, _f64(1.0 - _DOUBTFUL_DISTANCE)))
-        (found,) = b.either(
-            b.op("and", single, clear),
-            lambda: [b.cast("zext", b.fcmp("ogt", above, _f64(0.0)), "i64")],
-            lambda: [b.call("i64", "inversion", d.state, u, d.trials, few)])
-        return b.select(swapped, b.sub(d.trials, found), found)
 
-    d.write("i64", number)
+def _successes(d: _Draws, table: Value, trials: Value, p: Value) -> Value:
+    """A binomial number; of one trial mostly by a comparison."""
+    b, u = d.b, d.double()
+    swapped = b.fcmp("ogt", p, _f64(0.5))
+    few = b.select(swapped, b.op("fsub", _f64(1.0), p), p)
+    above = b.op("fsub", u, b.op("fsub", _f64(1.0), few))
+    clear = b.op("and", b.fcmp("ogt", b.intrinsic("fabs", above), _f64(_DOUBTFUL_DISTANCE)),
+                 b.fcmp("olt", u, _f64(1.0 - _DOUBTFUL_DISTANCE)))
+
+    def once() -> list[Value]:
+        found = b.cast("zext", b.fcmp("ogt", above, _f64(0.0)), "i64")
+        return [b.select(swapped, b.sub(trials, found), found)]
+
+    (found,) = b.either(b.op("and", b.icmp("eq", trials, i64(1)), clear), once,
+                        lambda: [b.call("i64", "binomial", d.state, u, trials, p, table)])
+    return found
 
 
 # -- integers and orders ----------------------------------------------------------------------
@@ -324,11 +319,13 @@ def _write_orders(module: Module) -> None:
 _METHODS: dict[str, Callable[[_Draws], None]] = {
     "random_sample": _random_sample, "uniform": _uniform, "standard_normal": _standard_normal,
     "normal": _normal, "lognormal": _lognormal, "standard_exponential": _standard_exponential,
-    "exponential": _exponential, "binomial": _binomial, "randint": _randint,
+    "exponential": _exponential, "poisson": _poisson, "binomial": _binomial,
+    "binomial_each": _binomial_each, "randint": _randint,
 }
 _PARAMETERS: dict[str, tuple[str, ...]] = {
     "uniform": ("double", "double"), "normal": ("double", "double"),
-    "lognormal": ("double", "double"), "exponential": ("double",), "binomial": ("double",),
+    "lognormal": ("double", "double"), "exponential": ("double",), "poisson": ("double",),
+    "binomial": ("double",), "binomial_each": ("i64", "double"),
     "randint": ("i64", "i64"), "random_sample": (), "standard_normal": (),
     "standard_exponential": (),
 }

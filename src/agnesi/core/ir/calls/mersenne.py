@@ -9,20 +9,24 @@ import numpy as np
 from agnesi.core.ir.dims import Size, product
 from agnesi.core.ir.foreign import Call, number, operand, result
 
-#: Methods that it knows, and the type of their parameters.
-METHODS = {
-    "random_sample": "float64", "uniform": "float64", "standard_normal": "float64",
-    "normal": "float64", "lognormal": "float64", "standard_exponential": "float64",
-    "exponential": "float64", "binomial": "float64", "randint": "int64", "permutation": "int64",
+_FLOAT, _INT = np.dtype("float64"), np.dtype("int64")
+#: Methods that it knows, and the types of their parameters; those of binomial numbers without a
+#: known number of trials.
+METHODS: dict[str, tuple[np.dtype, ...]] = {
+    "random_sample": (), "uniform": (_FLOAT, _FLOAT), "standard_normal": (),
+    "normal": (_FLOAT, _FLOAT), "lognormal": (_FLOAT, _FLOAT), "standard_exponential": (),
+    "exponential": (_FLOAT,), "poisson": (_FLOAT,), "binomial": (_INT, _FLOAT),
+    "multinomial": (_INT, _FLOAT), "randint": (_INT, _INT), "permutation": (_INT,),
 }
-#: Trials of binomial numbers whose method never changes with the chance.
-MOST_TRIALS = 60
 #: The error for parameters that NumPy refuses.
 _ERRORS = {
     "uniform": ("OverflowError", "Range exceeds valid bounds"),
     "normal": ("ValueError", "scale < 0"), "lognormal": ("ValueError", "sigma < 0"),
     "exponential": ("ValueError", "scale < 0"),
-    "binomial": ("ValueError", "p < 0, p > 1 or p is NaN"),
+    "poisson": ("ValueError", "lam < 0 or lam is NaN, or lam value too large"),
+    "binomial": ("ValueError", "n < 0, p < 0, p > 1 or p is NaN"),
+    "multinomial": ("ValueError", "n < 0, pvals < 0, pvals > 1 or pvals contains NaNs, or "
+                    "sum(pvals[:-1]) > 1.0"),
     "randint": ("ValueError", "low >= high"),
 }
 
@@ -30,20 +34,24 @@ _ERRORS = {
 def drawing(method: str, shape: tuple[Size, ...], each: tuple[Size, ...], dtype: np.dtype,
             trials: int, params: Any) -> Call | None:
     """The call that draws numbers of a shape, each ``each``; None where Python has to."""
-    if method not in METHODS or (method == "binomial") != bool(trials):
+    if method not in METHODS:
         return None
+    outer = shape[: len(shape) - len(each)]
     if method == "permutation":
-        outer = shape[: len(shape) - len(each)]
         given = [result(0), result(1), number(product(outer)), number(each[0])]
         return Call("mersenne:permutation", tuple(given), copies=((0, 0),))
-    kind = np.dtype(METHODS[method])
-    if each or not all(p.dtype == kind and p.shape in ((), shape) for p in params):
+    kinds = METHODS[method][bool(trials):]
+    sizes = [each if each and i else () for i in range(len(kinds))]  # of the chances of a row
+    if len(kinds) != len(params) or not all(
+            p.dtype == kind and p.shape in ((own,) if each else ((), shape))
+            for p, kind, own in zip(params, kinds, sizes, strict=True)):
         return None
     places = [operand(i + 1) for i in range(len(params))]
-    steps = [number(int(p.shape != ())) for p in params]
+    counts = [number(each[0])] if each else [number(int(p.shape != ())) for p in params]
+    name = "binomial_each" if method == "binomial" and not trials else method
     error, message = _ERRORS.get(method, ("RuntimeError", ""))
     return Call(
-        f"mersenne:{method}",
-        (result(0), *places, result(1), number(product(shape)), *steps,
+        f"mersenne:{name}",
+        (result(0), *places, result(1), number(product(outer)), *counts,
          *([number(trials)] if trials else [])),
         copies=((0, 0),), status=True, error=error, message=message and f"{method}: {message}")
