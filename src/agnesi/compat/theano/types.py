@@ -143,12 +143,13 @@ class Apply:
         return f"{self.op}({', '.join(map(repr, self.inputs))})"
 
 
+def _refuse(*args: Any, **keywords: Any) -> Any:
+    raise TypeError(at("Apply: an operation keeps the inputs and outputs that it was applied "
+                       "to; theano.clone(y, {x: z}) makes the expression of others"))
+
+
 class _Unchanging(list[Any]):
     """The inputs or outputs of what has been applied."""
-
-    def _refuse(self, *args: Any, **keywords: Any) -> Any:
-        raise TypeError(at("Apply: an operation keeps the inputs and outputs that it was applied "
-                           "to; theano.clone(y, {x: z}) makes the expression of others"))
 
     __setitem__ = __delitem__ = __iadd__ = __imul__ = append = _refuse
     extend = insert = pop = remove = clear = reverse = sort = _refuse
@@ -166,7 +167,7 @@ class _Applied(Apply):
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in ("inputs", "outputs"):
-            self.inputs._refuse()
+            _refuse()
         super().__setattr__(name, value)
 
 
