@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -220,3 +222,27 @@ def test_operations_are_compared_with_anything_callable_without_a_call():
     for other in (Asserting(), Doubled(), lambda x: 1 / 0, print, T.log):
         assert node.op != other
     assert node.op == T.exp
+
+
+def test_operations_are_made_of_their_settings_and_classes_know_them():
+    join, total = T.Join(0), T.Sum(axis=0)
+    x = T.dvector("x")
+    f = theano.function([x], join(x, x))
+    assert any(isinstance(n.op, type(join)) for n in f.maker.fgraph.toposort())
+    assert isinstance(join, T.Join) and not isinstance(total, T.Join)
+    assert join == T.Join(0) != T.Join(1) and hash(join) == hash(T.Join(0))
+    again = pickle.loads(pickle.dumps(total))
+    assert again == total and theano.function([x], again(x))([1.0, 2.0]) == 3
+    parts = theano.function([x], T.Split(2, axis=0)(x, [1, 2]) + T.Split(2)(x, 0, [0, 3]))
+    assert [p.tolist() for p in parts([1.0, 2.0, 3.0])] == [[1], [2, 3], [], [1, 2, 3]]
+    assert T.MakeVector("float64")().eval().shape == (0,)
+
+
+def test_constants_among_what_is_not_known():
+    n, v = T.iscalar("n"), T.row("v")
+    several = T.stack([n, 2, 3])
+    known = T.get_underlying_scalar_constant_value
+    assert known(v.shape[0]) == 1 and known(T.constant([4, 5])[1]) == 5
+    for x in (several[0], n, theano.shared(2) + 1):
+        with pytest.raises(T.NotScalarConstantError):
+            known(x)

@@ -14,7 +14,7 @@ __all__ = [
     "ARange", "AdvancedSubtensor", "AdvancedSubtensor1", "All", "Argmax", "CAReduce", "CumOp",
     "DimShuffle", "Dot", "Elemwise", "ExtractDiag", "FillDiagonal", "FillDiagonalOffset",
     "IncSubtensor", "Join", "MakeVector", "Max", "Min", "Prod", "Repeat", "RepeatOp", "Reshape",
-    "SearchsortedOp", "Softmax", "Subtensor", "Sum"]
+    "SearchsortedOp", "Softmax", "Split", "Subtensor", "Sum"]
 
 #: Names of operations that are loops.
 _LOOPS = ("scan", "scan_stepwise", "while_loop")
@@ -113,24 +113,52 @@ def _made_name(function: Any) -> str | None:
 
 
 class Kind(type):
-    """A class of operations, by what they are; calling it gives a function that makes one."""
+    """A class of operations, by what they are; calling it gives what makes one of them."""
 
     test: Callable[[Any], bool]
     makes: Callable[..., Any] | None
 
     def __instancecheck__(cls, op: Any) -> bool:
-        return isinstance(op, OpOfGraph) and cls.test(op.op)
+        return type(op) is cls or (isinstance(op, OpOfGraph) and cls.test(op.op))
 
     def __call__(cls, *args: Any, **keywords: Any) -> Any:
         if cls.makes is None:
             raise TypeError(f"{cls.__name__} is for isinstance(x.owner.op, {cls.__name__}) here; "
                             "expressions are made by the functions of theano.tensor")
-        return cls.makes(*args, **keywords)
+        return super().__call__(*args, **keywords)
+
+
+class _Made:
+    """An operation that is applied to variables by calling it, with the settings it was made of."""
+
+    makes: Callable[..., Any]
+
+    def __init__(self, *args: Any, **keywords: Any) -> None:
+        self.settings = args, tuple(sorted(keywords.items()))
+        self._apply = self.makes(*args, **keywords)
+
+    def __call__(self, *operands: Any, **keywords: Any) -> Any:
+        return self._apply(*operands, **keywords)
+
+    def __eq__(self, other: Any) -> bool:
+        return type(other) is type(self) and other.settings == self.settings
+
+    def __hash__(self) -> int:
+        return hash((type(self), repr(self.settings)))
+
+    def __reduce__(self) -> Any:
+        args, keywords = self.settings
+        return _made_again, (type(self).__name__, args, dict(keywords))
+
+
+def _made_again(name: str, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    return globals()[name](*args, **keywords)
 
 
 def kind(name: str, test: Callable[[Any], bool], makes: Callable[..., Any] | None = None) -> type:
     """A class whose instances are the operations for which a test holds."""
-    return Kind(name, (), {"test": staticmethod(test), "makes": makes and staticmethod(makes)})
+    return Kind(name, (_Made,), {"test": staticmethod(test),
+                                 "makes": makes and staticmethod(makes)})
 
 
 def named(name: str, *names: str, makes: Callable[..., Any] | None = None) -> type:
@@ -186,7 +214,9 @@ FillDiagonal = named("FillDiagonal", "fill_diagonal", makes=lambda: _tensor("fil
 FillDiagonalOffset = named("FillDiagonalOffset", "fill_diagonal_offset", makes=lambda: _tensor(
     "fill_diagonal_offset"))
 MakeVector = named("MakeVector", "stack", makes=lambda dtype="int64": lambda *xs: _tensor("cast")(
-    _tensor("stack")(list(xs)), dtype))
+    _tensor("stack")(list(xs)), dtype) if xs else _tensor("zeros")((0,), dtype=dtype))
+Split = named("Split", "getitem", makes=lambda len_splits, axis=None: lambda x, *axis_and_sizes:
+              _tensor("split")(x, axis_and_sizes[-1], len_splits, (*axis_and_sizes[:-1], axis)[0]))
 Argmax = named("Argmax", "argmax", makes=lambda axis=None: lambda x: _tensor("argmax")(
     x, axis[0] if isinstance(axis, tuple) and len(axis) == 1 else axis))
 ARange = named("ARange", "arange", makes=lambda dtype=None: lambda *ends: _tensor("arange")(

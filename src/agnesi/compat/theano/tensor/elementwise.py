@@ -12,10 +12,12 @@ from agnesi.api import special as _special
 from agnesi.api import symbolic
 from agnesi.compat.theano.tensor.creation import as_tensor_variable, cast
 from agnesi.compat.theano.variable import Variable, bare, lifted, wrapped
-from agnesi.core.graph import constant_value
+from agnesi.core.graph import FunctionGraph, constant_value, live_tensor
+from agnesi.core.ir.node import Node, toposort
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.ensure import ensured_by
+from agnesi.rewrite import rewrite
 
 eq, neq = lifted(F.equal), lifted(F.not_equal)
 lt, le, gt, ge = (lifted(f) for f in (F.less, F.less_equal, F.greater, F.greater_equal))
@@ -201,14 +203,28 @@ tensor_from_scalar = scalar_from_tensor
 
 
 def get_scalar_constant_value(x: Any, **ignored: Any) -> np.ndarray:
-    """The value of a scalar that is known; ``NotScalarConstantError`` of others."""
+    """The value of a scalar that is known, also by rewriting; ``NotScalarConstantError`` of
+    others."""
     found = as_tensor(bare(x))
     value: Any = found.array
     if value is None and found.node is not None:
         value = constant_value(found.node)
+        value = _rewritten(found.node) if value is None and not found.ndim else value
     if value is None or np.size(value) != 1:
         raise NotScalarConstantError(f"{x!r} is no scalar constant")
     return np.asarray(value).reshape(())
+
+
+get_underlying_scalar_constant_value = get_scalar_constant_value
+
+
+def _rewritten(node: Node) -> Any:
+    """The value of a node that rewriting shows to be a constant; None of others."""
+    leaves = [n for n in toposort([node]) if n.op is None]
+    if any(live_tensor(n) is not None for n in leaves):
+        return None
+    inputs = [n for n in leaves if constant_value(n) is None]
+    return constant_value(rewrite(FunctionGraph(inputs, [node])).outputs[0])
 
 
 class NotScalarConstantError(Exception):
