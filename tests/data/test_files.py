@@ -137,6 +137,7 @@ def test_mnist(tmp_path):
         (b"\1" + whole[1:], "no IDX"),
         (bytes([0, 0, 8, 200]), "no IDX"),
         (bytes([0, 0, 13, 2]) + b"\xff" * 8, "takes 737869762"),
+        (bytes([0, 0, 8, 9]) + b"\xff" * 32 + bytes(4), "damaged"),
     ]:
         path.write_bytes(bad)
         with pytest.raises(ag.FileFormatError, match=told):
@@ -148,6 +149,21 @@ def test_mnist(tmp_path):
         packed.write_bytes(bad)
         with pytest.raises(ag.FileFormatError, match="damaged"):
             datasets.read_idx(packed)
+
+
+def test_parquet_files_that_are_damaged_are_named(tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    import pyarrow
+
+    path = tmp_path / "x.parquet"
+    parquet.write_table(pyarrow.table({"a": np.arange(50.0), "y": np.arange(50)}), path)
+    whole = path.read_bytes()
+    for k in range(4, len(whole), 20):
+        path.write_bytes(whole[:k] + b"\xff" * 20 + whole[k + 20 :])
+        try:
+            data.read_parquet(path, target="y")
+        except ag.FileFormatError as error:
+            assert f"read_parquet: {path}: " in str(error)
 
 
 def archive(path, files):

@@ -74,6 +74,7 @@ def test_folders_are_classes(tmp_path, monkeypatch):
         path.parent.mkdir(parents=True, exist_ok=True)
         data.write_image(np.full((4 + k, 5), 51 * k, np.uint8), path)
     pets = data.ImageFolder(tmp_path, size=(4, 4))
+    assert " images of " in repr(pets)
     assert pets.classes == ["cat", "dog"] and len(pets) == 3
     x, y = next(iter(data.DataLoader(pets, batch_size=3)))
     assert x.shape == (3, 3, 4, 4) and x.dtype == ag.float32 and y.tolist() == [0, 0, 1]
@@ -95,6 +96,10 @@ def test_pixels_of_more_bits_keep_their_values_or_their_upper_bits(tmp_path, mon
     assert data.read_image(tmp_path / "wide.png").shape == (3, 2, 2)
     kept = data.read_image(tmp_path / "wide.png", "I")
     assert kept.dtype == ag.int32 and kept.tolist() == [wide.tolist()]
+    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 1)
+    with pytest.raises(ag.FileFormatError, match="exceeds limit"):  # of a header that claims more
+        data.read_image(tmp_path / "wide.png")
+    monkeypatch.undo()
     Image.fromarray(np.array([[0.5, 300.0]], np.float32)).save(tmp_path / "real.tiff")
     assert data.read_image(tmp_path / "real.tiff", "F").tolist() == [[[0.5, 300.0]]]
     with pytest.raises(ValueError, match=r"^read_image: \S+real.tiff has pixels of 32 bits: "):

@@ -488,6 +488,15 @@ def test_a_lost_worker_is_an_error_that_names_it(how, told):
     assert threading.active_count() <= before
 
 
+@pytest.mark.parametrize("kind", ["process", "thread"])
+def test_errors_of_workers_name_the_loop_that_waits(kind):
+    ragged = [np.zeros(3), np.zeros(4)]
+    with pytest.raises(ag.ShapeError, match="different shapes") as told:
+        for _ in data.DataLoader(ragged, 2, num_workers=1, worker_type=kind):
+            pass
+    assert f"at {__file__}:" in str(told.value)
+
+
 def test_workers_end_with_the_loop_and_with_the_loader():
     def ours():
         return {p.pid for p in multiprocessing.active_children()} - before

@@ -121,6 +121,25 @@ def _by_dim() -> list[tuple[str, Sample]]:
     return found
 
 
+#: Layers that their first call makes others, with the shape of an input and their arguments.
+LAZY: dict[str, tuple[Any, tuple[Any, ...]]] = {"LazyLinear": (V, (3,))} | {
+    f"Lazy{kind}{d}d": (x, given) for d, x in BY_DIM.items() for kind, given in (
+        ("Conv", (4, 3, 2, 1)), ("ConvTranspose", (2, 3, 2, 1)), ("BatchNorm", ()),
+        ("InstanceNorm", (1e-5, 0.1, True)))}
+
+
+def _lazy(name: str) -> tuple[str, Sample]:
+    """A layer that was called once."""
+    shape, given = LAZY[name]
+
+    def make(dtype: str) -> nn.Module:
+        module: nn.Module = getattr(nn, name)(*given, dtype=dtype).eval()
+        module(ag.zeros(shape, dtype=dtype))
+        return module.train()
+
+    return name, Sample(make, (shape,))
+
+
 def _places(shape: Any) -> Callable[..., Any]:
     """Places for MaxUnpool: corners of windows."""
     d = len(shape) - 2
@@ -219,7 +238,7 @@ def _losses() -> list[tuple[str, Sample]]:
 
 SAMPLES: dict[str, Sample] = dict([
     *_activations(), *_by_dim(), *_norms(), *_linear(), *_shapes(), *_sequences(),
-    *_containers(), *_losses(),
+    *_containers(), *_losses(), *map(_lazy, LAZY),
 ])
 
 

@@ -185,6 +185,8 @@ def test_every_layer_with_plain_parameters_comes_back():
     ('layer { name: "c" type: "InnerProduct" bottom: "d" top: "t" '
      'inner_product_param { num_output: 2 } }', "needs the shape of 'd'"),
     ('layer { name: "c" type: "Convolution" bottom: "d" top: "t" }', "no 'num_output'|shape of"),
+    ('input: "d"\ninput_dim: 8\nlayer { name: "c" type: "Convolution" bottom: "d" '
+     'top: "t" convolution_param { num_output: 2 } }', r"layer 'c': Conv.* shapes \[\(8,\)\]"),
     ([{"type": "ReLU", "activation": "nothing"}], "no activation 'nothing'"),
     ("a: &x 1", "more than plain YAML"), ("- [1, 2", "not closed"),
 ])

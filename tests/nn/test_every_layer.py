@@ -124,7 +124,8 @@ def test_copies_pickles_and_states_compute_the_same(name: str) -> None:
     other = SAMPLES[name].make("float64").eval()
     other.load_state_dict(module.state_dict())
     for twin in (copy.deepcopy(module), pickle.loads(pickle.dumps(module)), other):
-        assert repr(twin) == repr(module) and repr(module).startswith(f"{name}(")
+        assert repr(twin) == repr(module) and repr(module).startswith(
+            f"{name.removeprefix('Lazy')}(")
         for a, b in zip(wanted, arrays(called(name, twin, xs)), strict=True):
             np.testing.assert_array_equal(a, b)
 

@@ -343,6 +343,23 @@ def test_a_state_that_does_not_fit_changes_nothing():
         assert {k: v.tolist() for k, v in flat(optimizer).items()} == before
 
 
+@pytest.mark.parametrize("compiled", [False, True])
+def test_frozen_parameters_of_any_dtype_may_be_among_others(compiled):
+    weight, mask = ag.ones(3, requires_grad=True), nn.Parameter(ag.ones(3) > 0, requires_grad=False)
+    adam = optim.Adam([mask, weight], lr=0.1)
+
+    def step():
+        adam.zero_grad()
+        (weight * mask).sum().backward()
+        adam.step()
+
+    (ag.jit(step) if compiled else step)()
+    adam.load_state_dict(adam.state_dict())
+    assert mask.tolist() == [True] * 3 and (weight.numpy() < 1).all()
+    with pytest.raises(TypeError, match="cannot be optimised"):
+        optim.Adam([mask])
+
+
 def test_frozen_parameters_stay_until_they_thaw():
     for compiled in (False, True):
         ag.manual_seed(0)

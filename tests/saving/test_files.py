@@ -316,6 +316,7 @@ def test_names_change_by_patterns():
         state, {"bert.layer.*.q": "blocks.*.query", "bert.layers": "n", "cls": None}
     ) == {"blocks.0.query.weight": 1, "blocks.1.query.weight": 2, "n": 3}
     assert saving.rename({"module.a": 1, "module.b.c": 2}, {"module": ""}) == {"a": 1, "b.c": 2}
+    assert saving.rename({"h.0.a": 1, "b.c": 2}, {"h.*.": "k.*.", "b.": ""}) == {"k.0.a": 1, "c": 2}
     assert saving.rename({"a": 1, "b": 2}, lambda n: n.upper() if n == "a" else None) == {"A": 1}
     with pytest.raises(KeyError, match="'a' and 'b' both become 'b'"):
         saving.rename({"a": 1, "b": 2}, {"a": "b"})

@@ -18,7 +18,7 @@ from agnesi.core.support.errors import ShapeError, at, call_user
 from agnesi.core.support.foreign import has
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.data.draws import accepts_generator, batch_generator
-from agnesi.data.samplers import shuffled
+from agnesi.data.samplers import seeded, shuffled
 from agnesi.ops.base.gather.elements import Index
 from agnesi.ops.random.generators import Generator, default_generator
 
@@ -379,14 +379,14 @@ Lengths: TypeAlias = Annotated[Sequence[float], Rule(
 
 
 def random_split(dataset: Sized, lengths: Lengths,
-                 generator: Generator | None = None) -> list[Subset]:
+                 generator: Generator | int | None = None) -> list[Subset]:
     """Cut a dataset at random into parts that do not overlap.
 
     :param dataset: What to cut.
     :type dataset: Dataset
     :param lengths: Samples of each part; or its share, where they sum to 1.
     :type lengths: sequence of int or of float
-    :param generator: Where random numbers come from; by default
+    :param generator: Where random numbers come from, or a seed; by default
         :func:`agnesi.random.default_generator`.
     :returns: One for each length.
     :raises ValueError: If they do not sum to the length of the dataset, or to 1.
@@ -410,7 +410,7 @@ def random_split(dataset: Sized, lengths: Lengths,
         sizes = [int(count * share) for share in lengths]
         for k in range(count - sum(sizes)):
             sizes[k % len(sizes)] += 1
-    order = shuffled(count, generator or default_generator())
+    order = shuffled(count, seeded(generator) or default_generator())
     ends = list(itertools.accumulate(sizes))
     return [Subset(dataset, order[end - size : end])
             for size, end in zip(sizes, ends, strict=True)]

@@ -191,7 +191,10 @@ def read_idx(path: _Path) -> np.ndarray:
     if count * dtype.itemsize != have:
         raise FileFormatError(at(f"{name} is cut off or damaged: {dtype}{shape} takes "
                                  f"{count * dtype.itemsize} bytes, {have} are there"))
-    found = np.frombuffer(data, dtype, count, 4 + 4 * ndim).reshape(shape)
+    try:
+        found = np.frombuffer(data, dtype, count, 4 + 4 * ndim).reshape(shape)
+    except ValueError as error:  # of more axes than arrays have, and of sizes beside 0
+        raise FileFormatError(at(f"{name} is damaged: {dtype}{shape}: {error}")) from None
     return found.astype(dtype.newbyteorder("="))
 
 

@@ -59,7 +59,7 @@ def read_image(path: str | os.PathLike[str], mode: str = "RGB",
             image = _converted(pillow.open(file), mode, os.fspath(path))
         except FileFormatError:  # of pixels that the mode cannot keep
             raise
-        except (OSError, SyntaxError, ValueError) as error:
+        except (OSError, SyntaxError, ValueError, pillow.DecompressionBombError) as error:
             raise FileFormatError(at(f"{os.fspath(path)} is no image that Pillow reads: {error}")
                                   ) from None
     if size is not None:
@@ -164,6 +164,9 @@ class ImageFolder(Dataset):
 
     def __len__(self) -> int:
         return len(self.files)
+
+    def __repr__(self) -> str:
+        return f"ImageFolder({str(self.root)!r}, {len(self)} images of {len(self.classes)} classes)"
 
     def __getitem__(self, index: int) -> tuple[Tensor, int]:
         file, label = self.files[index]

@@ -22,6 +22,7 @@ from agnesi.data.samplers import (
     Sampler,
     SequentialSampler,
     ordered,
+    seeded,
 )
 from agnesi.data.streams import IterableDataset
 from agnesi.data.threads import in_threads
@@ -138,7 +139,7 @@ class DataLoader(Written):
         ordering = batch_sampler if sampler is None else sampler
         if generator is None and isinstance(ordering, Sampler):
             generator = ordering.generator
-        self.generator = Generator(generator) if isinstance(generator, int) else generator
+        self.generator = seeded(generator)
         self._check(shuffle, sampler, batch_sampler)
         self.sampler: Any = None
         self.batch_sampler: Any = None

@@ -10,6 +10,7 @@ import numpy as np
 
 from agnesi.api.random import Generator, exponential, integers, uniform
 from agnesi.core.accepted import TensorLike
+from agnesi.core.integers import is_integer
 from agnesi.core.options import Count, Written
 from agnesi.core.support.errors import at, typed
 from agnesi.data.orders import Blocks, cut, is_sequence
@@ -84,7 +85,7 @@ class RandomSampler(Sampler):
     :param replacement: Whether a sample may come several times.
     :param num_samples: How many, also more than memory holds; by default as many as there are.
         Without replacement, each comes again once all others came.
-    :param generator: That of loaders which have none.
+    :param generator: That of loaders which have none, or its seed.
     :raises ValueError: If there are no samples to draw from.
     :see: data.SequentialSampler, data.WeightedRandomSampler
 
@@ -94,9 +95,10 @@ class RandomSampler(Sampler):
     """
 
     def __init__(self, data_source: Sized, replacement: bool = False,
-                 num_samples: Count | None = None, generator: Generator | None = None) -> None:
+                 num_samples: Count | None = None,
+                 generator: Generator | int | None = None) -> None:
         self.count, self.replacement = len(data_source), replacement
-        self.generator = generator
+        self.generator = seeded(generator)
         self.num_samples = self.count if num_samples is None else num_samples
         if self.num_samples > 0 == self.count:
             raise ValueError(at(f"RandomSampler: there are no samples of which "
@@ -118,7 +120,7 @@ class SubsetRandomSampler(Sampler):
 
     :param indices: The numbers of these samples.
     :type indices: array_like of int
-    :param generator: That of loaders which have none.
+    :param generator: That of loaders which have none, or its seed.
     :raises TypeError: If they are no vector.
     :see: data.RandomSampler, data.Subset
 
@@ -127,8 +129,8 @@ class SubsetRandomSampler(Sampler):
     [4, 7]
     """
 
-    def __init__(self, indices: TensorLike, generator: Generator | None = None) -> None:
-        self.indices, self.generator = np.asarray(indices), generator
+    def __init__(self, indices: TensorLike, generator: Generator | int | None = None) -> None:
+        self.indices, self.generator = np.asarray(indices), seeded(generator)
         if self.indices.ndim != 1:
             raise TypeError(at("SubsetRandomSampler: indices must be a list of integers, not "
                                f"{typed(indices)}"))
@@ -147,7 +149,7 @@ class WeightedRandomSampler(Sampler):
     :type weights: array_like of float
     :param num_samples: How many to draw.
     :param replacement: Whether a sample may come several times.
-    :param generator: That of loaders which have none.
+    :param generator: That of loaders which have none, or its seed.
     :raises ValueError: If weights are negative or all zero, or too few for drawing without
         replacement.
     :see: data.RandomSampler
@@ -158,8 +160,8 @@ class WeightedRandomSampler(Sampler):
     """
 
     def __init__(self, weights: TensorLike, num_samples: Count, replacement: bool = True,
-                 generator: Generator | None = None) -> None:
-        self.weights, self.generator = np.asarray(weights, np.float64), generator
+                 generator: Generator | int | None = None) -> None:
+        self.weights, self.generator = np.asarray(weights, np.float64), seeded(generator)
         self.num_samples, self.replacement = num_samples, replacement
         if self.weights.ndim != 1 or not (self.weights >= 0).all() or not self.weights.sum() > 0:
             raise ValueError(at("WeightedRandomSampler: weights must be a vector of numbers of at "
@@ -264,6 +266,11 @@ class BucketBatchSampler(Sampler):
         each = self.bucket // self.batch_size
         rest = last // self.batch_size if self.drop_last else -(-last // self.batch_size)
         return full * each + rest
+
+
+def seeded(generator: Any) -> Any:
+    """The generator that a user has given, or that of a seed."""
+    return Generator(generator) if is_integer(generator) else generator
 
 
 def shuffled(count: int, generator: Generator) -> np.ndarray:

@@ -249,5 +249,7 @@ def _read(name: str, path: str) -> Iterator[None]:
     except ValueError as error:
         raise FileFormatError(at(f"{name}: {path}: {error}")) from error
     except OSError as error:
+        if error.errno is None and os.path.exists(path):  # of the decoder, and not of the system
+            raise FileFormatError(at(f"{name}: {path}: {error}")) from error
         message = str(error) if error.strerror or str(error) != str(path) else f"no file {path}"
         raise type(error)(at(f"{name}: {message}")) from error

@@ -9,6 +9,7 @@ from itertools import islice
 from typing import Any, TypeVar
 
 from agnesi.core.support.errors import at
+from agnesi.data.worker import located_here
 
 T = TypeVar("T")
 
@@ -33,4 +34,8 @@ def _awaited(job: Future[Any], timeout: float) -> Any:
     if timeout and not wait([job], timeout).done:
         raise RuntimeError(at(f"a thread of the DataLoader did not make its batch within {timeout} "
                               "seconds (timeout)"))
-    return job.result()
+    try:
+        return job.result()
+    except Exception as error:
+        located_here(error)
+        raise

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import concurrent
 import contextlib
+import multiprocessing
+import os
 import pickle
 import random
 import signal
+import threading
 import traceback
 from collections.abc import Callable
 from multiprocessing.connection import Connection
@@ -14,9 +18,22 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from agnesi.compiler.control import set_num_threads
+from agnesi.core.support.errors import at
 from agnesi.data.fetch import Fetch, Task
 from agnesi.data.messages import packed, send
 from agnesi.ops.random.generators import manual_seed
+
+#: Where code begins that has no line of the user's around it.
+_STARTERS = (*(os.path.dirname(str(p.__file__)) for p in (multiprocessing, concurrent)),
+             str(threading.__file__))
+
+
+def located_here(error: BaseException) -> BaseException:
+    """The error of a worker at the line that waits for it, unless the user's code there has one."""
+    message, mark, place = str(next(iter(error.args), "")).rpartition("\n  at ")
+    if mark and place.startswith(_STARTERS):
+        error.args = (at(message), *error.args[1:])
+    return error
 
 
 class Failure:
@@ -35,6 +52,7 @@ class Failure:
         with contextlib.suppress(Exception):
             found = pickle.loads(self.error)
             error = found if isinstance(found, Exception) else error
+            located_here(error)
         error.add_note(f"{worker} raised it while it made batch {number}:\n{self.trace}")
         return error
 

@@ -142,7 +142,7 @@ class Optimizer(Written):
         #: Those of the first group; parts of an optimizer have the others'.
         self.own_parameters: list[Tensor] = list(parameters)  # type: ignore[arg-type]
         for p in self.own_parameters:
-            if not isinstance(p, Tensor) or p.array is None or p.dtype.kind not in "fcV":
+            if not isinstance(p, Tensor) or p.array is None:
                 raise no_parameter(name, p)
             if p.node is not None and p.node.op is not None and p.node.handle is None:
                 raise TypeError(

@@ -16,10 +16,10 @@ def rename(state: Mapping[str, V],
 
     :param state: Values by name; nothing of an open file is read.
     :type state: mapping of str to array_like
-    :param names: New names by old ones.  A name may be the beginning of others, up to a dot: all of
-        them change.  ``*`` stands for one part between dots, which the new name's ``*`` repeats.
-        None leaves tensors out.  The first that fits counts; what fits none stays.  Or a function
-        of a name that gives the new one, or None.
+    :param names: New names by old ones.  A name may be the beginning of others, up to a dot, which
+        may be written: all of them change.  ``*`` stands for one part between dots, which the new
+        name's ``*`` repeats.  None leaves tensors out.  The first that fits counts; what fits
+        none stays.  Or a function of a name that gives the new one, or None.
     :type names: mapping of str to (str or None), or callable
     :returns: The same values in the same order.
     :rtype: dict
@@ -51,7 +51,8 @@ class _Map:
     """Changes names by patterns, and knows which of those never did."""
 
     def __init__(self, names: Mapping[str, str | None]) -> None:
-        self.rules = [(old, old.split("."), new) for old, new in names.items()]
+        self.rules = [(old, old.removesuffix(".").split("."), new and new.removesuffix("."))
+                      for old, new in names.items()]
         self.unused = set(names)
         for old, new in names.items():
             if new is not None and new.count("*") > old.count("*"):

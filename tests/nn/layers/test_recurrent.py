@@ -356,3 +356,10 @@ def test_a_language_models_step_is_all_native():
 
 def copies(kernel):
     return isinstance(kernel, Nest) and all(s.value.op == "load" for s in kernel.body)
+
+
+def test_weights_by_layer_and_direction():
+    lstm = nn.LSTM(2, 3, num_layers=2, bidirectional=True)
+    assert [[w.shape for w in weights] for weights in lstm.all_weights[1:3]] == [
+        [(12, 2), (12, 3), (12,), (12,)], [(12, 6), (12, 3), (12,), (12,)]]
+    assert lstm._flat_weights_names == [n for n, _ in lstm.named_parameters()]

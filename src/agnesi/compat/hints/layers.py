@@ -11,13 +11,6 @@ quantized qat intrinsic quantizable : nothing: there is one device, and no quant
     tensors
 common_types grad modules factory_kwargs : `ag.Tensor`
 LinearCrossEntropyOptions : nothing: `ag.jit` decides how `nn.LinearCrossEntropyLoss` is computed
-LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d : `nn.BatchNorm1d`, `nn.BatchNorm2d`,
-    `nn.BatchNorm3d` with the number of channels
-LazyConv1d LazyConv2d LazyConv3d : `nn.Conv1d`, `nn.Conv2d`, `nn.Conv3d` with the number of channels
-LazyConvTranspose1d LazyConvTranspose2d LazyConvTranspose3d : `nn.ConvTranspose1d`,
-    `nn.ConvTranspose2d`, `nn.ConvTranspose3d` with the number of channels
-LazyInstanceNorm1d LazyInstanceNorm2d LazyInstanceNorm3d : `nn.InstanceNorm1d`,
-    `nn.InstanceNorm2d`, `nn.InstanceNorm3d` with the number of channels
 Dense : `nn.Linear(in_features, out_features)`, and a layer such as `nn.ReLU()` behind it
 Conv1D Conv2D Conv3D : `nn.Conv1d`, `nn.Conv2d`, `nn.Conv3d`, whose first argument are channels
 Conv2DTranspose : `nn.ConvTranspose2d`
@@ -39,7 +32,6 @@ SpatialDropout1D SpatialDropout2D : `nn.Dropout1d`, `nn.Dropout2d`
 Concatenate : `ag.cat`
 Activation : `nn.ReLU()`, `nn.Tanh()` and others
 Input InputLayer Model : a subclass of `nn.Module` with a `forward`, or `nn.Sequential`
-LazyLinear : `nn.Linear(in_features, out_features)`
 """
 
 FUNCTIONAL = """

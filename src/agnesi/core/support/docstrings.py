@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple, Self
 
@@ -192,11 +193,11 @@ def _written(text: str, function: Any) -> str:
 
 
 def _fields(text: str, function: Any) -> list[re.Match[str]]:
-    """The fields of a docstring, behind those of the functions that it is said to be like."""
+    """The fields of a docstring, behind those of what it is said to be like in the same file."""
     first, *rest = _FIELD.finditer(text)
     if first[2] != "like":
         return [first, *rest]
-    other = function.__globals__[first[4]].__doc__._text
+    other = vars(sys.modules[function.__module__])[first[4]].__doc__._text
     return [*(f for f in _fields(other, function) if f[2] != "see"), *rest]
 
 

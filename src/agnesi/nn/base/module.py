@@ -128,6 +128,9 @@ class Module(Stated, Lookups):
     _borrowed: frozenset[str]  # names of parameters that with_parameters gave other values
     _whole: Any  # what was compiled of a layer of ours, None before; False of other modules
 
+    #: Whether it has no parameters yet, but gets them by its first call.
+    _waits: ClassVar[bool] = False
+
     #: What is told where an option by which weights were made is written (``fixed.py``).
     _rules: ClassVar[Mapping[str, Rule]] = {}
 
@@ -337,6 +340,8 @@ class Module(Stated, Lookups):
             if id(module) in (around if shared else seen):
                 continue
             seen.add(id(module))
+            if module._waits:
+                raise ValueError(at(waiting(module, "before")))
             inside = []
             for name, value in module._entries():
                 if "." in name:
@@ -666,6 +671,12 @@ class Module(Stated, Lookups):
 
     def __repr__(self) -> str:
         return table(self)
+
+
+def waiting(layer: Module, where: str) -> str:
+    """What is told of a layer without parameters: where it is to be called first."""
+    return (f"{type(layer).__name__} has no parameters before its first call, which tells its "
+            f"sizes: call the model once {where}")
 
 
 def size_of(layer: Module, value: Any, what: str, least: int = 1) -> int:

@@ -183,6 +183,8 @@ def _lines(module: Any) -> Iterator[tuple[str, int]]:
 
 
 def _count(module: Any, recurse: bool = True) -> int:
+    if any(m._waits for m in module.modules()):
+        return 0  # none is known, or not all
     return sum(int(product(p.shape)) for p in module.parameters(recurse))
 
 
@@ -192,7 +194,7 @@ def _totals(root: Any) -> dict[int, int]:
     children = [(id(m), id(child)) for m in order for child in m.children()]
     holder = {child: m for m, child in children}
     counts = {id(m): _count(m, recurse=False) for m in order}
-    if len(holder) < len(children) or sum(counts.values()) > _count(root):
+    if len(holder) < len(children) or sum(counts.values()) != _count(root):
         return {}
     for module in reversed(order[1:]):
         counts[holder[id(module)]] += counts[id(module)]

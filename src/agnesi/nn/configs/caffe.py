@@ -309,6 +309,9 @@ class Net(Module):
                 raise ValueError(at(f"from_config: layer {name!r}: {error}")) from None
             except KeyError as error:
                 raise ValueError(at(f"from_config: layer {name!r} has no {error}")) from None
+            except IndexError:
+                raise ValueError(at(f"from_config: layer {name!r}: {kind} does not take inputs of "
+                                    f"shapes {shapes}")) from None
         else:
             layer = other(entry)
         attribute = name.replace("/", "_").replace(".", "_")

@@ -106,6 +106,21 @@ class RNNBase(Renewed, Module):
     def _suffixes(self, layer: int) -> tuple[str, ...]:
         return (f"_l{layer}", f"_l{layer}_reverse")[: 1 + self.bidirectional]
 
+    @property
+    def _all_weights(self) -> list[list[str]]:
+        """Names of the parameters of each layer and direction, which programs for PyTorch read."""
+        return [[n for n in self._parameters if n.endswith(suffix)]
+                for layer in range(self.num_layers) for suffix in self._suffixes(layer)]
+
+    @property
+    def _flat_weights_names(self) -> list[str]:
+        return [name for names in self._all_weights for name in names]
+
+    @property
+    def all_weights(self) -> list[list[Tensor]]:
+        """The parameters of each layer and direction: those of the input, of the state, biases."""
+        return [[getattr(self, n) for n in names] for names in self._all_weights]
+
     def flatten_parameters(self) -> None:
         """Do nothing: weights need no special layout in memory here."""
 
