@@ -166,7 +166,7 @@ def _words(labels: np.ndarray, free: np.ndarray) -> Iterator[range]:
     word, long = np.unique(labels, return_inverse=True)[1], 1
     words = [word]
     while long < SEGMENT_OPERATIONS and len(word) > long:
-        pairs = word[:-long] * (word.max() + 1) + word[long:]
+        pairs = word[:-long] * (np.max(word) + 1) + word[long:]
         word, long = np.unique(pairs, return_inverse=True)[1], long * 2
         words.append(word)
     for word in reversed(words):

@@ -82,7 +82,7 @@ def eig(*args: Any) -> Any:
     if _flag(others, "NV") == "N":
         return _given(targets[:1], pairs)
     real = vectors.real.copy()
-    for k in np.flatnonzero(pairs[:, 1] > 0):
+    for k in np.flatnonzero(pairs[:, 1] > 0).tolist():
         real[:, k], real[:, k + 1] = vectors[:, k].real, vectors[:, k].imag
     return _given(targets, pairs, real)
 

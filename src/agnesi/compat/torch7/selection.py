@@ -155,7 +155,7 @@ def _mode(x: Any, dim: int | None = None) -> Any:
 
     def last(row: Any) -> int:
         values, counts = np.unique(row, return_counts=True)
-        return int(np.flatnonzero(row == values[counts.argmax()])[-1])
+        return int(np.flatnonzero(row == values[np.argmax(counts)])[-1])
 
     return _at(x, np.expand_dims(np.apply_along_axis(last, axis, x), axis), axis)
 

@@ -151,7 +151,7 @@ def places_of(numbers: Any, count: int, dim: int = 1) -> Any:
     if (wrong := given[given != found]).size:
         raise IndexError(f"{wrong.flat[0]} is no whole number: numbers of dimension {dim} run from "
                          f"1 to {count}")
-    if found.size and not 1 <= found.min() <= found.max() <= count:
+    if found.size and not 1 <= np.min(found) <= np.max(found) <= count:
         wrong = found[(found < 1) | (found > count)].flat[0]
         raise IndexError(f"{wrong} is out of range for dimension {dim}, whose numbers run from 1 "
                          f"to {count}")

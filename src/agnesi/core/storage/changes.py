@@ -61,6 +61,6 @@ def _spared(counter: list[Any], since: int, value: Any) -> bool:
 def overlap(a: np.ndarray, b: np.ndarray, steps: int = 1000) -> bool:
     """Return whether two arrays have an element in common, or more steps are needed to tell."""
     try:
-        return bool(np.shares_memory(a, b, max_work=steps))  # type: ignore[arg-type]
+        return bool(np.shares_memory(a, b, max_work=steps))  # type: ignore[arg-type,unused-ignore]
     except np.exceptions.TooHardError:
         return True

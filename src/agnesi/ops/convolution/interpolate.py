@@ -89,7 +89,7 @@ def _adjoint(places: np.ndarray, weights: np.ndarray, n: int) -> tuple[np.ndarra
     order = flat.argsort(kind="stable")
     owner, counts = flat[order], np.bincount(flat, minlength=n)
     number = np.arange(len(flat)) - (counts.cumsum() - counts)[owner]
-    back = np.zeros((counts.max(initial=1), n), np.int64)
+    back = np.zeros((np.max(counts, initial=1), n), np.int64)
     shares = np.zeros(back.shape)
     back[number, owner] = order % places.shape[1]
     shares[number, owner] = weights.ravel()[order]

@@ -71,8 +71,8 @@ class ArgReduce(Op):
             found = HOOKS.run(self, (x,), x.size * _ELEMENT_MULTIPLY_ADDS)
             if found is not None:
                 return found
-        find = x.argmax if self.kind == "maximum" else x.argmin
-        return np.asarray(find(self.axis, keepdims=self.keepdims), dtypes.int64)
+        found = (np.argmax if self.kind == "maximum" else np.argmin)(x, self.axis)
+        return np.asarray(np.expand_dims(found, self.axis) if self.keepdims else found, dtypes.int64)
 
     def foreign(self, x: Any) -> Call | None:
         """The function for rows whose elements are neighbours."""

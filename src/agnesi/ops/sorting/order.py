@@ -61,7 +61,7 @@ def first_places(x: np.ndarray, k: int, descending: bool) -> np.ndarray | None:
     ahead = ~(rows < _bound(rows, k, block)) if descending else rows <= _bound(rows, k, block, -1)
     row, place = np.divmod(np.flatnonzero(ahead), n)
     counts = np.bincount(row, minlength=len(rows))
-    if len(row) > rows.size // 4 or counts.min() < k:
+    if len(row) > rows.size // 4 or int(np.min(counts)) < k:
         return None  # many alike, or hardly any number
     value = rows[row, place]
     if descending:
@@ -80,6 +80,7 @@ def _bound(rows: np.ndarray, k: int, block: int, sign: int = 1) -> np.ndarray:
     """
     parts = rows.shape[-1] // block
     cut = rows[:, : parts * block].reshape(len(rows), block, parts)
-    best = np.fmax.reduce(cut, 1) if sign > 0 else np.fmin.reduce(cut, 1)
+    extreme: np.ufunc = np.fmax if sign > 0 else np.fmin
+    best = extreme.reduce(cut, 1)
     place = parts - k if sign > 0 else k - 1
     return np.partition(best, place, axis=-1)[:, place, None]

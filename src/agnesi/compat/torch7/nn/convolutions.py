@@ -125,7 +125,7 @@ class SpatialConvolutionMap(Weighted):
         self.connTable, self.steps = conMatrix, (dH, dW)
         self.ends = conMatrix.array.astype(int) - 1
         self.planes = tuple(int(n) + 1 for n in self.ends.max(0))
-        fan = int(np.bincount(self.ends[:, 1]).max()) * kW * kH
+        fan = int(np.max(np.bincount(self.ends[:, 1]))) * kW * kH
         self._begin((len(self.ends), kH, kW), self.planes[1], fan)
 
     def _dense(self, w: Any, order: tuple[int, int]) -> Any:

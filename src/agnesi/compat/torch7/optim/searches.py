@@ -174,6 +174,6 @@ def cmaes(opfunc: Any, x: Any, config: Any = None, state: Any = None
             pc, pc) + cmu * (steps.T * weights) @ steps
         sigma *= math.exp(min(0.6, cs / damping * ((ps**2).sum() / n - 1) / 2))
         if least <= config.get("ftarget", -math.inf) or values[-1] - values[0] < 1e-12 or (
-                sigma * spread.max() < 1e-11):
+                sigma * np.max(spread) < 1e-11):
             break
     return new(best.reshape(x.array.shape)), [*history, least], count

@@ -24,7 +24,7 @@ def _log(x: Any, mean: Any, cov: Any = 1.0, allow_singular: bool = False) -> Any
             raise NotImplementedError("densities are not differentiable with respect to singular "
                                       "covariance matrices")
         values = _np.linalg.eigvalsh(_getval(cov))
-        values = values[values > _np.finfo(float).eps * 1e6 * abs(values).max()]
+        values = values[values > _np.finfo(float).eps * 1e6 * _np.max(abs(values))]
         inside = np.sum(np.dot(off, np.linalg.pinv(cov)) * off, -1)
         return -0.5 * (len(values) * _np.log(2 * _np.pi) + _np.log(values).sum() + inside)
     cov = cov * _np.eye(size) if np.ndim(cov) == 0 else cov
