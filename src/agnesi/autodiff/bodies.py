@@ -111,6 +111,7 @@ class BodyTrace:
         self._entered: list[int] = []
         #: Tensors whose gradients are computed, and have no hooks so far: the trace's around.
         self.unheard: list[Tensor] = [] if around is None else around.unheard
+        self.differentiated: set[Node] = set()
         #: The ``vmap`` that it began in, if any.
         self.examples = MODE.get().examples
         self.noticed: set[str] = set()

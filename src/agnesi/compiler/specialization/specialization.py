@@ -31,7 +31,7 @@ from agnesi.compiler.specialization.precomputed_sizes import Computed, SizeQueri
 from agnesi.compiler.specialization.recorded import as_they_are, pullback_of, recorded
 from agnesi.compiler.specialization.retired import Retiring
 from agnesi.compiler.tracing.arguments.facts import assumed, containers, known_facts
-from agnesi.compiler.tracing.closing import closed, flowing, is_its_own, trains
+from agnesi.compiler.tracing.closing import apart, closed, flowing, is_its_own, trains
 from agnesi.compiler.tracing.containers.nests import Part, StandIns, together
 from agnesi.compiler.tracing.dead_checks import with_dead_checks
 from agnesi.compiler.tracing.decisions import Decision, Decisions, OtherWayError
@@ -275,6 +275,7 @@ class Version(Retiring):
         taught = written or trains(
             [nodes[i] for x, i in updates if isinstance(x, Tensor) and x._requires_grad], trace)
         self.records = any(self.flows) and not taught
+        self.cut = apart(nodes[: len(self.tensors)], reached, trace) if taught else []
         #: Whether gradients flow into what it changes.
         self.spills = "spilled" in trace.noticed or (self.records and bool(self.effects)) or (
             not taught and any(nodes[i] in reached and not is_its_own(nodes[i], x)

@@ -16,7 +16,7 @@ from agnesi.compiler.specialization.dynamic_sizes import (
 )
 from agnesi.compiler.specialization.precomputed_sizes import Computed, SizeWanted, behind
 from agnesi.compiler.specialization.recompile_limit import RecompileCounts
-from agnesi.compiler.specialization.recorded import eager_causes
+from agnesi.compiler.specialization.recorded import eager_notes
 from agnesi.compiler.specialization.signatures import (
     but_sizes,
     describe_kind,
@@ -380,7 +380,7 @@ class Versions:
             if len(self._made) > _MAX_SIGNATURES:
                 self._let_one_go()
         self._seen = [*self._seen[1 - MAX_SPECIALIZATIONS :], key]
-        cause += "".join(f"; it runs eagerly, for {why}" for why in eager_causes(made))
+        cause += eager_notes(made)
         self._note_obstacle(made)
         self._note_ways(but_sizes(key), made)
         self.owner._note(made.compiled, ", ".join(map(describe_kind, kinds)), cause, made.seconds,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from agnesi.compiler.tracing.obstacles import ExampleReadError
@@ -27,6 +27,18 @@ def flowing(results: Sequence[Any]) -> set[Any]:
                 _is_leaf(node) or not flowing.isdisjoint(node.inputs)):
             flowing.add(node)
     return flowing
+
+
+def apart(results: Sequence[Any], reached: Collection[Any], trace: Trace) -> list[Any]:
+    """Return computed results through which gradients flow, and none was taken through anything
+    that they were computed from."""
+    found = []
+    for node in results:
+        if node in reached and not _is_leaf(node):
+            behind = toposort([node], lambda n: n not in reached)
+            if not any(n in trace.differentiated and not _is_leaf(n) for n in behind):
+                found.append(node)
+    return found
 
 
 def _is_leaf(node: Any) -> bool:
