@@ -266,6 +266,9 @@ CASES: list[Any] = [
      "resize(DoubleTensor of 3, 2, -1): sizes must not be negative: (2, -1)"),
     (lambda: ones(3).set("a"), TypeError,
      "set(DoubleTensor of 3, 'a'): it takes a tensor or a storage, not 'a'"),
+    (lambda: T.grad((T.ivector("i") * 2.5).sum(), T.ivector("i")), GradientError,
+     "grad: i is TensorType(int32, vector), and integers have no gradient: declare it of floats, "
+     "or compute with x = cast(variable, 'float64') and take the gradient to x"),
     (lambda: T.grad(x.sum(), 3), TypeError,
      "grad: wrt is a variable, or a list of them, not 3: pass the variable that the cost was "
      "computed from"),

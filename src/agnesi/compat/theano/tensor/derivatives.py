@@ -143,6 +143,13 @@ def _derived(cost: Any, data: Any, rule: Literal["error", "zero"], held: Sequenc
         with floats():
             return symbolic.grad(bare(cost), data, disconnected=rule, consider_constant=held)
     except GradientError as error:
+        whole = next((x for x in wrt if isinstance(x, Variable)
+                      and x.dtype.startswith(("int", "uint", "bool"))), None)
+        if whole is not None and "of integers" in str(error):
+            raise GradientError(at(
+                f"grad: {whole!r} is {whole.type}, and integers have no gradient: declare it of "
+                "floats, or compute with x = cast(variable, 'float64') and take the gradient to x"
+            )) from None
         if "does not depend" in str(error):
             apart = next((x for x, t in zip(wrt, data if isinstance(data, list) else [data],
                                             strict=False)
