@@ -147,10 +147,11 @@ def test_what_computed_a_tensor_and_copies_of_its_data():
 def test_an_axis_by_place_that_stays_in_pytorchs_word_is_pytorchs():
     x = ag.tensor([[1.0, 5.0, 2.0], [7.0, 3.0, 4.0]])
     for run in (lambda f: f(x), lambda f: ag.jit(f)(x)):
-        for call in (lambda x: ag.max(x, 1, keepdim=True), lambda x: x.max(1, keepdim=True)):
+        for call in (lambda x: ag.max(x, 1, keepdim=True), lambda x: x.max(1, keepdim=True),
+                     lambda x: x.max(axis=1, keepdim=True)):
             values, places = run(call)
             assert values.numpy().tolist() == [[5], [7]] and places.numpy().tolist() == [[1], [0]]
-        assert run(lambda x: x.max(axis=1, keepdim=True)).numpy().tolist() == [[5], [7]]
+        assert run(lambda x: x.max(axis=1, keepdims=True)).numpy().tolist() == [[5], [7]]
         assert run(lambda x: ag.median(x, 1, keepdim=True)).values.shape == (2, 1)
         assert run(lambda x: ag.sum(x, 1, keepdim=True)).shape == (2, 1)
         with pytest.raises(TypeError, match="write correction=1 or correction=0"):
