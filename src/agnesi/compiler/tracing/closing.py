@@ -30,10 +30,10 @@ def flowing(results: Sequence[Any]) -> set[Any]:
 
 
 def apart(results: Sequence[Any], reached: Collection[Any], trace: Trace) -> list[Any]:
-    """Return computed results through which gradients flow, and none was taken through anything
-    that they were computed from."""
+    """Return computed results through which gradients flow, and none of those that the function
+    takes was taken through anything that they were computed from."""
     found = []
-    for node in results:
+    for node in results if trace.differentiated else ():
         if node in reached and not _is_leaf(node):
             behind = toposort([node], lambda n: n not in reached)
             if not any(n in trace.differentiated and not _is_leaf(n) for n in behind):
