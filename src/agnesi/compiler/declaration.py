@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from agnesi.compiler.borrowing import BorrowingFunction
 from agnesi.compiler.cloning import replaced_by
 from agnesi.compiler.compilation.compiled import Settings
 from agnesi.compiler.compilation.limits import byte_count
@@ -126,6 +127,7 @@ def function(
     limit = byte_count(memory_limit)
     settings = Settings(optimizer, include, exclude, limit, save_dtype, algebra=algebra,
                         profile=profile)
-    found = Function(declared, outputs, new, replaced, name, settings, on_unused_input)
+    kind = BorrowingFunction if any(i.borrow for i in wanted) else Function
+    found = kind(declared, outputs, new, replaced, name, settings, on_unused_input)
     found.compile_known()
     return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -66,9 +66,6 @@ from agnesi.ops.base.convert import as_tensor
 
 #: Traits of operations that raise where sizes are others than they were made for.
 _REFUSING = frozenset(("raises", "sizes"))
-#: What copies have in common.
-_SAME = ("settings", "_single", "_keys", "_inputs", "_mutable", "_returned")
-
 
 @strict_class
 class Function(Direct, Inspectable):
@@ -79,6 +76,9 @@ class Function(Direct, Inspectable):
     """
 
     public_names = f"{Inspectable.public_names} copy reoptimize"
+    #: What copies have in common.
+    same: ClassVar[tuple[str, ...]] = (
+        "settings", "_single", "_keys", "_inputs", "_mutable", "_returned")
 
     def __repr__(self) -> str:
         names = ", ".join(n or "_" for n in self._inputs.names)
@@ -154,7 +154,7 @@ class Function(Direct, Inspectable):
         :raises TypeError: If an argument is missing, or is of another dtype or number of axes.
         """
         values = self._inputs.ordered(self.name, args, keywords)
-        if is_tracing() or any(_is_part_of_graph(v) for v in values):
+        if is_tracing() or any(is_part_of_graph(v) for v in values):
             return self._written_out(values)
         arrays = [self._taken(i, a) for i, a in enumerate(values)]
         if self._sizes:
@@ -413,8 +413,9 @@ class Function(Direct, Inspectable):
         check_copy(swap, updates, share_memory, name)
         pairs = {id(storage_of(a)): storage_of(b) for a, b in (swap or {}).items()}
         self._check_swap(swap or {}, pairs, updates)
-        new = Function.__new__(Function)
-        for slot in _SAME:
+        kind = self._kind()
+        new = kind.__new__(kind)
+        for slot in self.same:
             setattr(new, slot, getattr(self, slot))
         new.name = self.name if name is None else name
         new.settings = replace(self.settings, own_scratch=not share_memory)
@@ -500,20 +501,26 @@ class Function(Direct, Inspectable):
     def __reduce__(self) -> Any:
         state = {k: v for k, v in self.__dict__.items()
                  if k not in ("_made", "_families", "_known", "_live", "_anew", "_specialisations",
-                              "_moved", "_fixed", "_sized", "_as_operation")}
+                              "_moved", "_fixed", "_sized", "_as_operation", "_runners")}
         live = self._state()
-        return _restored, (state, live, {k: packed(v, live) for k, v in self._found().items()})
+        known = {k: packed(v, live) for k, v in self._found().items()}
+        return _restored, (state, live, known, self._kind())
+
+    def _kind(self) -> type[Function]:
+        """The class that was called to make it; its own is the instance's alone."""
+        return type(self).__mro__[1]
 
 
-def _is_part_of_graph(value: Any) -> bool:
+def is_part_of_graph(value: Any) -> bool:
     """Return whether what is computed of a value belongs into a graph or a record."""
     return isinstance(value, Tensor) and (
         value.array is None or (value._requires_grad and STATE.recording))
 
 
-def _restored(state: dict[str, Any], live: list[Tensor], known: dict[Any, bytes]) -> Function:
+def _restored(state: dict[str, Any], live: list[Tensor], known: dict[Any, bytes],
+              kind: type[Function] = Function) -> Function:
     """A function from its pickle."""
-    new = Function.__new__(Function)
+    new = kind.__new__(kind)
     new.__dict__.update(state)
     found = {key: unpacked(data, live) for key, data in known.items()}
     new._begin({key: value for key, value in found.items() if value is not None})

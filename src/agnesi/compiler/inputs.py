@@ -41,8 +41,10 @@ class In:
         call that gives a value sets it first.
     :type update: Tensor, optional
     :param mutable: The function may overwrite the caller's array, and return results in its memory.
+    :param borrow: Results that are parts, transposes or reshapes of the input are views of the
+        caller's array, which take the same time for any size.
     :raises TypeError: If the variable is no tensor.
-    :raises ValueError: If there is an update but no value.
+    :raises ValueError: If there is an update but no value, or a value of an input that is borrowed.
     :see: function, shared
 
     >>> import agnesi as ag
@@ -54,16 +56,20 @@ class In:
     """
 
     def __init__(self, variable: Tensor, value: Any = None, *, name: str | None = None,
-                 update: Any = None, mutable: bool = False) -> None:
+                 update: Any = None, mutable: bool = False, borrow: bool = False) -> None:
         if not isinstance(variable, Tensor):
             raise TypeError(at(f"an input must be a Tensor, not {typed(variable)}"))
         if update is not None and value is None:
             raise ValueError(at(f"In: {typed(variable)} has an update, but no value that begins"))
+        if borrow and value is not None:
+            raise ValueError(at(f"In: {typed(variable)} is borrowed from the caller, so it takes "
+                                "no value"))
         self.variable = variable
         self.value = value
         self.name = variable.name if name is None else name
         self.update = update
         self.mutable = mutable
+        self.borrow = borrow
 
     def __repr__(self) -> str:
         return f"In({typed(self.variable)})"

@@ -34,6 +34,8 @@ from agnesi.compiler.inputs import In as OurIn
 from agnesi.compiler.objects import ObjectVariable
 from agnesi.compiler.shared import shared as our_shared
 from agnesi.compiler.shared import variable_over
+from agnesi.core.dispatch import apply
+from agnesi.core.storage.leaves import COPY
 from agnesi.core.support.errors import UnusedInputError, at, typed
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor, cast
@@ -53,8 +55,10 @@ class In:
         What it is where the caller gives nothing.
     update : Variable, optional
         What the default value becomes after each call.
-    mutable, borrow : bool
+    mutable : bool
         Whether the function may overwrite the caller's array.
+    borrow : bool
+        Whether outputs that are borrowed, too, may be views of the caller's array.
     strict : bool
         Whether arrays of the variable's dtype are taken alone.
     """
@@ -65,7 +69,7 @@ class In:
                  borrow: bool | None = None, implicit: Any = None, autoname: bool = True,
                  shared: bool = False) -> None:
         self.variable, self.name, self.value, self.update = variable, name, value, update
-        self.mutable, self.strict = bool(mutable), bool(strict)
+        self.mutable, self.strict, self.borrow = bool(mutable), bool(strict), bool(borrow)
         self.allow_downcast = allow_downcast
         if self.name is None:
             held = isinstance(variable, ObjectVariable)
@@ -73,7 +77,8 @@ class In:
 
 
 class Out:
-    """An output of a function; with ``borrow`` or without, the caller's own array."""
+    """An output of a function: the caller's own array, or with ``borrow`` a view of a borrowed
+    input, where it is one."""
 
     def __init__(self, variable: Any, borrow: bool = False) -> None:
         self.variable, self.borrow = variable, borrow
@@ -94,7 +99,7 @@ class Param(In):
                  mutable: bool = False, strict: bool = False, allow_downcast: bool | None = None,
                  implicit: Any = None, borrow: bool | None = None) -> None:
         super().__init__(variable, name, default, mutable=mutable, strict=strict,
-                         allow_downcast=allow_downcast)
+                         allow_downcast=allow_downcast, borrow=borrow)
 
 
 class Function:
@@ -338,14 +343,14 @@ def function(inputs: Sequence[Any], outputs: Any = None, mode: Any = None, updat
     changes = [(bare(a), _given(a, b, "function: updates")) for a, b in updates]
     swaps = [(_target(a), _given(a, b, "function: givens"))
              for a, b in givens]
-    given = [ours for i in declared for ours in _options(i)]
+    shape = _Outputs(outputs)
+    given = [ours for i in declared for ours in _options(i, shape.borrows)]
     options: dict[str, Any] = {"profile": bool(config.profile if profile is None else profile)}
     chosen = mode_of(mode)
     options |= chosen.preset | chosen.choices()
     if isinstance(outputs, tuple) and len(outputs) == 2 and isinstance(outputs[1], Mapping):
         raise TypeError("outputs are what scan returned, a pair of outputs and updates: write "
                         "outputs, updates = theano.scan(...), and give updates=updates, too")
-    shape = _Outputs(outputs)
     unused = on_unused_input or config.on_unused_input
     if len(given) > len(declared):
         check_inputs([i.variable for i in declared], [*shape.flat, *(b for _, b in changes)],
@@ -392,7 +397,9 @@ class _Outputs:
         for v in self._leaves:
             if isinstance(v, str):
                 raise TypeError(f"outputs are variables, a list or a dict of them, not {v!r}")
-        parts = [[] if given is None else _parts(v) for v in self._leaves]
+        #: Whether some may be views of borrowed inputs: the others are copied then.
+        self.borrows = any(isinstance(v, Out) and v.borrow for v in self._leaves)
+        parts = [[] if given is None else _parts(v, self.borrows) for v in self._leaves]
         #: Whether the user gets what our function returns, in a list or alone.
         self._same = given is not None and not isinstance(given, Mapping) and not any(
             isinstance(v.variable if isinstance(v, Out) else v, SparseVariable)
@@ -429,7 +436,7 @@ class _Outputs:
             self.given, Mapping) else list(found)
 
 
-def _options(i: In) -> list[Any]:
+def _options(i: In, borrows: bool) -> list[Any]:
     """An input in our words; several for a sparse matrix."""
     if isinstance(i.variable, (ObjectVariable, SparseVariable)):
         if i.value is not None or i.update is not None:
@@ -439,7 +446,8 @@ def _options(i: In) -> list[Any]:
     if isinstance(i.value, SharedVariable):
         value = bare(i.value)
     update = i.update if i.update is None else _like(i.variable, i.update)
-    return [OurIn(bare(i.variable), value, name=i.name, update=update, mutable=i.mutable)]
+    return [OurIn(bare(i.variable), value, name=i.name, update=update, mutable=i.mutable,
+                  borrow=borrows and i.borrow and value is None)]
 
 
 def _input(x: Any) -> Any:
@@ -448,12 +456,16 @@ def _input(x: Any) -> Any:
     return x
 
 
-def _parts(x: Any) -> list[Any]:
+def _parts(x: Any, borrows: bool) -> list[Any]:
     """What our function computes for an output."""
+    owned = borrows and not (isinstance(x, Out) and x.borrow)
     x = x.variable if isinstance(x, Out) else x
     if isinstance(x, ObjectVariable):
         return [x]
-    return outputs_of(x) if isinstance(x, SparseVariable) else [as_tensor_variable(x)._value]
+    if isinstance(x, SparseVariable):
+        return outputs_of(x)
+    value = as_tensor_variable(x)._value
+    return [apply(COPY, as_tensor(value)) if owned else value]
 
 
 def _pairs(x: Pairs, who: str = "function: updates") -> list[tuple[Any, Any]]:
