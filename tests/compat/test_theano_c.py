@@ -136,3 +136,80 @@ def test_files_that_are_wrong(tmp_path, monkeypatch):
     monkeypatch.setattr(csource, "CXX_COMPILERS", ())
     with pytest.raises(RuntimeError, match="there is no compiler"):
         csource.extension("", (), "Affine")
+
+
+class Line(gof.Op):
+    """``a * x + b`` with parameters: ``a`` a number, ``b`` a vector."""
+
+    __props__ = ("a", "b")
+    params_type = gof.ParamsType(a=theano.scalar.float64, b=T.TensorType("float64", (False,)))
+
+    def __init__(self, a, b):
+        self.a, self.b = a, tuple(b)
+
+    def make_node(self, x):
+        x = T.as_tensor_variable(x)
+        return theano.Apply(self, [x], [x.type()])
+
+    def c_code(self, node, name, inp, out, sub):
+        return f"""
+        Py_XDECREF({out[0]});
+        {out[0]} = (PyArrayObject *)PyArray_EMPTY(1, PyArray_DIMS({inp[0]}), NPY_DOUBLE, 0);
+        if (!{out[0]}) {sub["fail"]}
+        PARAMS_TYPE *p = {sub["params"]};
+        for (npy_intp i = 0; i < PyArray_DIMS({inp[0]})[0]; i++)
+            *(double *)PyArray_GETPTR1({out[0]}, i) = p->a * *(double *)PyArray_GETPTR1(
+                {inp[0]}, i) + *(double *)PyArray_GETPTR1(p->b, i);
+        """
+
+
+class LineInPython(Line):
+    """The same in Python, which gets the parameters, too."""
+
+    def perform(self, node, inputs, outputs, params):
+        outputs[0][0] = params.a * inputs[0] + params.b
+
+
+SHIFT = """#section support_code_apply
+
+int APPLY_SPECIFIC(shift)(PyArrayObject *x, PyArrayObject **out, PARAMS_TYPE *params) {
+  npy_intp n = PyArray_SIZE(x);
+  *out = (PyArrayObject *)PyArray_EMPTY(1, PyArray_DIMS(x), TYPENUM_OUTPUT_0, 0);
+  for (npy_intp i = 0; i < n; i++)
+    ((double *)PyArray_DATA(*out))[i] = *(double *)PyArray_GETPTR1(x, i) + params->k;
+  return 0;
+}
+"""
+
+
+@compiled
+def test_code_gets_parameters(tmp_path):
+    x = T.dvector("x")
+    file = tmp_path / "shift.c"
+    file.write_text(SHIFT)
+
+    class Shift(gof.COp):
+        __props__ = ("k",)
+        params_type = gof.ParamsType(k=theano.scalar.int32)
+
+        def __init__(self, k):
+            self.k = k
+            super().__init__(str(file), "APPLY_SPECIFIC(shift)")
+
+        make_node = Line.make_node
+
+    for kind in (Line, LineInPython):
+        f = theano.function([x], kind(2.0, [1.0, 2.0, 3.0])(x) + kind(3.0, [0.0, 0.0, 0.0])(x))
+        assert f([1.0, 1.0, 2.0]).tolist() == [6, 7, 13]
+    assert theano.function([x], [Shift(4)(x), Shift(-1)(x)])([1.0])[1].tolist() == [0]
+
+
+def test_parameters_that_are_wrong():
+    with pytest.raises(TypeError, match="a must be a type of theano"):
+        gof.ParamsType(a=3)
+    assert theano.gof.params_type.ParamsType is gof.ParamsType
+    kind = gof.ParamsType(a=theano.scalar.float64, b=gof.generic)
+    assert kind == gof.ParamsType(b=gof.generic, a=theano.scalar.float64) and kind.length == 2
+    assert kind.get_params(a=1, b="x").b == "x"
+    with pytest.raises(TypeError, match="no value for b"):
+        kind.get_params(a=1)

@@ -176,7 +176,7 @@ def extension(text: str, flags: tuple[str, ...], name: str) -> Any:
                               f"{name}.perform in Python"))
     library = _library(text, name, found, ".cpp", (*_CXX_FLAGS, *flags), _opened_with_objects)
     library.agnesi_start.restype = library.agnesi_run.restype = ctypes.py_object
-    library.agnesi_run.argtypes = ctypes.py_object, ctypes.py_object
+    library.agnesi_run.argtypes = (ctypes.py_object,) * 3
     library.agnesi_start()
     return library
 

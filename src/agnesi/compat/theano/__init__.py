@@ -85,7 +85,8 @@ for _name, _module in (
         ("graph", gof), ("graph.rewriting", rewriting), ("graph.rewriting.basic", rewriting),
         ("graph.basic", gof), ("graph.op", gof), ("graph.fg", gof),
         ("graph.traversal", gof), ("graph.replace", compile.rebuild), ("link", gof),
-        ("link.c", gof), ("link.c.op", gof), ("raise_op", tensor),
+        ("link.c", gof), ("link.c.op", gof), ("link.c.params_type", gof),
+        ("gof.params_type", gof), ("raise_op", tensor),
         *((f"tensor.rewriting.{n}", rewriting) for n in (
             "basic", "elemwise", "math", "shape", "subtensor", "uncanonicalize")),
         ("typed_list", typed_list), ("tensor.random", _streams), ("tensor.random.basic", _streams),

@@ -27,6 +27,7 @@ from agnesi.compat.theano.graphs.rewriting import out2in as out2in
 from agnesi.compat.theano.ops import Op as Op
 from agnesi.compat.theano.ops.cops import COp as COp
 from agnesi.compat.theano.ops.cops import ExternalCOp as ExternalCOp
+from agnesi.compat.theano.ops.params import ParamsType as ParamsType
 from agnesi.compat.theano.types import Apply as Apply
 from agnesi.compat.theano.types import TensorType as TensorType
 from agnesi.compat.theano.variable import Constant as Constant

@@ -12,6 +12,7 @@ import numpy as np
 from agnesi.api.custom import userops
 from agnesi.autodiff import opgraph
 from agnesi.autodiff.recording import stop_gradient
+from agnesi.compat.theano.ops.params import params_of, params_type_of
 from agnesi.compat.theano.tensor.creation import as_tensor_variable
 from agnesi.compat.theano.tensor.derivatives import Disconnected, NullTypeGradError
 from agnesi.compat.theano.types import Apply, TensorType
@@ -107,11 +108,15 @@ class Op:
         """
         kinds = [np.dtype(x.dtype) for x in node.outputs]
 
+        def params() -> tuple[Any, ...]:
+            own = params_type_of(self) is not None and type(self).perform is not Op.perform
+            return (params_of(self, node),) if own else ()
+
         def perform(*arrays: np.ndarray) -> Any:
             storage: list[list[Any]] = [[None] for _ in kinds]
             cells = list(storage)
             try:
-                self.perform(node, list(arrays), storage)
+                self.perform(node, list(arrays), storage, *params())
             except Exception:
                 failed[0] = type(self).perform is not Op.perform or hasattr(self, "c_code")
                 raise

@@ -16,6 +16,13 @@ from typing import Any
 import numpy as np
 
 from agnesi.compat.theano.ops.base import Op
+from agnesi.compat.theano.ops.params import (
+    arguments,
+    packed,
+    params_of,
+    params_type_of,
+    substitutions,
+)
 from agnesi.compat.theano.types import Apply
 from agnesi.compiler import csource
 from agnesi.core.support.errors import at
@@ -100,10 +107,12 @@ class COp(Op):
                sub: dict[str, str]) -> str:
         """The code of one call."""
         if self.func_name is not None:
-            given = ", ".join((*inputs, *(f"&{y}" for y in outputs)))
+            given = ", ".join((*inputs, *(f"&{y}" for y in outputs), *arguments(sub)))
             return f"if ({self.func_name}({given}) != 0) {sub['fail']}"
         names = "".join(f"#define {kind}_{k} {x}\n" for kind, xs in (
             ("INPUT", inputs), ("OUTPUT", outputs)) for k, x in enumerate(xs))
+        if "params" in sub:
+            names += f"#define PARAMS {sub['params']}\n"
         return (f"\n#define FAIL {sub['fail']}\n{names}{self._parts['code']}"
                 + self._parts.get("code_cleanup", ""))
 
@@ -135,14 +144,18 @@ def program(op: Any, node: Apply) -> str:
     ins, outs = ([f"{kind}{k}" for k in range(len(variables))] for kind, variables in (
         ("agnesi_in_", node.inputs), ("agnesi_out_", node.outputs)))
     headers = [h if h[0] in '<"' else f"<{h}>" for h in _asked(op, "c_headers")]
-    code = op.c_code(node, _NAME, ins, outs, {"fail": "{goto agnesi_failure;}"})
+    params = params_type_of(op)
+    code = op.c_code(node, _NAME, ins, outs,
+                     {"fail": "{goto agnesi_failure;}", **substitutions(op)})
     end = '\n#line 1 "operation.cpp"\n'
     return "\n".join((
         *(f"#include {h}" for h in (*_HEADERS, *headers)),
+        params.struct() if params else "",
         *_asked(op, "c_support_code"), *_asked(op, "c_support_code_apply", node, _NAME), end,
         'extern "C" PyObject *agnesi_start(void) {', "  import_array();",
         *_asked(op, "c_init_code"), end, "  Py_RETURN_NONE;", "}",
-        'extern "C" PyObject *agnesi_run(PyObject *inputs, PyObject *outputs) {',
+        'extern "C" PyObject *agnesi_run(PyObject *inputs, PyObject *outputs, '
+        "PyObject *params) {", *(params.unpacking() if params else ()),
         *(f"  PyArrayObject *{x} = (PyArrayObject *)PyList_GET_ITEM(inputs, {k});"
           for k, x in enumerate(ins)),
         *(f"  PyArrayObject *{y} = NULL;" for y in outs), "  {", code, end, "  }",
@@ -162,7 +175,8 @@ def run(op: Any, node: Apply, inputs: Sequence[Any], storage: Sequence[Any]) -> 
              *(f"-l{library}" for library in _asked(op, "c_libraries"))]
     code = csource.extension(program(op, node), tuple(flags), type(op).__name__)
     found: list[Any] = [None] * len(storage)
-    code.agnesi_run([np.asarray(x) for x in inputs], found)
+    params = packed(params_type_of(op), params_of(op, node))
+    code.agnesi_run([np.asarray(x) for x in inputs], found, params)
     for k, (cell, value) in enumerate(zip(storage, found, strict=True)):
         if value is None:
             raise TypeError(at(f"{type(op).__name__}: the C code gives output {k} no array"))
