@@ -487,3 +487,12 @@ def test_states_that_begin_as_short_floats_are_of_floatx_where_steps_return_that
     np.testing.assert_allclose(got[0][1], np.tanh(1 + np.tanh(np.ones(3))))
     with pytest.raises(TypeError, match="begins as int8"):
         theano.scan(lambda row, h: row.sum() + h, sequences=x, outputs_info=T.constant(1))
+
+
+def test_complex_numbers_are_ordered_as_numpys():
+    a, b = np.array([1 + 2j, 1 - 1j, 0, 3]), np.array([1 + 1j, 2, 0, 1j])
+    x, y = T.zvector("x"), T.zvector("y")
+    found = theano.function([x, y], [x < y, x <= y, x > b, T.ge(x, y), T.lt(T.real(x), y)])(a, b)
+    wanted = [a < b, a <= b, a > b, a >= b, a.real < b]
+    for got, want in zip(found, wanted, strict=True):
+        assert got.dtype == bool and got.tolist() == want.tolist()

@@ -14,7 +14,13 @@ from typing import Any
 import numpy as np
 
 from agnesi.api.streams.common import StreamState
-from agnesi.compat.theano.base.casting import alike
+from agnesi.compat.theano.base.casting import (
+    alike,
+    greater,
+    greater_equal,
+    less,
+    less_equal,
+)
 from agnesi.compat.theano.base.tags import Tag, tag_of
 from agnesi.compiler.shared import Shared
 from agnesi.core.dispatch import graph_node
@@ -64,7 +70,13 @@ _UNARY = _REAL | {"square", "sqr", "sign", "sgn", "negative", "neg", "abs", "zer
 _OF_SIZES = frozenset(f"__{name}__" for name in "add sub mul floordiv radd rsub rmul".split())
 
 
+#: Comparisons of order.
+_ORDERS = {"__lt__": less, "__le__": less_equal, "__gt__": greater, "__ge__": greater_equal}
+
+
 def _operator(name: str) -> Any:
+    order = _ORDERS.get(name)
+
     def unary(self: Variable) -> Any:
         return wrapped(getattr(self._value, name)())
 
@@ -75,7 +87,7 @@ def _operator(name: str) -> Any:
         if not (isinstance(mine, Dim) and name in _OF_SIZES and isinstance(other, (int, Dim))):
             mine, other = alike(mine, other)
         with floats():
-            return wrapped(getattr(mine, name)(other))
+            return wrapped(getattr(mine, name)(other) if order is None else order(mine, other))
 
     def compared(self: Variable, other: Any) -> Any:
         found = binary(self, other)
@@ -85,7 +97,7 @@ def _operator(name: str) -> Any:
 
     if name in ("__neg__", "__abs__", "__invert__", "__pos__"):
         return unary
-    return compared if name in ("__lt__", "__le__", "__gt__", "__ge__") else binary
+    return binary if order is None else compared
 
 
 #: Operators by the names of NumPy's functions, which arrays on their left side call.

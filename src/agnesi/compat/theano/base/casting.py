@@ -1,11 +1,15 @@
-"""The dtypes that Theano joins operands by: constants keep theirs, and int32 is no float32."""
+"""The dtypes that Theano joins operands by: constants keep theirs, and int32 is no float32; and the
+order that complex numbers have."""
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from agnesi.api import functions as F
 from agnesi.core.ir.dims import Dim
 from agnesi.core.support.config import config
 from agnesi.core.tensor import Tensor
@@ -69,3 +73,24 @@ def _holds_variables(x: Any) -> bool:
     if isinstance(x, (list, tuple)):
         return any(map(_holds_variables, x))
     return isinstance(x, (Tensor, Dim))
+
+
+def _ordering(name: str) -> Callable[..., Any]:
+    """A comparison that orders complex numbers as NumPy does: by real parts, then imaginary ones.
+    """
+    plain = getattr(F, name)
+    strict = getattr(F, name.removesuffix("_equal"))
+
+    @functools.wraps(plain)
+    def compare(a: Any, b: Any) -> Any:
+        if not any(isinstance(x, complex) or (isinstance(x, (Tensor, np.ndarray))
+                                              and x.dtype.kind == "c") for x in (a, b)):
+            return plain(a, b)
+        same = F.logical_and(F.equal(F.real(a), F.real(b)), plain(F.imag(a), F.imag(b)))
+        return F.logical_or(strict(F.real(a), F.real(b)), same)
+
+    return compare
+
+
+less, less_equal, greater, greater_equal = map(
+    _ordering, ("less", "less_equal", "greater", "greater_equal"))

@@ -10,6 +10,7 @@ import numpy as np
 from agnesi.api import functions as F
 from agnesi.api import special as _special
 from agnesi.api import symbolic
+from agnesi.compat.theano.base.casting import greater, greater_equal, less, less_equal
 from agnesi.compat.theano.tensor.creation import as_tensor_variable, cast
 from agnesi.compat.theano.variable import Variable, bare, lifted, wrapped
 from agnesi.core.graph import FunctionGraph, constant_value, live_tensor
@@ -20,7 +21,7 @@ from agnesi.ops.base.ensure import ensured_by
 from agnesi.rewrite import rewrite
 
 eq, neq = lifted(F.equal), lifted(F.not_equal)
-lt, le, gt, ge = (lifted(f) for f in (F.less, F.less_equal, F.greater, F.greater_equal))
+lt, le, gt, ge = (lifted(f) for f in (less, less_equal, greater, greater_equal))
 
 
 def _many(function: Any) -> Any:
