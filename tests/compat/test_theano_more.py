@@ -492,7 +492,22 @@ def test_states_that_begin_as_short_floats_are_of_floatx_where_steps_return_that
 def test_complex_numbers_are_ordered_as_numpys():
     a, b = np.array([1 + 2j, 1 - 1j, 0, 3]), np.array([1 + 1j, 2, 0, 1j])
     x, y = T.zvector("x"), T.zvector("y")
-    found = theano.function([x, y], [x < y, x <= y, x > b, T.ge(x, y), T.lt(T.real(x), y)])(a, b)
-    wanted = [a < b, a <= b, a > b, a >= b, a.real < b]
+    found = theano.function([x, y], [x < y, x <= y, x > b, T.ge(x, y), T.lt(T.real(x), y),
+                                    T.maximum(x, y), T.minimum(x, y)])(a, b)
+    wanted = [a < b, a <= b, a > b, a >= b, a.real < b, np.maximum(a, b), np.minimum(a, b)]
     for got, want in zip(found, wanted, strict=True):
-        assert got.dtype == bool and got.tolist() == want.tolist()
+        assert got.dtype == want.dtype and got.tolist() == want.tolist()
+
+
+def test_advanced_subtensors_have_names_and_functions_print(capsys):
+    x, i = T.dmatrix("x"), T.lvector("i")
+    f = theano.function([x, i], [T.advanced_subtensor1(x, i), T.advanced_subtensor(x, i, i),
+                                 T.advanced_inc_subtensor1(x, 1.0, i),
+                                 T.advanced_set_subtensor(x, 5.0, i, i)])
+    a, k = np.arange(6.0).reshape(2, 3), np.array([1, 1])
+    rows, picked, more, other = f(a, k)
+    assert rows.tolist() == a[k].tolist() and picked.tolist() == [4, 4]
+    assert more.tolist() == [[0, 1, 2], [5, 6, 7]] and other.tolist() == [[0, 1, 2], [3, 5, 5]]
+    f.dprint()
+    assert "gather" in capsys.readouterr().out
+    assert theano.printing.pp(x[0]) == "x[0]" and theano.printing.pp(x[:, 1:]) == "x[:, 1:]"

@@ -229,6 +229,7 @@ def test_operations_are_made_of_their_settings_and_classes_know_them():
     x = T.dvector("x")
     f = theano.function([x], join(x, x))
     assert any(isinstance(n.op, type(join)) for n in f.maker.fgraph.toposort())
+    assert theano.compile.deep_copy_op(x).owner.op == theano.compile.ops.DeepCopyOp()
     assert isinstance(join, T.Join) and not isinstance(total, T.Join)
     assert join == T.Join(0) != T.Join(1) and hash(join) == hash(T.Join(0))
     again = pickle.loads(pickle.dumps(total))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import importlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -218,6 +219,16 @@ class Function:
         found = [a for a, _ in pairs]
         found += leaves_of([x for x in computed if isinstance(x, Variable)])
         return list({id(x.tensor): x for x in found if isinstance(x, SharedVariable)}.values())
+
+    def dprint(self, **options: Any) -> Any:
+        """Print its graph, as ``theano.printing.debugprint`` does.
+
+        Parameters
+        ----------
+        **options : object
+            Those of ``debugprint``.
+        """
+        return importlib.import_module("agnesi.compat.theano.printing").debugprint(self, **options)
 
     def free(self) -> None:
         """Nothing: memory is kept by agnesi's pool."""

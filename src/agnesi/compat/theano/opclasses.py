@@ -217,6 +217,8 @@ MakeVector = named("MakeVector", "stack", makes=lambda dtype="int64": lambda *xs
     _tensor("stack")(list(xs)), dtype) if xs else _tensor("zeros")((0,), dtype=dtype))
 Split = named("Split", "getitem", makes=lambda len_splits, axis=None: lambda x, *axis_and_sizes:
               _tensor("split")(x, axis_and_sizes[-1], len_splits, (*axis_and_sizes[:-1], axis)[0]))
+DeepCopyOp = named("DeepCopyOp", "copy", makes=lambda: lambda x: _tensor("tensor_copy")(x))
+deep_copy_op = DeepCopyOp()
 Argmax = named("Argmax", "argmax", makes=lambda axis=None: lambda x: _tensor("argmax")(
     x, axis[0] if isinstance(axis, tuple) and len(axis) == 1 else axis))
 ARange = named("ARange", "arange", makes=lambda dtype=None: lambda *ends: _tensor("arange")(

@@ -20,6 +20,8 @@ from agnesi.compat.theano.modes import Mode as Mode
 from agnesi.compat.theano.modes import MonitorMode as MonitorMode
 from agnesi.compat.theano.modes import NanGuardMode as NanGuardMode
 from agnesi.compat.theano.modes import mode_of as mode_of
+from agnesi.compat.theano.opclasses import DeepCopyOp as DeepCopyOp
+from agnesi.compat.theano.opclasses import deep_copy_op as deep_copy_op
 from agnesi.compat.theano.ops import OpFromGraph as OpFromGraph
 from agnesi.compat.theano.ops import ViewOp as ViewOp
 from agnesi.compat.theano.ops import as_op as as_op

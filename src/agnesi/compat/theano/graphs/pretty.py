@@ -54,7 +54,10 @@ def _applied(n: Node, xs: Sequence[str]) -> str:
         return f"{xs[0]}.T" if axes == tuple(range(len(axes)))[::-1] else (
             f"DimShuffle{{{', '.join(map(str, axes))}}}({xs[0]})")
     if name == "getitem":
-        return f"{xs[0]}[{', '.join(map(_key, op.key))}]"
+        keys = [*map(_key, op.key)]
+        while len(keys) > 1 and keys[-1] == ":":
+            keys.pop()
+        return f"{xs[0]}[{', '.join(keys)}]"
     if hasattr(op, "axes") and hasattr(op, "keepdims"):
         axes = tuple(op.axes)
         every = len(axes) == len(n.inputs[0].shape)

@@ -42,15 +42,15 @@ def _first_of_equals(function: Any, holds: Any) -> Any:
     @functools.wraps(function, updated=())
     def call(x: Any, y: Any) -> Any:
         """One of two; of equal ones the first, which alone has the gradient."""
-        if not any(isinstance(v, Tensor) and v.dtype.kind == "f" for v in (x, y)):
+        if not any(isinstance(v, Tensor) and v.dtype.kind in "fc" for v in (x, y)):
             return function(x, y)
         return F.where(F.logical_or(holds(x, y), F.not_equal(x, x)), x, y)
 
     return lifted(call)
 
 
-maximum = _first_of_equals(F.maximum, F.greater_equal)
-minimum = _first_of_equals(F.minimum, F.less_equal)
+maximum = _first_of_equals(F.maximum, greater_equal)
+minimum = _first_of_equals(F.minimum, less_equal)
 
 
 def switch(cond: Any, ift: Any, iff: Any) -> Variable:

@@ -268,6 +268,26 @@ def inc_subtensor(x: Variable, y: Any, inplace: bool = False,
     return lifted(symbolic.inc_subtensor)(x, y)
 
 
+def advanced_subtensor(x: Any, *indices: Any) -> Variable:
+    """Elements at places that arrays of indices or masks name: ``x[indices]``."""
+    found: Variable = as_tensor_variable(x)[indices]
+    return found
+
+
+def advanced_inc_subtensor(x: Any, y: Any, *indices: Any, **options: Any) -> Variable:
+    """The tensor with ``y`` added at places that arrays name."""
+    return inc_subtensor(advanced_subtensor(x, *indices), y, **options)
+
+
+def advanced_set_subtensor(x: Any, y: Any, *indices: Any, **options: Any) -> Variable:
+    """The tensor with ``y`` at places that arrays name."""
+    return set_subtensor(advanced_subtensor(x, *indices), y, **options)
+
+
+advanced_subtensor1, advanced_inc_subtensor1 = advanced_subtensor, advanced_inc_subtensor
+advanced_set_subtensor1 = advanced_set_subtensor
+
+
 def _chosen(a: Variable, rows: Variable) -> Variable:
     """Elements of choices whose number only the run knows: where ``a`` says, at each place."""
     value, numbers = rows._value, a._value
