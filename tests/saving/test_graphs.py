@@ -166,15 +166,16 @@ def test_updates_and_streams_go_with_a_graph(tmp_path):
         np.testing.assert_array_equal(draw(), twice())
 
 
-@pytest.mark.parametrize("weights", [False, True])
+@pytest.mark.parametrize("weights", [{}, {"weights": False}, {"weights": True}])
 def test_modules_are_structure_too(weights, tmp_path):
     net = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Sequential(nn.Linear(4, 2), nn.Dropout(0.5)))
-    ag.save(net, tmp_path / "n.agnesi", weights=weights)
+    ag.save(net, tmp_path / "n.agnesi", **weights)
     loaded = ag.load(tmp_path / "n.agnesi")
     assert repr(loaded) == repr(net)
     mine, its = net.state_dict(), loaded.state_dict()
     assert mine.keys() == its.keys()
-    assert all(np.array_equal(mine[k], its[k]) for k in mine) is weights
+    assert all(np.array_equal(mine[k], its[k]) for k in mine) is bool(
+        weights.get("weights", True))
 
 
 def test_a_file_is_read_in_another_process(tmp_path):

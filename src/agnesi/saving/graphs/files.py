@@ -39,9 +39,9 @@ _KIND, _VERSION, _TEXT = "agnesi.kind", "agnesi.version", "agnesi.graph"
 
 
 @strict
-def save(what: Any, path: Path_, *, weights: bool = False, inputs: Sequence[Tensor] | None = None,
-         updates: Mapping[Any, Any] | None = None) -> None:
-    """Write values, a symbolic graph, or the structure of a module, to a file of data only.
+def save(what: Any, path: Path_, *, weights: bool | None = None,
+         inputs: Sequence[Tensor] | None = None, updates: Mapping[Any, Any] | None = None) -> None:
+    """Write values, a symbolic graph, or a module, to a file of data only.
 
     Nothing runs and nothing is compiled.  :func:`agnesi.load` gives it back in another process, on
     another machine, or in a later version of agnesi.
@@ -49,14 +49,14 @@ def save(what: Any, path: Path_, *, weights: bool = False, inputs: Sequence[Tens
     :param what: Tensors with values, arrays, numbers, texts and None in any nest, such as a
         ``state_dict``, are written as they are.  Symbolic tensors, alone or in a list, tuple or
         dict, are outputs: all that they are computed from is written.  Of a module its structure,
-        as ``nn.to_config`` tells it.
+        as ``nn.to_config`` tells it, and its weights.
     :type what: Tensor, nest of list, tuple and dict, or Module
     :param path: The file, conventionally ``*.agnesi``; an old one is replaced.  PyTorch's endings
         (``.pt``, ``.pth``) are taken, those of other formats (``.onnx``, ``.npz``, ...) are not.  A
         file that is open for writing bytes gets them where it stands.
     :type path: str, os.PathLike or binary file
     :param weights: Whether the values of shared variables and weights are written, too; constants
-        always are.
+        always are, and by default a module's weights, but no shared variables'.
     :param inputs: The variables in the order in which the loaded graph has them; by default as they
         are met.
     :param updates: New values of shared variables.
@@ -82,20 +82,21 @@ def save(what: Any, path: Path_, *, weights: bool = False, inputs: Sequence[Tens
         return _through_file("save", path, lambda inner: save(
             what, inner, weights=weights, inputs=inputs, updates=updates))
     _check_path("save", path)
-    if not isinstance(weights, bool):
+    if not isinstance(weights, bool | None):
         raise TypeError(at(f"save: weights is True or False, not {typed(weights)}"))
     if inputs is not None and not (isinstance(inputs, (list, tuple)) and all(
             isinstance(x, Tensor) for x in inputs)):
         raise TypeError(at(f"save: inputs are a list of variables, not {typed(inputs)}"))
     if isinstance(what, Module):
         content: Any = to_config(what)
-        arrays = {k: np.asarray(v) for k, v in what.state_dict().items()} if weights else {}
+        arrays = {} if weights is False else {
+            k: np.asarray(v) for k, v in what.state_dict().items()}
         return _write(path, "module", content, arrays)
     if inputs is None and updates is None and not _is_symbolic(what):
         arrays = {}
         return _write(path, "values", {"nest": taken_apart(what, "value", arrays)}, arrays)
     nest, outputs = _outputs(what)
-    writer = Writer(weights)
+    writer = Writer(bool(weights))
     first = writer.add(graph_node(x) for x in inputs or ())
     numbers = writer.add(outputs)
     changes = [[writer.parameter(storage_of(t)), writer.add([graph_node(v)])[0]]
@@ -189,7 +190,7 @@ def load(path: Path_, map_location: Any = None, *,
     :type weights: mapping or path, optional
     :param weights_only: Taken from PyTorch's calls, and not needed: nothing of a file runs.
     :returns: As it was saved.  Parameters without a value are variables to be given; the weights of
-        a module are then new ones.
+        a module that was saved without any are new ones.
     :rtype: object, saving.Graph or Module
     :raises FileFormatError: If the file is none of ``save``, is damaged, cut off or made up, or of
         a later version.
