@@ -584,3 +584,17 @@ def test_kernels_in_c():
 def test_functions_take_arrays_of_bfloat16():
     x = ag.tensor([1.0, -1.0], dtype="bfloat16")
     assert F.relu(x).data.dtype == F.relu(np.asarray(x)).data.dtype == x.dtype
+
+
+def test_pooling_as_functions_with_options():
+    from agnesi.compat.chainer.functions.pooling_2d import AveragePooling2D, MaxPooling2D
+
+    x = Variable(np.arange(25, dtype=np.float32).reshape(1, 1, 5, 5))
+    layers = FunctionSet(pool=MaxPooling2D(3, stride=2, pad=1))
+    pooled = layers.pool(x)
+    np.testing.assert_array_equal(pooled.data, F.max_pooling_2d(x, 3, 2, 1).data)
+    mean = AveragePooling2D(2)(x)
+    np.testing.assert_array_equal(mean.data, F.average_pooling_2d(x, 2).data)
+    pooled.grad = np.ones_like(pooled.data)
+    pooled.backward()
+    assert x.grad.sum() == pooled.data.size and layers.parameters == ()

@@ -6,9 +6,10 @@ from typing import Any
 
 import agnesi as ag
 from agnesi.compat.chainer.formula import applied
+from agnesi.compat.chainer.function import Function
 from agnesi.nn import functional as nn
 
-__all__ = [
+__all__ = [  # the classes are in chainer.functions.pooling_2d only
     "average_pooling_2d", "max_pooling_2d", "spatial_pyramid_pooling_2d", "unpooling_2d",
 ]
 
@@ -24,6 +25,25 @@ def average_pooling_2d(x: Any, ksize: Any, stride: Any = None, pad: Any = 0,
                        use_cudnn: bool = True) -> Any:
     """The mean of each window, in which the border is zero."""
     return applied("AveragePooling2D", lambda x: nn.avg_pool2d(x, ksize, stride, pad), x)
+
+
+class MaxPooling2D(Function):
+    """:func:`max_pooling_2d` as a function with options, as Chainer 1.0 had it."""
+
+    form = staticmethod(max_pooling_2d)
+
+    def __init__(self, ksize: Any, stride: Any = None, pad: Any = 0, *more: Any, **named: Any
+                 ) -> None:
+        self.options, self.named = (ksize, stride, pad, *more), named
+
+    def __call__(self, x: Any) -> Any:
+        return self.form(x, *self.options, **self.named)
+
+
+class AveragePooling2D(MaxPooling2D):
+    """:func:`average_pooling_2d` as a function with options, as Chainer 1.0 had it."""
+
+    form = staticmethod(average_pooling_2d)
 
 
 def unpooling_2d(x: Any, ksize: int, stride: Any = None, pad: int = 0, outsize: Any = None,
