@@ -586,6 +586,13 @@ def test_functions_take_arrays_of_bfloat16():
     assert F.relu(x).data.dtype == F.relu(np.asarray(x)).data.dtype == x.dtype
 
 
+def test_functions_are_imported_from_modules_of_their_kind():
+    from agnesi.compat.chainer.functions.activation import relu
+    from agnesi.compat.chainer.functions.loss.vae import gaussian_kl_divergence
+
+    assert gaussian_kl_divergence is F.gaussian_kl_divergence and relu is F.relu
+
+
 def test_pooling_as_functions_with_options():
     from agnesi.compat.chainer.functions.pooling_2d import AveragePooling2D, MaxPooling2D
 

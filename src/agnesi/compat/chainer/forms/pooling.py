@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import agnesi as ag
@@ -30,7 +31,7 @@ def average_pooling_2d(x: Any, ksize: Any, stride: Any = None, pad: Any = 0,
 class MaxPooling2D(Function):
     """:func:`max_pooling_2d` as a function with options, as Chainer 1.0 had it."""
 
-    form = staticmethod(max_pooling_2d)
+    form: Callable[..., Any] = staticmethod(max_pooling_2d)
 
     def __init__(self, ksize: Any, stride: Any = None, pad: Any = 0, *more: Any, **named: Any
                  ) -> None:
