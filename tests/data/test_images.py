@@ -42,6 +42,7 @@ def pillow(monkeypatch):
     image = types.ModuleType("PIL.Image")
     image.open = lambda file: Picture(np.load(file))
     image.fromarray, image.Resampling = Picture, types.SimpleNamespace(BILINEAR="bilinear")
+    image.DecompressionBombError = ArithmeticError
     package = types.ModuleType("PIL")
     package.Image = image
     monkeypatch.setitem(sys.modules, "PIL", package)
