@@ -187,3 +187,33 @@ def test_decorators_take_arguments() -> None:
     power.defvjp(lambda x, n: (x**n, x), lambda n, x, g: (n * x ** (n - 1) * g,))
     for run in (lambda f: f, ag.jit):
         assert run(ag.grad(lambda x: power(x, 3)))(ag.tensor(2.0)) == 12.0
+
+
+def of_arrays(x: Any, g: Any) -> Any:
+    return ag.tensor(np.exp(x.detach().numpy()) * g.detach().numpy())
+
+
+class InNumPy(ag.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.save_for_backward(x)
+        return ag.exp(x)
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        return of_arrays(*ctx.saved_tensors, g)
+
+
+in_numpy = ag.custom_vjp(ag.exp)
+in_numpy.defvjp(lambda x: (ag.exp(x), x), of_arrays)
+
+
+@pytest.mark.parametrize("f", [InNumPy.apply, in_numpy,
+                               ag.op(np.exp, vjp=lambda g, y, x: of_arrays(x, g))])
+def test_rules_that_lose_the_cotangent_have_no_derivative(f: Any) -> None:
+    """They gave zeros for directions and second derivatives."""
+    np.testing.assert_allclose(ag.grad(lambda x: f(x).sum())(X).numpy(), np.exp(X.numpy()))
+    for way in (lambda x: ag.jvp(f, (x,), (x,)), ag.jacfwd(f), lambda x: ag.linearize(f, x)[1](x),
+                ag.grad(lambda x: ag.grad(lambda x: (f(x) ** 2).sum())(x).sum())):
+        with pytest.raises(ag.GradientError, match="does not depend on the gradients"):
+            way(X)

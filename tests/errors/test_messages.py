@@ -192,6 +192,8 @@ CASES = [
     (lambda m: ag.pad(m("float32", 3), [(1, 1), (1, 1)]), ValueError,
      "pad(float32[3], [(1, 1), (1, 1)]): pad_width must be n, (before, after), or such a "
      "pair for each of 1 dimensions, not [(1, 1), (1, 1)]"),
+    (lambda m: ag.pad(m("float32", 3), (True, 6)), ValueError,
+     "pad(float32[3], (True, 6)): pad_width must hold integers that are not negative, not True"),
     (lambda m: ag.repeat(m("float32", 3), -1), ValueError,
      "repeat(float32[3], -1): repeats must not be negative: -1"),
     (lambda m: ag.gather(m("float32", 3, 4), 0, m("int64", 2)), ValueError,

@@ -153,3 +153,13 @@ def test_a_network_learns_labels_that_hold_or_not() -> None:
 def test_a_divergence_per_sample_of_no_samples_is_no_number() -> None:
     none = ag.zeros((0, 3))
     assert ag.isnan(nn.functional.kl_div(none, none, reduction="batchmean")).item()
+
+
+@pytest.mark.parametrize("run", [lambda f: f, ag.jit])
+@pytest.mark.parametrize("loss", [
+    lambda x, y: ag.grad(lambda x: F.multi_margin_loss(x, y))(x),
+    lambda x, y: nn.AdaptiveLogSoftmaxWithLoss(3, 3, [1])(x, y).loss,
+    nn.BinaryHierarchicalSoftmax(3, ((0, 1), 2))])
+def test_labels_are_not_counted_from_the_end(loss: Any, run: Any) -> None:
+    with pytest.raises(IndexError, match="a label is out of range: .* less than 3"):
+        run(loss)(ag.ones((2, 3)), ag.tensor([0, -1]))

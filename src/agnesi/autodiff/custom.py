@@ -11,7 +11,7 @@ import numpy as np
 
 from agnesi.autodiff.recording import no_grad
 from agnesi.autodiff.reverse import transposed
-from agnesi.autodiff.rules import fitted, place_of
+from agnesi.autodiff.rules import check_linked, fitted, place_of
 from agnesi.autodiff.vmap import vmap
 from agnesi.core.ir.node import Node
 from agnesi.core.keywords import strict_class
@@ -310,6 +310,7 @@ class Pullback(Op):
         for place, result in self.own:
             kept[place] = ys[result]
         found = self.pullback(kept, gs)
+        check_linked(found, gs, self.name)
         return (*found, *(None,) * (len(xs) - len(found)))
 
     def batch(self, node: Node, xs: list[Tensor], rows: list[bool], length: Any) -> Any:

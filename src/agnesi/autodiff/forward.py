@@ -71,8 +71,8 @@ def _by_two_pullbacks(node: Node, ts: list[Any], y: Any, xs: list[Tensor]) -> An
         raise missing_rule(node, "forward-mode derivative rule (jvp)")
     with switched(recording=True):
         types = node.outputs or ((node.shape, node.dtype),)
-        us = [alias(filled(shape, 0, dtype)) if dtype.kind in "fcV" else None
-              for shape, dtype in types]
+        us = [alias(filled(shape, 1, dtype)) if dtype.kind in "fcV" else None
+              for shape, dtype in types]  # of ones: a rule that loses them is seen
         parts = cotangents(op, us if op.outputs > 1 else us[0], y, xs)
         seeds: dict[Node, Tensor] = {
             current(p): t

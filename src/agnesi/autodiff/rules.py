@@ -11,7 +11,15 @@ from agnesi.core.ir.node import Node
 from agnesi.core.op import Op, typed
 from agnesi.core.shapes import fits
 from agnesi.core.support.config import HOOKS, STATE, switched
-from agnesi.core.support.errors import DTypeError, ShapeError, Where, at, call_user, ours
+from agnesi.core.support.errors import (
+    DTypeError,
+    GradientError,
+    ShapeError,
+    Where,
+    at,
+    call_user,
+    ours,
+)
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.compare import equal
 from agnesi.ops.base.convert import as_tensor, cast
@@ -42,10 +50,28 @@ def cotangents(op: Op, g: Any, y: Any, xs: Sequence[Tensor]) -> tuple[Any, ...]:
         raise ValueError(at(
             f"the vjp of {op.name} returned {len(parts)} cotangents for {len(xs)} operands",
             place_of(op.vjp)))
-    return tuple([
+    parts = tuple([
         part if part is None else fitted(part, x, f"the vjp of {op.name}", f"operand {i}", op.vjp)
         for i, (part, x) in enumerate(zip(parts, xs, strict=True))
     ])
+    check_linked(parts, g if op.outputs > 1 else (g,), op.name)
+    return parts
+
+
+def check_linked(parts: Sequence[Any], gs: Sequence[Any], name: str) -> None:
+    """Refuse cotangents that a user's rule computed outside of tensors, where derivatives of them
+    are wanted: they are linear in the cotangents ``gs``, so that they are zero or depend on them.
+    """
+    if not any(g is not None and g._requires_grad for g in gs):
+        return
+    for part in parts:
+        if part is not None and not part._requires_grad and (
+                part.array is not None and part.array.any()):
+            raise GradientError(at(
+                f"the derivative rule of {name} returned {typed(part)} that does not depend on the "
+                "gradients it was given, so that it has no derivative, and the function no "
+                "forward-mode and no second one: compute it in operations of tensors, without "
+                "detach() and NumPy, or mark it once_differentiable"))
 
 
 def tangents(op: Op, ts: Any, y: Any, xs: Sequence[Tensor], node: Node) -> Sequence[Any]:

@@ -23,6 +23,7 @@ from agnesi.nn.layers.linear import Linear
 from agnesi.nn.layers.sequential import Sequential
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.creation import empty
+from agnesi.ops.base.gather.gather_scatter import checked_within
 
 
 class LossAndOutput(NamedTuple):
@@ -126,6 +127,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
 
     def forward(self, input: Tensor, target: Tensor) -> LossAndOutput:
         x, wanted = _rows(self, input, target, self.in_features)
+        wanted = checked_within(wanted, self.n_classes, "a label", type(self).__name__)
         head = log_softmax(self.head(x), 1)
         place = wanted
         inner: Any = 0
@@ -246,6 +248,7 @@ class BinaryHierarchicalSoftmax(Module):
 
     def forward(self, x: Tensor, target: Tensor) -> Tensor:
         rows, wanted = _rows(self, x, target, self.in_size)
+        wanted = checked_within(wanted, self.n_classes, "a label", type(self).__name__)
         nodes, signs = self.nodes[wanted], self.signs[wanted]
         scores = F.squeeze(F.matmul(self.weight[nodes], F.expand_dims(rows, -1)), -1)
         lost = F.where(signs == 0, 0.0, softplus(-(F.astype(signs, scores.dtype) * scores)))

@@ -11,6 +11,7 @@ from agnesi.core.support.errors import at
 from agnesi.core.tensor import Tensor
 from agnesi.nn.losses.common import Loss, as_floats, labels, pair, reduced
 from agnesi.ops.base.convert import beside
+from agnesi.ops.base.gather.gather_scatter import checked_within
 from agnesi.ops.neural.losses import need_weights, nll_loss
 
 
@@ -28,6 +29,7 @@ def multi_margin_loss(input: TensorLike, target: TensorLike, p: int = 1, margin:
     :returns: One number, or with "none" the losses; the mean of none is NaN.
     :raises ValueError: If ``p`` is neither, or there is no such reduction.
     :raises ShapeError: If the shapes do not broadcast.
+    :raises IndexError: If a label is none of a class.
     :see: nn.MultiLabelMarginLoss
 
     >>> import agnesi as ag
@@ -39,6 +41,7 @@ def multi_margin_loss(input: TensorLike, target: TensorLike, p: int = 1, margin:
     t = labels("multi_margin_loss", x, target, x.shape[:-1])
     if p not in (1, 2):
         raise ValueError(at(f"multi_margin_loss: p must be 1 or 2, not {p}"))
+    t = checked_within(t, x.shape[-1], "a label", "multi_margin_loss")
     right = F.take_along_axis(x, t[..., None], -1)
     loss = F.relu(margin - right + x) ** p
     others = F.arange(x.shape[-1]) != t[..., None]

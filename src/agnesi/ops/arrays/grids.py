@@ -12,7 +12,7 @@ import numpy as np
 from agnesi.core.accepted import DTypeLike, ShapeLike, TensorLike
 from agnesi.core.integers import integer
 from agnesi.core.ir.dims import product
-from agnesi.core.op import called, typed
+from agnesi.core.op import typed
 from agnesi.core.public import planned, public
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import aside
@@ -25,7 +25,7 @@ from agnesi.ops.arrays.replicate import broadcast_to
 from agnesi.ops.base.arith import power
 from agnesi.ops.base.convert import as_tensor, cast, check_real
 from agnesi.ops.base.creation import float_dtype, sizes_of
-from agnesi.ops.base.gather.gather_scatter import within
+from agnesi.ops.base.gather.gather_scatter import checked_within
 from agnesi.ops.base.literals import as_places
 from agnesi.ops.base.movement import moveaxis, reshape
 from agnesi.ops.base.parameter_checks import demanded
@@ -161,7 +161,7 @@ def unravel_index(indices: Any, shape: Any, order: Literal["C", "F"] = "C") -> t
     (tensor([0, 1]), tensor([1, 2]))
     """
     sizes = sizes_of(shape)
-    flat = _inside(_whole(indices), _room(sizes), "the position", "unravel_index")
+    flat = checked_within(_whole(indices), _room(sizes), "the position", "unravel_index")
     found: list[Tensor] = []
     for n in reversed(sizes) if order == "C" else sizes:
         found.append(flat % n)
@@ -183,16 +183,6 @@ def _room(sizes: Any) -> Any:
     if isinstance(room, int) and room > np.iinfo(np.int64).max:
         raise ValueError(f"sizes {sizes} have more positions than int64 can tell apart")
     return room
-
-
-def _inside(x: Tensor, size: int, what: str, name: str) -> Tensor:
-    """Positions, checked."""
-    if is_known(x):
-        data = x.array
-        if data.size and not (data.min() >= 0 and data.max() < size):
-            raise IndexError(f"{what} is out of range: it must be at least 0 and less than {size}")
-        return x
-    return within(x, size, called(name, (x,)), least=0, what=what)
 
 
 @public
@@ -239,7 +229,7 @@ def _limited(x: Tensor, size: int, mode: str) -> Tensor:
         return x.clip(0, size - 1)
     if mode != "raise":
         raise ValueError(f"mode must be 'raise', 'wrap' or 'clip', not {mode!r}")
-    return _inside(x, size, "an index", "ravel_multi_index")
+    return checked_within(x, size, "an index", "ravel_multi_index")
 
 
 @public

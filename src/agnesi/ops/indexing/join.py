@@ -341,6 +341,8 @@ def _plain_widths(widths: Any) -> Any:
     """Widths of borders with sizes in the place of integer scalars whose values are not known."""
     if isinstance(widths, (list, tuple)):
         return [_plain_widths(n) for n in widths]
+    if isinstance(widths, (bool, np.bool_)):  # which NumPy takes for a number beside others
+        raise ValueError(f"pad_width must hold integers that are not negative, not {widths}")
     unknown = isinstance(widths, Tensor) and widths.array is None and widths.ndim == 0
     return size_of(widths, "a width") if unknown else widths
 

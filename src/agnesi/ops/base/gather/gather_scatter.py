@@ -294,6 +294,17 @@ def within(indices: Tensor, size: Any, subject: str, *, least: Any = None,
     return apply(Ensured(message, subject, "IndexError", bounds), indices, fits)
 
 
+def checked_within(x: Tensor, size: Any, what: str, name: str) -> Tensor:
+    """Integers from 0 up to below ``size``: an IndexError at once where they are known, else when
+    the code runs; ``name`` is the function's."""
+    if is_known(x):
+        data = x.array
+        if data.size and not (data.min() >= 0 and data.max() < size):
+            raise IndexError(f"{what} is out of range: it must be at least 0 and less than {size}")
+        return x
+    return within(x, size, called(name, (x,)), least=0, what=what)
+
+
 def _bound(size: Any, dtype: np.dtype) -> Tensor:
     return constant(size, dtype) if isinstance(size, int) else cast(as_tensor(size), dtype)
 
