@@ -258,7 +258,18 @@ SAMPLES = {
     "difference_over_a_step": [
         lambda x, y, c: ag.sin(x + y) - ag.sin(x), lambda x, y, c: ag.cos(x) - ag.cos(x - y),
         lambda x, y, c: ag.tan(y + x) - ag.tan(x),
+        lambda x, y, c: ag.sin(x + y) - ag.sin(x - y),
+        lambda x, y, c: ag.sigmoid(x) - ag.sigmoid(x + y),
     ],
+    "logs_over_a_step": [
+        lambda x, y, c: ag.log(x + y) - ag.log(x), lambda x, y, c: ag.log(x) - ag.log(x - y)],
+    "quotients_over_a_step": [
+        lambda x, y, c: 1 / x - 1 / (x + y), lambda x, y, c: ag.reciprocal(x - y) - 1 / (x + y),
+        lambda x, y, c: 2 / ag.square(x + y) - 2 / ag.square(x),
+        lambda x, y, c: -1 / (x + 3) + 1 / x],
+    "rest_of_share": [
+        lambda x, y, c: 1 - x / (x + y), lambda x, y, c: x / (x - y) - 1,
+        lambda x, y, c: 1 / (y + x) - x / ag.square(y + x)],
     "over_square_of_tanh": [
         lambda x, y, c: (1 - ag.square(ag.tanh(x))) / ag.square(ag.tanh(x)),
         lambda x, y, c: y * (1 - ag.tanh(x) * ag.tanh(x)) / ag.tanh(x) / ag.tanh(x),
@@ -274,6 +285,7 @@ SAMPLES = {
     "difference_of_cubes": [
         lambda x, y, c: (x + 1) * (x + 1) * (x + 1) - x * x * x,
         lambda x, y, c: ag.square(x + 2) * (x + 2) - ag.square(x - 1) * (x - 1),
+        lambda x, y, c: 3 * ag.square(x + y) - 3 * ag.square(x),
     ],
     "difference_of_powers": [
         lambda x, y, c: (x + 1) ** y - x ** y, lambda x, y, c: (x + y) ** 0.3 - x ** 0.3,

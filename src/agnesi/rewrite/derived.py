@@ -22,7 +22,8 @@ from agnesi.rewrite.rules import STAGES, NodeRule, Rule
 #: derivatives as they stand, of which their own forms would be long.
 _LATER = ("log_of_sqrt", "over_one_denominator", "cancelled_terms", "log_near_one",
           "factors_over_roots", "logs_of_ratios", "difference_of_exponentials",
-          "difference_of_powers", "difference_of_cubes")
+          "difference_of_powers", "difference_of_cubes", "logs_over_a_step",
+          "quotients_over_a_step", "rest_of_share")
 
 
 #: Rules by which a value without bounds is what a function and its inverse leave.

@@ -19,6 +19,7 @@ _FILES = {
     "arrays.movement": (_FIRST,),
     "arrays.reductions": (_FIRST,),
     "algebra.stable": (_STABLE,),
+    "algebra.steps": (_STABLE,),
     "algebra.cancellations": (_STABLE,),
     "algebra.complements": (_STABLE,),
     "algebra.logarithms": (_STABLE,),

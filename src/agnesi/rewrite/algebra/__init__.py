@@ -38,6 +38,7 @@ forms are never less exact.
 - ``squares.py``: sums of squares that overflow or vanish before what is computed of them.
 - ``stable.py``: numerical stability: forms that overflow, vanish or cancel become those that do
   not.
+- ``steps.py``: differences of one function at two places, by what lies between them.
 - ``sums.py``: the terms of a sum, and their signs.
 - ``weighted.py``: sums of exponentials with weights of any sign: what overflows or vanishes is
   taken out of them.

@@ -9,13 +9,14 @@ Where x is large, ``log(x + 3) - log(x + 1)`` is a series in 1 / x, ``sqrt(x + 1
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Collection, Iterable, Sequence
 from decimal import Decimal
 from functools import reduce
 
 import numpy as np
 
-from agnesi.core.dispatch import apply
+from agnesi.core.dispatch import apply, graph_node
 from agnesi.core.ir.node import Node
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.base.arith import abs as abs_
@@ -46,6 +47,8 @@ _TERMS_TO_FIND, _TERMS_TO_MEND = 8, 96
 _MOST_COEFFICIENTS = 32
 #: Nodes of a sum that are looked at, and terms.
 _MOST_NODES, _MOST_TERMS = 64, 8
+#: Terms of a sum of which some are looked at alone, at least.
+_LEAST_GROUPED = 3
 #: By how much rounding errors of the terms may be amplified.
 _AMPLIFICATION = 2.0
 _RADII = (0.01, 0.02, 0.05, 0.08, 0.12, 0.18, 0.25, 0.35, 0.45, 0.6, 0.8, 1.0, 1.4, 2.0, 2.8)
@@ -68,6 +71,49 @@ def cancelled_terms(node: Node) -> Tensor | None:
     signed = [(sign, n) for sign, n in terms(node) if scalar(n) != 0]
     if len(signed) > _MOST_TERMS or not any(map(_may_cancel, (n for _, n in signed))):
         return None
+    found = _cancelled(node, signed)
+    return _grouped(node, signed) if found is None else found
+
+
+def _grouped(node: Node, signed: Sequence[tuple[int, Node]]) -> Tensor | None:
+    """A sum of which some terms, all of one value, are such a sum, as in exp(v) - 1 - v + u * u."""
+    if len(signed) < _LEAST_GROUPED:
+        return None
+    leaves = [_leaves(n) for _, n in signed]
+    for leaf in dict.fromkeys(n for found in leaves if len(found) == 1 for n in found):
+        own = [found <= {leaf} for found in leaves]
+        if all(own) or sum(own) < 2:
+            continue
+        inside, rest = (reduce(operator.add, [
+            symbol(n) if sign > 0 else -symbol(n)
+            for (sign, n), is_own in zip(signed, own, strict=True) if is_own is wanted])
+            for wanted in (True, False))
+        part = graph_node(inside)
+        if part.op_name not in ("add", "subtract") or not agree(part, node):
+            continue
+        found = _cancelled(part, [(sign, n) for sign, n in terms(part) if scalar(n) != 0])
+        if found is not None:
+            return found + rest
+    return None
+
+
+def _leaves(node: Node) -> set[Node]:
+    """What a term is computed of by operations that have series."""
+    found, seen, stack = set[Node](), set[Node](), [node]
+    while stack and len(seen) < _MOST_NODES:
+        n = stack.pop()
+        if n in seen or scalar(n) is not None:
+            continue
+        seen.add(n)
+        if expandable(n):
+            stack += operands(n)
+        else:
+            found.add(n)
+    return found
+
+
+def _cancelled(node: Node, signed: Sequence[tuple[int, Node]]) -> Tensor | None:
+    """The power series of a sum of terms whose leading ones cancel, near 0."""
     parts, shared = _split(signed)
     bases = _bases([n for part in parts for n, _ in part[1]], node)
     for base in bases:
