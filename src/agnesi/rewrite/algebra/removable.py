@@ -77,8 +77,8 @@ def cancelled_terms(node: Node) -> Tensor | None:
 
 def _grouped(node: Node, signed: Sequence[tuple[int, Node]]) -> Tensor | None:
     """A sum of which some terms, all of one value, are such a sum, as in exp(v) - 1 - v + u * u."""
-    if len(signed) < _LEAST_GROUPED:
-        return None
+    if len(signed) < _LEAST_GROUPED or all(scalar(n) is None for _, n in signed):
+        return None  # of others few cancel, and all would cost time to find out
     leaves = [_leaves(n) for _, n in signed]
     for leaf in dict.fromkeys(n for found in leaves if len(found) == 1 for n in found):
         own = [found <= {leaf} for found in leaves]
@@ -91,7 +91,7 @@ def _grouped(node: Node, signed: Sequence[tuple[int, Node]]) -> Tensor | None:
         part = graph_node(inside)
         if part.op_name not in ("add", "subtract") or not agree(part, node):
             continue
-        found = _cancelled(part, [(sign, n) for sign, n in terms(part) if scalar(n) != 0])
+        found = _cancelled(part, [(s, n) for s, n in terms(part) if scalar(n) != 0], 2)
         if found is not None:
             return found + rest
     return None
@@ -112,8 +112,9 @@ def _leaves(node: Node) -> set[Node]:
     return found
 
 
-def _cancelled(node: Node, signed: Sequence[tuple[int, Node]]) -> Tensor | None:
-    """The power series of a sum of terms whose leading ones cancel, near 0."""
+def _cancelled(node: Node, signed: Sequence[tuple[int, Node]], orders: int = 1) -> Tensor | None:
+    """The power series of a sum of terms of which those of so many ``orders`` cancel; where the
+    value is large, too, if one suffices."""
     parts, shared = _split(signed)
     bases = _bases([n for part in parts for n, _ in part[1]], node)
     for base in bases:
@@ -124,18 +125,18 @@ def _cancelled(node: Node, signed: Sequence[tuple[int, Node]]) -> Tensor | None:
             shared = [f for f in shared if f[0] is not base.node]
             parts = [(c, [*part, *own]) for c, part in parts]
         few = _expanded(parts, base, _TERMS_TO_FIND)
-        if few is None or not _cancels(few):
+        if few is None or not _cancels(few, orders):
             continue
         many = _expanded(parts, base, _TERMS_TO_MEND)
         near = None if many is None else _near(_total(many), many, base.node)
         if near is None:
             return None
         return _replaced(node, near, shared)
-    if not bases:
+    if not bases or orders > 1:
         return None
     parts, shared = _split(signed)
-    far = _far(parts, bases, _cancels)
-    return far and _replaced(node, far, shared)
+    beyond = _far(parts, bases, _cancels)
+    return beyond and _replaced(node, beyond, shared)
 
 
 def _replaced(node: Node, series: tuple[Tensor, Tensor],
@@ -399,12 +400,12 @@ def _total(parts: Sequence[Series]) -> Series:
         return reduce(Series.__add__, parts)
 
 
-def _cancels(parts: Sequence[Series]) -> bool:
-    """Return whether the terms of the least order cancel."""
+def _cancels(parts: Sequence[Series], orders: int = 1) -> bool:
+    """Return whether the terms of the least ``orders`` cancel."""
     total = _total(parts)
     large = any(t.logs for t in parts)
     return bool(total.c) and not total.logs and (
-        large or total.order > min(t.order for t in parts))
+        large or total.order >= min(t.order for t in parts) + orders)
 
 
 def _near(total: Series, parts: Sequence[Series], base: Node) -> tuple[Tensor, Tensor] | None:
@@ -449,6 +450,9 @@ def _economised(c: Sequence[Decimal], radius: float, error: float) -> list[float
     with digits():
         r, left = Decimal(radius), Decimal(error)
         scaled = [x * r ** k for k, x in enumerate(c)]
+        little = left / 2 ** 30
+        while len(scaled) > 1 and abs(scaled[-1]) < little:  # of which there are at most 96
+            scaled.pop()
         below, chebyshev = [1], [0, 1]
         all_of_them = [below, chebyshev]
         for _ in scaled[2:]:
