@@ -205,3 +205,27 @@ def test_numbers_give_way_to_arrays_of_numpy(f: Callable[[Any, Any], Any], dtype
         found, tensors = f(a, b), f(*[ag.tensor(v) if v is x else v for v in (a, b)])
         assert found.dtype == tensors.dtype == ag.jit(f)(a, b).dtype
         np.testing.assert_array_equal(found.numpy(), tensors.numpy())
+
+
+OF_NUMBER: dict[str, Callable[[Any, Any], Any]] = {
+    "grad": ag.grad(lambda a, b: (a * b).sum() * a),
+    "value_and_grad": ag.value_and_grad(lambda a, b: (a * b).sum() * a),
+    "vjp": lambda v, x: ag.vjp(lambda a, b: a * b, v, x)[0],
+    "pullback": lambda v, x: ag.vjp(lambda a, b: a * b, v, x)[1](x),
+    "jvp": lambda v, x: ag.jvp(lambda a, b: a * b, (v, x), (v, x)),
+    "linearize": lambda v, x: ag.linearize(lambda a, b: a * b, v, x)[1](v, x),
+    "hvp": lambda v, x: ag.hvp(lambda a, b: (a * b * b).sum() * a, (v, x), (v, x)),
+    "hessian": ag.hessian(lambda a, b: (a * b).sum() * a),
+    "jacfwd": ag.jacfwd(lambda a, b: a * b), "jacrev": ag.jacrev(lambda a, b: a * b),
+    "list": lambda v, x: ag.vjp(lambda a, b: a[0] * b, [v, v], x)[0],
+}
+
+
+@pytest.mark.parametrize("name", OF_NUMBER)
+def test_numbers_that_are_differentiated_keep_their_digits_beside_doubles(name: str) -> None:
+    f, v, x = OF_NUMBER[name], 0.3123456789, ag.tensor(D)
+    want = flatten(f(np.float64(v), x))[0]
+    for found in (f(v, x), ag.jit(f)(v, x), ag.jit(lambda x: f(v, x))(x)):
+        for a, b in zip(flatten(found)[0], want, strict=True):
+            assert a.dtype == b.dtype == np.float64
+            np.testing.assert_allclose(a.numpy(), b.numpy(), 1e-14)

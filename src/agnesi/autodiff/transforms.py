@@ -23,12 +23,12 @@ from agnesi.core.ir.node import Node, toposort
 from agnesi.core.op import typed
 from agnesi.core.programs import is_declaring
 from agnesi.core.public import higher, renamed
-from agnesi.core.support import tree
+from agnesi.core.support import dtypes, tree
 from agnesi.core.support.config import HOOKS, STATE, switched
 from agnesi.core.support.dtypes import is_inexact
 from agnesi.core.support.errors import DTypeError, GradientError, at, call_user
 from agnesi.core.support.foreign import has
-from agnesi.core.support.tracing import current_trace, is_tracing
+from agnesi.core.support.tracing import current_trace, is_number_of_trace, is_tracing
 from agnesi.core.tensor import Tensor
 from agnesi.core.transformed import transformed
 from agnesi.ops.base.convert import as_tensor, check_unmasked
@@ -360,6 +360,10 @@ def _begins(node: Node) -> bool:
             and not any(n.requires_grad for n in node.inputs))
 
 
+#: Beside them a number of Python's is one of them.
+_DOUBLES = (dtypes.float64, dtypes.complex128)
+
+
 class Inputs:
     """Arguments of a transformed function: fresh tensors stand in for those differentiated."""
 
@@ -383,7 +387,9 @@ class Inputs:
                                    "which is None"))
         given, closed = opened(tuple(args[i] for i in self.numbers), owner)
         leaves, self.shape = tree.flatten(given)
-        self.originals = [self._float(x) for x in leaves]
+        wide = any(isinstance(x, (Tensor, np.ndarray, np.generic)) and x.dtype in _DOUBLES
+                   and not is_number_of_trace(x) for x in tree.flatten(args)[0])
+        self.originals = [self._float(x, wide) for x in leaves]
         self.fresh = [alias(x) for x in self.originals]
         self.nodes: list[Node] = [current(x) for x in self.fresh]
         for i, arg in zip(self.numbers, closed(self.shape.build(self.fresh)), strict=True):
@@ -400,7 +406,8 @@ class Inputs:
             )
         return i % len(self.args)
 
-    def _float(self, x: Any) -> Tensor:
+    def _float(self, x: Any, wide: bool) -> Tensor:
+        """An argument as a tensor; numbers of Python's keep their digits beside doubles."""
         try:
             check_unmasked(x)
         except DTypeError as error:
@@ -417,7 +424,8 @@ class Inputs:
                     "convert it"
                 )
             )
-        return t
+        number = type(x) is float or (is_number_of_trace(x) and t.dtype.kind == "f")
+        return as_tensor(x, dtypes.float64) if wide and number else t
 
     def call(self, f: Function, keywords: dict[str, Any]) -> Any:
         """The function's result on the stand-ins, recorded."""
