@@ -9,8 +9,6 @@ from contextlib import contextmanager
 from typing import Any, Literal, ParamSpec, TypeVar, overload
 from weakref import WeakSet
 
-import numpy as np
-
 from agnesi.autodiff.bodies import BodyTrace
 from agnesi.autodiff.forward import push, tangent_for
 from agnesi.autodiff.numbers import slope
@@ -361,7 +359,7 @@ def _begins(node: Node) -> bool:
 
 
 #: Beside them a number of Python's is one of them.
-_DOUBLES = (dtypes.float64, dtypes.complex128)
+_DOUBLES = ("float64", "complex128")
 
 
 class Inputs:
@@ -387,8 +385,8 @@ class Inputs:
                                    "which is None"))
         given, closed = opened(tuple(args[i] for i in self.numbers), owner)
         leaves, self.shape = tree.flatten(given)
-        wide = any(isinstance(x, (Tensor, np.ndarray, np.generic)) and x.dtype in _DOUBLES
-                   and not is_number_of_trace(x) for x in tree.flatten(args)[0])
+        wide = any(str(getattr(x, "dtype", "")) in _DOUBLES and not is_number_of_trace(x)
+                   for x in tree.flatten(args)[0])
         self.originals = [self._float(x, wide) for x in leaves]
         self.fresh = [alias(x) for x in self.originals]
         self.nodes: list[Node] = [current(x) for x in self.fresh]
