@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from typing import Any, Literal, ParamSpec, TypeVar, overload
 from weakref import WeakSet
 
+import numpy as np
+
 from agnesi.autodiff.bodies import BodyTrace
 from agnesi.autodiff.forward import push, tangent_for
 from agnesi.autodiff.numbers import slope
