@@ -381,10 +381,9 @@ class Inputs:
             twice = next(i for i in places if places.count(i) > 1)
             raise ValueError(at(f"{owner}: argnums names argument {twice} more than once: "
                                 f"{typed(argnums)}"))
-        for i in self.numbers:
-            if args[i] is None:
-                raise TypeError(at(f"{owner}: cannot differentiate with respect to argument {i}, "
-                                   "which is None"))
+        if none := [i for i in self.numbers if args[i] is None]:
+            raise TypeError(at(f"{owner}: cannot differentiate with respect to argument {none[0]}, "
+                               "which is None"))
         given, closed = opened(tuple(args[i] for i in self.numbers), owner)
         leaves, self.shape = tree.flatten(given)
         wide = any(str(getattr(x, "dtype", "")) in _DOUBLES and not is_number_of_trace(x)
