@@ -12,6 +12,8 @@ UNSTABLE = {
     "exp(x) - 1": (lambda m, x: m.exp(x) - 1, (1e-20, -1e-8, 0.3, -40.0)),
     "1 - exp(x)": (lambda m, x: 1 - m.exp(x), (1e-20, -1e-8, 0.3, -40.0)),
     "(exp(x) - 1) / x": (lambda m, x: (m.exp(x) - 1) / x, (1e-20, 0.3, -40.0)),
+    "x - log(exp(x) - 1)": (lambda m, x: x - m.log(m.exp(x) - 1), (1e-9, 0.5, 40.0, 700.0)),
+    "(1 - exp(-x))**2 - 1": (lambda m, x: (1 - m.exp(-x)) ** 2 - 1, (1e-9, 0.5, 30.0, 700.0)),
     "x * (exp(1 / x) - 1)": (lambda m, x: x * (m.exp(1 / x) - 1), (3.0, 0.1)),
     "exp(sin(x)) - 1": (lambda m, x: m.exp(m.sin(x)) - 1, (1e-12, 0.5)),
     "log(1 + x) / x": (lambda m, x: m.log(1 + x) / x, (3.0, 1e9)),
