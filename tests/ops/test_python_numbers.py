@@ -229,3 +229,12 @@ def test_numbers_that_are_differentiated_keep_their_digits_beside_doubles(name: 
         for a, b in zip(flatten(found)[0], want, strict=True):
             assert a.dtype == b.dtype == np.float64
             np.testing.assert_allclose(a.numpy(), b.numpy(), 1e-14)
+
+
+@pytest.mark.parametrize("mask", [True, [True, True, True]])
+def test_masks_that_are_constants_are_counted(mask: Any) -> None:
+    """Compiled code repeated the last element: nothing was left of what the check stood at."""
+    x, source = ag.zeros(3), ag.tensor([1.0, 2.0])
+    for run in (lambda f: f, ag.jit):
+        with pytest.raises(ValueError, match="fewer elements than the mask has places"):
+            run(lambda x: ag.masked_scatter(x, mask, source))(x)

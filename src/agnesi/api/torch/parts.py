@@ -206,10 +206,11 @@ def masked_scatter(x: TensorLike, mask: TensorLike, source: TensorLike, *,
     source = reshape(beside(source, x), (-1,))
     places = cumsum(cast(reshape(mask, (-1,)), dtypes.int64), 0)
     count = places[-1] if x.ndim and x.numel() else mask.sum()
-    x = ensure(x, count <= source.shape[0],
-               "masked_scatter: there are fewer elements than the mask has places")
+    fits = count <= source.shape[0]
+    text = "masked_scatter: there are fewer elements than the mask has places"
     if source.shape[0] == 0 or x.numel() == 0:
-        return x.clone()
+        return ensure(x, fits, text).clone()
+    source = ensure(source, fits, text)  # of x nothing may be left
     values = F.take(source, F.clip(places - 1, 0, source.shape[0] - 1), axis=0)
     return select.where(mask, reshape(written(values, x.dtype), x.shape), x)
 
