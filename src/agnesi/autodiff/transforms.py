@@ -371,8 +371,7 @@ class Inputs:
                  argnums: int | Sequence[int] | None = None) -> None:
         self.owner = owner
         self.args = list(args)
-        self.was_recording = STATE.recording
-        self.single = isinstance(argnums, int)
+        self.was_recording, self.single = STATE.recording, isinstance(argnums, int)
         numbers = range(len(args)) if argnums is None else argnums
         chosen = [numbers] if isinstance(numbers, int) else numbers
         self.numbers = [self._number(i) for i in chosen]
@@ -386,8 +385,9 @@ class Inputs:
                                "which is None"))
         given, closed = opened(tuple(args[i] for i in self.numbers), owner)
         leaves, self.shape = tree.flatten(given)
-        wide = any(str(getattr(x, "dtype", "")) in _DOUBLES and not is_number_of_trace(x)
-                   for x in tree.flatten(args)[0])
+        wide = any(type(x) is not Tensor for x in leaves) and any(
+            str(getattr(x, "dtype", "")) in _DOUBLES and not is_number_of_trace(x)
+            for x in tree.flatten(args)[0])
         self.originals = [self._float(x, wide) for x in leaves]
         self.fresh = [alias(x) for x in self.originals]
         self.nodes: list[Node] = [current(x) for x in self.fresh]
@@ -423,8 +423,8 @@ class Inputs:
                     "convert it"
                 )
             )
-        number = type(x) is float or (is_number_of_trace(x) and t.dtype.kind == "f")
-        return as_tensor(x, dtypes.float64) if wide and number else t
+        number = wide and (type(x) is float or (is_number_of_trace(x) and t.dtype.kind == "f"))
+        return as_tensor(x, dtypes.float64) if number else t
 
     def call(self, f: Function, keywords: dict[str, Any]) -> Any:
         """The function's result on the stand-ins, recorded."""
