@@ -210,7 +210,7 @@ def test_users_operations_and_second_derivatives_go_by_the_rules() -> None:
 def test_layers_in_a_record_give_their_values(monkeypatch: pytest.MonkeyPatch) -> None:
     from agnesi.compiler import regions
 
-    for name, value in (("_PRICE", 0), ("BEFORE", 0), ("GAIN", -1e9)):
+    for name, value in (("PRICE", 0), ("BEFORE", 0), ("GAIN", -1e9)):
         monkeypatch.setattr(regions, name, value)
 
     def steps() -> list[np.ndarray]:

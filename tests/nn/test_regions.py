@@ -31,7 +31,7 @@ LAYERS: dict[str, tuple[Callable[[], nn.Module], tuple[int, ...]]] = {
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Every function pays to be compiled."""
-    monkeypatch.setattr(regions, "_PRICE", 0)
+    monkeypatch.setattr(regions, "PRICE", 0)
     monkeypatch.setattr(regions, "BEFORE", 0)
     monkeypatch.setattr(regions, "GAIN", -1e9)
     yield

@@ -155,11 +155,12 @@ def _stable(*args: Any) -> dict[Any, Any]:
     return stable(*args)
 
 
-def _regions(function: Callable[..., Any], wanted: bool = False) -> Callable[..., Any]:
+def _regions(function: Callable[..., Any], wanted: bool = False,
+             meanwhile: Callable[..., Any] | None = None) -> Callable[..., Any]:
     """Calls of a function that are compiled where that pays, or at once."""
     from agnesi.compiler.regions import Regions
 
-    return Regions(function, wanted)
+    return Regions(function, wanted, meanwhile)
 
 
 def _load() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Container, Sequence
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
 from agnesi.autodiff.bodies import Capture, body_trace, is_cut
+from agnesi.compiler.regions import PRICE, nanoseconds
 from agnesi.core.calls.plans import (
     CALLS_BEFORE_REGION,
     MOST_ARGUMENTS,
@@ -43,6 +45,8 @@ _ROUNDING = {"e": 1e-2, "f": 1e-5, "d": 1e-12, "F": 1e-5, "D": 1e-12}
 _MAX_ELEMENTS = 1 << 22
 #: Elements that take as long as a call, and by how many such an element of a slow loop counts.
 _CALL_ELEMENTS, _SLOW_ELEMENTS = 3_000, 10
+#: Nanoseconds of an operation in native code.
+_STEP = 1_000
 #: Elements of a result that is always the same, which is kept and copied.
 _MAX_COPIED = 1 << 10
 
@@ -69,15 +73,21 @@ def plan(function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str
     if not (computing or copies) or any("draws" in op.traits for op, *_ in made.steps):
         return made
     records = any(x._requires_grad for x in xs)
-    if len(computing) < _MIN_COMPILED and not any("composed" in op.traits for op in computing):
-        if made.quick and apart and not records:
-            made.calls_left = np.array([_calls_before_region(made, arrays)])
-        return made
-    if not apart:
+    much = _is_much(computing)
+    if much and not apart:
         return None
-    if not all(y.array.flags.c_contiguous for y in found):
+    if much and not all(y.array.flags.c_contiguous for y in found):
         return made  # compiled results lie in row-major order
-    return _region(function, args, keywords, xs, records)
+    if made.quick and apart and (much or not records):
+        made.calls_left = np.array([_calls_before_region(made, arrays, much)])
+    if made.quick or not much:
+        return made
+    return _region(function, args, keywords, xs, records, made)
+
+
+def _is_much(computing: Sequence[Op]) -> bool:
+    """Return whether operations are many, or one of them makes many calls of NumPy's."""
+    return len(computing) >= _MIN_COMPILED or any("composed" in op.traits for op in computing)
 
 
 def _tried(function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any],
@@ -114,48 +124,67 @@ def _is_quick(op: Op, operands: list[Any]) -> bool:
         op.work is None or op.work(*operands) < MIN_ASIDE_NANOSECONDS)
 
 
-def _calls_before_region(made: Plan, arrays: Sequence[np.ndarray]) -> int:
+def _calls_before_region(made: Plan, arrays: Sequence[np.ndarray], much: bool) -> int:
     """Calls by a plan after which it is compiled: they take about as long as that, whatever the
-    sizes.
+    sizes; of few operations more, as the gain is small.
 
     The time is no measured one, so that a program is compiled in the same step each time.
     """
-    elements = 0
+    time = elements = 0.0
     first = len(arrays) - len(made.steps)
     for y, (op, places, _) in zip(arrays[first:], made.steps, strict=True):
-        weight = _SLOW_ELEMENTS if "unvectorized" in op.traits else 1
-        elements += weight * max([y.size, *[arrays[i].size for i in places]])
-    return max(1, CALLS_BEFORE_REGION * _CALL_ELEMENTS // (_CALL_ELEMENTS + elements))
+        operands = [arrays[i].shape for i in places]
+        time += _STEP + nanoseconds(op, y.shape, operands)
+        most = max(map(math.prod, [y.shape, *operands]))
+        elements += _SLOW_ELEMENTS * most if "unvectorized" in op.traits else most
+    if much:
+        return int(PRICE * len(made.steps) // time) + 1
+    return max(1, int(CALLS_BEFORE_REGION * _CALL_ELEMENTS // (_CALL_ELEMENTS + elements)))
 
 
 def compiled_plan(made: Plan, function: Callable[..., Any], args: tuple[Any, ...],
                   keywords: dict[str, Any], xs: Sequence[Tensor]) -> Any:
-    """A compiled region in the place of a plan without gradients, where it gives the same within
-    rounding; else the plan."""
+    """A compiled region in the place of a plan, where it gives the same within rounding; else the
+    plan."""
     if len(set(map(id, xs))) < len(xs):
         args, keywords, xs = _apart(args, keywords)
-    if not all(map(_needs_no_copy, xs)):
+    much = _is_much([op for op, *_ in made.steps if "movement" not in op.traits])
+    if not much and not all(map(_needs_no_copy, xs)):
         return made  # they would be copied
+    records = any(x._requires_grad for x in xs)
     try:
-        plan = _region(function, args, keywords, xs, False, True)
+        plan = _region(function, args, keywords, xs, records, made, True)
         found, known = flatten(plan(xs))[0], flatten(made(xs))[0]
         magnitude = _magnitude(made, xs)
-        if plan.direct is None or not all(
+        if (not records and plan.direct is None) or not all(
                 _is_close(a.array, b.array, magnitude) for a, b in zip(found, known, strict=True)):
             return made
     except Exception:  # whatever it is, the function itself will tell
         return made
-    return plan
+    return plan if plan.regions.are_compiled else made
 
 
 def _region(function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any],
-            xs: Sequence[Tensor], records: bool, wanted: bool = False) -> RegionPlan:
-    """A call as a compiled region, which is compiled at once if that is wanted."""
+            xs: Sequence[Tensor], records: bool, made: Plan, wanted: bool = False) -> RegionPlan:
+    """A call as a compiled region, which is compiled at once if that is wanted; until it pays, by
+    its plan."""
     orders = [None if records else _order(x.array) for x in xs]
     layouts = [None if order is None else _words(
         x.array.transpose(order), False, 0) for x, order in zip(xs, orders, strict=True)]
     again = _again(function, args, keywords, xs, orders)
-    return RegionPlan(HOOKS.regions(again, wanted), records, orders, layouts)
+    back = _back(orders)
+
+    def meanwhile(*transposed: Tensor) -> Any:
+        return made([x if axes is None else wrap(x.array.transpose(axes))
+                     for x, axes in zip(transposed, back, strict=True)])
+
+    return RegionPlan(HOOKS.regions(again, wanted, meanwhile), records, orders, layouts)
+
+
+def _back(orders: Sequence[tuple[int, ...] | None]) -> list[tuple[int, ...] | None]:
+    """The orders of axes by which those in such orders lie as before."""
+    return [None if order is None else tuple(order.index(k) for k in range(len(order)))
+            for order in orders]
 
 
 def _needs_no_copy(x: Tensor) -> bool:
@@ -192,8 +221,7 @@ def _again(function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[s
            xs: Sequence[Tensor], orders: Sequence[tuple[int, ...] | None]) -> Callable[..., Any]:
     """The function of the operands alone, in orders of their axes, with the other arguments of a
     call."""
-    back = [None if order is None else tuple(order.index(k) for k in range(len(order)))
-            for order in orders]
+    back = _back(orders)
     leaves, tree = flatten((args, keywords))
     places = [next((i for i, x in enumerate(xs) if x is leaf), None) for leaf in leaves]
     plain = [None if type(leaf) is Tensor else leaf for leaf in leaves]

@@ -36,7 +36,7 @@ _CALL, _ELEMENT, _PRODUCT, _READ = 8_000, 3.0, 0.1, 0.25
 #: The same of one that makes many calls of NumPy's.
 _COMPOSED_NANOSECONDS = 20_000
 #: Nanoseconds that compiling takes for an operation of the graph.
-_PRICE = 1_000_000
+PRICE = 1_000_000
 #: Nanoseconds that a call must save to be worth its own: one of a region takes about so many.
 GAIN = 15_000
 #: Types of operands that a function keeps regions for, and calls with such before one is traced.
@@ -53,8 +53,11 @@ class Regions:
     reads.
     """
 
-    def __init__(self, function: Callable[..., Any], wanted: bool = False) -> None:
+    def __init__(self, function: Callable[..., Any], wanted: bool = False,
+                 meanwhile: Callable[..., Any] | None = None) -> None:
         self.function, self._wanted = function, wanted
+        #: What is called until compiled code pays.
+        self._meanwhile = function if meanwhile is None else meanwhile
         #: Regions by types; None where it cannot be one, before it is traced the number of calls.
         self._found: dict[Any, Region | int | None] = {}
         #: Those made before eager work was counted anew, which has happened so often.
@@ -88,10 +91,10 @@ class Regions:
         if type(region) is not Region:
             region = self._counted(key, region, leaves) if type(region) is int else None
         if region is None or (region.unpaid > 0 and not region.pays()):
-            return self.function(*args, **keywords)
+            return self._meanwhile(*args, **keywords)
         if not region.outer.fit():
             del self._found[key]
-            return self.function(*args, **keywords)
+            return self._meanwhile(*args, **keywords)
         if places is not None or tree is not None:
             leaves = _tensors(leaves, places)
         return region.call(leaves, mode)
@@ -106,6 +109,11 @@ class Regions:
                 results = region.tree
                 return region.forward, None if results.kind is None else results.builder()
         return None, None
+
+    @property
+    def are_compiled(self) -> bool:
+        """Whether there is a region that was compiled."""
+        return any(type(r) is Region and r.unpaid <= 0 for r in self._found.values())
 
     def _recount(self) -> None:
         self._recounts = HOOKS.recounts
@@ -208,7 +216,7 @@ class Region:
         self.backward = backward
         if backward is not None:
             price += backward.close(saved, args)
-        self.unpaid = self.price = 0 if wanted else price * _PRICE - self.work
+        self.unpaid = self.price = 0 if wanted else price * PRICE - self.work
 
     def pays(self) -> bool:
         """Return whether it was wanted often enough; counts this call."""
@@ -454,21 +462,27 @@ def _compiled(body: Body) -> Any:
 def _work(body: Body) -> int:
     """About how many nanoseconds the operations of a graph take eagerly."""
     return int(sum(
-        _CALL + _COMPOSED_NANOSECONDS * ("composed" in n.op.traits)
-        + _ELEMENT * np.prod(n.shape) + _products(n)
+        _CALL + nanoseconds(n.op, n.shape, [i.shape for i in n.inputs])
         for n in body.graph.nodes if n.op is not None and type(n.op) is not Item))
 
 
-def _products(node: Node) -> float:
-    """Nanoseconds of a node's products, and of the steps of a loop."""
-    op, shapes = node.op, [n.shape for n in node.inputs]
+def nanoseconds(op: Op, shape: Sequence[int], operands: Sequence[Sequence[int]]) -> float:
+    """About how long an operation takes eagerly beside its call, for such a shape of its result and
+    such shapes of operands."""
+    composed = _COMPOSED_NANOSECONDS * ("composed" in op.traits)
+    return composed + _ELEMENT * math.prod(shape) + _products(op, shape, operands)
+
+
+def _products(op: Any, shape: Sequence[int], operands: Sequence[Sequence[int]]) -> float:
+    """Nanoseconds of an operation's products, and of the steps of a loop."""
+    size = math.prod(shape)
     if op.name in ("matmul", "linear"):
-        read = max(np.prod(shape) for shape in shapes)
-        return float(_PRODUCT * np.prod(node.shape) * shapes[0][-1] + _READ * read)
+        read = max(math.prod(s) for s in operands)
+        return _PRODUCT * size * operands[0][-1] + _READ * read
     if op.name == "conv":
-        return float(_PRODUCT * np.prod(node.shape) * np.prod(shapes[1][1:]))
+        return _PRODUCT * size * math.prod(operands[1][1:])
     if op.name == "conv_grad_x":
-        return float(_PRODUCT * np.prod(shapes[0]) * np.prod(shapes[1][1:]))
+        return _PRODUCT * math.prod(operands[0]) * math.prod(operands[1][1:])
     if op.bodies:
         return float(sum(_work(getattr(op, b)) for b in op.bodies) * getattr(op, "length", 1))
     return 0.0

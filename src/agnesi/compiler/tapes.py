@@ -31,7 +31,7 @@ _RULE, _ELEMENT = 20_000, 2
 #: Nanoseconds that compiling takes for an operation of the record.
 _PRICE = 2_000_000
 #: Operations of a pass, at least and at most.
-_MIN_OPERATIONS, _MAX_OPERATIONS = 4, 2000
+_MIN_OPERATIONS, _MAX_OPERATIONS = 3, 2000
 #: Compiled passes that are kept, and passes whose work is counted.
 _MAX_KEPT, _MAX_COUNTED = 128, 4096
 

@@ -20,7 +20,7 @@ CALLS = {
 @pytest.fixture
 def compiled(monkeypatch):
     """Compiled calls, of which every one pays."""
-    monkeypatch.setattr(regions, "_PRICE", 0)
+    monkeypatch.setattr(regions, "PRICE", 0)
     monkeypatch.setattr(regions, "BEFORE", 0)
     monkeypatch.setattr(regions, "GAIN", -1e9)
     seen = []

@@ -163,6 +163,7 @@ def _operator(function: Method, name: str, unequal: frozenset[type] = frozenset(
     """A binary operator that leaves operands of foreign types to them, and those that are no
     numbers to their classes, if these have written the operator."""
     reflected, row = _TURNED.get(name, f"__r{name}__"), getattr(function, "ready", None)
+    function = getattr(function, "unmapped", function)
 
     def method(self: Tensor, other: TensorLike, /) -> Any:
         if row is not None:
@@ -189,6 +190,7 @@ def _operator(function: Method, name: str, unequal: frozenset[type] = frozenset(
 
 def _reflected(function: Method) -> Method:
     row = getattr(function, "ready", None)
+    function = getattr(function, "unmapped", function)
 
     def method(self: Tensor, other: TensorLike, /) -> Any:
         if row is not None:

@@ -58,7 +58,7 @@ class Plan:
         self.quick = False
         #: Whether the result, a view of one element, is taken out of what it looks into.
         self.element = False
-        #: Calls before it is to be compiled, an array that native code counts down; None where not.
+        #: Calls before it is to be compiled, an array that is counted down; None where not.
         self.calls_left: np.ndarray | None = None
 
     def __call__(self, xs: Sequence[Tensor]) -> Any:
@@ -204,10 +204,12 @@ def by_plan(plans: Plans, known: Any, xs: list[Tensor], args: tuple[Any, ...],
         plan = plan + 1 if plan < CALLS_BEFORE_PLAN else HOOKS.plan(
             plans.function, args, keywords, xs)
         plans.found[known] = plan
-    elif type(plan) is Plan and plan.calls_left is not None and plan.calls_left[0] <= 0:
-        plan.calls_left = None  # whatever comes of it
-        plan = plans.found[known] = HOOKS.compiled_plan(
-            plan, plans.function, args, keywords, xs)
+    elif type(plan) is Plan and plan.calls_left is not None:
+        plan.calls_left[0] -= 1
+        if plan.calls_left[0] <= 0:
+            plan.calls_left = None  # whatever comes of it
+            plan = plans.found[known] = HOOKS.compiled_plan(
+                plan, plans.function, args, keywords, xs)
     if plan is None or type(plan) is int:
         return NotImplemented
     try:

@@ -1866,6 +1866,23 @@ no:
   ret i1 false
 }
 
+; Whether a tensor has a value of one of NumPy's usual dtypes.
+define internal i1 @has_usual_value(ptr %table, ptr %x) nounwind {
+entry:
+  %ndarray = call ptr @api_get(i64 2)
+  %array = call ptr @slot(ptr %table, ptr %x, i64 {w:Tensor.array})
+  %type = call ptr @field(ptr %array, i64 8)
+  %valued = icmp eq ptr %type, %ndarray
+  br i1 %valued, label %look, label %no
+look:
+  %descr = call ptr @field(ptr %array, i64 56)
+  %number = call i64 @number_of_dtype(ptr %descr)
+  %usual = icmp sge i64 %number, 0
+  ret i1 %usual
+no:
+  ret i1 false
+}
+
 define ptr @mapped(ptr %self, ptr %args, i64 %nargs, ptr %names) nounwind {
 entry:
   %operands = alloca [2 x ptr]
@@ -1903,7 +1920,10 @@ only:
   %array = call ptr @row_operand(ptr %table, ptr %first, i64 %bits, i64 -1)
   store ptr %array, ptr %arrays
   %unfit = icmp eq ptr %array, null
-  br i1 %unfit, label %slow, label %extent.one
+  br i1 %unfit, label %refuse.one, label %extent.one
+refuse.one:
+  %known.one = call i1 @has_usual_value(ptr %table, ptr %first)
+  br i1 %known.one, label %refuse, label %slow
 extent.one:
   %size = call i64 @elements_of(ptr %array)
   %large.one = icmp uge i64 %size, %limit
@@ -1941,12 +1961,21 @@ both:
   %a.unfit = icmp eq ptr %a.array, null
   %b.unfit = icmp eq ptr %b.array, null
   %pair.unfit = or i1 %a.unfit, %b.unfit
-  br i1 %pair.unfit, label %slow, label %types
+  br i1 %pair.unfit, label %refuse.pair, label %types
+refuse.pair:
+  %known.a = call i1 @has_usual_value(ptr %table, ptr %a)
+  %known.b = call i1 @has_usual_value(ptr %table, ptr %b)
+  %known.pair = and i1 %known.a, %known.b
+  br i1 %known.pair, label %refuse, label %slow
+refuse:                                       ; dtypes that are converted first
+  %nothing = call ptr @word_of(ptr %table, i64 {w:NotImplemented})
+  call void @incref(ptr %nothing)
+  ret ptr %nothing
 types:
   %a.descr = call ptr @field(ptr %a.array, i64 56)
   %b.descr = call ptr @field(ptr %b.array, i64 56)
   %alike = icmp eq ptr %a.descr, %b.descr
-  br i1 %alike, label %extent, label %slow
+  br i1 %alike, label %extent, label %refuse.pair
 extent:
   %a.size = call i64 @elements_of(ptr %a.array)
   %b.size = call i64 @elements_of(ptr %b.array)

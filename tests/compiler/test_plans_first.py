@@ -1,0 +1,76 @@
+"""Calls go by plans before compiled code pays: operators on operands of two dtypes, functions of
+several operations, and backward passes of two operations become compiled ones."""
+
+import numpy as np
+import pytest
+
+import agnesi as ag
+from agnesi.compiler import tapes
+from agnesi.core.calls.plans import Plan
+from agnesi.core.support.config import HOOKS
+from agnesi.ops.base import elementwise
+
+X, N, B = ag.tensor([0.5, 1.5, -2.0]), ag.tensor([1, 2, 4]), ag.tensor([True, False, True])
+OPERATORS = {
+    "x + n": lambda: X + N, "n - x": lambda: N - X, "x * b": lambda: X * B, "n / n": lambda: N / N,
+    "n * 2.5": lambda: N * 2.5, "2.5 - n": lambda: 2.5 - N, "x < n": lambda: X < N,
+    "b + b": lambda: B + B, "x ** n": lambda: X**N, "maximum": lambda: ag.maximum(X, N),
+}
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_operators_on_two_dtypes_go_by_plans(name, monkeypatch):
+    run = OPERATORS[name]
+    HOOKS.recount()
+    expected = run()
+    for _ in range(40):
+        run()
+    monkeypatch.setattr(elementwise, "call", lambda *call: pytest.fail("the long way"))
+    found = run()
+    assert found.dtype == expected.dtype
+    np.testing.assert_array_equal(found.numpy(), expected.numpy())
+
+
+def test_gradients_of_operators_on_two_dtypes():
+    w = X.detach().requires_grad_()
+    for _ in range(40):
+        w.grad = None
+        (w * N + w / B.astype("int64").add(1)).sum().backward()
+        np.testing.assert_allclose(w.grad.numpy(), [1.5, 3.0, 4.5])
+
+
+def test_errors_of_operators_stay():
+    told = set()
+    for _ in range(40):
+        with pytest.raises(ValueError, match="float32") as error:
+            X + ag.tensor([1, 2])
+        told.add(str(error.value))
+    assert len(told) == 1 and "test_plans_first.py" in told.pop()
+
+
+def test_several_operations_go_by_their_plan_until_compiled_code_pays(monkeypatch):
+    made, plan = [], HOOKS.plan
+    monkeypatch.setattr(HOOKS, "plan", lambda *call: (made.append(plan(*call)), made[-1])[1])
+    monkeypatch.setattr(HOOKS, "compiled_plan", lambda *call: pytest.fail("too early"))
+    HOOKS.recount()
+    labels, w = ag.tensor([1, 0, 4, 2]), ag.ones(4, 5).requires_grad_()
+    for x in (ag.ones(4, 5), w):
+        expected = ag.nn.functional.cross_entropy(x, labels)
+        for _ in range(60):
+            found = ag.nn.functional.cross_entropy(x, labels)
+        np.testing.assert_allclose(found.numpy(), expected.numpy(), atol=1e-6)
+    assert made and all(isinstance(p, Plan) for p in made if p is not None)
+    assert any(len(p.steps) >= 3 and p.calls_left is not None for p in made if p is not None)
+
+
+def test_backward_passes_of_two_operations_are_compiled(monkeypatch):
+    made, tape = [], tapes.Tape
+    monkeypatch.setattr(tapes, "Tape", lambda *call: (made.append(tape(*call)), made[-1])[1])
+    HOOKS.recount()
+    w = ag.tensor([0.25, -3.0]).requires_grad_()
+    for _ in range(200):
+        w.grad = None
+        ag.sigmoid(w).sum().backward()
+    assert made
+    y = 1 / (1 + np.exp(-w.detach().numpy()))
+    np.testing.assert_allclose(w.grad.numpy(), y * (1 - y), rtol=1e-6)
