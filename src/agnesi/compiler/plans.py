@@ -32,7 +32,7 @@ from agnesi.core.support.silence import silently
 from agnesi.core.support.tree import flatten
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.base.movement import permute_dims
-from agnesi.ops.identity import Identity
+from agnesi.ops.identity import STOP, Identity
 from agnesi.ops.random.generators import Draw, repeated
 
 #: Operations beyond which the layers of Python around them count for little.
@@ -268,13 +268,14 @@ def _traced(function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[
                 isinstance(y, Tensor) for y in results):
             return None
         ends = [current(y) for y in results]
-        if [v.node for v in known.values()] != trace.variables or not set(
-                trace.raising) <= set(toposort(ends)):
+        if [v.node for v in known.values()] != trace.variables:
             return None
+        read = set(toposort(ends))
+        besides = [n for n in trace.raising if n not in read]
     places: dict[Node, int] = {}
     for i, x in enumerate(xs):
         places.setdefault(known[id(x)].node, i)
-    return _of_graph(ends, places, constants, len(xs),
+    return _of_graph(ends, besides, places, constants, len(xs),
                      None if shape.kind is None else shape.builder())
 
 
@@ -287,15 +288,17 @@ def _is_constant(capture: Capture) -> bool:
                           or x._placed or hasattr(x, "advance"))
 
 
-def _of_graph(ends: Sequence[Node], places: dict[Node, int], constants: dict[Node, Tensor],
-              count: int, build: Callable[[list[Tensor]], Any] | None) -> Plan | None:
+def _of_graph(ends: Sequence[Node], besides: Sequence[Node], places: dict[Node, int],
+              constants: dict[Node, Tensor], count: int,
+              build: Callable[[list[Tensor]], Any] | None) -> Plan | None:
     """Return the plan of a graph: its constants, and one step for each operation; None where an
     operation is not one of a plan, there are too many, or a constant result is large.
 
-    ``places`` has the numbers of the ``count`` operands, and gets those of all values;
-    ``constants`` are the values of other nodes.
+    ``besides`` are operations that nobody reads and that may raise; ``places`` has the numbers of
+    the ``count`` operands, and gets those of all values; ``constants`` are the values of other
+    nodes.
     """
-    sorted_ = _sorted_nodes(ends, places, constants)
+    sorted_ = _sorted_nodes(ends, besides, places, constants)
     if sorted_ is None:
         return None
     steps, fixed = sorted_
@@ -303,8 +306,12 @@ def _of_graph(ends: Sequence[Node], places: dict[Node, int], constants: dict[Nod
     if any(fixed[n].size > _MAX_COPIED for n in same):
         return None
     read = dict.fromkeys([*(i for n in steps for i in n.inputs if i in fixed), *same])
+    stops = [n for n in steps if n.op is STOP]
+    steps = [n for n in steps if n.op is not STOP]
     for i, n in enumerate((*read, *steps)):
         places[n] = count + i
+    for n in stops:
+        places[n] = places[n.inputs[0]]
     made: list[Step] = [(n.op, tuple([places[i] for i in n.inputs]), None) for n in steps]
     for n in same:  # nobody may change it for others
         made.append((COPY, (places[n],), None))
@@ -313,15 +320,15 @@ def _of_graph(ends: Sequence[Node], places: dict[Node, int], constants: dict[Nod
                 [next(copies) if n in fixed else places[n] for n in ends], build)
 
 
-def _sorted_nodes(ends: Sequence[Node], operands: Container[Node], constants: dict[Node, Tensor]
-                  ) -> tuple[list[Any], dict[Node, Tensor]] | None:
+def _sorted_nodes(ends: Sequence[Node], besides: Sequence[Node], operands: Container[Node],
+                  constants: dict[Node, Tensor]) -> tuple[list[Any], dict[Node, Tensor]] | None:
     """Return the operations of a plan in order, and the values of what follows from constants
     alone; None where an operation is not one of a plan, or there are too many.
     """
     steps: list[Any] = []
     fixed: dict[Node, Tensor] = {}
-    order = [n for n in toposort(ends) if n not in operands]
-    if any("draws" in n.traits for n in order):
+    order = [n for n in toposort([*ends, *besides]) if n not in operands]
+    if besides or any("draws" in n.traits for n in order):
         order.sort(key=lambda n: n.serial)  # behind the checks, and one draw after the other
     for n in order:
         if n.op is None:
@@ -329,8 +336,8 @@ def _sorted_nodes(ends: Sequence[Node], operands: Container[Node], constants: di
             if value is None and n not in constants:
                 return None
             fixed[n] = constants[n] if value is None else wrap(value)
-        elif is_cut(n) or isinstance(n.op, Identity) or n.op.bodies or (
-                len(steps) >= _MAX_OPERATIONS):
+        elif is_cut(n) or n.op.bodies or len(steps) >= _MAX_OPERATIONS or (
+                isinstance(n.op, Identity) and not (n.op is STOP and n not in ends)):
             return None
         elif (n.outputs is None and type(n.op) is not Item and "draws" not in n.op.traits
               and all(i in fixed for i in n.inputs)):

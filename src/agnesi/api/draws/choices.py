@@ -10,7 +10,7 @@ import numpy as np
 from agnesi.core import shapes
 from agnesi.core.accepted import DTypeLike, ShapeLike, TensorLike
 from agnesi.core.ir.dims import product
-from agnesi.core.public import explain_errors, public
+from agnesi.core.public import explain_errors, planned, public
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import DTypeError, ShapeError
 from agnesi.core.tensor import Tensor
@@ -27,6 +27,7 @@ from agnesi.ops.reductions.positions import argmax
 from agnesi.ops.sorting.sort import argsort
 
 
+@planned
 @public
 def integers(low: Any, high: Any = None, size: ShapeLike = (), *, dtype: DTypeLike = "int64",
              endpoint: bool = False, generator: Generator | None = None,
@@ -73,6 +74,7 @@ def _wide(low: int, span: int, size: Any, kind: np.dtype, generator: Generator |
     return reshape(cast(drawn, kind), sizes)
 
 
+@planned
 @public
 def categorical(logits: TensorLike, size: ShapeLike | None = None, *, axis: int = -1,
                 generator: Generator | None = None, out: Tensor | None = None) -> Tensor:

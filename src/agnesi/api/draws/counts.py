@@ -10,7 +10,7 @@ from agnesi.api.draws.common import Draw
 from agnesi.api.draws.gamma import standard
 from agnesi.autodiff.recording import no_grad, stop_gradient
 from agnesi.core.accepted import ShapeLike, TensorLike
-from agnesi.core.public import public
+from agnesi.core.public import planned, public
 from agnesi.core.support import dtypes
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.compare import logical_not
@@ -39,6 +39,7 @@ def poisson_of(d: Draw, lam: Tensor) -> Tensor:
     return where(large, many, where(lam >= 0.0, small, -1.0))
 
 
+@planned
 @public
 def poisson(lam: TensorLike = 1.0, size: ShapeLike | None = None, *,
             generator: Generator | None = None,
@@ -90,6 +91,7 @@ def binomial_of(d: Draw, n: Tensor, p: Tensor, most: float | None = None) -> Ten
     return where(valid, where(turned, n - k, k), -1.0)
 
 
+@planned
 @public
 def binomial(n: TensorLike, p: TensorLike, size: ShapeLike | None = None, *,
              generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
@@ -115,6 +117,7 @@ def binomial(n: TensorLike, p: TensorLike, size: ShapeLike | None = None, *,
         return cast(binomial_of(d, n, p, most), dtypes.int64)
 
 
+@planned
 @public
 def negative_binomial(n: TensorLike, p: TensorLike, size: ShapeLike | None = None, *,
                       generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
@@ -163,6 +166,7 @@ def _ratio_of_uniforms(d: Draw, drawn: Tensor, rare: Tensor, total: Tensor,
     return d.stepped("hypergeometric", open_, mode, m, rare, total)
 
 
+@planned
 @public
 def hypergeometric(ngood: TensorLike, nbad: TensorLike, nsample: TensorLike,
                    size: ShapeLike | None = None, *, generator: Generator | None = None,
@@ -194,6 +198,7 @@ def hypergeometric(ngood: TensorLike, nbad: TensorLike, nsample: TensorLike,
 
 
 # -- Zipf ---------------------------------------------------------------------------------------
+@planned
 @public
 def zipf(a: TensorLike, size: ShapeLike | None = None, *, generator: Generator | None = None,
          out: Tensor | None = None) -> Tensor:

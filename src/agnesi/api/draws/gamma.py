@@ -9,7 +9,7 @@ import numpy as np
 from agnesi.api.draws.common import Draw
 from agnesi.autodiff.recording import no_grad, stop_gradient
 from agnesi.core.accepted import DTypeLike, ShapeLike, TensorLike
-from agnesi.core.public import public
+from agnesi.core.public import planned, public
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.arith import sqrt
@@ -59,6 +59,7 @@ def standard(d: Draw, a: Any) -> Tensor:
     return where(a == 0.0, 0.0, path * exp(boost))
 
 
+@planned
 @public
 def standard_gamma(shape: ShapeLike, size: ShapeLike | None = None, *, dtype: DTypeLike = None,
                    generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
@@ -81,6 +82,7 @@ def standard_gamma(shape: ShapeLike, size: ShapeLike | None = None, *, dtype: DT
     return d.give(standard(d, d.params[0]))
 
 
+@planned
 @public
 def gamma(shape: ShapeLike, scale: TensorLike = 1.0, size: ShapeLike | None = None, *,
           dtype: DTypeLike = None, generator: Generator | None = None, out: Tensor | None = None
@@ -103,6 +105,7 @@ def gamma(shape: ShapeLike, scale: TensorLike = 1.0, size: ShapeLike | None = No
     return d.give(standard(d, d.params[0]) * d.params[1])
 
 
+@planned
 @public
 def chisquare(df: TensorLike, size: ShapeLike | None = None, *, dtype: DTypeLike = None,
               generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
@@ -123,6 +126,7 @@ def chisquare(df: TensorLike, size: ShapeLike | None = None, *, dtype: DTypeLike
     return d.give(2.0 * standard(d, d.params[0] / 2))
 
 
+@planned
 @public
 def beta(a: TensorLike, b: TensorLike, size: ShapeLike | None = None, *, dtype: DTypeLike = None,
          generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
@@ -144,6 +148,7 @@ def beta(a: TensorLike, b: TensorLike, size: ShapeLike | None = None, *, dtype: 
     return d.give(1.0 / (1.0 + exp(second - first)))
 
 
+@planned
 @public
 def f(dfnum: TensorLike, dfden: TensorLike, size: ShapeLike | None = None, *,
       dtype: DTypeLike = None, generator: Generator | None = None, out: Tensor | None = None
@@ -164,6 +169,7 @@ def f(dfnum: TensorLike, dfden: TensorLike, size: ShapeLike | None = None, *,
     return d.give(above / below)
 
 
+@planned
 @public
 def standard_t(df: TensorLike, size: ShapeLike | None = None, *, dtype: DTypeLike = None,
                generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
@@ -183,6 +189,7 @@ def standard_t(df: TensorLike, size: ShapeLike | None = None, *, dtype: DTypeLik
     return d.give(d.normal() / sqrt(standard(d, n / 2) * 2.0 / n))
 
 
+@planned
 @public
 def dirichlet(alpha: Any, size: Any = None, *, dtype: DTypeLike = None,
               generator: Generator | None = None, out: Tensor | None = None) -> Tensor:

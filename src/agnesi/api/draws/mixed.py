@@ -10,7 +10,7 @@ from agnesi.api.draws.counts import poisson_of
 from agnesi.api.draws.gamma import standard
 from agnesi.autodiff.recording import no_grad, stop_gradient
 from agnesi.core.accepted import DTypeLike, ShapeLike, TensorLike
-from agnesi.core.public import public
+from agnesi.core.public import planned, public
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.arith import remainder, sqrt
 from agnesi.ops.base.parameter_checks import not_negative, positive
@@ -21,6 +21,7 @@ from agnesi.ops.random.generators import Generator
 _MAX_UNIFORM_CONCENTRATION = 1e-6
 
 
+@planned
 @public
 def vonmises(mu: TensorLike = 0.0, kappa: TensorLike = 1.0, size: ShapeLike | None = None, *,
              dtype: DTypeLike = None, generator: Generator | None = None, out: Tensor | None = None
@@ -63,6 +64,7 @@ def _directions(d: Draw, kappa: Tensor) -> Tensor:
     return where(kappa >= 0.0, turn, math.nan)
 
 
+@planned
 @public
 def noncentral_chisquare(df: TensorLike, nonc: TensorLike, size: ShapeLike | None = None, *,
                          dtype: DTypeLike = None, generator: Generator | None = None,
@@ -97,6 +99,7 @@ def _noncentral(d: Draw, df: Any, nonc: Any) -> Tensor:
     return 2.0 * standard(d, df / 2 + i)
 
 
+@planned
 @public
 def noncentral_f(dfnum: TensorLike, dfden: TensorLike, nonc: TensorLike,
                  size: ShapeLike | None = None, *, dtype: DTypeLike = None,

@@ -7,7 +7,7 @@ import math
 from agnesi.api.draws.common import Draw
 from agnesi.autodiff.recording import no_grad, stop_gradient
 from agnesi.core.accepted import DTypeLike, ShapeLike, TensorLike
-from agnesi.core.public import public
+from agnesi.core.public import planned, public
 from agnesi.core.support import dtypes
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.arith import sqrt
@@ -22,6 +22,7 @@ from agnesi.ops.special.special import erf, erfinv
 _ROOT2 = math.sqrt(2)
 
 
+@planned
 @public
 def cauchy(loc: TensorLike = 0.0, scale: TensorLike = 1.0, size: ShapeLike | None = None, *,
            dtype: DTypeLike = None, generator: Generator | None = None, out: Tensor | None = None
@@ -46,6 +47,7 @@ def cauchy(loc: TensorLike = 0.0, scale: TensorLike = 1.0, size: ShapeLike | Non
     return d.give(loc + scale * tan((d.unit() - 0.5) * math.pi))
 
 
+@planned
 @public
 def laplace(loc: TensorLike = 0.0, scale: TensorLike = 1.0, size: ShapeLike | None = None, *,
             dtype: DTypeLike = None, generator: Generator | None = None, out: Tensor | None = None
@@ -69,6 +71,7 @@ def laplace(loc: TensorLike = 0.0, scale: TensorLike = 1.0, size: ShapeLike | No
     return d.give(loc + scale * where(d.unit() < 0.5, -x, x))
 
 
+@planned
 @public
 def logistic(loc: TensorLike = 0.0, scale: TensorLike = 1.0, size: ShapeLike | None = None, *,
              dtype: DTypeLike = None, generator: Generator | None = None, out: Tensor | None = None
@@ -88,6 +91,7 @@ def logistic(loc: TensorLike = 0.0, scale: TensorLike = 1.0, size: ShapeLike | N
     return d.give(loc + scale * (x + log(-expm1(-x))))
 
 
+@planned
 @public
 def lognormal(mean: TensorLike = 0.0, sigma: TensorLike = 1.0, size: ShapeLike | None = None, *,
               dtype: DTypeLike = None, generator: Generator | None = None,
@@ -112,6 +116,7 @@ def lognormal(mean: TensorLike = 0.0, sigma: TensorLike = 1.0, size: ShapeLike |
     return d.give(exp(mean + sigma * d.normal()))
 
 
+@planned
 @public
 def pareto(a: TensorLike, size: ShapeLike | None = None, *, dtype: DTypeLike = None,
            generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
@@ -132,6 +137,7 @@ def pareto(a: TensorLike, size: ShapeLike | None = None, *, dtype: DTypeLike = N
     return d.give(expm1(d.exponential() / d.params[0]))
 
 
+@planned
 @public
 def power(a: TensorLike, size: ShapeLike | None = None, *, dtype: DTypeLike = None,
           generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
@@ -148,6 +154,7 @@ def power(a: TensorLike, size: ShapeLike | None = None, *, dtype: DTypeLike = No
     return d.give(exp(-d.exponential() / d.params[0]))
 
 
+@planned
 @public
 def rayleigh(scale: TensorLike = 1.0, size: ShapeLike | None = None, *, dtype: DTypeLike = None,
              generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
@@ -166,6 +173,7 @@ def rayleigh(scale: TensorLike = 1.0, size: ShapeLike | None = None, *, dtype: D
     return d.give(d.params[0] * sqrt(2.0 * d.exponential()))
 
 
+@planned
 @public
 def rice(nu: TensorLike, sigma: TensorLike = 1.0, size: ShapeLike | None = None, *,
          dtype: DTypeLike = None, generator: Generator | None = None, out: Tensor | None = None
@@ -191,6 +199,7 @@ def rice(nu: TensorLike, sigma: TensorLike = 1.0, size: ShapeLike | None = None,
     return d.give(sqrt(x * x + y * y))
 
 
+@planned
 @public
 def weibull(a: TensorLike, size: ShapeLike | None = None, *, dtype: DTypeLike = None,
             generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
@@ -207,6 +216,7 @@ def weibull(a: TensorLike, size: ShapeLike | None = None, *, dtype: DTypeLike = 
     return d.give(exp(log(d.exponential()) / d.params[0]))
 
 
+@planned
 @public
 def triangular(left: TensorLike, mode: TensorLike, right: TensorLike, size: ShapeLike | None = None,
                *, dtype: DTypeLike = None, generator: Generator | None = None,
@@ -236,6 +246,7 @@ def triangular(left: TensorLike, mode: TensorLike, right: TensorLike, size: Shap
     return d.give(where(rises, left + sqrt(area), right - sqrt(area)))
 
 
+@planned
 @public
 def wald(mean: TensorLike, scale: TensorLike, size: ShapeLike | None = None, *,
          dtype: DTypeLike = None, generator: Generator | None = None, out: Tensor | None = None
@@ -267,6 +278,7 @@ def wald(mean: TensorLike, scale: TensorLike, size: ShapeLike | None = None, *,
         return d.give(where(d.unit() * (mean + small) <= mean, small, mean * mean / small))
 
 
+@planned
 @public
 def truncated_normal(low: TensorLike, high: TensorLike, loc: TensorLike = 0.0,
                      scale: TensorLike = 1.0, size: ShapeLike | None = None, *,
@@ -306,6 +318,7 @@ def truncated_normal(low: TensorLike, high: TensorLike, loc: TensorLike = 0.0,
     return d.give(clip(loc + scale * where(turned, -x, x), low, high))
 
 
+@planned
 @public
 def geometric(p: TensorLike, size: ShapeLike | None = None, *, generator: Generator | None = None,
               out: Tensor | None = None) -> Tensor:
@@ -327,6 +340,7 @@ def geometric(p: TensorLike, size: ShapeLike | None = None, *, generator: Genera
     return cast(where((p > 0) & (p <= 1), clip(turns, 1.0, 2.0**62), -1.0), dtypes.int64)
 
 
+@planned
 @public
 def logseries(p: TensorLike, size: ShapeLike | None = None, *, generator: Generator | None = None,
               out: Tensor | None = None) -> Tensor:
@@ -351,6 +365,7 @@ def logseries(p: TensorLike, size: ShapeLike | None = None, *, generator: Genera
     return cast(where((p >= 0) & (p < 1), clip(k, 1.0, 2.0**62), -1.0), dtypes.int64)
 
 
+@planned
 @public
 def standard_cauchy(size: ShapeLike | None = None, *, dtype: DTypeLike = None,
                     generator: Generator | None = None, out: Tensor | None = None) -> Tensor:

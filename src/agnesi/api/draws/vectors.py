@@ -12,7 +12,7 @@ from agnesi.core import shapes
 from agnesi.core.accepted import DTypeLike
 from agnesi.core.ir.dims import Shape
 from agnesi.core.op import typed
-from agnesi.core.public import public
+from agnesi.core.public import planned, public
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor
@@ -58,6 +58,7 @@ def _root(cov: Tensor, method: str) -> Tensor:
 _SUM_TOLERANCE = 1e-5
 
 
+@planned
 @public
 def multivariate_normal(mean: Any, cov: Any, size: Any = None, *,
                         method: str = "cholesky", dtype: DTypeLike = None,
@@ -116,6 +117,7 @@ def multivariate_normal(mean: Any, cov: Any, size: Any = None, *,
     return d.give(mean + reshape(matmul(_root(cov, method), x), (*sizes, n)))
 
 
+@planned
 @public
 def multinomial(n: Any, pvals: Any, size: Any = None, *,
                 generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
@@ -186,6 +188,7 @@ def _with_last(counts: Tensor, left: Tensor) -> Tensor:
     return cast(concat([moveaxis(counts, 0, -1), last], -1), dtypes.int64)
 
 
+@planned
 @public
 def multivariate_hypergeometric(colors: Any, nsample: Any,
                                 size: Any = None, *,

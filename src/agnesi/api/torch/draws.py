@@ -94,6 +94,7 @@ def bernoulli(x: TensorLike, p: TensorLike | None = None, *, generator: Generato
     return random.bernoulli(chances, x.shape, dtype=x.dtype, generator=generator)
 
 
+@planned
 @torch("Tensor | Of the shape and dtype of ``x``.", "random.poisson, binomial",
        ">>> ag.poisson(ag.zeros(2))\ntensor([0., 0.])",
        "ValueError | If a rate is negative, in compiled code too.", x="array_like | Rates.")
@@ -104,6 +105,7 @@ def poisson(x: TensorLike, *, generator: Generator | None = None, out: Tensor | 
     return cast(counts.poisson(x, x.shape, generator=generator), x.dtype)
 
 
+@planned
 @torch("Tensor | Of the broadcast shape, of the dtype of ``prob``.",
        "random.binomial, bernoulli, poisson",
        ">>> ag.binomial(ag.tensor([3.0, 4.0]), ag.tensor([0.0, 1.0]))\ntensor([0., 4.])",

@@ -23,7 +23,7 @@ CALLS_BEFORE_PLAN = 16
 #: Calls by a plan in native code after which it is compiled: together they take about as long.
 CALLS_BEFORE_REGION = 10_000
 #: Operands, constants and results of a plan that native code runs.
-MOST_VALUES = 64
+MOST_VALUES = 128
 #: Arguments of a C function that it calls.
 MOST_ARGUMENTS = 16
 #: Signatures that a function keeps plans for, or counts calls of.

@@ -125,6 +125,7 @@ def one_hot(input: TensorLike, num_classes: int = -1) -> Tensor:
     return F.astype(labels[..., None] == F.arange(num_classes), "int64")
 
 
+@planned
 @public
 def gumbel_softmax(logits: TensorLike, tau: float = 1.0, hard: bool = False, *,
                    dim: int = -1) -> Tensor:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from agnesi.core.accepted import TensorLike
-from agnesi.core.public import public
+from agnesi.core.public import planned, public
 from agnesi.core.support.errors import warn
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor
@@ -53,7 +53,7 @@ def _ranked(rank: int) -> Any:
     dropout.__name__ = dropout.__qualname__ = name
     dropout.__doc__ = _DOC.format(
         name=name, layer=f"Dropout{rank}d", size=", size" * rank, ones=", 1" * rank)
-    return public(dropout)
+    return planned(public(dropout))
 
 
 dropout1d, dropout2d, dropout3d = (_ranked(n) for n in (1, 2, 3))

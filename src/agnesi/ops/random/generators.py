@@ -24,7 +24,7 @@ from agnesi.core.keywords import strict, strict_class
 from agnesi.core.op import Op, typed
 from agnesi.core.options import Written
 from agnesi.core.support import dtypes
-from agnesi.core.support.aside import staying
+from agnesi.core.support.aside import results, staying
 from agnesi.core.support.config import HOOKS, STATE, config, switched
 from agnesi.core.support.errors import at
 from agnesi.core.support.forks import Lock, at_fork
@@ -264,6 +264,9 @@ class Generator(Written):
         :returns state, places: The state before, and a uint32 number for each element.
         """
         source = self._source()
+        if is_planning() and source in _DEFAULT:
+            return made(Draw(_Before(), 4 * blocks * size), 4), made(
+                Arange(0, 1, size, _UINT32), size)
         with HOOKS.lock(source.state.array), LOCK.lock:
             state = copy(source.state)
             _note(source.state, state)
@@ -311,6 +314,21 @@ class Generator(Written):
 
 
 @record
+class _Before(Op):
+    """The state of a generator before a draw, of which the numbers follow."""
+
+    name = "state"
+    work = results(1)
+    differentiable = False
+
+    def infer(self, state: Any) -> Any:
+        return (4,), _UINT32
+
+    def perform(self, state: np.ndarray) -> np.ndarray:
+        return state
+
+
+@record
 class Draw(Op):
     """A draw from the default generator, whenever a plan is run."""
 
@@ -332,6 +350,8 @@ class Draw(Op):
     def stock(self) -> Stock | None:
         """What native code takes the numbers from, if they are so few that more are made ahead."""
         op: Any = self.op
+        if type(op) is _Before:
+            return None
         (what, width), words = op.ahead(op.size), int(self.words)
         count = -(-words // 4)
 

@@ -31,8 +31,8 @@ from agnesi.ops.random.philox import CHUNK, WORD, philox, philox_expr
 _MAX_REJECTIONS = 120
 #: Counts after which the chances of small means are nothing any more.
 _MAX_SMALL_COUNT = 110
-#: What a number costs NumPy, in multiply-adds.
-_DRAW_MULTIPLY_ADDS = 300
+#: What a call and a number cost NumPy, in multiply-adds.
+_CALL_MULTIPLY_ADDS, _DRAW_MULTIPLY_ADDS = 2_000_000, 300
 
 
 class _OnArrays:
@@ -233,9 +233,8 @@ class Sampler(Op):
     def perform(self, state: np.ndarray, places: np.ndarray, wanted: np.ndarray,
                 *params: np.ndarray) -> np.ndarray:
         arrays = (state, places, wanted, *params)
-        made = (
-            HOOKS.run(self, arrays, _DRAW_MULTIPLY_ADDS * places.size) if HOOKS.compiles() else None
-        )
+        work = _CALL_MULTIPLY_ADDS + _DRAW_MULTIPLY_ADDS * places.size
+        made = HOOKS.run(self, arrays, work) if HOOKS.compiles() else None
         if made is not None:
             return made
         result = memory.empty(places.shape, params[0].dtype)

@@ -1361,7 +1361,7 @@ done:
 ; The result of a plan, of which every operation has one result and takes no time; owned, or null.
 define internal ptr @run_plan(ptr %table, ptr %plan, ptr %known) nounwind {
 entry:
-  %values = alloca [64 x ptr]                 ; `MOST_VALUES` of core/calls/plans.py
+  %values = alloca [128 x ptr]                ; `MOST_VALUES` of core/calls/plans.py
   %none = call ptr @api_get(i64 16)
   %as.long = call ptr @api_get(i64 10)
   %new.tuple = call ptr @api_get(i64 17)
