@@ -10,7 +10,7 @@ import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
 from agnesi.autodiff.bodies import Capture, body_trace, is_cut
-from agnesi.compiler.regions import PRICE, nanoseconds
+from agnesi.compiler import regions
 from agnesi.core.calls.plans import (
     CALLS_BEFORE_REGION,
     MOST_ARGUMENTS,
@@ -134,11 +134,11 @@ def _calls_before_region(made: Plan, arrays: Sequence[np.ndarray], much: bool) -
     first = len(arrays) - len(made.steps)
     for y, (op, places, _) in zip(arrays[first:], made.steps, strict=True):
         operands = [arrays[i].shape for i in places]
-        time += _STEP + nanoseconds(op, y.shape, operands)
+        time += _STEP + regions.nanoseconds(op, y.shape, operands)
         most = max(map(math.prod, [y.shape, *operands]))
         elements += _SLOW_ELEMENTS * most if "unvectorized" in op.traits else most
     if much:
-        return int(PRICE * len(made.steps) // time) + 1
+        return int(regions.PRICE * len(made.steps) // time) + 1
     return max(1, int(CALLS_BEFORE_REGION * _CALL_ELEMENTS // (_CALL_ELEMENTS + elements)))
 
 

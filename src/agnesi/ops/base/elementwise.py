@@ -19,7 +19,7 @@ import numpy as np
 
 from agnesi.core import shapes
 from agnesi.core.accepted import TensorLike
-from agnesi.core.calls.plans import Plans, count_call
+from agnesi.core.calls.plans import count_call
 from agnesi.core.dispatch import why
 from agnesi.core.ir import loops
 from agnesi.core.ir.calls import ufuncs
@@ -478,7 +478,7 @@ def unary(op: Elementwise, summary: str = "", args: str = "", result: str = "") 
 
 def binary(op: Elementwise, summary: str = "", args: str = "", result: str = "") -> Binary:
     """The public function of a row with two operands; the texts make its docstring."""
-    known, unmapped = ready(op), _by_plan(op)
+    known, unmapped = ready(op), planned(lambda *xs: _unmapped(op, xs))
 
     def function(input: TensorLike = NEEDED, other: TensorLike = NEEDED, /, *more: Any,
                  **keywords: Any) -> Tensor:
@@ -508,17 +508,6 @@ def placed(known: tuple[Any, ...], names: tuple[str, ...], given: tuple[Any, ...
 def _unmapped(op: Elementwise, xs: tuple[Any, ...]) -> Tensor:
     made = node_at_once(op, xs)
     return call(op, xs) if made is None else made
-
-
-def _by_plan(op: Elementwise) -> Function:
-    """A row on operands that ``HOOKS.mapped`` does not take, such as those of two dtypes."""
-    plans = Plans(lambda *xs: _unmapped(op, xs))
-
-    def unmapped(*xs: Any) -> Any:
-        found = HOOKS.replayed(plans, xs, {})
-        return _unmapped(op, xs) if found is NotImplemented else found
-
-    return unmapped
 
 
 def call(op: Elementwise, xs: tuple[Any, ...], out: Tensor | None = None) -> Tensor:
