@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import functools
 import importlib
-import sys
 from collections.abc import Collection
 
 from agnesi.core.support.errors import at, shown
+from agnesi.core.support.foreign import imported
 from agnesi.rewrite.rules import STAGES, Book, Rule
 
 _FIRST, _STABLE, _LAST = STAGES
@@ -64,7 +64,7 @@ def built_in(stages: tuple[str, ...] = STAGES, files: tuple[str, ...] | None = N
 
 def files_of(names: Collection[str]) -> list[str]:
     """The files that have rules of these names, of those that were loaded."""
-    modules = {name: sys.modules.get(f"agnesi.rewrite.{name}") for name in _FILES}
+    modules = {name: imported(f"agnesi.rewrite.{name}") for name in _FILES}
     return [name for name, module in modules.items()
             if module is not None and any(rule.name in names for rule in module.BOOK.rules)]
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import numpy as np
 
 from agnesi.core.support.errors import at
+from agnesi.core.support.foreign import imported
 from agnesi.ops.base.convert import exported
 
 
@@ -16,7 +16,7 @@ def plain(value: Any, label: str) -> np.ndarray:
 
     ``label`` names the argument in the TypeError that masked arrays get.
     """
-    masked = sys.modules.get("numpy.ma")  # which takes long to import; before, there is none of it
+    masked = imported("numpy.ma")  # which takes long to import; before, there is none of it
     if masked is not None and isinstance(value, masked.MaskedArray):
         raise TypeError(at(
             f"{label}: a masked array's mask would be ignored; pass .filled(value), or the data "

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import importlib.util
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from typing import Any
@@ -29,6 +28,7 @@ from agnesi.core.ir.node import Node
 from agnesi.core.support.cached import cached_property
 from agnesi.core.support.config import CHOICES, config
 from agnesi.core.support.errors import OversizeError, at, format_bytes, in_file, warn
+from agnesi.core.support.foreign import imported
 from agnesi.core.support.gc_pause import no_gc
 from agnesi.core.support.policy import POLICIES, CompilePolicy
 from agnesi.core.support.record import field, replace, struct
@@ -105,7 +105,7 @@ def _can_compile() -> bool:
 
 def _own_rules() -> bool:
     """Return whether the user registered rewrite rules, which needs ``agnesi.rewrite`` loaded."""
-    custom_rules = getattr(sys.modules.get("agnesi.rewrite"), "custom_rules", None)
+    custom_rules = getattr(imported("agnesi.rewrite"), "custom_rules", None)
     return custom_rules is not None and custom_rules()
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
@@ -22,6 +21,7 @@ from agnesi.core.ir.kernels import (
     Product,
     Sparse,
 )
+from agnesi.core.support.foreign import imported
 
 _KINDS = {Product: "product", Convolution: "convolution", Callback: "python", Check: "check",
           Foreign: "C function", Sparse: "sparse product",
@@ -63,7 +63,7 @@ class Sized(NamedTuple):
 
 def algorithms(compiled: Any) -> str:
     """Return which algorithms the convolutions of a version have; empty where there are none."""
-    module = sys.modules.get("agnesi.ops.convolution.conv_choice")  # there where one is used
+    module = imported("agnesi.ops.convolution.conv_choice")  # there where one is used
     if module is None or not any(
             n.op is not None and n.op.name.startswith("conv") for n in compiled.graph.nodes):
         return ""

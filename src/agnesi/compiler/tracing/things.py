@@ -23,6 +23,7 @@ from agnesi.compiler.tracing.obstacles import OnlyEagerError
 from agnesi.compiler.tracing.places import MISSING, Place, is_builtin
 from agnesi.core.support.config import environment, shows_environment
 from agnesi.core.support.exports import module_of
+from agnesi.core.support.foreign import imported
 from agnesi.core.support.tree import flatten
 from agnesi.core.tensor import Tensor
 
@@ -51,8 +52,8 @@ _FOLDERS = tuple(os.path.join(folder, "") for folder in (
 
 def generators() -> tuple[type, ...]:
     """Classes of other libraries' generators of random numbers, as far as they are loaded."""
-    found = [(sys.modules.get("numpy.random"), ("Generator", "RandomState")),
-             (sys.modules.get("random"), ("Random",))]
+    found = [(imported("numpy.random"), ("Generator", "RandomState")),
+             (imported("random"), ("Random",))]
     return tuple(getattr(m, name) for m, names in found if m is not None for name in names)
 
 

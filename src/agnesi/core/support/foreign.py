@@ -1,14 +1,28 @@
-"""Attributes of objects of anybody's, whose ``__getattr__`` may raise what it likes.
+"""Objects and modules of anybody's: attributes that raise what they like, modules half imported.
 
 ``class Config(dict): __getattr__ = dict.__getitem__`` raises KeyError where there is none.
 """
 
 from __future__ import annotations
 
+import sys
 from types import FunctionType, ModuleType
 from typing import Any
 
 _PACKAGE = __name__.partition(".")[0]
+
+
+def imported(name: str) -> Any:
+    """The module of this name if it has been imported, else None; what another thread is still
+    importing lacks some of its names, and nobody has got anything of it yet.
+    """
+    module = sys.modules.get(name)
+    return None if is_initializing(module) else module
+
+
+def is_initializing(module: Any) -> bool:
+    """Return whether a module is being imported."""
+    return bool(getattr(getattr(module, "__spec__", None), "_initializing", False))
 
 
 def attribute_of(x: Any, name: str, default: Any = None) -> Any:

@@ -24,6 +24,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar, TypeVar
 
 from agnesi.core.support import finalizers  # noqa: F401 - what is raised around a fork
+from agnesi.core.support.foreign import is_initializing
 from agnesi.core.support.undo import Block
 
 T = TypeVar("T")
@@ -106,7 +107,7 @@ def _importing() -> bool:
     """Return whether a module of this library, or of LLVM's, is being imported."""
     return any(
         name.startswith(("agnesi.", "llvmlite."))
-        and getattr(getattr(module, "__spec__", None), "_initializing", False)
+        and is_initializing(module)
         for name, module in list(sys.modules.items())
     )
 

@@ -20,6 +20,7 @@ from agnesi.compiler.tracing.obstacles import OnlyEagerError
 from agnesi.compiler.tracing.places import Place
 from agnesi.core.support.config import STATE
 from agnesi.core.support.exports import module_of
+from agnesi.core.support.foreign import imported
 
 
 class Question(NamedTuple):
@@ -173,7 +174,7 @@ def answers_of(value: Any, names: AbstractSet[str]) -> Iterator[tuple[Any, Calla
 
 def printing() -> Iterator[tuple[Any, Callable[[], Place]]]:
     """How NumPy makes text of arrays: a key and a place."""
-    table: Any = sys.modules.get("numpy._core.printoptions")
+    table = imported("numpy._core.printoptions")
     variable = getattr(table, "format_options", None)
     what = "NumPy's options of printing"
     if isinstance(variable, ContextVar):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 from agnesi.compiler.tracing.obstacles import OnlyEagerError
+from agnesi.core.support.foreign import imported
 
 #: Where generators are in their tables that nobody has drawn from.
 _FRESH = {"numpy.random": (623, 624), "random": (624,)}
@@ -14,7 +14,7 @@ _FRESH = {"numpy.random": (623, 624), "random": (624,)}
 def states() -> dict[str, Any]:
     """The states of the generators that NumPy and Python keep for everybody."""
     found: dict[str, Any] = {}
-    numpys, pythons = sys.modules.get("numpy.random"), sys.modules.get("random")
+    numpys, pythons = imported("numpy.random"), imported("random")
     if numpys is not None:
         found["numpy.random"] = numpys.get_state()
     if pythons is not None:
@@ -40,7 +40,7 @@ def undone_draws(before: dict[str, Any]) -> list[str]:
         if then is not None and _compared(module, then) == _compared(module, state):
             continue
         if then is not None:
-            found = sys.modules[module]
+            found = imported(module)
             (found.set_state if module == "numpy.random" else found.setstate)(then)
         drawn.append(module)
     return drawn

@@ -19,6 +19,7 @@ from agnesi.compiler.tracing.process.meanwhile import Meanwhile
 from agnesi.core.ir.extents import Extent, UnknownSizeError
 from agnesi.core.support.config import STATE
 from agnesi.core.support.errors import location, ours, user_where
+from agnesi.core.support.foreign import imported
 from agnesi.core.support.tree import flatten
 from agnesi.core.tensor import Tensor
 
@@ -88,8 +89,8 @@ def warn(message: Any, category: Any = None, stacklevel: int = 1, source: Any = 
 
 def _listen() -> Callable[[], None] | None:
     """Let loggers hand their records to the traces of this process; nothing where it has none."""
-    logging: Any = sys.modules.get("logging")
-    if logging is None or not hasattr(logging, "Logger"):
+    logging = imported("logging")
+    if logging is None:
         return None
     own = logging.Logger.handle
     logging.Logger.handle = functools.partialmethod(_handle, own)

@@ -13,6 +13,7 @@ import numpy as np
 from agnesi.compiler.tracing.obstacles import OnlyEagerError
 from agnesi.compiler.tracing.process.ambient import context_of
 from agnesi.core.support.config import MODE, STATE, config
+from agnesi.core.support.foreign import imported
 
 
 class Setting(NamedTuple):
@@ -41,7 +42,7 @@ def _settings() -> Iterator[tuple[str, Callable[[], Any], Callable[[Any], Any]]]
     yield "the current folder", _folder, os.chdir
     filters, modules = list(warnings.filters), len(sys.modules)
     yield "the filters of warnings", lambda: _filters(filters, modules), _filter
-    decimal: Any = sys.modules.get("decimal")
+    decimal = imported("decimal")
     if decimal is not None:
         context = decimal.getcontext()
         held = context.copy()
