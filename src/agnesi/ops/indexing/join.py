@@ -14,7 +14,7 @@ from agnesi.core.accepted import Axis, TensorLike
 from agnesi.core.dispatch import apply
 from agnesi.core.integers import check_integer, integer, known_integer
 from agnesi.core.ir import loops
-from agnesi.core.ir.dims import Dim, Size, combine, is_open, is_settled
+from agnesi.core.ir.dims import Dim, Size, combine, is_open, is_settled, is_static
 from agnesi.core.ir.extents import Extent, UnknownSizeError
 from agnesi.core.op import Op
 from agnesi.core.public import planned, public, where_torch
@@ -37,6 +37,10 @@ from agnesi.ops.base.movement import atleast_1d, atleast_2d, atleast_3d, expand_
 from agnesi.ops.base.slices import FULL, Slice, SlicePut, Unslice, flip
 from agnesi.ops.indexing.index import take
 from agnesi.ops.indexing.ranges import arange
+
+
+#: Operands from which it costs less to shape the result than each of them.
+_MANY_OPERANDS = 1 << 12
 
 
 # -- concatenation ----------------------------------------------------------------------------
@@ -178,6 +182,9 @@ def stack(arrays: Sequence[Any], /, axis: int = 0, *, out: Tensor | None = None)
     for x in xs[1:]:
         if x.shape != xs[0].shape and is_settled((*x.shape, *xs[0].shape)):
             raise ShapeError(f"shapes {xs[0].shape} and {x.shape} differ; stack takes equal ones")
+    if len(xs) >= _MANY_OPERANDS and axis < xs[0].ndim and is_static(xs[0].shape):
+        return reshape(apply(Concat(axis), *xs),
+                       (*xs[0].shape[:axis], len(xs), *xs[0].shape[axis:]))
     return apply(Concat(axis), *(expand_dims(x, axis) for x in xs))
 
 
