@@ -125,3 +125,26 @@ def test_inputs_of_which_something_was_computed_are_used():
     z = T.dscalar()
     with pytest.raises(ValueError, match="nothing depends on inputs"):
         theano.function([y, z], theano.grad(3 * y, y))
+
+
+MASKED = np.ma.array(X, mask=X > 3)
+TAKES = {
+    "input": lambda m: theano.function([x], x * 2)(m),
+    "input by name": lambda m: theano.function([x], x * 2)(x=m),
+    "downcast": lambda m: theano.function([x], x * 2, allow_input_downcast=True)(m),
+    "strict": lambda m: theano.function([theano.In(x, strict=True)], x * 2)(m),
+    "default": lambda m: theano.function([theano.In(x, value=m)], x * 2),
+    "givens": lambda m: theano.function([], x * 2, givens={x: m}),
+    "list": lambda m: theano.function([x], x * 2)([m[0], m[1]]),
+    "eval": lambda m: (x * 2).eval({x: m}), "filter": lambda m: x.type.filter(m),
+    "shared": theano.shared, "set_value": lambda m: theano.shared(X).set_value(m),
+    "constant": T.constant, "as_tensor_variable": T.as_tensor_variable,
+    "operand": lambda m: x + m, "stack": lambda m: T.stack([x, m]),
+}
+
+
+@pytest.mark.parametrize("name", TAKES)
+def test_masked_arrays_are_refused(name):
+    """Their masks would be ignored."""
+    with pytest.raises(TypeError, match="tensors have no masks"):
+        TAKES[name](MASKED)

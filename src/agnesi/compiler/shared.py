@@ -19,7 +19,7 @@ from agnesi.core.public import higher
 from agnesi.core.support.dtypes import is_inexact
 from agnesi.core.support.errors import DTypeError, ShapeError, at, user_where
 from agnesi.core.tensor import Tensor, wrap
-from agnesi.ops.base.convert import as_array, as_tensor, cast
+from agnesi.ops.base.convert import as_array, as_tensor, cast, check_unmasked
 from agnesi.ops.base.literals import literal, stored
 
 
@@ -115,6 +115,7 @@ class Shared(Tensor):
         :raises DTypeError, ShapeError: If dtype or number of axes differ from the variable's.
         """
         try:
+            check_unmasked(value)
             value = literal(value, self.dtype)
         except DTypeError as error:
             raise DTypeError(at(f"the shared variable {self.name or ''}: {error}")) from None

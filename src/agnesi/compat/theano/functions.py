@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.compat.theano.base.casting import given_array
 from agnesi.compat.theano.base.tags import is_mentioned
 from agnesi.compat.theano.config import config
 from agnesi.compat.theano.graphs.fgraph import Maker
@@ -277,7 +278,7 @@ def _fitting(value: Any, kind: Variable, downcast: bool) -> Any:
     if not hasattr(kind.tensor, "node") or getattr(value, "format", None) is not None:
         return value
     try:
-        array = np.asarray(value)
+        array = given_array(value)
     except ValueError as error:
         raise ValueError(at(f"{kind!r} is {kind.type} and takes no {typed(value)}: its rows differ "
                             "in length")) from error
@@ -542,7 +543,7 @@ def shared(value: Any, name: str | None = None, strict: bool = False,
     if isinstance(value, np.random.Generator):
         return shared_generator(value, name)
     if not isinstance(value, np.random.RandomState):
-        value = np.asarray(value)
+        value = given_array(value)
     found = our_shared(value, name, borrow=borrow)
     if broadcastable is not None and any(broadcastable):
         one = [1 if b else None for b in broadcastable]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.api.symbolic import variable
-from agnesi.compat.theano.base.casting import least_dtype
+from agnesi.compat.theano.base.casting import given_array, least_dtype
 from agnesi.compat.theano.opclasses import op_of
 from agnesi.compat.theano.variable import (
     ATTRIBUTES,
@@ -81,7 +81,7 @@ class TensorType:
 
     def filter(self, value: Any, strict: bool = False, allow_downcast: bool | None = None) -> Any:
         """The value as an array of this type; TypeError where it is none."""
-        array = np.asarray(value)
+        array = given_array(value)
         right = array.ndim == self.ndim and (
             array.dtype == self.dtype or (not strict and
             (bool(allow_downcast) or np.can_cast(array.dtype, self.dtype)
@@ -221,7 +221,7 @@ ATTRIBUTES["type"] = lambda x: TensorType(
 def constant(x: Any, name: str | None = None, ndim: int | None = None,
              dtype: Any = None) -> Variable:
     """A constant; Python's numbers have the smallest dtype that holds them, as in Theano."""
-    array = np.asarray(x, least_dtype(x) if dtype is None and type(x) in (int, float) else dtype)
+    array = given_array(x, least_dtype(x) if dtype is None and type(x) in (int, float) else dtype)
     if array.dtype.kind in "OSUMm":
         raise TypeError(at(f"constant: a constant is a number, or an array of numbers, not "
                            f"{typed(x)}"))

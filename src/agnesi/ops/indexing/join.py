@@ -38,7 +38,6 @@ from agnesi.ops.base.slices import FULL, Slice, SlicePut, Unslice, flip
 from agnesi.ops.indexing.index import take
 from agnesi.ops.indexing.ranges import arange
 
-
 #: Operands from which it costs less to shape the result than each of them.
 _MANY_OPERANDS = 1 << 12
 

@@ -12,8 +12,9 @@ import numpy as np
 from agnesi.api import functions as F
 from agnesi.core.ir.dims import Dim
 from agnesi.core.support.config import config
+from agnesi.core.support.errors import DTypeError, at
 from agnesi.core.tensor import Tensor
-from agnesi.ops.base.convert import as_tensor, cast
+from agnesi.ops.base.convert import as_tensor, cast, check_unmasked, is_written
 
 _INTEGERS = tuple(map(np.dtype, ("int8", "int16", "int32", "int64")))
 #: Floats that do not hold all int32.
@@ -42,10 +43,20 @@ def alike(*operands: Any) -> Any:
                  for x in operands)
 
 
+def given_array(x: Any, dtype: Any = None) -> np.ndarray:
+    """What a program gives as an array; a masked one, whose mask would be ignored, is refused."""
+    try:
+        check_unmasked(x)
+        is_written(x)  # refuses lists of masked arrays
+    except DTypeError as error:
+        raise DTypeError(at(str(error))) from None
+    return np.asarray(x, dtype)
+
+
 def _entered(x: Any) -> Any:
     """An operand as a tensor; Python's numbers, and what is none, as they are."""
     if isinstance(x, (np.generic, np.ndarray, list, tuple)):
-        array = None if _holds_variables(x) else np.asarray(x)
+        array = None if _holds_variables(x) else given_array(x)
         return as_tensor(x if array is None or array.dtype.kind not in "biufc" else array)
     if isinstance(x, Dim):
         x = as_tensor(x)

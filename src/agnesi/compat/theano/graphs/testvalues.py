@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.compat.theano.base.casting import given_array
 from agnesi.compat.theano.types import TensorType
 from agnesi.compat.theano.variable import MADE, VARIABLES, Constant, SharedVariable, Variable
 from agnesi.compiler.declaration import function
@@ -55,7 +56,7 @@ def note(x: Any, value: Any) -> None:
     """Take a test value that the user gives an input."""
     if isinstance(x.tensor, Tensor):
         kind = x.type
-        array = kind.filter(value) if isinstance(kind, TensorType) else np.asarray(value)
+        array = kind.filter(value) if isinstance(kind, TensorType) else given_array(value)
         _KNOWN[graph_node(x.tensor)] = array
 
 
