@@ -148,3 +148,19 @@ def test_numbers_beyond_all_sizes_neither_crash_nor_hang() -> None:
     assert ag.diff(ag.ones(3), n=10**30).shape == ag.polyder([1, 2, 3], 10**30).shape == (0,)
     assert ag.allclose(ag.nn.functional.local_response_norm(x, 10**6, alpha=1e6),
                        x / (1 + (x * x).sum(1, keepdims=True)) ** 0.75)
+
+
+@pytest.mark.parametrize("f", [
+    lambda x: x.max(0), lambda x: x[x.sum(1) > 1e9].min(0),
+    lambda x: ag.nn.functional.grid_sample(x[None, None], ag.zeros((1, 2, 2, 2))),
+    lambda x: ag.vmap(lambda row: row.max())(x),
+])
+@pytest.mark.parametrize("shape", [(0, 0), (0, 3), (3, 0)])
+def test_axes_without_elements_are_refused_or_taken_in_both_modes(f, shape):
+    found = []
+    for way in (lambda f: f, ag.jit):
+        try:
+            found.append(way(f)(ag.ones(shape)).shape)
+        except ValueError as error:
+            found.append(str(error).split("\n")[0])
+    assert found[0] == found[1]

@@ -15,6 +15,7 @@ from agnesi.core.shapes import fits
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor, beside
+from agnesi.ops.base.ensure import ensured_sizes
 from agnesi.ops.base.movement import sized
 
 _MODES, _BORDERS = ("bilinear", "nearest", "bicubic"), ("zeros", "border", "reflection")
@@ -93,6 +94,10 @@ def grid_sample(input: TensorLike, grid: TensorLike, mode: str = "bilinear",
         raise ShapeError(f"as many grids as images are needed: {typed(x)} with {typed(grid)}")
     if mode not in _MODES or padding_mode not in _BORDERS or (mode == "bicubic" and rank == 3):
         raise ValueError(f"there is no mode {mode!r} with {padding_mode!r} for {typed(x)}")
+    empty = f"images must have elements along each axis, not {typed(x)}"
+    if any(type(n) is int and n == 0 for n in x.shape[2:]):
+        raise ShapeError(empty)
+    x = ensured_sizes("grid_sample", x, x.shape[2:], (1,) * rank, empty, "at least")
     sizes, grid = x.shape[2:], sized(sized(grid, -1, rank), 0, x.shape[0])
     places = [_unscaled(grid[..., rank - 1 - a], n, bool(align_corners))
               for a, n in enumerate(sizes)]

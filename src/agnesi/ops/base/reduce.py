@@ -66,7 +66,7 @@ class Reduce(Op):
 
     def infer(self, x: Any) -> Any:
         shape = shapes.reduced(x.shape, self.axes, self.keepdims)
-        if self.kind in ("maximum", "minimum") and not self.combined and 0 not in shape:
+        if self.kind in ("maximum", "minimum") and not self.combined:
             for axis in self.axes:
                 need_elements(x.shape[axis])
                 if x.shape[axis] == 0:
