@@ -89,3 +89,18 @@ def test_only_the_last_changes_are_known():
     assert len(b._version[1].parts) == changes._MOST_CHANGES
     with pytest.raises(ag.GradientError, match="in place afterwards"):
         loss.backward()
+
+
+def test_views_of_a_view_that_becomes_constant_have_no_gradient():
+    def f(x):
+        x = x * 1.0
+        row = x[1]
+        part = row[1:]
+        row[...] = 7.0
+        assert not part.requires_grad
+        return (part * part).sum() + (x * x).sum()
+
+    x = ag.tensor(np.arange(6.0).reshape(2, 3))
+    found = ag.grad(f)(x)
+    assert not found.requires_grad
+    np.testing.assert_array_equal(found, [[0.0, 2.0, 4.0], [0.0, 0.0, 0.0]])

@@ -233,10 +233,14 @@ def record_many(results: Sequence[Tensor], op: Op, xs: tuple[Tensor, ...]) -> No
 
 # -- views ----------------------------------------------------------------------------------
 def _spread(root: Tensor) -> None:
-    """Views that look again will find what ``root`` is now: with gradients, or without."""
+    """Views that look again will find what ``root`` is now, or a view of it that was written, into
+    which they look: with gradients, or without."""
+    now = root._version[0]  # type: ignore[index]
     for view in views_of(root):
-        if view._view.seen != root._version[0]:  # type: ignore[index]
-            view._requires_grad = root._requires_grad
+        if view._view.seen != now:
+            *bases, _ = looking_through(view)
+            view._requires_grad = next(t._requires_grad for t in reversed(bases)
+                                       if t._view is None or t._view.seen == now)
 
 
 def current(x: Tensor) -> Node:
