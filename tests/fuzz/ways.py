@@ -362,7 +362,7 @@ WAYS = (
     Way("jit", "f(*args)", "jit(f)(*args)", weight=8),
     Way("fast_compile", "f(*args)", "jit(f, optimizer='fast_compile')(*args)", weight=2),
     Way("unoptimized", "f(*args)", "jit(f, optimizer='None')(*args)"),
-    Way("warm", "cold(f)", "by_turns(f, 40)", TURNS, weight=2),
+    Way("warm", "cold(f)", "by_turns(f, 40)", TURNS),
     Way("warm gradients", "cold(ag.grad(cost, argnums))", "by_turns(ag.grad(cost, argnums), 40)",
         TURNS, gradients=True),
     Way("numpy", "f(*args)", "by_numpy()", weight=3, kinds=("whole", "smooth")),
