@@ -19,9 +19,6 @@ from agnesi.schedule.program import Program
 if TYPE_CHECKING:
     from agnesi.schedule.complexmath import Pair
 
-#: Operations beside those of the tables that are written in real ones.
-_KNOWN = frozenset(("where", "positive", "complex"))
-
 
 def is_known(node: Node) -> bool:
     """Return whether an operation on complex numbers can be written in real ones."""
@@ -31,9 +28,9 @@ def is_known(node: Node) -> bool:
     if op.pointwise:
         from agnesi.schedule.complexmath import COMPLEX, REAL
 
-        known = op.name == "astype" or any([op.name in t for t in (_KNOWN, COMPLEX, REAL)])
+        known = "conversion" in op.traits or op.name in COMPLEX or op.name in REAL
         return known or getattr(op, "expand", None) is not None
-    return op.name not in ("prod", "max", "min")
+    return "nonlinear" not in op.traits
 
 
 def to_real(program: Program) -> Program:
@@ -94,7 +91,7 @@ class _Parts(Substitution):
         return REAL[value.op](*pairs)
 
     def pair(self, value: Expr) -> Pair:
-        """The parts of a complex value, or of a real one beside it."""
+        """The parts of a complex value."""
         found = self._pairs.get(value)
         if found is None:
             found = self._pairs[value] = self._pair(value)
@@ -106,21 +103,16 @@ class _Parts(Substitution):
             read = loops.load(value.param[0], value.dtype, self.index(value.param[1]))
             re, im = (loops.make(name, (read,), part) for name in ("real", "imag"))
             return re, im
-        if value.op == "complex":
-            return self(value.args[0]), self(value.args[1])
         if value.op == "cast":
             return self._cast(value.args[0], part)
-        if value.op == "where":
-            condition = self(value.args[0])
-            a, b = map(self.pair, value.args[1:])
-            return loops.where(condition, a[0], b[0]), loops.where(condition, a[1], b[1])
         if value.op == "reduce":
             re, im = self.pair(value.args[0])
             return (loops.make("reduce", (re,), part, value.param, value.free),
                     loops.make("reduce", (im,), part, value.param, value.free))
         from agnesi.schedule.complexmath import COMPLEX
 
-        return COMPLEX[value.op](*map(self.pair, value.args))
+        return COMPLEX[value.op](*[
+            (self.pair if a.dtype.startswith("complex") else self)(a) for a in value.args])
 
     def _cast(self, value: Expr, part: str) -> Pair:
         if not value.dtype.startswith("complex"):

@@ -335,6 +335,8 @@ def _atanh(z: Pair) -> Pair:
 # -- the table ----------------------------------------------------------------------------------
 #: Complex functions of complex numbers, by the name of the scalar operation.
 COMPLEX: dict[str, Callable[..., Pair]] = {
+    "complex": lambda re, im: (re, im),
+    "where": _select2,
     "add": lambda z, w: (z[0] + w[0], z[1] + w[1]),
     "subtract": lambda z, w: (z[0] - w[0], z[1] - w[1]),
     "multiply": _multiply,

@@ -24,6 +24,8 @@ TRAITS = {
     "meets": "waits for other processes when a declared graph runs: in the order of the program, "
              "which its first operand and first result are there to keep",
     "composed": "its ``perform`` makes many calls of NumPy, however few the elements",
+    "nonlinear": "sums of its operand's elements are not enough: of complex numbers, the real part "
+                 "of the result is not that of the real parts",
     "unvectorized": "NumPy takes its elements one after the other, some 10 ns for each",
     "branching": "NumPy chooses for each element what to do, or converts each first",
 }
@@ -39,11 +41,6 @@ _COMMUTATIVE = frozenset("""
 _COMPARISON = frozenset((
     "equal not_equal less less_equal greater greater_equal subtract divide floor_divide remainder "
     "fmod maximum minimum").split())
-_UNVECTORIZED = frozenset(
-    "floor_divide remainder fmod hypot logaddexp logaddexp2".split())
-_BRANCHING = frozenset((
-    "sign copysign positive relu sqrt reciprocal clip where logical_and logical_or logical_xor "
-    "logical_not").split())
 HEAVY = frozenset((
     "exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan atan2 sinh cosh tanh asinh "
     "acosh atanh sigmoid softplus erf erfc erfinv power lgamma digamma cbrt logaddexp hypot"
@@ -59,8 +56,7 @@ def is_heavy(name: str) -> bool:
 def traits(name: str) -> frozenset[str]:
     """The traits of the pointwise operation that evaluates a scalar operation for each element."""
     known = (("cheap", _CHEAP), ("heavy", HEAVY), ("commutative", _COMMUTATIVE),
-             ("comparison", _COMPARISON), ("unvectorized", _UNVECTORIZED),
-             ("branching", _BRANCHING))
+             ("comparison", _COMPARISON))
     found = [trait for trait, names in known if name in names]
     return frozenset([*found, "raises"] if name == "power" else found)  # of whole numbers
 

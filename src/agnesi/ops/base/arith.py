@@ -65,12 +65,15 @@ DIVIDE = Elementwise(
     (lambda g, b: safe_divide(g, b), lambda g, b, y: -safe_divide(safe_multiply(g, y), b)),
     kinds="fc",
 )
-FLOOR_DIVIDE = Elementwise("floor_divide", np.floor_divide, (flat, flat), kinds="iuf")
+FLOOR_DIVIDE = Elementwise("floor_divide", np.floor_divide, (flat, flat), kinds="iuf",
+                           numpy="unvectorized")
 REMAINDER = Elementwise(
-    "remainder", np.remainder, (lambda g: g, lambda g, a, b: -g * floor_divide(a, b)), kinds="iuf"
+    "remainder", np.remainder, (lambda g: g, lambda g, a, b: -g * floor_divide(a, b)), kinds="iuf",
+    numpy="unvectorized"
 )
 FMOD = Elementwise(
-    "fmod", np.fmod, (lambda g: g, lambda g, a, b, y: -g * ((a - y) / b)), kinds="iuf"
+    "fmod", np.fmod, (lambda g: g, lambda g, a, b, y: -g * ((a - y) / b)), kinds="iuf",
+    numpy="unvectorized"
 )
 #: What is said of them.
 NO_NEGATIVE_POWERS = "whole numbers have no negative powers: convert one to a float"
@@ -104,19 +107,22 @@ POWER = Elementwise(
     kinds="iufc", writer=_powers,
 )
 NEGATIVE = Elementwise("negative", np.negative, (lambda g: -g,), kinds="iufc")
-POSITIVE = Elementwise("positive", np.positive, (lambda g: g,), kinds="iufc", expand=lambda x: x)
+POSITIVE = Elementwise("positive", np.positive, (lambda g: g,), kinds="iufc", expand=lambda x: x,
+                       numpy="branching")
 ABS = Elementwise(
     "abs", np.abs, (lambda g, x, y: _abs_rule(g, x, y),), result="real", kinds="biufc"
 )
-SIGN = Elementwise("sign", np.sign, (flat,), kinds="iuf")
+SIGN = Elementwise("sign", np.sign, (flat,), kinds="iuf", numpy="branching")
 SQUARE = Elementwise("square", np.square, (lambda g, x: g * (x + x),), kinds="iufc")
-SQRT = Elementwise("sqrt", np.sqrt, (lambda g, y: safe_divide(g, y + y),), kinds="fc")
+SQRT = Elementwise("sqrt", np.sqrt, (lambda g, y: safe_divide(g, y + y),), kinds="fc",
+                   numpy="branching")
 RSQRT = Elementwise(
     "rsqrt", lambda x: 1 / np.sqrt(x), (lambda g, y: safe_multiply(g, y * y * y) * -0.5,),
     kinds="fc",
 )
 RECIPROCAL = Elementwise(
-    "reciprocal", np.reciprocal, (lambda g, y: -safe_multiply(g, y * y),), kinds="fc"
+    "reciprocal", np.reciprocal, (lambda g, y: -safe_multiply(g, y * y),), kinds="fc",
+    numpy="branching"
 )
 CBRT = Elementwise("cbrt", np.cbrt, (lambda g, y: safe_divide(g, y * y * 3),), kinds="f")
 

@@ -69,7 +69,8 @@ def _on_truth(name: str) -> Callable[..., loops.Expr]:
 
 def _logic(name: str, function: np.ufunc) -> Elementwise:
     return Elementwise(
-        name, function, (None,) * function.nin, result="bool", expand=_on_truth(name)
+        name, function, (None,) * function.nin, result="bool", expand=_on_truth(name),
+        numpy="branching"
     )
 
 

@@ -136,6 +136,8 @@ class Elementwise(Op):
     :param types: The inner loop that is always taken, as in ``dd->d``, whatever the dtype.
     :param whole: How many operands, the first ones, are whole numbers of 64 bits.
     :param writer: The function with ``out=``, as ufuncs have it; the function itself, if it is one.
+    :param numpy: Why NumPy takes longer than compiled code, as a trait.
+    :type numpy: {"", "unvectorized", "branching"}
     :param of_complex: Stands for the function where operands are complex.
     :param home: A module that makes the row when it is imported, if ``import agnesi`` does not.
     """
@@ -147,10 +149,10 @@ class Elementwise(Op):
                  result: str = "same", kinds: str = "biufc",
                  expand: Callable[..., loops.Expr] | None = None, lowered: bool = True,
                  loop: str = "", types: str = "", whole: int = 0,
-                 writer: Callable[..., Any] | None = None,
+                 writer: Callable[..., Any] | None = None, numpy: str = "",
                  of_complex: Callable[..., Any] | None = None, home: str = __name__) -> None:
         self.name = name  # type: ignore[misc]
-        self.traits = traits(name)  # type: ignore[misc]
+        self.traits = traits(name) | ({numpy} if numpy else set())  # type: ignore[misc]
         self.function = function
         self.rules = rules
         self.result = result

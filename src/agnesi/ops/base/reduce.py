@@ -54,13 +54,16 @@ class Reduce(Op):
     def __post_init__(self) -> None:
         extreme = self.kind in ("maximum", "minimum")
         truth = self.kind.startswith("logical")
+        product = self.kind == "multiply"
+        traits = frozenset(("nonlinear",) if extreme or product else ())
         for attribute, value in {
             "name": _NAMES[self.kind],
-            "keep_inputs": (0,) if extreme or self.kind == "multiply" else (),
+            "traits": traits,
+            "keep_inputs": (0,) if extreme or product else (),
             "keep_output": extreme,
             "differentiable": not truth,
             "function": add_up if self.kind == "add" else getattr(np, self.kind).reduce,
-            "decompose": self._by_halves if self.kind == "multiply" else None,
+            "decompose": self._by_halves if product else None,
         }.items():
             object.__setattr__(self, attribute, value)
 

@@ -38,7 +38,8 @@ from agnesi.ops.base.elementwise import (
 
 # -- where --------------------------------------------------------------------------------------
 WHERE = Elementwise(
-    "where", choose, (None, lambda g, a: where(a, g, 0), lambda g, a: where(a, 0, g))
+    "where", choose, (None, lambda g, a: where(a, g, 0), lambda g, a: where(a, 0, g)),
+    numpy="branching"
 )
 
 
@@ -207,7 +208,7 @@ CLIP = Elementwise(
         lambda g, a, b, c: where((a < b) & (b <= c), g, 0),
         lambda g, a, b, c: where((a > c) | (b > c), g, 0),
     ),
-    kinds="iuf", expand=_expand_clip, writer=_clip,
+    kinds="iuf", expand=_expand_clip, writer=_clip, numpy="branching"
 )
 
 
@@ -234,7 +235,7 @@ _FEW_ELEMENTS = 1024
 RELU = Elementwise(
     "relu", lambda x: np.maximum(x, _ZEROS[x.dtype]), (lambda g, y: where(y > 0, g, 0),),
     kinds="iuf", expand=lambda x: loops.call("maximum", x, 0),
-    writer=_write_relu,
+    writer=_write_relu, numpy="branching"
 )
 
 relu = unary(RELU, "Each element, or 0 where it is negative.", "[-1.0, 2.0]", "[0., 2.]")
@@ -342,7 +343,8 @@ _to_places = public(_to_places)
 
 # -- signs --------------------------------------------------------------------------------------
 COPYSIGN = Elementwise(
-    "copysign", np.copysign, (lambda g, a, b: g * (sign(a) * copysign(1.0, b)), flat), kinds="f"
+    "copysign", np.copysign, (lambda g, a, b: g * (sign(a) * copysign(1.0, b)), flat), kinds="f",
+    numpy="branching"
 )
 copysign: Binary = binary(
     COPYSIGN, "The first with the sign of the second.", "[1.0, 2.0], [-0.0, 3.0]", "[-1., 2.]"

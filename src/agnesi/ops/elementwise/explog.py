@@ -95,7 +95,7 @@ SOFTPLUS = Elementwise(
 LOGADDEXP = Elementwise(
     "logaddexp", np.logaddexp,
     (lambda g, a, b: g * share_of_sum(a, b), lambda g, a, b: g * share_of_sum(b, a)), kinds="fc",
-    of_complex=_complex_logaddexp,
+    of_complex=_complex_logaddexp, numpy="unvectorized"
 )
 
 exp: Function = unary(

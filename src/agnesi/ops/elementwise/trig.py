@@ -24,6 +24,7 @@ ATAN2 = Elementwise(
 HYPOT = Elementwise(
     "hypot", np.hypot,
     (lambda g, a, y: safe_divide(g * a, y), lambda g, b, y: safe_divide(g * b, y)), kinds="f",
+    numpy="unvectorized"
 )
 
 sin: Function = unary(SIN, "Sine of angles in radians.", "[0.0]", "[0.]")
