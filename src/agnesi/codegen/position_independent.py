@@ -33,17 +33,13 @@ def moves_of(kernel: Kernel) -> dict[_AddressKey, int]:
         key = buffer.slot, buffer.offset
         known = least.setdefault(key, offset * buffer.dtype.itemsize)
         least[key] = min(known, offset * buffer.dtype.itemsize)
-        if buffer.slot < 0 or _may_be_outside(offset, buffer):
+        inside = offset == 0 or surely(lambda: offset < buffer.size)  # noqa: B023
+        if buffer.slot < 0 or not inside:
             fixed.add(key)
     # Stores past the caches need to know how the result is aligned.
     fixed.update((s.buffer.slot, s.buffer.offset) for s in kernel.stores()
                  if s.buffer.role == "output")
     return {key: by for key, by in least.items() if by > 0 and key not in fixed}
-
-
-def _may_be_outside(offset: int, buffer: Buffer) -> bool:
-    """Return whether an address may be behind a buffer's end."""
-    return offset != 0 and not surely(lambda: offset < buffer.size)
 
 
 def moved(buffer: Buffer, by: int) -> Buffer:

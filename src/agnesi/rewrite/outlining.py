@@ -228,7 +228,7 @@ class _Outlining:
                     for stretch in sorted(self._stretches, key=lambda s: s.start)]
         groups = _groups(segments)
         for segment in (rare := [s for g in groups if len(g) < _MIN_SEGMENTS for s in g]):
-            segment.read(_never)
+            segment.read(lambda node: False)  # with constants as operands they have one body
         varied = _groups(rare)
         for group in varied:
             same = _same_constants(group)
@@ -342,11 +342,6 @@ class _Segment:
 def _is_constant(node: Node) -> bool:
     """Return whether a leaf is a constant, which bodies may have themselves."""
     return node.op is None and constant_value(node) is not None
-
-
-def _never(node: Node) -> bool:
-    """Return False: with constants as operands, segments that differ in them have one body."""
-    return False
 
 
 def _groups(segments: Sequence[_Segment]) -> list[list[_Segment]]:

@@ -42,12 +42,9 @@ def native() -> Target:
         return known
     found = _ask_llvm()
     if name:
-        diskcache.put(name, "\n".join(map(str, _description(found))).encode())
+        facts = found.cpu, found.features, found.vector_bits, found.l1, found.l2, found.l3
+        diskcache.put(name, "\n".join(map(str, facts)).encode())
     return found
-
-
-def _description(found: Target) -> tuple[str | int, ...]:
-    return found.cpu, found.features, found.vector_bits, found.l1, found.l2, found.l3
 
 
 def _described(text: bytes) -> Target:

@@ -146,10 +146,6 @@ def _exp(z: Pair) -> Pair:
     return _polar_exp(z[0], call("exp", z[0]), z[1])
 
 
-def _exp2(z: Pair) -> Pair:
-    return _polar_exp(z[0] * _LN2, call("exp2", z[0]), z[1] * _LN2)
-
-
 def _expm1(z: Pair) -> Pair:
     a, b = z
     half = call("sin", b * 0.5)
@@ -348,7 +344,7 @@ COMPLEX: dict[str, Callable[..., Pair]] = {
     "sqrt": _sqrt,
     "rsqrt": lambda z: _reciprocal(_sqrt(z)),
     "exp": _exp,
-    "exp2": _exp2,
+    "exp2": lambda z: _polar_exp(z[0] * _LN2, call("exp2", z[0]), z[1] * _LN2),
     "expm1": _expm1,
     "log": _log,
     "log2": _log_to(2.0),

@@ -89,7 +89,8 @@ def emit_product(b: Builder, product: Product, cut: GemmPlan,
         scope = root.inside({**places(b, batches, batch), at_i: i, at_j: j})
         lines: dict[Value, None] = {}
         for buffer, place in swept:
-            first, line = scope.address(buffer.dtype.name, buffer, place), _in_line(buffer)
+            first = scope.address(buffer.dtype.name, buffer, place)
+            line = max(1, LINE_BYTES // buffer.dtype.itemsize)  # elements of a line of the cache
             for r in range(0, rows, line if cut.swapped else 1):
                 for c in range(0, columns, 1 if cut.swapped else line):
                     down, right = (b.mul(i64(n), b.size(place.terms[axis]))
@@ -117,11 +118,6 @@ def _swept(product: Product, along: Axis, target: Target) -> list[tuple[Buffer, 
         if buffer is not product.total and buffer.dtype.kind != "c" and not place.atoms
         and place.terms.get(along) == 1 and at <= place.terms.keys()
     ]
-
-
-def _in_line(buffer: Buffer) -> int:
-    """Elements in a line of the cache."""
-    return max(1, LINE_BYTES // buffer.dtype.itemsize)
 
 
 def _at(product: Product) -> tuple[Affine, ...]:

@@ -356,7 +356,7 @@ class _Nest:
             self.share is not None and plan.parallel
         ):
             return []
-        loaded = {v for v in walk([r.args[0] for r in group]) if _is_load_along(v, axis)}
+        loaded = {v for v in walk([r.args[0] for r in group]) if v.op == "load" and axis in v.free}
         found = [i for i, s in enumerate(self.stores) if i not in self.done
                  and self._is_known(scope, s, axis) and not loaded.isdisjoint(walk([s.value]))]
         while True:
@@ -418,11 +418,6 @@ def _unknown(scope: Scope, group: list[Expr], values: Iterable[Expr]) -> set[Exp
             found.add(value)
             stack.extend(value.args)
     return found
-
-
-def _is_load_along(value: Expr, axis: Axis) -> bool:
-    """Return whether a value is loaded from memory, for each lane along ``axis``."""
-    return value.op == "load" and axis in value.free
 
 
 def _reductions(scope: Scope, values: Sequence[Expr], inside: set[Axis]) -> list[Expr]:

@@ -99,16 +99,13 @@ def _reduced_small(x: Lane, r: Lane, n: Lane) -> Lane:
     return Lane(x.b, x.b.extract(found.flip(signs).v, 0))
 
 
-def _sine_far(x: Lane) -> Lane:
-    return trig.sine_far(x.abs()).flip(x.sign_bits())
-
-
 def sin(x: Lane) -> Lane:
     size = x.abs()
 
     def reduced() -> Lane:
         r, _, n = reduce_near(size, 1.0)
-        return rarely("sin.distant", is_huge(size), _reduced_small(x, r, n), _sine_far, x)
+        return rarely("sin.distant", is_huge(size), _reduced_small(x, r, n),
+                      lambda x: trig.sine_far(x.abs()).flip(x.sign_bits()), x)
 
     return _either(_is_small(x), lambda: _odd(x, _SIN), reduced)
 

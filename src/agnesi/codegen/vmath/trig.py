@@ -129,10 +129,6 @@ def cosine_far(size: Lane) -> Lane:
     return -_sine(reduce_far(size, 1.0, 0.5))
 
 
-def _tangent_far(size: Lane) -> Lane:
-    return _tangent(reduce_far(size, 0.5))
-
-
 def sin(x: Lane) -> Lane:
     size = x.abs()
     near = _sine(reduce_near(size, 1.0)) if x.double else _sine_single(size, 0)
@@ -161,7 +157,8 @@ def tan(x: Lane) -> Lane:
         return through_double(tan, x)
     size = x.abs()
     near = _tangent(reduce_near(size, 0.5))
-    return rarely("tan.far", is_huge(size), near, _tangent_far, size).flip(x.sign_bits())
+    far = rarely("tan.far", is_huge(size), near, lambda s: _tangent(reduce_far(s, 0.5)), size)
+    return far.flip(x.sign_bits())
 
 
 def _arc(x: Lane) -> tuple[Lane, Lane, Lane, Lane]:

@@ -358,7 +358,8 @@ def _arithmetic(size: Dim, depth: int) -> str:
     if not size.op:
         return _of_variable(size) or str(size.args[0])
     if size.op not in _PRECEDENCE:
-        return f"{size.op}({', '.join(_text(a, depth - 1) for a in _joint(size))})"
+        parts = broadcast_parts(size) if size.op == "broadcast" else size.args
+        return f"{size.op}({', '.join(_text(a, depth - 1) for a in parts)})"
     own = _PRECEDENCE[size.op]
     texts = [(a, _text(a, depth - 1)) for a in size.args]
     return f" {size.op} ".join(
@@ -372,10 +373,6 @@ def _of_variable(size: Dim) -> str:
         return ""
     return next((f"{variable.name}.shape[{axis}]" for axis, n in enumerate(variable.shape)
                  if isinstance(n, Dim) and size._is_alike(n)), "")
-
-
-def _joint(size: Dim) -> Sequence[Any]:
-    return broadcast_parts(size) if size.op == "broadcast" else size.args
 
 
 def declare(sizes: Iterable[Size], variable: Any) -> None:

@@ -450,12 +450,13 @@ def no_attribute(owner: str, name: str, instance: object = None) -> AttributeErr
     if instance is not None and hasattr(type(getattr(type(instance), name, None)), "__get__"):
         object.__getattribute__(instance, name)
     subject = owner if instance is None else f"{type(instance).__name__!r} object"
-    reads = _reads_attribute(sys._getframe(1))
+    reads = _instruction(sys._getframe(1)) in _READS  # and is no ``hasattr``
     advice = (reads and instance is None and namesake(owner, name)) or hint(owner, name)
     if not advice and reads:
         advice = elsewhere(owner, name) if instance is None else _alike(instance, name)
     text = f"{subject} has no attribute {name!r}{advice}"
-    if advice and _imports(sys._getframe(1)):  # which takes every AttributeError for its own
+    # An import takes every AttributeError for its own.
+    if advice and _instruction(sys._getframe(1)) == _IMPORT_FROM:
         raise ImportError(f"cannot import {name!r}: {text}")
     if advice:  # or Python would guess a name that is spelt alike
         return AttributeError(text, name=name, obj=None)
@@ -484,17 +485,6 @@ class Explained:
             names = [kind.__name__ for kind in type(self).__mro__
                      if kind.__module__.startswith(f"{PACKAGE}.")]
             raise no_attribute(next(filter(has_hints, names), names[0]), name, self)
-
-
-def _imports(frame: Any) -> bool:
-    """Return whether an attribute is asked for by ``from module import name``."""
-    return _instruction(frame) == _IMPORT_FROM
-
-
-def _reads_attribute(frame: Any) -> bool:
-    """Return whether an attribute is asked for by ``module.name`` or an import, and not by
-    ``hasattr``."""
-    return _instruction(frame) in _READS
 
 
 def _instruction(frame: Any) -> int:

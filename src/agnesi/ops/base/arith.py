@@ -79,10 +79,6 @@ FMOD = Elementwise(
 NO_NEGATIVE_POWERS = "whole numbers have no negative powers: convert one to a float"
 
 
-def _power_to_base(g: Any, a: Any, b: Any) -> Tensor:
-    return safe_multiply(g * b, power(a, b - 1))
-
-
 #: Exponents for which powers of floats are products, as in compiled code.
 _AS_PRODUCTS = frozenset((3, 4, -2))
 
@@ -96,6 +92,10 @@ def _powers(a: np.ndarray, b: np.ndarray, *, out: np.ndarray | None = None) -> n
             return np.reciprocal(squares, out=out)
         return np.multiply(squares, a if n == 3 else squares, out=out)
     return np.power(a, b) if out is None else np.power(a, b, out=out)
+
+
+def _power_to_base(g: Any, a: Any, b: Any) -> Tensor:
+    return safe_multiply(g * b, power(a, b - 1))
 
 
 POWER = Elementwise(

@@ -24,11 +24,6 @@ from agnesi.core.tensor import Tensor
 Way = Literal["up", "maximum", "minimum"]
 
 
-def _infinity(bits: int) -> int:
-    """The bits of infinity."""
-    return 0x7F80 << 16 if bits == 32 else 0x7FF0 << 48
-
-
 @record
 class OrderKey(Op):
     """A key of complex numbers: the only one of complex64, the first or second of complex128."""
@@ -57,7 +52,7 @@ class OrderKey(Op):
 
     def _keys(self, a: Any, b: Any, no_a: Any, no_b: Any, bits: int, where: Any) -> Any:
         """Keys by the numbers of the parts, and whether they are NaN."""
-        end = _infinity(bits) + 1
+        end = (0x7F80 << 16 if bits == 32 else 0x7FF0 << 48) + 1  # behind the bits of infinity
         if self.way in ("maximum", "minimum"):
             strange, zero = no_a | no_b, a * 0
             beyond = end if self.way == "maximum" else -end

@@ -394,7 +394,8 @@ def _alike(op: Elementwise, xs: tuple[Any, ...]) -> tuple[Tensor, ...]:
         raise DTypeError(f"{op.name} takes numbers, not bool: write logical_not or logical_xor "
                          "(~ or ^), or convert to int64 first")
     if dtype.kind == "b" and "i" in op.kinds:  # as NumPy
-        return tuple(cast(x, _integer_of(operands)) for x in operands)
+        least = dtypes.int64 if all(x.weak for x in operands) else dtypes.int8
+        return tuple(cast(x, least) for x in operands)
     if dtype.kind in "biu" and "f" in op.kinds:
         return tuple(cast(x, _float_of(op, operands)) for x in operands)
     allowed = ", ".join(d.name for d in dtypes.ALL if d.kind in op.kinds)
@@ -410,11 +411,6 @@ _OF_CONDITIONS = {
                     "; x.astype('int64') has bits, x * 2.0**n shifts floats"),
     "bitwise_invert": "; of a condition it is ~(x > 0), of a number -x or 1 - x",
 }
-
-
-def _integer_of(operands: tuple[Tensor, ...]) -> np.dtype:
-    """The dtype that bools become: the smallest one, and Python's of its own in a trace."""
-    return dtypes.int64 if all(x.weak for x in operands) else dtypes.int8
 
 
 def _float_of(op: Elementwise, operands: tuple[Tensor, ...]) -> np.dtype:
@@ -561,4 +557,3 @@ def documented(function: Any, op: Elementwise, summary: str, args: str, result: 
             result)
         numpydoc(function)
     return function
-

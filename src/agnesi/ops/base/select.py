@@ -196,11 +196,6 @@ try:
 except ImportError:
     _clip = np.clip
 
-def _expand_clip(a: loops.Expr, b: loops.Expr, c: loops.Expr) -> loops.Expr:
-    # Of equal operands, zeros of both signs, the second is taken: the value that is clipped.
-    return loops.call("minimum", c, loops.call("maximum", b, a))
-
-
 CLIP = Elementwise(
     "clip", _clip,
     (
@@ -208,7 +203,9 @@ CLIP = Elementwise(
         lambda g, a, b, c: where((a < b) & (b <= c), g, 0),
         lambda g, a, b, c: where((a > c) | (b > c), g, 0),
     ),
-    kinds="iuf", expand=_expand_clip, writer=_clip, numpy="branching"
+    # Of equal operands, zeros of both signs, the second is taken: the value that is clipped.
+    expand=lambda a, b, c: loops.call("minimum", c, loops.call("maximum", b, a)),
+    kinds="iuf", writer=_clip, numpy="branching"
 )
 
 

@@ -61,10 +61,6 @@ def _sigmoid(x: np.ndarray) -> np.ndarray:
     return np.asarray(np.abs(np.greater(x, 0) - e))
 
 
-def _complex_sigmoid(x: np.ndarray) -> np.ndarray:
-    return np.asarray(np.reciprocal(np.exp(np.negative(x)) + 1))
-
-
 def _complex_logaddexp(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """By the one with the greater real part."""
     first = a.real >= b.real
@@ -86,7 +82,8 @@ def share_of_sum(a: Tensor, b: Tensor) -> Tensor:
 
 
 SIGMOID = Elementwise(
-    "sigmoid", _sigmoid, (lambda g, y: g * (y * (1 - y)),), kinds="fc", of_complex=_complex_sigmoid
+    "sigmoid", _sigmoid, (lambda g, y: g * (y * (1 - y)),), kinds="fc",
+    of_complex=lambda x: np.asarray(np.reciprocal(np.exp(np.negative(x)) + 1))
 )
 SOFTPLUS = Elementwise(
     "softplus", lambda x: np.logaddexp(x, np.zeros((), x.dtype)), (lambda g, x: g * sigmoid(x),),
@@ -121,17 +118,10 @@ logaddexp = binary(
 )
 
 
-def _xlogy(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    return np.where((a == 0) & (b == b), np.zeros((), a.dtype), a * np.log(b))
-
-
-def _expand_xlogy(a: loops.Expr, b: loops.Expr) -> loops.Expr:
-    return loops.where(a.eq(0) & b.eq(b), 0, a * loops.call("log", b))
-
-
 XLOGY = Elementwise(
-    "xlogy", _xlogy, (lambda g, b: g * log(b), lambda g, a, b: safe_divide(g * a, b)),
-    kinds="f", expand=_expand_xlogy,
+    "xlogy", lambda a, b: np.where((a == 0) & (b == b), np.zeros((), a.dtype), a * np.log(b)),
+    (lambda g, b: g * log(b), lambda g, a, b: safe_divide(g * a, b)),
+    kinds="f", expand=lambda a, b: loops.where(a.eq(0) & b.eq(b), 0, a * loops.call("log", b)),
 )
 _xlogy_row = binary(XLOGY)
 

@@ -128,10 +128,6 @@ class IndexAdd(Op):
         return apply(self, *ts[:2], *indices)
 
 
-def _points(indices: Any) -> bool:
-    return all(n == 1 for i in indices for n in i.shape)
-
-
 def put(x: Tensor, new: Tensor, axes: tuple[int, ...], at: int, indices: tuple[Tensor, ...],
         unique: bool = False) -> Tensor:
     """``x`` with the elements at the indices replaced by ``new``, which is broadcast.
@@ -139,7 +135,8 @@ def put(x: Tensor, new: Tensor, axes: tuple[int, ...], at: int, indices: tuple[T
     ``unique`` says that no place is named twice.
     """
     region = selected(x.shape, axes, at, indices)
-    op = IndexPut(axes, at, unique or _points(indices))
+    alone = all(n == 1 for i in indices for n in i.shape)
+    op = IndexPut(axes, at, unique or alone)
     return apply(op, x, expand.broadcast_to(written(new, x.dtype), region), *indices)
 
 

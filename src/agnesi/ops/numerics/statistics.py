@@ -308,11 +308,6 @@ def _in_order(edges: Any) -> Any:
     return (edges[1:] >= edges[:-1]).all() | (edges[1:] <= edges[:-1]).all()
 
 
-def _rising(edges: Any) -> Any:
-    """Return whether edges never fall."""
-    return (edges[1:] >= edges[:-1]).all()
-
-
 def _finite(low: Tensor, high: Tensor) -> Tensor:
     """The least element; a ValueError where bins cannot reach from it to the greatest."""
     if not is_known(low, high):
@@ -340,7 +335,8 @@ def _edges(x: Tensor, bins: Any, limits: Any) -> Tensor:
         return as_tensor(found, dtypes.floating(x.dtype))
     given = as_tensor(bins)
     if given.ndim == 1:
-        (given,) = demanded("histogram", "bins must rise", _rising, bins=given)
+        (given,) = demanded("histogram", "bins must rise",
+                            lambda edges: (edges[1:] >= edges[:-1]).all(), bins=given)
         return given
     if given.ndim > 1:
         raise ShapeError(f"bins are a number or a vector of edges, not of shape {given.shape}")

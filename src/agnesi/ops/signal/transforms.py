@@ -186,7 +186,7 @@ def _convolved(x: Tensor, factor: float) -> Tensor:
     """The transform as a convolution with a chirp."""
     n = x.shape[-1]
     size = min(m << max(0, (2 * n - 2) // m).bit_length() for m in (1, 3, 5, 9, 15))
-    chirp = _chirp(n)
+    chirp = roots(2 * n, np.arange(n) ** 2 % (2 * n))  # exp(-1j pi k**2 / n)
     turns = constant(chirp, x.dtype)
     spread = np.zeros(size, np.complex128)
     spread[:n] = chirp.conj()
@@ -196,11 +196,6 @@ def _convolved(x: Tensor, factor: float) -> Tensor:
     given = concat([multiply(x, turns), behind], -1)
     found = lines(multiply(lines(given, False, 1.0), weights), True, 1.0)
     return multiply(found[..., :n], turns)
-
-
-def _chirp(n: int) -> np.ndarray:
-    """``exp(-1j pi k**2 / n)``."""
-    return roots(2 * n, np.arange(n) ** 2 % (2 * n))
 
 
 def real_lines(x: Tensor, factor: float, inner: float) -> Tensor:

@@ -317,11 +317,8 @@ smirnovi: Function = _documented(
 
 
 # -- Tukey's lambda -----------------------------------------------------------------------------
-def _tukey(b: Tensor, y: Tensor) -> Tensor:
-    """The density where the probability is ``y``; 0 beyond the ends."""
-    return where((y <= 0) | (y >= 1), 0.0, 1 / (y ** (b - 1) + (1 - y) ** (b - 1)))
-
-
 tklmbda: Function = _documented(
     "tklmbda", "Tukey's distribution of shape ``x2`` at ``x1``.", "[0.0], [1.0]", "[0.5]",
-    lambda g, b, y: g * _tukey(b, y), *fixed("tklmbda", 1))
+    # The density where the probability is y; 0 beyond the ends.
+    lambda g, b, y: g * where((y <= 0) | (y >= 1), 0.0, 1 / (y ** (b - 1) + (1 - y) ** (b - 1))),
+    *fixed("tklmbda", 1))

@@ -97,11 +97,6 @@ def _density(x: Tensor) -> Tensor:
     return exp(square(x) * -0.5) * (1 / math.sqrt(2 * math.pi))
 
 
-def _mills(x: Tensor) -> Tensor:
-    """Density over distribution function, without underflow."""
-    return safe_divide(math.sqrt(2 / math.pi), erfcx(x * (-1 / _ROOT_TWO)))
-
-
 #: From where on the derivative of erfcx is its asymptotic series, and the coefficients of that.
 _FAR_SLOPE = 8.0
 _SLOPES = tuple(accumulate(((1 - 2 * n) / (2 * _FAR_SLOPE**2) for n in range(1, 18)), operator.mul))
@@ -120,7 +115,9 @@ ERFCX = row(
 NDTR = row(
     "ndtr", _ndtr, (lambda g, x: g * _density(x),), __name__, scipy="ndtr", above=-1.0
 )
-LOG_NDTR = row("log_ndtr", _log_ndtr, (lambda g, x: g * _mills(x),), __name__, scipy="log_ndtr")
+LOG_NDTR = row("log_ndtr", _log_ndtr, (  # density over distribution function, without underflow
+    lambda g, x: g * safe_divide(math.sqrt(2 / math.pi), erfcx(x * (-1 / _ROOT_TWO))),), __name__,
+    scipy="log_ndtr")
 NDTRI = row("ndtri", lambda m, p: _ndtri(m, p, 1.0 - p),
             (lambda g, y: safe_divide(g, _density(y)),), __name__, scipy="ndtri")
 ERFCINV = row(

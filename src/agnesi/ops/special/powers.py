@@ -67,22 +67,6 @@ def _unboxed(m: Any, y: Any, p: Any) -> Any:
     return m.where(m.less(m.abs(t), _LINEAR_BELOW), y, quotient)
 
 
-def _boxcox(m: Any, x: Any, p: Any) -> Any:
-    return _boxed(m, m.log(x), p)
-
-
-def _boxcox1p(m: Any, x: Any, p: Any) -> Any:
-    return _boxed(m, m.log1p(x), p)
-
-
-def _inv_boxcox1p(m: Any, y: Any, p: Any) -> Any:
-    return m.expm1(_unboxed(m, y, p))
-
-
-def _inv_boxcox(m: Any, y: Any, p: Any) -> Any:
-    return m.exp(_unboxed(m, y, p))
-
-
 #: ``((t - 1) e^t + 1) / t^2`` and ``(t / (1 + t) - log(1 + t)) / t^2`` around 0.
 _GROWTH = [(k - 1) / math.factorial(k) for k in range(2, 14)]
 _DECAY = [(-1.0) ** (k + 1) * (k - 1) / k for k in range(2, 18)]
@@ -102,16 +86,16 @@ def _decayed(t: Tensor) -> Tensor:
                  (safe / (1 + safe) - log1p(safe)) / square(safe))
 
 
-BOXCOX = row("boxcox", _boxcox, (
+BOXCOX = row("boxcox", lambda m, x, p: _boxed(m, m.log(x), p), (
     lambda g, a, b: g * exp((b - 1) * log(a)),
     lambda g, a, b: g * square(log(a)) * _grown(b * log(a))), __name__, scipy="boxcox")
-BOXCOX1P = row("boxcox1p", _boxcox1p, (
+BOXCOX1P = row("boxcox1p", lambda m, x, p: _boxed(m, m.log1p(x), p), (
     lambda g, a, b: g * exp((b - 1) * log1p(a)),
     lambda g, a, b: g * square(log1p(a)) * _grown(b * log1p(a))), __name__, scipy="boxcox1p")
-INV_BOXCOX = row("inv_boxcox", _inv_boxcox, (
+INV_BOXCOX = row("inv_boxcox", lambda m, x, p: m.exp(_unboxed(m, x, p)), (
     lambda g, a, b, y: g * y / (1 + a * b),
     lambda g, a, b, y: g * y * square(a) * _decayed(a * b)), __name__)
-INV_BOXCOX1P = row("inv_boxcox1p", _inv_boxcox1p, (
+INV_BOXCOX1P = row("inv_boxcox1p", lambda m, x, p: m.expm1(_unboxed(m, x, p)), (
     lambda g, a, b, y: g * (y + 1) / (1 + a * b),
     lambda g, a, b, y: g * (y + 1) * square(a) * _decayed(a * b)), __name__)
 boxcox: Function = binary(

@@ -131,10 +131,6 @@ _erfc = or_scipy("erfc", each(math.erfc))
 _erfc_of_doubles = mended(_erfc, _erfc_tail, lambda x: x > 0.5)
 
 
-def _erfc_values(x: np.ndarray) -> np.ndarray:
-    return (_erfc_of_doubles if x.dtype == np.float64 and in_scipy("erfcx") else _erfc)(x)
-
-
 _TWO_OVER_ROOT_PI = 2 / math.sqrt(math.pi)
 
 
@@ -147,7 +143,9 @@ ERF = Elementwise(
     "erf", or_scipy("erf", each(math.erf)), (lambda g, x: g * _bell(x),), kinds="f"
 )
 ERFC = Elementwise(
-    "erfc", _erfc_values, (lambda g, x: -(g * _bell(x)),), kinds="f"
+    "erfc",
+    lambda x: (_erfc_of_doubles if x.dtype == np.float64 and in_scipy("erfcx") else _erfc)(x),
+    (lambda g, x: -(g * _bell(x)),), kinds="f"
 )
 ERFINV = Elementwise(
     "erfinv", or_scipy("erfinv", each(_erfinv)), (lambda g, y: safe_divide(g, _bell(y)),),

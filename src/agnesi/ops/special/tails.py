@@ -42,10 +42,6 @@ def _log_erfc(m: Any, x: Any) -> Any:
     return m.where(x > 1.0, m.where(m.equal(x, math.inf), -math.inf, tail), near)
 
 
-def _log_softplus(m: Any, x: Any) -> Any:
-    return m.where(x < _TAIL, x, m.log(m.softplus(m.maximum(x, _TAIL))))
-
-
 def _slope_of_log_softplus(x: Tensor) -> Tensor:
     inside = maximum(x, _TAIL)
     return sigmoid(inside) / softplus(inside)
@@ -74,7 +70,9 @@ LOG_ONE_MINUS_EXP = row(
 LOG_ERFC = row("log_erfc", _log_erfc, (lambda g, x: g * _slope(x),), __name__)
 
 LOG_SOFTPLUS = row(
-    "log_softplus", _log_softplus, (lambda g, x: g * _slope_of_log_softplus(x),), __name__
+    "log_softplus",
+    lambda m, x: m.where(x < _TAIL, x, m.log(m.softplus(m.maximum(x, _TAIL)))),
+    (lambda g, x: g * _slope_of_log_softplus(x),), __name__
 )
 #: log(1 - exp(-exp(x))), the inverse of the complementary log-log link.
 LOG_CLOGLOG = row(

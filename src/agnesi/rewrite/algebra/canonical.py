@@ -160,10 +160,6 @@ def cast_nothing(node: Node) -> Node | None:
     return None
 
 
-def _no_zero(x: Node) -> bool:
-    return x.dtype.kind not in "fcV" or far_from_zero(x)
-
-
 def _nothing(x: Node, c: Node) -> bool:
     """Return whether a number is 0, and not the one of the other sign: -0 less that is 0."""
     value = scalar(c)
@@ -173,7 +169,8 @@ def _nothing(x: Node, c: Node) -> bool:
 # -- nothing added, times one -----------------------------------------------------------------
 rule(x + 0, x, name="add_zero", stage="canonicalize", proof=lambda x: keeps_sign_of_zero(x))
 rule(x - c, x, name="subtract_zero", stage="canonicalize", when=_nothing)
-rule(0 - x, -x, name="zero_minus", stage="canonicalize", proof=_no_zero)
+rule(0 - x, -x, name="zero_minus", stage="canonicalize",
+     proof=lambda x: x.dtype.kind not in "fcV" or far_from_zero(x))
 rule(x * 1, x, name="times_one", stage="canonicalize", proof=is_real)
 rule(x / 1, x, name="over_one", stage="canonicalize")
 rule(safe_multiply(x, 1), x, name="safe_times_one", stage="canonicalize")

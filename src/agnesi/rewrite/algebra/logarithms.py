@@ -102,7 +102,9 @@ def _chosen(node: Node, depth: int, term: bool) -> Tensor | None:
 def _summed(node: Node, depth: int, term: bool) -> Tensor | None:
     inner = None if _is_shifted(node) else log_of(node.inputs[0], depth, True)
     if inner is None:
-        return None if term else log_of_sum(node, _unbounded(depth))
+        # Sums of many distribution functions seldom vanish, and their logarithms are expensive.
+        return None if term else log_of_sum(
+            node, lambda n: None if n.op_name in _SYMMETRIC else log_of(n, depth, True))
     return apply(LogSumExp(node.op.axes, node.op.keepdims), inner)
 
 
@@ -121,14 +123,6 @@ def _is_shifted(node: Node) -> bool:
 def _factor(depth: int) -> Callable[[Node], Tensor | None]:
     """Return the function that gives the logarithm of a positive factor."""
     return lambda n: log_of(n, depth, True)
-
-
-def _unbounded(depth: int) -> Callable[[Node], Tensor | None]:
-    """Return the function that gives the logarithm of a term, but for distribution functions.
-
-    A sum of many of them seldom vanishes, and their logarithms take several times as long.
-    """
-    return lambda n: None if n.op_name in _SYMMETRIC else log_of(n, depth, True)
 
 
 def _added(node: Node, depth: int, term: bool) -> Tensor | None:

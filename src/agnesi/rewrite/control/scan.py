@@ -84,7 +84,7 @@ class Model:
         for scan in scans:
             op = scan.op
             _, sequences, firsts, constants = op.split([self.now[n] for n in scan.inputs])
-            given = [self._sequence(n) for n in sequences]
+            given = [self.sequence_for(n) for n in sequences]
             given += [
                 self._input(("carry", n, classes.get((scan, i), 0)), n.shape, n)
                 for i, n in enumerate(firsts)
@@ -122,14 +122,15 @@ class Model:
             self._inputs[key] = self.interner.add(Node(None, (), tuple(shape), like.dtype))
         return self._inputs[key]
 
-    def _sequence(self, outer: Node) -> Node:
+    def sequence_for(self, outer: Node) -> Node:
         """The body's input for a sequence; one whose rows are all the same is a constant."""
         row = tuple(outer.shape[1:])
         if isinstance(outer.op, BroadcastTo):
             (source,) = outer.inputs
             extra = len(outer.shape) - len(source.shape)
             if extra or source.shape[0] == 1:
-                value = self._constant(source if extra else _first_row(source))
+                value = self._constant(source if extra else graph_node(
+                    reshape(symbol(source), tuple(source.shape[1:]))))
                 if value.shape == row:
                     return value
                 return self.interner.add(_node(BroadcastTo(row), value))
@@ -218,10 +219,6 @@ class Model:
         """A constant of the body that stands for a node outside."""
         return self._constant(outer)
 
-    def sequence_for(self, outer: Node) -> Node:
-        """A sequence of the body that stands for a node outside."""
-        return self._sequence(outer)
-
     # -- putting together -------------------------------------------------------------------
     def built(self, improve: Callable[[FunctionGraph], FunctionGraph],
               extra: Iterable[Node] = ()) -> tuple[dict[Key, Node], dict[Node, Node]]:
@@ -263,10 +260,6 @@ def _results(op: Scan, operands: Sequence[Node]) -> list[Node]:
     return [
         Node(Item(i), (node,), shape, dtype) for i, (shape, dtype) in enumerate(node.outputs)
     ]
-
-
-def _first_row(source: Node) -> Node:
-    return graph_node(reshape(symbol(source), tuple(source.shape[1:])))
 
 
 def _node(op: Any, *inputs: Node) -> Node:

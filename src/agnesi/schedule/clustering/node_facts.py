@@ -82,11 +82,6 @@ def _is_matmul(node: Node) -> bool:
     )
 
 
-def is_movement(node: Node) -> bool:
-    """Return whether a node only renames the indices of its operand."""
-    return node.op is not None and _moves(node) and lowerable(node)
-
-
 def _moves(node: Node) -> bool:
     op = node.op
     return (
@@ -171,7 +166,7 @@ def repeats_reductions(gather: Node, facts: Mapping[int, NodeFacts], most: int) 
 
 def source(node: Node) -> Node:
     """Return the node behind a chain of movements."""
-    while node.op is not None and is_movement(node):
+    while node.op is not None and _moves(node) and lowerable(node):
         node = node.inputs[0]
     return node
 

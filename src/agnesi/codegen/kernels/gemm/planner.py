@@ -302,7 +302,9 @@ def _is_large(spec: GemmSpec, machine: Machine) -> bool:
         return False
     if machine.far_l3:
         return is_far(spec, machine, _MIN_PACKED_L1 * machine.l1)
-    return is_far(spec, machine, (2 if _clashes_transposed(spec) else 4) * machine.l2)
+    # Lines of A fall into the same few sets of the first-level cache.
+    clash = spec.a_strides[1] * spec.itemsize % 1024 == 0
+    return is_far(spec, machine, (2 if clash else 4) * machine.l2)
 
 
 def _is_flat(spec: GemmSpec, machine: Machine) -> bool:
@@ -315,17 +317,12 @@ def _is_flat(spec: GemmSpec, machine: Machine) -> bool:
     return far and wide and 0 < spec.k <= _CALLS_FROM and spec.a_direct and spec.b_direct
 
 
-def _clashes_transposed(spec: GemmSpec) -> bool:
-    """Return whether lines of a transposed A fall into the same few sets of the first-level cache.
-    """
-    return spec.a_strides[1] * spec.itemsize % 1024 == 0
-
-
 def _is_tall(spec: GemmSpec, machine: Machine) -> bool:
     """Return whether whole rows of A are adjacent, so that tiles of them are prefetched in turn,
     and either there are many along a cached B, or the result is in memory.
     """
-    if not _CALLS_FROM <= spec.k == spec.a_strides[0] <= _strip_depth(spec, machine):
+    depth = int(machine.l1 * _L1_SHARE) // (TALL_TILE_ROWS * spec.itemsize)  # of a tile in L1
+    if not _CALLS_FROM <= spec.k == spec.a_strides[0] <= depth:
         return False
     columns = -(-spec.n // machine.lanes) * machine.lanes
     near = columns * spec.k * spec.itemsize <= machine.l2 * _L2_SHARE
@@ -343,11 +340,6 @@ def _is_far_b(spec: GemmSpec, machine: Machine) -> bool:
     enough = min(spec.m, spec.n) >= 4 * machine.lanes
     direct = spec.a_direct and spec.b_direct and spec.b_strides[1] == 1
     return machine.far_l3 and large and enough and direct
-
-
-def _strip_depth(spec: GemmSpec, machine: Machine) -> int:
-    """For how many k a tile of a strip is in the first-level cache."""
-    return int(machine.l1 * _L1_SHARE) // (TALL_TILE_ROWS * spec.itemsize)
 
 
 def _power(value: int) -> int:
@@ -420,17 +412,12 @@ def _dot_packing(spec: GemmSpec, machine: Machine, few: bool) -> tuple[bool, boo
     cached = machine.l2 // 2 // spec.itemsize  # elements in half of the second-level cache
     if not pack_b and not pack_a:
         small = static_m and static_k and spec.m * spec.k <= cached
-        return small and _dot_rows_clash(spec), False
+        # Many rows of A fall into the same few sets of the first-level cache.
+        clash = spec.m >= 4 and spec.a_strides[0] * spec.itemsize % 1024 == 0
+        return small and clash, False
     if pack_b:
         return (False, True) if static_n and static_k and spec.n * spec.k <= cached // 2 else None
     known = (static_m or few) and static_k
     rows_contiguous = spec.a_strides[1] == 1
     fits = spec.m * spec.k <= (cached if rows_contiguous else cached // 2)
     return (True, False) if known and fits else None
-
-
-def _dot_rows_clash(spec: GemmSpec) -> bool:
-    """Return whether rows of A fall into the same few sets of the first-level cache, and there are
-    enough of them for that to matter.
-    """
-    return spec.m >= 4 and spec.a_strides[0] * spec.itemsize % 1024 == 0

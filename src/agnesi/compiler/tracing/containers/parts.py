@@ -265,12 +265,9 @@ def _are_of_parts(value: Any, mapping: dict[Any, Any], uses: Uses) -> bool:
             continue
         if not keys or isinstance(keys[0], Named) is not named:
             return False
-        if keys[0] is ANY and not (_all_plain(mapping) and (looked_up or not _looks(use))):
+        if keys[0] is ANY and not (all(type(key) in _PLAIN_KEYS for key in mapping)
+                                   and (looked_up or not _looks(use))):
             return False
         if keys[0] is not ANY and not named and type(keys[0]) not in _PLAIN_KEYS:
             return False
     return True
-
-
-def _all_plain(mapping: Iterable[Any]) -> bool:
-    return all(type(key) in _PLAIN_KEYS for key in mapping)
