@@ -1,4 +1,9 @@
-"""Data: datasets of arrays, files, texts and streams, and the loader that makes batches of them."""
+"""Data: datasets of arrays, files, texts and streams, and the loader that makes batches of them.
+
+In: arrays, files, texts, streams. Out: batches of tensors.
+What must hold: batches do not depend on the number of workers; an epoch that was left goes on where
+it was.
+"""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

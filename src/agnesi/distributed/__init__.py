@@ -1,4 +1,9 @@
-"""Several processes: collectives as operations, data parallel training, shards, launching."""
+"""Several processes: collectives as operations, data parallel training, shards, launching.
+
+In: tensors of each process, a module and its optimizer. Out: what all processes have in common.
+What must hold: collectives meet in the order of the program, with derivatives too; a process that
+fails, or meets another call, is an error in all of them and no wait.
+"""
 
 from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.support.errors import CollectiveError as CollectiveError

@@ -2,6 +2,9 @@
 
 Draws of ``rsample`` are functions of the parameters, through which gradients flow.  Parameters and
 values are checked where they are known, which is not so while a function is compiled.
+
+In: parameters. Out: densities, draws, moments, divergences.
+What must hold: densities and their gradients are finite and exact in tails.
 """
 
 from agnesi.core.keywords import strictly as _strictly

@@ -2,6 +2,9 @@
 
 All but the plots are made of public operations: they have gradients, go through ``vmap``, and
 compile.  :func:`agnesi.data.read_image` and :func:`agnesi.data.write_image` read and write files.
+
+In: tensors of shape (channels, height, width), or batches of them. Out: tensors; files of plots.
+What must hold: whatever is no plot is an operation with gradients, in every mode.
 """
 
 from typing import TYPE_CHECKING, NoReturn

@@ -1,4 +1,8 @@
-"""Metrics that batches are added to, eagerly or in a compiled step, and that are read later."""
+"""Metrics that batches are added to, eagerly or in a compiled step, and that are read later.
+
+In: batches of predictions and targets. Out: running totals, and what is computed of them.
+What must hold: the value is that of all examples at once, however they were cut in batches.
+"""
 
 from typing import TYPE_CHECKING, NoReturn
 

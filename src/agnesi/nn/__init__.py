@@ -1,4 +1,9 @@
-"""Neural networks: modules, layers, losses, initial values."""
+"""Neural networks: modules, layers, losses, initial values.
+
+In: tensors. Out: tensors; modules hold parameters, buffers and other modules.
+What must hold: values and states are PyTorch's by its names; a module runs the same way eagerly,
+compiled and under transforms.
+"""
 
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING, Any

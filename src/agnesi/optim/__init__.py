@@ -1,4 +1,8 @@
-"""Optimizers and learning-rate schedules."""
+"""Optimizers and learning-rate schedules.
+
+In: parameters with gradients, or groups of them with options. Out: the same, changed in place.
+What must hold: steps are PyTorch's, eager and compiled, and states load from PyTorch's.
+"""
 
 from typing import TYPE_CHECKING, NoReturn
 

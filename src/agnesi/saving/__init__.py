@@ -1,6 +1,9 @@
 """Saving and loading: tensors in safetensors files, whole checkpoints, other libraries' names.
 
 Nothing that is read can run code, and a file is written as a whole or not at all.
+
+In: tensors and nests of them. Out: files, and from files tensors.
+What must hold: a file that is damaged or hostile is one error; a failed write leaves the old file.
 """
 
 from typing import TYPE_CHECKING, NoReturn

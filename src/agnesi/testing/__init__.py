@@ -1,4 +1,9 @@
-"""Checks for functions and operations of one's own."""
+"""Checks for functions and operations of one's own.
+
+In: operations, rules, functions, with samples. Out: nothing, or an AssertionError that says what
+differs.
+What must hold: a wrong value, gradient, shape rule or lowering is found by its check.
+"""
 
 from __future__ import annotations
 

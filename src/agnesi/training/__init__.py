@@ -1,4 +1,8 @@
-"""Training: the loop around a compiled step, and what may happen between batches and epochs."""
+"""Training: the loop around a compiled step, and what may happen between batches and epochs.
+
+In: a module, an optimizer, batches. Out: the trained module, and a history.
+What must hold: a training that was stopped goes on bit by bit.
+"""
 
 from typing import TYPE_CHECKING, NoReturn
 

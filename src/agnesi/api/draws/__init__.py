@@ -3,4 +3,7 @@
 ``size`` is the result's shape; without it, parameters that are tensors tell.  Floats are of
 ``dtype``, else of the parameters' dtype, else of ``config.default_float``.  Parameters that are
 Python numbers are checked; where tensors hold impossible ones, floats are NaN and integers -1.
+
+In: parameters and sizes. Out: tensors.
+What must hold: a seed gives the same numbers eagerly and compiled.
 """

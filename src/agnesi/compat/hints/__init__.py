@@ -2,6 +2,7 @@
 
 In: nothing. Out: texts of lines ``names : what to use`` (the format is told in ``torch.py``), which
 ``core/support/migration_hints.py`` reads; here is which of them speak of which module or class.
+What must hold: no table is read before a name is missed.
 """
 
 #: Which texts tell of an owner's names: files and their names, the first ones first.

@@ -1,4 +1,8 @@
-"""Functions that change modules and their parameters from outside."""
+"""Functions that change modules and their parameters from outside.
+
+In: modules or parameters. Out: the same, changed in place.
+What must hold: optimizers that know the parameters go on with them.
+"""
 
 from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.support.paths import add_paths as _add_paths

@@ -7,11 +7,13 @@ program that counts what it changed, and can be left out.
 - ``loop_fusion.py``: nests over the same computed indices become one.
 - ``privatize_accumulators.py``: scatters into few elements sum into several copies.
 - ``reduction_epilogues.py``: sums of the rows that a nest writes are taken in it.
+- ``row_sums.py``: totals of rows are totals of row sums, which the loop along a row computes.
 - ``split_reductions.py``: large reductions with few results are cut in parts that threads share.
 - ``bounds_checks.py``: kernels that read at computed indices check the range themselves.
 - ``concurrent.py``: small kernels that do not need each other run at the same time. Threads share
   the units of all of them in one launch, and the memory plan takes what they touch as live during
   all.
+- ``communication.py``: what other processes compute meanwhile begins early and is awaited late.
 
 What must hold: results are the same bits (or, for reductions that are split, the same sums in
 another order that does not depend on the number of threads); a kernel's body is only replaced

@@ -3,4 +3,5 @@
 In: names that code has of modules, objects that it meets, caches of functions. Out: places, which
 each call asks again; what is to be said in each call; or an error that lets the function run
 eagerly, always or once.
+What must hold: each call answers, draws and prints as the eager function would.
 """
