@@ -32,8 +32,6 @@ class Costs:
     :ivar near_bytes: What stays in the first-level cache beside what a loop reads and writes.
     :ivar row_bytes: Bytes of a row that is kept between two sweeps of a loop nest, at most.
     :ivar ahead_bytes: Size of a buffer from which reads of it that are far apart are prefetched.
-    :ivar reread_bytes, sums_bytes: Size of rows from which summing them on the way costs less than
-        reading them again, and of the sums of a part, which stay in the second-level cache.
     :ivar private_bytes: Size of an accumulator of which loops keep several copies, at most.
     :ivar l3_cycles: Cycles until a line that nobody prefetched comes from the third-level cache.
     :ivar multiply_add_bytes: Bytes of the vectors that multiply-adds start with in each cycle.
@@ -49,8 +47,6 @@ class Costs:
     near_bytes: int = 16 << 10
     row_bytes: int = 128 << 10
     ahead_bytes: int = 1 << 20
-    reread_bytes: int = 1 << 20
-    sums_bytes: int = 128 << 10
     private_bytes: int = 8 << 10
     l3_cycles: int = 50
     multiply_add_bytes: int = 64
