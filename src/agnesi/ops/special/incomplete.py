@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.accepted import TensorLike
-from agnesi.core.public import planned, public
+from agnesi.core.public import planned
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.arith import safe_divide, safe_multiply, square
 from agnesi.ops.base.elementwise import Elementwise, Function, call
@@ -23,6 +22,7 @@ from agnesi.ops.elementwise.formula import (
     horner,
     no_slope,
     or_scipy,
+    several,
     spread_alike,
     value_of,
 )
@@ -366,62 +366,17 @@ gammaincinv: Function = binary(
 )
 
 
-@planned
-@public
-def betainc(a: TensorLike, b: TensorLike, x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
-    """Regularised incomplete beta function at ``x`` in [0, 1], with all three derivatives.
-
-    :param a, b: Shapes; positive.
-    :param x: In [0, 1]; all three broadcast.
-    :returns: Of the broadcast shape, floating; NaN out of these ranges.
-    :raises DTypeError: For complex numbers.
-    :raises ShapeError: If the shapes do not broadcast.
-    :see: special.betaincc, special.betaincinv, special.beta, random.beta
-
-    >>> ag.special.betainc(1.0, 1.0, ag.tensor([0.25]))
-    tensor([0.25])
-    """
-    return call(BETAINC, (a, b, x))
-
-
-@public
-def betainc_da(a: TensorLike, b: TensorLike, x: TensorLike, /, *, out: Tensor | None = None
-               ) -> Tensor:
-    """Derivative of :func:`betainc` to its first shape.
-
-    :like: betainc
-    :see: special.betainc, special.betainc_db
-
-    >>> ag.special.betainc_da(1.0, 1.0, ag.tensor([1.0]))
-    tensor([0.])
-    """
-    return call(BETAINC_DA, (a, b, x))
-
-
-@public
-def betainc_db(a: TensorLike, b: TensorLike, x: TensorLike, /, *, out: Tensor | None = None
-               ) -> Tensor:
-    """Derivative of :func:`betainc` to its second shape.
-
-    :like: betainc
-    :see: special.betainc, special.betainc_da
-
-    >>> ag.special.betainc_db(1.0, 1.0, ag.tensor([1.0]))
-    tensor([0.])
-    """
-    return call(BETAINC_DB, (a, b, x))
-
-
-@public
-def betaincinv(a: TensorLike, b: TensorLike, p: TensorLike, /, *, out: Tensor | None = None
-               ) -> Tensor:
-    """Where :func:`betainc` is ``p``.
-
-    :like: betainc
-    :param p: In [0, 1]; all three broadcast.
-    :see: special.betainc, special.betainccinv
-
-    >>> ag.special.betaincinv(1.0, 1.0, ag.tensor([0.25]))
-    tensor([0.25])
-    """
-    return call(BETAINCINV, (a, b, p))
+betainc: Function = planned(several(
+    BETAINC, "Regularised incomplete beta function of shapes ``x1``, ``x2`` at ``x3`` in [0, 1].",
+    "1.0, 1.0, [0.25]", "[0.25]",
+))
+betainc_da: Function = several(
+    BETAINC_DA, "Derivative of :func:`betainc` to its first shape.", "1.0, 1.0, [1.0]", "[0.]"
+)
+betainc_db: Function = several(
+    BETAINC_DB, "Derivative of :func:`betainc` to its second shape.", "1.0, 1.0, [1.0]", "[0.]"
+)
+betaincinv: Function = several(
+    BETAINCINV, "Where :func:`betainc` of shapes ``x1`` and ``x2`` is ``x3``.",
+    "1.0, 1.0, [0.25]", "[0.25]",
+)
