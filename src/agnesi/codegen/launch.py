@@ -14,8 +14,8 @@ from agnesi.core.ir.kernels import Buffer
 from agnesi.core.support.record import record
 
 Base = Callable[[int], Value]
-#: The bits of what Python is told that are the number of a function (``runtime/callbacks.py``), and
-#: what the program returns where that failed.
+#: The bits of the argument to Python that are the number of a function (``runtime/callbacks.py``),
+#: and what the program returns where that failed.
 _TOKEN_SHIFT, _CALLBACK_FAILED = 32, 1
 #: The entry of the runtime's table that holds the address of the table of functions.
 FUNCTIONS_ENTRY = 5
@@ -31,7 +31,7 @@ class Step:
     """One kernel as the code around it runs it.
 
     ``places`` are the buffers whose addresses the kernel gets, in its own order: the kernel's text
-    does not tell where they are, so equal work is equal code.  A ``control`` step runs others.
+    does not contain addresses, so equal work is equal code.  A ``control`` step runs others.
     A ``parallel`` step is worth several threads where ``spare`` is not negative.
     The C functions with the numbers ``symbols`` come after the buffers.  A check has no function:
     the program ends with the code ``failure`` unless the byte at its place is set.

@@ -113,14 +113,14 @@ def check_memory(layout: Layout, name: str) -> None:
         written.update(kernel.writes())
         for b in (*kernel.reads(), *kernel.writes()):
             spans[b] = spans.get(b, (k, k))[0], k
-    spots: dict[int, list[tuple[int, int, Buffer]]] = {}
+    slots: dict[int, list[tuple[int, int, Buffer]]] = {}
     for b in spans:
         if b.slot < 0 or b.role == "constant" or not is_static((b.offset, b.nbytes)):
             continue
         copied = b not in written and b.role not in _GIVEN  # by a kernel that has gone
         if b.nbytes and not copied:
-            spots.setdefault(b.slot, []).append((b.offset, b.offset + b.nbytes, b))
-    for places in spots.values():
+            slots.setdefault(b.slot, []).append((b.offset, b.offset + b.nbytes, b))
+    for places in slots.values():
         places.sort(key=lambda p: p[:2])
         for i, (_, end, a) in enumerate(places):
             for start, _, b in places[i + 1:]:

@@ -188,7 +188,7 @@ class _Arguments:
         return x.size // self.batch * x.dtype.itemsize
 
     def moving(self, a: Argument, loop: Value) -> Value:
-        """Return the argument of call number ``turn``."""
+        """Return the argument of the call of an iteration."""
         b = self.b
         if a.kind != "pointers":
             return self._part(self._of(a), loop)

@@ -72,7 +72,7 @@ def emit_product(b: Builder, product: Product, cut: GemmPlan,
     axes = set(product.axes)
     root = Scope(b, pointer, {})
     key = load(product.total, product.total.dtype.name, product.total.place(_at(product)))
-    if key.free:  # else nothing tells what waits for the sum from what does not
+    if key.free:  # else what waits for the sum is not known
         root.hoist([s.value for s in product.body], axes, root)
 
     def epilogue(b: Builder, total: Value, batch: Value, i: Value, j: Value, lanes: int,

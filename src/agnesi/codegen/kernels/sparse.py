@@ -171,7 +171,7 @@ class _Emitter:
             self._tiles(tile)
 
     def _numbers(self, begin: Value, end: Value) -> None:
-        """Rows times a vector: four entries at once, in turn to one of two sums.
+        """Rows times a vector: four entries at once, alternately to one of two sums.
 
         What is left is taken under a mask, so that the processor need not guess how many entries
         a row has.
@@ -205,7 +205,7 @@ class _Emitter:
         return self._across(self._add(*sums))
 
     def _fours(self, k: Value, count: int, sums: Sequence[Value]) -> Sequence[Value]:
-        """Add so many entries from ``k`` on, in turn to one of two sums."""
+        """Add so many entries from ``k`` on, alternately to one of two sums."""
         self._call_ahead(k)
         for t in range(0, count, 4):
             sums = [sums[1], self._four(self.b.add(k, i64(t)), sums[0])]

@@ -41,7 +41,7 @@ def _within(b: Builder, rows: Sequence[Value], own: int) -> list[Value]:
 
 
 def _among(b: Builder, rows: Sequence[Value], own: int) -> list[Value]:
-    """Rows of as many groups of lanes, with the groups turned."""
+    """Rows of as many groups of lanes, with the groups transposed."""
     rows, lanes = list(rows), [*range(0, 2 * width(rows[0].type), own)]
     picks = [[first + k for first in lanes[part::2] for k in range(own)] for part in (0, 1)]
     for _ in range(len(rows).bit_length() - 1):

@@ -1,7 +1,7 @@
 """Blocked transposition: nests whose reads run across the order of their stores.
 
 Lanes run along what is written.  What lies the other way round in memory would be gathered, an
-element at a time.  Instead squares of it are read row by row, turned round in registers, and kept
+element at a time.  Instead squares of it are read row by row, transposed in registers, and kept
 in a block close by, of which the nest then reads rows.
 """
 
@@ -112,7 +112,7 @@ def _transpose(nest: Any, scope: Scope, read: Expr, workspace: Buffer, rows: Val
                    guess(plan.across.extent))
     own = 1 << (shortest.bit_length() - 1)
     bits = f"i{8 * size}"
-    apart(b, "turned", (bits, own), lambda b, *given: _transpose_block(b, bits, own, *given),
+    apart(b, "transposed", (bits, own), lambda b, *given: _transpose_block(b, bits, own, *given),
           scope.address(read.dtype, buffer, at), b.size(at.terms[plan.along]), nest.rows[workspace],
           rows, columns)
 

@@ -36,7 +36,7 @@ from agnesi.core.target import Target
 _MIN_STRIDE_BYTES = 2048
 #: How many iterations ahead to prefetch.
 _PREFETCH_ITERATIONS = 4
-#: The role of rows of a nest's own, which have room for the lanes behind their end.
+#: The role of rows of a nest's own, which are padded for the lanes behind their end.
 ROW = "row"
 _MEMORY = {"bool": "i8"}
 IDENTITY: dict[str, Callable[[str], Any]] = {

@@ -403,7 +403,7 @@ class _Nest:
         return rows
 
     def keep(self, row: Buffer, length: int) -> None:
-        """Make room for a row, and for the lanes of a last iteration."""
+        """Allocate a row, with space for the lanes of a last iteration."""
         most = length + 8 * self.target.lanes(4)
         self.rows[row] = self.b.alloca(scalars.register(row.dtype.name), most)
 

@@ -21,7 +21,7 @@ def load_steps(b: Builder, type_: str, row: Row, count: int, step: int, active: 
                align: int) -> Value:
     """Every ``step``-th element in ``count`` lanes, of which the first ``active`` must be read.
 
-    Steps back are read forwards, from the last element on, and turned round.
+    Steps back are read forwards, from the last element on, and reversed.
     """
     if step < 0:
         last = (active - 1) * step

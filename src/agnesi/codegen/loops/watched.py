@@ -32,8 +32,8 @@ class Watch:
 def totals_loop(b: Builder, watch: Watch | None, extent: int | Extent, stop: Value, step: int,
                 carried: list[Value], inside: Size,
                 iteration: Callable[[Value, list[Value]], list[Value]]) -> list[Value]:
-    """The loop ``turn(index, totals)`` from 0 to ``stop``, which computes ``inside`` points for
-    each of its ``extent``; the totals."""
+    """The loop ``iteration(index, totals)`` from 0 to ``stop``, which computes ``inside``
+    points for each of its ``extent``; the totals."""
     def iterations(start: Value, stop: Value, carried: list[Value], nonempty: bool) -> list[Value]:
         with b.loop(start, stop, step, carried, nonempty=nonempty) as loop:
             loop.carry(*iteration(loop.index, loop.carried))

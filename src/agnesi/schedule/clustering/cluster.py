@@ -122,7 +122,7 @@ class Order:
     """Keeps the ranks of clusters in order while more of them use each other and become one.
 
     :ivar looks: Clusters that may still be looked at; each new cluster brings some.  Without any
-        left, what cannot be told from ranks counts as a dependence.
+        left, what ranks do not decide counts as a dependence.
     """
 
     def __init__(self) -> None:

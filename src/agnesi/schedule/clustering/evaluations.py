@@ -49,7 +49,7 @@ class Evaluations:
         times = 1.0 if kept else max(_total(reads), 1.0)
         around: dict[Around, float] = reads[0] if not (kept or reads[1]) else {((), 0): times}
         levels = self._levels_above(node)
-        spots = 1.0 if kept else max(sum(places), 1.0)
+        points = 1.0 if kept else max(sum(places), 1.0)
         op, mine = node.op, self._facts[id(node)]
         for operand in node.inputs:
             if operand.op is None:
@@ -69,9 +69,9 @@ class Evaluations:
             self._reads[id(operand)] = aligned, moved
             here, elsewhere = self._places.get(id(operand), (0.0, 0.0))
             if mine.axes or op.pointwise or op.flat or "broadcast" in op.traits:
-                here = max(here, spots)
+                here = max(here, points)
             else:
-                elsewhere += spots
+                elsewhere += points
             self._places[id(operand)] = here, elsewhere
 
     def _levels_above(self, node: Node) -> dict[Axes, int]:

@@ -382,7 +382,7 @@ def _multiply_adds(kernel: Convolution) -> int:
 def fit(remaker: Remaker, limit: int, arena: Callable[[Sequence[Kernel]], int]) -> list[Kernel]:
     """Kernels whose temporaries need at most ``limit`` bytes.
 
-    ``arena`` tells how many bytes kernels really need, which may be more than are alive at a time.
+    ``arena`` returns how many bytes kernels really need, maybe more than are alive at a time.
 
     :raises MemoryError: If no way was found; its argument is the number of bytes that can be
         reached.

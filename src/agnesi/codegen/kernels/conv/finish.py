@@ -24,7 +24,7 @@ FinishLine = Callable[[Value, tuple[Value, ...], Value, int], None]
 def vectors(b: Builder, pointer: Addresses, dense: Dense) -> Finish:
     """The epilogue for one vector of sums."""
     root = Scope(b, pointer, {})
-    if dense.key.free:  # else nothing tells what waits for the sum from what does not
+    if dense.key.free:  # else what waits for the sum is not known
         root.hoist([s.value for s in dense.body], dense.axes, root)
 
     def finish(total: Value, places: tuple[Value, ...], along: int, lanes: int,
@@ -109,7 +109,7 @@ def apart(b: Builder, dense: Dense, type_: str, lanes: int, along: int,
           pointer: Callable[[Builder], Addresses]) -> Value:
     """The epilogue as a function of the table of addresses, a row and its place.
 
-    A row is as many vectors as the function is told, of which some may lie beyond the last column.
+    A row is as many vectors as the call says, of which some may lie beyond the last column.
     """
     parameters = [("ptr", "places"), ("ptr", "row"), ("i64", "width"),
                   *(("i64", f"x{i}") for i in range(6))]

@@ -112,7 +112,7 @@ def copying(width: int, steps: tuple[Size, Size], pitch: int, lanes_: int) -> Co
         return Copy("whole")
     if place_step == 1 and step != 1 and width > 1 and lanes_ > 1 and pitch > 0:
         rest = pieces_of(width % lanes_, lanes_)
-        return Copy("turned", (*[Piece(0, lanes_, lanes_)] * (width >= lanes_), *rest))
+        return Copy("transposed", (*[Piece(0, lanes_, lanes_)] * (width >= lanes_), *rest))
     return Copy("each" if step == 1 else "spread")
 
 
@@ -121,14 +121,14 @@ def copy_places(b: Builder, type_: str, source: Value, target: Value, count: Val
     """``count`` places of ``width`` elements each; ``steps`` between places and elements.
 
     Behind each place up to a vector of anything is written, before the next one is.
-    Numbers may be values where ``copy`` tells how they are copied and kernels share code.
+    Numbers may be values where ``copy`` says how they are copied and kernels share code.
     """
     place_step, step = steps
     copy = copy or copying(width, steps, pitch, lanes_)
     shared = b.module.policy.shared_kernels and not b.hot
     if copy.how == "whole" and not shared:
         copy_run(b, type_, source, target, b.mul(count, b.size(width)), lanes_)
-    elif copy.how == "turned":
+    elif copy.how == "transposed":
         # What the last piece writes too much, the others write over.
         whole = b.sub(b.size(width), b.op("urem", b.size(width), i64(lanes_)))
         for piece in reversed(copy.pieces):

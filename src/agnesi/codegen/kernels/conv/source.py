@@ -151,7 +151,7 @@ def pack_source(b: Builder, dense: Any, layout: Any, type_: str, source: Value, 
                 box: Box, lanes: int, way: Way | None = None) -> None:
     """All planes and lines that the block reads: [plane][line][pixel][channel].
 
-    Where the numbers of ``dense`` and ``layout`` are values, ``way`` tells what code they need.
+    Where the numbers of ``dense`` and ``layout`` are values, ``way`` selects their code.
     """
     d, h, w = dense.spans
     n, _, *space = map(b.size, dense.source.strides)

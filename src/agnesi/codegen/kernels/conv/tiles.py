@@ -14,7 +14,7 @@ from agnesi.core.ir.dims import Size
 from agnesi.core.support.record import record
 
 _ROWS_PER_POINTER = (
-    5  # rows that are told from one pointer, where their offset is known at run time only
+    5  # rows that are addressed from one pointer, where their offset is known at run time only
 )
 # (function, row pointer, column pointer, sums) -> sums
 Inner = Callable[[Builder, Value, Value, list[Value]], list[Value]]

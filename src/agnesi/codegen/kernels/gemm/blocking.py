@@ -178,7 +178,7 @@ def _k_block(spec: GemmSpec, machine: Machine, width: int) -> int:
 
 
 def _even_block(k: int, limit: int) -> int:
-    """Blocks of about equal size, in whole blocks of turned lines."""
+    """Blocks of about equal size, in whole blocks of transposed lines."""
     return -(-k // -(-k // limit) // 16) * 16
 
 

@@ -84,7 +84,7 @@ def copy_transposed(
 
     Blocks of a few y by one piece are transposed inside of 128-bit lanes, which every machine does
     fast.  ``tail`` is what remains of ``count`` after whole blocks, where anything does; with None
-    only the call tells, and the target has room for a whole block.
+    only the call knows, and the target has space for a whole block.
     """
     first = pieces[0].lanes
     full = [p for p in pieces if p.active == first]

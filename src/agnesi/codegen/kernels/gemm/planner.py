@@ -318,7 +318,7 @@ def _is_flat(spec: GemmSpec, machine: Machine) -> bool:
 
 
 def _is_tall(spec: GemmSpec, machine: Machine) -> bool:
-    """Return whether whole rows of A are adjacent, so that tiles of them are prefetched in turn,
+    """Return whether whole rows of A are adjacent, so that tiles of them are prefetched one by one,
     and either there are many along a cached B, or the result is in memory.
     """
     depth = int(machine.l1 * _L1_SHARE) // (TALL_TILE_ROWS * spec.itemsize)  # of a tile in L1

@@ -42,7 +42,7 @@ class _Systems(Tiles):
         kind = "i64" if self.align == 8 else "i32"
         return self.b.splat(i if kind == "i64" else self.b.cast("trunc", i, kind), self.lanes)
 
-    def tell(self, found: Value, result: Value, first: Value, count: Value) -> None:
+    def report(self, found: Value, result: Value, first: Value, count: Value) -> None:
         """Store the bool of every lane as a byte; lanes beyond ``count`` are written to the last
         one's.
         """
@@ -279,7 +279,7 @@ def _one(s: _Systems, kind: str, columns: int, options: str, tiles: tuple[Value,
         return s.element_index(j, i, n) if transposed else s.element_index(i, j, n)
 
     if kind == "cholesky":
-        s.tell(s.factor(a), given["f"], *span)
+        s.report(s.factor(a), given["f"], *span)
         s.write(a, n * n, s.rows(given["x"], n * n, *span))
         return
     if kind == "diagonal":
@@ -299,5 +299,5 @@ def _one(s: _Systems, kind: str, columns: int, options: str, tiles: tuple[Value,
                     s.store(s.one(float(i == j)), x, i * n + j)
         regular, _ = s.eliminate(a, x, columns, at)
         s.substitute(a, x, columns, at, False, False)
-        s.tell(regular, given["f"], *span)
+        s.report(regular, given["f"], *span)
     s.write(x, n * columns, s.rows(given["x"], n * columns, *span))

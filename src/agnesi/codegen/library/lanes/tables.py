@@ -45,7 +45,7 @@ class Table:
 
 
 def pairs(x: np.ndarray) -> np.ndarray:
-    """Real and imaginary parts by turns."""
+    """Real and imaginary parts, interleaved."""
     return np.stack([x.real, x.imag], -1).ravel()
 
 

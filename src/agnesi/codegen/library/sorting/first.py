@@ -22,7 +22,7 @@ from agnesi.core.target import Target
 def first_module(name: str, target: Target) -> str:
     """The module for ``name``, a dtype.
 
-    Its function ``run`` is told what sorts are told, how many places are wanted, and for how many
+    Its function ``run`` takes what sorts take, how many places are wanted, and for how many
     elements there is workspace; rows lie one behind the other.
     """
     module, spec = Module(target), Spec(name, True)

@@ -2,7 +2,7 @@
 
 A vector is compared and permuted, its lesser words first and the greater ones last, and stored
 whole at both ends of the free space in the middle, whose other lanes are written later.  Vectors
-are read at the end with less free space, in blocks, so that there is always room for a block at
+are read at the end with less free space, in blocks, so that there is always space for a block at
 both ends (Blacher, Giesen, Sanders, Wassenberg: Vectorized and performance-portable Quicksort,
 2022).
 """

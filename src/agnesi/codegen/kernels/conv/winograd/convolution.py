@@ -98,7 +98,7 @@ class Block:
 class Both:
     """The common part of the forward convolution and the gradient to the filters.
 
-    ``plan`` tells its numbers as values, ``shape`` what else the code depends on; ``known`` is the
+    ``plan`` has its numbers as values, ``shape`` what else the code depends on; ``known`` is the
     plan itself, or the same as ``plan`` where the code is shared, and ``product`` then the
     function of :func:`product_of`.
     """

@@ -1,6 +1,6 @@
 """Plans of Winograd convolutions whose image sizes are run-time values.
 
-A block has as many bands of lines as its room allows, however wide they are: the room is that of
+A block has as many bands of lines as its workspace allows, however wide they are: it is that of
 the block which is best for typical sizes, or of one band of the widest image.
 """
 

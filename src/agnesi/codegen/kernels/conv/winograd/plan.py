@@ -55,7 +55,7 @@ class Shape:
     lanes: int
     pieces: tuple[tuple[Piece, ...], ...]  # of each kind of panels; none where code is shared
     heights: tuple[int, ...]  # of register tiles; none where code is shared
-    joined: bool  # where code is shared, the numbers tell
+    joined: bool  # where code is shared, by run-time parameters
     source: Way
     cotangent: Way | None
     varying: bool  # whether the batch is a run-time value

@@ -17,7 +17,7 @@ Matrix = tuple[tuple[float, ...], ...]
 SOURCE: Matrix = ((1, 0, -1, 0), (0, 1, 1, 0), (0, -1, 1, 0), (0, 1, 0, -1))
 FILTERS: Matrix = ((1, 0, 0), (0.5, 0.5, 0.5), (0.5, -0.5, 0.5), (0, 0, 1))
 RESULT: Matrix = ((1, 1, 1, 0), (0, 1, -1, -1))
-#: For each line of a square, and each column, a bool that tells that it is zero; None where never.
+#: For each line of a square, and each column, a bool: whether it is zero; None where never.
 Lacking = tuple[Sequence[Value | None], Sequence[Value | None]]
 
 
