@@ -2,8 +2,8 @@
 
 ``python tools/pytensor_tests.py CHECKOUT`` takes a directory with PyTensor's sources, lets
 imports of ``pytensor`` lead to our module, and writes which tests do not pass and why to
-``tests/compat/pytensor_excluded.txt``.  Each file runs in a process of its own, each test for at
-most ``SECONDS``.  With further arguments for pytest it only runs those.
+``tests/compat/theano/pytensor_excluded.txt``.  Each file runs in a process of its own, each test
+for at most ``SECONDS``.  With further arguments for pytest it only runs those.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ TENSOR = ("elemwise", "subtensor", "basic", "math", "extra_ops")
 FILES = [*(f"tests/tensor/test_{name}.py" for name in TENSOR), "tests/scan"]
 #: How long a test may take, and a file.
 SECONDS, FILE_SECONDS = 120, 3600
-EXCLUDED = Path(__file__).parent.parent.resolve() / "tests/compat/pytensor_excluded.txt"
+EXCLUDED = Path(__file__).parent.parent.resolve() / "tests/compat/theano/pytensor_excluded.txt"
 
 
 class NotInModuleError(Exception):

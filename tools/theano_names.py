@@ -1,9 +1,9 @@
 """The share of Theano's and PyTensor's names that ``agnesi.compat.theano.tensor`` has or explains.
 
 ``python tools/theano_names.py`` compares the public names of ``theano.tensor`` 1.0 and
-``pytensor.tensor`` in ``tests/compat/theano_names.txt``; ``--list`` prints those that are neither
-there nor explained.  ``--read PACKAGE FOLDER`` prints the names of a checkout of either, from which
-that file is made: what its ``tensor/__init__.py`` imports, stars included.
+``pytensor.tensor`` in ``tests/compat/theano/theano_names.txt``; ``--list`` prints those that are
+neither there nor explained.  ``--read PACKAGE FOLDER`` prints the names of a checkout of either,
+from which that file is made: what its ``tensor/__init__.py`` imports, stars included.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 
 from agnesi.compat.theano import tensor
 
-FILE = Path(__file__).parent.parent / "tests/compat/theano_names.txt"
+FILE = Path(__file__).parent.parent / "tests/compat/theano/theano_names.txt"
 
 
 def parsed(path: Path) -> ast.Module:

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 import agnesi.compat.theano as theano
 import agnesi.compat.theano.tensor as T
 from agnesi.compat.theano.tensor.shared_randomstreams import RandomStreams
-from tests.compat.tutorials import models, recurrent, sampling
+from tests.compat.theano.tutorials import models, recurrent, sampling
 
 RNG = np.random.RandomState(0)
 X, Y = RNG.rand(30, 8), RNG.randint(0, 3, 30)

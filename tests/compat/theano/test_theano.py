@@ -348,7 +348,7 @@ def test_pytensors_words_for_loops_and_numbers():
 
 
 def test_names_are_there_or_explained():
-    path = Path(__file__).parents[2] / "tools/theano_names.py"
+    path = Path(__file__).parents[3] / "tools/theano_names.py"
     spec = importlib.util.spec_from_file_location("theano_names", path)
     tool = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(tool)
