@@ -40,7 +40,6 @@ from agnesi.schedule.transforms.concurrent import group_independent
 from agnesi.schedule.transforms.hoist_reductions import materialize
 from agnesi.schedule.transforms.loop_fusion import fuse_indexed
 from agnesi.schedule.transforms.privatize_accumulators import privatize
-from agnesi.schedule.transforms.row_sums import sum_rows
 from agnesi.schedule.transforms.split_reductions import split_reductions
 
 
@@ -61,7 +60,6 @@ PASSES = (
     Pass("lowering", lower, "kernels", required=True),
     Pass("index_fusion", fuse_indexed, "kernels joined to others"),
     Pass("bounds_checks", fuse_bounds_checks, "checks made by functions"),
-    Pass("row_sums", sum_rows, "kernels for totals of rows"),
     Pass("materialization", materialize, "kernels for values that loops would repeat"),
     Pass("split_reductions", split_reductions, "kernels for parts of reductions"),
     Pass("privatization", privatize, "kernels for copies of places"),

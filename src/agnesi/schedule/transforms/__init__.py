@@ -6,7 +6,6 @@ program that counts what it changed, and can be left out.
 - ``hoist_reductions.py``: reductions that a loop would evaluate again get memory before it.
 - ``loop_fusion.py``: nests over the same computed indices become one.
 - ``privatize_accumulators.py``: scatters into few elements sum into several copies.
-- ``row_sums.py``: totals of rows are totals of row sums, which the loop along a row computes.
 - ``split_reductions.py``: large reductions with few results are cut in parts that threads share.
 - ``bounds_checks.py``: kernels that read at computed indices check the range themselves.
 - ``concurrent.py``: small kernels that do not need each other run at the same time. Threads share
