@@ -81,7 +81,7 @@ class Callbacks:
             raise RuntimeError(f"compiled code stopped with code {code}")
         if found is None:  # another hook has it
             raise KeyboardInterrupt("a handler of signals raised an exception where compiled code "
-                                    "calls Python, which sys.unraisablehook has told")
+                                    "calls Python, which sys.unraisablehook has shown")
         error, translate = found
         seen = translate(error) if isinstance(error, Exception) else error
         raise seen from error.__cause__
@@ -104,7 +104,7 @@ _struck = threading.local()
 
 
 def _watch_unraisable() -> None:
-    """Keep exceptions that strike as a callback begins from being told and forgotten."""
+    """Keep exceptions that strike as a callback begins from being printed and forgotten."""
     before = sys.unraisablehook
     if getattr(before, "keeps_callbacks", False):
         return

@@ -103,8 +103,8 @@ def _text(form: Form, fixed: int, arena: int, sizes: Sequence[int]) -> str:
         lines += [
             f"  %value = load {kind}, ptr %out0",
             "  %bad = icmp ne i32 %code, 0",
-            f"  %told = select i1 %bad, {kind} {none}, {kind} %value",
-            f"  ret {kind} %told",
+            f"  %checked = select i1 %bad, {kind} {none}, {kind} %value",
+            f"  ret {kind} %checked",
         ]
     if own:
         lines += ["full:", f"  ret {kind} {none}"]
@@ -122,9 +122,9 @@ def _workspaces(large: Sequence[int], sizes: Sequence[int], arena: int) -> list[
             f"  %odd{i} = and i64 %address{i}, {_ALIGNED - 1}",
             f"  %even{i} = icmp eq i64 %odd{i}, 0",
             f"  %moved{i} = select i1 %even{i}, i64 0, i64 {sizes[i]}",
-            f"  %room{i} = select i1 %even{i}, i64 0, i64 {-(-sizes[i] // _ALIGNED) * _ALIGNED}",
+            f"  %padded{i} = select i1 %even{i}, i64 0, i64 {-(-sizes[i] // _ALIGNED) * _ALIGNED}",
             f"  %first{i} = add i64 {need}, 0",
-            f"  %need{i} = add i64 %first{i}, %room{i}",
+            f"  %need{i} = add i64 %first{i}, %padded{i}",
         ]
         need = f"%need{i}"
     lines += [f"  %arena = call ptr %alloc(i64 {need})", "  %none = icmp eq ptr %arena, null",

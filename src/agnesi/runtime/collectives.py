@@ -43,7 +43,7 @@ TEXT = 130 * 8
 #: Beside a letter's bytes, and beside the letters between two processes.
 LETTER, BOX = 2048, 128
 MOST_GROUPS, MOST_RANKS = 256, 256
-#: Bytes of the text that tells operation and line.
+#: Bytes of the text with operation and line.
 TEXT_BYTES = 256
 #: Iterations of a waiting loop that give the core away, before it sleeps until a word changes.
 _YIELD_SPINS = 4

@@ -55,7 +55,7 @@ def folder() -> str:
 
 
 def version() -> tuple[int, int]:
-    """llvmlite's, from its files; that of the future where they do not tell."""
+    """llvmlite's, from its files; that of the future where they do not say."""
     with contextlib.suppress(OSError), open(os.path.join(folder(), "_version.py")) as file:
         if found := _VERSION.search(file.read()):
             return int(found[1]), int(found[2])

@@ -285,7 +285,7 @@ def call(name: str) -> None:
 
 @functools.cache
 def still_seen() -> Callable[[int], int]:
-    """The function that tells whether all that a ``Watched`` at an address names is as it was."""
+    """The function that returns whether all that a ``Watched`` at an address names is as it was."""
     return ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(native().address("still_seen"))
 
 
@@ -339,7 +339,7 @@ def dozing() -> str:
 
 
 def relaxing() -> str:
-    """The function that tells the core that a loop is waiting."""
+    """The function that hints to the core that a loop is waiting."""
     intrinsic = _RELAX.get(host.ARCHITECTURE)
     if intrinsic is None:
         return "\ndefine internal void @relax() nounwind {\n  ret void\n}\n"
