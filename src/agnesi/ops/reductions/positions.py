@@ -72,7 +72,9 @@ class ArgReduce(Op):
             if found is not None:
                 return found
         found = (np.argmax if self.kind == "maximum" else np.argmin)(x, self.axis)
-        return np.asarray(np.expand_dims(found, self.axis) if self.keepdims else found, dtypes.int64)
+        if self.keepdims:
+            found = np.expand_dims(found, self.axis)
+        return np.asarray(found, dtypes.int64)
 
     def foreign(self, x: Any) -> Call | None:
         """The function for rows whose elements are neighbours."""
