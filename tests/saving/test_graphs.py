@@ -99,7 +99,7 @@ def test_every_operation_is_read_as_it_was_written(name, tmp_path):
 #: Operations of no file, by the reason.
 NOT_SAVED = {
     "they run the user's Python": "Callback _Printed _Applied _Linear _Pull _Push _Custom Op"
-    " Pullback _Called _Later NumpyDraw Draw Stepwise StepwiseVjp GrownSizes Performed Kept"
+    " Pullback _Called _Later NumpyDraw Draw _Before Stepwise StepwiseVjp GrownSizes Performed Kept"
     " Beside",
     "parts of programs that run eagerly, are traced or compiled": "After CompiledCall Decided"
     " Deferred Done Example Recompute RegionCall Rerun Segment SetValue",

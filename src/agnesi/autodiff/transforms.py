@@ -27,7 +27,7 @@ from agnesi.core.support import dtypes, tree
 from agnesi.core.support.config import HOOKS, STATE, switched
 from agnesi.core.support.dtypes import is_inexact
 from agnesi.core.support.errors import DTypeError, GradientError, at, call_user
-from agnesi.core.support.foreign import has
+from agnesi.core.support.foreign import attribute_of, has
 from agnesi.core.support.tracing import current_trace, is_number_of_trace, is_tracing
 from agnesi.core.tensor import Tensor
 from agnesi.core.transformed import transformed
@@ -386,7 +386,7 @@ class Inputs:
         given, closed = opened(tuple(args[i] for i in self.numbers), owner)
         leaves, self.shape = tree.flatten(given)
         wide = any(type(x) is not Tensor for x in leaves) and any(
-            str(getattr(x, "dtype", "")) in _DOUBLES and not is_number_of_trace(x)
+            str(attribute_of(x, "dtype")) in _DOUBLES and not is_number_of_trace(x)
             for x in tree.flatten(args)[0])
         self.originals = [self._float(x, wide) for x in leaves]
         self.fresh = [alias(x) for x in self.originals]

@@ -9,7 +9,7 @@ forward one is kept between them.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -313,13 +313,16 @@ class _Backward:
                 if n not in late and n.outputs is None]
         inner = [c.inner for c in self.trace.captures.values()]
         # values that no rule reads may change before the gradients are wanted: small ones are
-        # copied, and from others nothing is computed again
+        # copied, and from others nothing is computed again, but where copies take less memory
         others = [n for n in (*self.variables, *inner) if n not in self.direct]
         largest = max(math.prod(n.shape) for n in ends)
         copies = [n for n in others if math.prod(n.shape) * _COPIED <= largest]
         rest = [n for n in others if n not in copies]
-        found, read = saved_values(
-            [*ends, *edge], self.gradients, [*self.direct, *copies], rest)
+        found, read = saved_values([*ends, *edge], self.gradients, [*self.direct, *copies], rest)
+        if _elements(found) > _elements((*rest, *ends)):
+            less = saved_values([*ends, *edge], self.gradients, [*self.direct, *others], [])
+            if _elements(found) > _elements((*less[0], *rest)):
+                (found, read), copies = less, others
         found += [n for n in copies if n in read]
         self.read = read.difference(copies)
         if any(c.inner in self.read for c in self.trace.captures.values() if c.changed):
@@ -364,6 +367,10 @@ class _Backward:
         op.read = [_kept(t) for t in (*[args[i] for i in self.needed], *self.outer)]
         if self.unread or self.unread_outer:
             op.unread = [_kept(t) for t in (*[args[i] for i in self.unread], *self.unread_outer)]
+
+
+def _elements(nodes: Iterable[Node]) -> int:
+    return sum(math.prod(n.shape) for n in nodes)
 
 
 def _kept(t: Tensor) -> Node:

@@ -355,14 +355,14 @@ def function(inputs: Sequence[Any], outputs: Any = None, mode: Any = None, updat
     changes = [(bare(a), _given(a, b, "function: updates")) for a, b in updates]
     swaps = [(_target(a), _given(a, b, "function: givens"))
              for a, b in givens]
+    if isinstance(outputs, tuple) and len(outputs) == 2 and isinstance(outputs[1], Mapping):
+        raise TypeError("outputs are what scan returned, a pair of outputs and updates: write "
+                        "outputs, updates = theano.scan(...), and give updates=updates, too")
     shape = _Outputs(outputs)
     given = [ours for i in declared for ours in _options(i, shape.borrows)]
     options: dict[str, Any] = {"profile": bool(config.profile if profile is None else profile)}
     chosen = mode_of(mode)
     options |= chosen.preset | chosen.choices()
-    if isinstance(outputs, tuple) and len(outputs) == 2 and isinstance(outputs[1], Mapping):
-        raise TypeError("outputs are what scan returned, a pair of outputs and updates: write "
-                        "outputs, updates = theano.scan(...), and give updates=updates, too")
     unused = on_unused_input or config.on_unused_input
     if len(given) > len(declared):
         check_inputs([i.variable for i in declared], [*shape.flat, *(b for _, b in changes)],

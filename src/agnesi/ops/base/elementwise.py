@@ -476,19 +476,25 @@ def unary(op: Elementwise, summary: str = "", args: str = "", result: str = "") 
 
 def binary(op: Elementwise, summary: str = "", args: str = "", result: str = "") -> Binary:
     """The public function of a row with two operands; the texts make its docstring."""
-    known, unmapped = ready(op), planned(lambda *xs: _unmapped(op, xs))
+    known = ready(op)
+
+    def unmapped(*xs: TensorLike) -> Tensor:
+        return _unmapped(op, xs)
+
+    unmapped.__name__ = unmapped.__qualname__ = op.name  # nodes record it as their maker
+    by_plan = planned(unmapped)
 
     def function(input: TensorLike = NEEDED, other: TensorLike = NEEDED, /, *more: Any,
                  **keywords: Any) -> Tensor:
         if more or keywords or other is NEEDED:
             return placed(known, ("input", "other"), (input, other, *more), keywords)
         found: Any = HOOKS.mapped(known, input, other)
-        return unmapped(input, other) if found is NotImplemented else found
+        return by_plan(input, other) if found is NotImplemented else found
 
     made = documented(function, op, summary, args, result)
     made = made if isinstance(op.writer, np.ufunc) or op.name in OF_NUMBERS else planned(made)
     made.ready = known
-    made.unmapped = unmapped
+    made.unmapped = by_plan
     return with_methods(made)
 
 
