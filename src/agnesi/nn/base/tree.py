@@ -183,7 +183,7 @@ def _lines(module: Any) -> Iterator[tuple[str, int]]:
 
 
 def _count(module: Any, recurse: bool = True) -> int:
-    if any(m._waits for m in module.modules()):
+    if any(m._waits for m in (module.modules() if recurse else (module,))):
         return 0  # none is known, or not all
     return sum(int(product(p.shape)) for p in module.parameters(recurse))
 
