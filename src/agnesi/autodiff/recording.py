@@ -17,6 +17,7 @@ from agnesi.core.keywords import strict
 from agnesi.core.op import Op, typed
 from agnesi.core.public import explain_errors, public
 from agnesi.core.storage.leaves import argument
+from agnesi.core.storage.spent import SpentNode
 from agnesi.core.storage.views import share
 from agnesi.core.support.config import STATE, Switch, first_mode
 from agnesi.core.support.dtypes import is_inexact
@@ -370,8 +371,8 @@ def unchain_backward(x: Tensor) -> None:
     """
     if x.node is None:
         return
-    for node in toposort([x.node]):
-        if node.op is not None:
+    for node in toposort([current(x)]):
+        if node.op is not None and type(node) is not SpentNode:  # which others have, too
             node.op = None
             node.inputs = ()
             node.requires_grad = False

@@ -149,13 +149,10 @@ def _backprop(seeds: Mapping[Node, Tensor], wrt: Sequence[Node] | None,
     better = stable_roots(
         seeds, order, lambda: {*constants, *(goals or ()), *HOOKED.among(order)})
     if better:
-        if is_tracing():
-            current_trace().differentiated.update(order)
         seeds = _moved(seeds, better) if flags is None else flags.moved(seeds, better)
         order = _carrying(seeds) if wrt is None else between(seeds, wrt, constants)
     results = swept(order, seeds, goals, constants, sparse, _pullback, flags)
     if is_tracing():
-        current_trace().differentiated.update(order)
         current_trace().derived(
             g.values() if is_sparse(g) else g for g in results.values())
         current_trace().unheard.extend(

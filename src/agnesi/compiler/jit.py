@@ -204,7 +204,7 @@ class Jit(Direct, Inspectable, Generic[P, R]):
             return self._unlike_trace(self.function(*args, **keywords))
         tangled = version.tangled(leaves) or version.shares((args, keywords))
         self.tangled_calls += tangled
-        if (version.changes_record(leaves) or tangled or version.passing
+        if (version.changes_record(leaves) or tangled or version.passing or version.open
                 or version.effects.obstacle):
             return self.function(*args, **keywords)
         result = version(leaves, (args, keywords))
@@ -483,8 +483,9 @@ def jit(
     or prints it runs eagerly, with a warning that names the line.
 
     Results lie in memory of their own, also where the function returns or keeps an argument, or a
-    view of one or of other state, which are the same or share memory when it runs eagerly.  The
-    loss that a training step returns carries no gradient: the step has taken it.  What neither
+    view of one or of other state, which are the same or share memory when it runs eagerly.  No
+    gradient flows on from the results of a training step, which has taken it: to differentiate them
+    is an error, to read them is not.  What neither
     results nor state come from is not computed, but what eager code checks of it is (that an index
     is in range, a matrix regular, ``ensure``): only bodies of loops and branches leave such checks
     out.  A call that such a check fails has changed nothing; before an error that Python

@@ -60,11 +60,13 @@ class Arg:
 
 @record
 class Out:
-    """One output: a new array, inside a new wrapper if ``wrap``."""
+    """One output: a new array, inside a new wrapper if ``wrap``, some of whose slots may get other
+    objects than those that ``Wrapper.fresh`` names."""
 
     dtype: str
     shape: tuple[int, ...]
     wrap: bool = False
+    slots: Mapping[str, Any] = MappingProxyType({})
 
 
 @record
@@ -175,7 +177,7 @@ class _Output(ctypes.Structure):
         ("nd", ctypes.c_int64),
         ("dims", ctypes.c_void_p),
         ("bytes", ctypes.c_int64),
-        ("wrap", ctypes.c_int64),
+        ("fields", ctypes.c_void_p),
         ("first_size", ctypes.c_int64),
         ("pooled", ctypes.c_int64),
     )
@@ -204,7 +206,6 @@ class Context(ctypes.Structure):
         ("required_count", ctypes.c_int64),
         ("required", ctypes.c_void_p),
         ("fresh_count", ctypes.c_int64),
-        ("fresh", ctypes.c_void_p),
         ("slow", ctypes.c_void_p),
         ("failed", ctypes.c_void_p),
         ("pair_count", ctypes.c_int64),
@@ -291,7 +292,7 @@ def bind(
     table.body = code.address(body)
     _fill_arguments(table, spec, keep)
     given = table.first_output
-    _fill_outputs(table, spec, keep)
+    _fill_outputs(table, spec, wrapper, keep)
     if heads is None:
         heads = ArrayHeads([s.array for s in states])
     if spec.sizes:
@@ -414,7 +415,13 @@ def _type_numbers(dtype: str) -> int:
     return found
 
 
-def _fill_outputs(table: Context, spec: EntrySpec, keep: list[Any]) -> None:
+def _fields(wrapper: Wrapper, slots: Mapping[str, Any], keep: list[Any]) -> int:
+    records = [_Field(slot_offset(wrapper.type, s), id(v)) for s, v in slots.items()]
+    return c_array(_Field, records, keep)
+
+
+def _fill_outputs(table: Context, spec: EntrySpec, wrapper: Wrapper | None,
+                  keep: list[Any]) -> None:
     records, first = [], 0
     for out in spec.outputs:
         dtype = np.dtype(out.dtype)
@@ -424,8 +431,11 @@ def _fill_outputs(table: Context, spec: EntrySpec, keep: list[Any]) -> None:
         # Where sizes are open, code that expects much writes little as much, too: past the caches.
         large = guess(dtype.itemsize * math.prod(out.shape)) >= support.POOLED_BYTES
         least = 0 if spec.sizes and large else support.POOLED_BYTES
-        records.append(_Output(id(dtype), len(out.shape), dims, size, out.wrap, first, least))
-        keep.append(dtype)
+        fields = 0
+        if out.wrap and wrapper is not None:
+            fields = _fields(wrapper, {**wrapper.fresh, **out.slots}, keep)
+        records.append(_Output(id(dtype), len(out.shape), dims, size, fields, first, least))
+        keep += (dtype, *out.slots.values())
         first += len(out.shape)
     if spec.result == "single" and len(records) != 1:
         raise ValueError(f"a single result needs one output, not {len(records)}")
@@ -498,14 +508,11 @@ def _fill_guards(table: Context, states: Sequence[State], heads: ArrayHeads,
 
 
 def _fill_wrapper(table: Context, wrapper: Wrapper, keep: list[Any]) -> None:
-    def fields(slots: Mapping[str, Any]) -> int:
-        records = [_Field(slot_offset(wrapper.type, s), id(v)) for s, v in slots.items()]
-        return c_array(_Field, records, keep)
-
     table.wrapper = id(wrapper.type)
     table.data_offset = slot_offset(wrapper.type, wrapper.data)
-    table.required_count, table.required = len(wrapper.required), fields(wrapper.required)
-    table.fresh_count, table.fresh = len(wrapper.fresh), fields(wrapper.fresh)
+    table.required_count = len(wrapper.required)
+    table.required = _fields(wrapper, wrapper.required, keep)
+    table.fresh_count = len(wrapper.fresh)
     keep.append(wrapper)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -259,30 +258,3 @@ def test_a_recorded_call_of_a_network_is_a_native_call_and_one_operation():
     for p in model.parameters():
         p.requires_grad_(False)
     agrees(x)
-
-
-def test_a_result_beside_the_gradients_that_a_step_takes_is_told_once() -> None:
-    w = ag.ones(2, requires_grad=True)
-    net = ag.nn.Linear(2, 1)
-    sgd = ag.optim.SGD([w, *net.parameters()], lr=0.1)
-
-    def step(x: ag.Tensor, what: str) -> Any:
-        sgd.zero_grad()
-        y = net(x * w)
-        loss = (y**2).sum()
-        loss.backward()
-        sgd.step()
-        return loss, {"nothing": None, "scores": y, "error": abs(y).mean(), "parameter": w,
-                      "detached": w.detach() * 2, "gradient": ag.linalg.norm(w.grad),
-                      "beside": w * 2, "again": w * 3}[what]
-
-    f = ag.jit(step)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        for what in ("nothing", "scores", "error", "parameter", "detached", "gradient"):
-            f(ag.ones(2), what)
-    with pytest.warns(RuntimeWarning, match=r"no gradient flows out of step .*test_recorded.*det"):
-        f(ag.ones(2), "beside")
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        f(ag.ones(2), "again")

@@ -22,9 +22,10 @@ from agnesi.core.keywords import strict
 from agnesi.core.op import typed
 from agnesi.core.public import higher, planned
 from agnesi.core.shapes import axis_of
-from agnesi.core.storage.leaves import is_differentiated, is_followed
+from agnesi.core.storage.leaves import is_differentiated
 from agnesi.core.storage.lists import list_of
 from agnesi.core.storage.memory_order import is_row_major
+from agnesi.core.storage.spent import has_record, is_followed, is_spent
 from agnesi.core.storage.views import looking_through
 from agnesi.core.support.config import MODE, STATE, TRACES
 from agnesi.core.support.errors import GradientError, TraceError, at
@@ -248,7 +249,8 @@ def __array__(self: Tensor, dtype: Any = None, copy: bool | None = None) -> np.n
 
 def _check_number(x: Tensor) -> None:
     """Refuse to lose the gradient of a number for which nobody asked by name."""
-    if x._requires_grad and MODE.get().recording and (use := _implicit(sys._getframe(2))):
+    if x._requires_grad and MODE.get().recording and (use := _implicit(sys._getframe(2))) and (
+            not is_spent(x)):
         raise _lost(x, use)
 
 
@@ -480,7 +482,7 @@ def _is_open(x: Tensor) -> bool:
 
 def _has_record(x: Tensor) -> bool:
     """Return whether gradients flow through the tensor to what it was made from."""
-    return is_followed(x) or (
+    return has_record(x) or (
         x._requires_grad and MODE.get().recording and is_tracing() and not is_leaf(x))
 
 

@@ -6,6 +6,7 @@ import ctypes
 import importlib.util
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -138,7 +139,7 @@ class Compiled:
     ``run(*values)`` returns the function's result; ``values`` are the arguments that the entry
     describes, static ones included.  ``updates`` pairs a live tensor or the index of an input that
     is changed in place with the index of its new value among the outputs.  ``anew`` bypasses the
-    disk cache.
+    disk cache.  ``nodes`` are those of results that are no values without a record, by place.
     """
 
     arguments: Sequence[Any]
@@ -153,6 +154,7 @@ class Compiled:
     guards: Sequence[Any] = ()
     watched: Any = None
     donated: Sequence[int] = ()
+    nodes: Mapping[int, Node] = MappingProxyType({})
     known: Known | None = None
     anew: bool = False
     bound: Bound | None = None
@@ -315,8 +317,10 @@ class Compiled:
         """(Re)bind to the present memory of the live tensors."""
         check_writeable([t for t, _ in self.updates], self.new_values)
         outputs = [
-            (n.dtype.name, tuple(n.shape), w)
-            for n, w in zip(self.graph.outputs[: self.returned], self.wrap, strict=True)
+            (n.dtype.name, tuple(n.shape), w,
+             {"node": self.nodes[i], "_requires_grad": True} if i in self.nodes else {})
+            for i, (n, w) in enumerate(
+                zip(self.graph.outputs[: self.returned], self.wrap, strict=True))
         ]
         made: Scheduled | None = self.__dict__.get("scheduled")
         code = self.backend.load(self.recipe.text, optimize=self.recipe.optimize,
@@ -419,6 +423,8 @@ class Compiled:
         outputs = [
             wrap(r) if w else r for r, w in zip(results[: self.returned], self.wrap, strict=True)
         ]
+        for i, node in self.nodes.items():
+            outputs[i].node, outputs[i]._requires_grad = node, True
         if self.result == "none":
             return None
         return outputs[0] if self.result == "single" else tuple(outputs)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -245,7 +245,7 @@ class Call:
     :ivar graph: What was compiled, for messages.
     :ivar live: The tensors that it reads and changes without being given them.
     :ivar arguments: What comes in (``runtime.entry.Arg``).
-    :ivar outputs: The dtypes and shapes of the results, and which become tensors.
+    :ivar outputs: The dtypes and shapes of the results, which become tensors, and what those hold.
     :ivar result: {"none", "single", "tuple"}: what the function returns.
     :ivar written: The tensors, and the places of arguments, that it changes.
     :ivar name: For messages.
@@ -260,7 +260,7 @@ class Call:
     graph: FunctionGraph
     live: Sequence[Tensor]
     arguments: Sequence[Any]
-    outputs: Sequence[tuple[str, tuple[int, ...], bool]]
+    outputs: Sequence[tuple[str, tuple[int, ...], bool, Mapping[str, Any]]]
     result: str
     written: Sequence[Tensor | int]
     name: str

@@ -20,16 +20,12 @@ from agnesi.core.graph import live_tensor
 from agnesi.core.ir.node import Node, next_serial, toposort
 from agnesi.core.op import Op
 from agnesi.core.support.config import switched
-from agnesi.core.support.errors import location, warn
 from agnesi.core.support.tracing import current_trace, is_tracing
 from agnesi.core.support.tree import flatten
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.arrays.replicate import copy
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.creation import zeros
-
-#: Functions of which a result without gradients was warned of.
-_WARNED: weakref.WeakSet[Any] = weakref.WeakSet()
 
 
 class CompiledCall(Op):
@@ -204,19 +200,14 @@ def eager_causes(version: Any) -> list[str]:
     if version.passing:
         found.append("gradients go on to what a tensor that it uses was computed from: "
                      "compute that inside, or use it detached")
+    if version.open:
+        found.append("it takes gradients itself, and others flow from its results to arguments: "
+                     "give these detached, or return result.detach()")
     if version.effects.obstacle:
         found.append(version.effects.obstacle)
     return found
 
 
 def eager_notes(version: Any) -> str:
-    """Return why calls run eagerly, as the end of a text.  Where they do not, a result beside those
-    that the function takes gradients of itself is warned of once, as no gradient flows through it.
-    """
-    causes = eager_causes(version)
-    if version.cut and not causes and version.owner not in _WARNED:
-        _WARNED.add(version.owner)
-        warn(f"no gradient flows out of {version.owner.name} through its result made at "
-             f"{location(version.cut[0].where)}, for it takes gradients itself: compute that "
-             "outside, or return result.detach()", RuntimeWarning)
-    return "".join(f"; it runs eagerly, for {why}" for why in causes)
+    """Return why calls run eagerly, as the end of a text; empty where they do not."""
+    return "".join(f"; it runs eagerly, for {why}" for why in eager_causes(version))

@@ -31,7 +31,7 @@ from agnesi.compiler.specialization.precomputed_sizes import Computed, SizeQueri
 from agnesi.compiler.specialization.recorded import as_they_are, pullback_of, recorded
 from agnesi.compiler.specialization.retired import Retiring
 from agnesi.compiler.tracing.arguments.facts import assumed, containers, known_facts
-from agnesi.compiler.tracing.closing import apart, closed, flowing, is_its_own, trains
+from agnesi.compiler.tracing.closing import arguments_behind, closed, flowing, is_its_own, trains
 from agnesi.compiler.tracing.containers.nests import Part, StandIns, together
 from agnesi.compiler.tracing.dead_checks import with_dead_checks
 from agnesi.compiler.tracing.decisions import Decision, Decisions, OtherWayError
@@ -49,6 +49,7 @@ from agnesi.core.dispatch import current, touch
 from agnesi.core.graph import FunctionGraph, live_tensor
 from agnesi.core.ir.extents import Extent, UnknownSizeError
 from agnesi.core.ir.node import next_serial
+from agnesi.core.storage.spent import SpentNode
 from agnesi.core.support.cached import cached_property
 from agnesi.core.support.config import STATE, WITNESSES, config
 from agnesi.core.support.errors import call_user
@@ -110,7 +111,7 @@ class Version(Retiring):
             raise OtherWayError
         returned = len(nodes)
         updates = self._updates(nodes, trace, symbols, inputs)
-        self._take_flows(nodes, updates, trace)
+        self._take_flows(nodes, returned, updates, trace)
         self._take_places(reads, trace)
         reads.release()
         decisive = trace.decisive([symbols[i] for i in self.arrays])
@@ -128,6 +129,7 @@ class Version(Retiring):
             arguments, graph, returned, updates, self._result_kind() if self.plain else "tuple",
             [True] * returned, settings=owner.settings, name=owner.name, guards=self._guards(),
             watched=self.watched, slow=owner.ask_others if self.flat else missed,
+            nodes=self.spent,
         )
         self.state += [(t, t.shape, t.dtype, t._requires_grad) for t in self.compiled.live]
         self._callers: dict[Any, tuple[Any, Any]] = {}
@@ -259,10 +261,12 @@ class Version(Retiring):
                       if x.shape or x.node is None or live_tensor(leaf) is not None]
 
     # -- gradients ------------------------------------------------------------------------
-    def _take_flows(self, nodes: Sequence[Any], updates: Sequence[Any], trace: Trace) -> None:
+    def _take_flows(self, nodes: Sequence[Any], returned: int, updates: Sequence[Any],
+                    trace: Trace) -> None:
         """Note through which results gradients flow when the call is recorded.
 
-        They do not where the function is a training step, which took its gradients itself.
+        They do not where the function is a training step, which took its gradients itself: to
+        differentiate those results is an error (``core/storage/spent.py``).
         """
         reached = flowing(nodes)
         self.flows = [n in reached for n in nodes[: len(self.tensors)]]
@@ -275,7 +279,6 @@ class Version(Retiring):
         taught = written or trains(
             [nodes[i] for x, i in updates if isinstance(x, Tensor) and x._requires_grad], trace)
         self.records = any(self.flows) and not taught
-        self.cut = apart(nodes[: len(self.tensors)], reached, trace) if taught else []
         #: Whether gradients flow into what it changes.
         self.spills = "spilled" in trace.noticed or (self.records and bool(self.effects)) or (
             not taught and any(nodes[i] in reached and not is_its_own(nodes[i], x)
@@ -286,6 +289,11 @@ class Version(Retiring):
         #: Those of them that only a value was given for, not their memory.
         self.borrowed = trace.borrowed
         self.parameters += trace.borrowed
+        cut = {i: n for i, n in enumerate(nodes[:returned]) if taught and n in reached}
+        #: Whether they would flow from those results to arguments, of which each call has others.
+        self.open = arguments_behind(cut.values(), trace)
+        #: The results that no gradient flows through any more, by place.
+        self.spent = {i: SpentNode(self.owner.name, n, self.parameters) for i, n in cut.items()}
         #: What else it reads without being given it, and could be changed.
         changed = set(map(id, self.changed))
         self.read = [x for x, leaf in trace.leaves.values()

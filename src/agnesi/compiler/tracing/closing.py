@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from agnesi.compiler.tracing.obstacles import ExampleReadError
@@ -29,16 +29,10 @@ def flowing(results: Sequence[Any]) -> set[Any]:
     return flowing
 
 
-def apart(results: Sequence[Any], reached: Collection[Any], trace: Trace) -> list[Any]:
-    """Return computed results through which gradients flow, and none of those that the function
-    takes was taken through anything that they were computed from."""
-    found = []
-    for node in results if trace.differentiated else ():
-        if node in reached and not _is_leaf(node):
-            behind = toposort([node], lambda n: n not in reached)
-            if not any(n in trace.differentiated and not _is_leaf(n) for n in behind):
-                found.append(node)
-    return found
+def arguments_behind(results: Iterable[Any], trace: Trace) -> bool:
+    """Return whether gradients flow from any of these results to arguments."""
+    return any(n.requires_grad and n in trace.arguments
+               for n in toposort(results, lambda n: not n.requires_grad))
 
 
 def _is_leaf(node: Any) -> bool:

@@ -84,8 +84,8 @@ class Trace:
         self.noticed: set[str] = set()
         #: Counters of changes, and what they were before the trace.
         self.counts: dict[int, tuple[list[Any], int]] = {}
-        #: Gradients that were taken, and through what; tensors whose were, and that have no hooks.
-        self.gradients, self.differentiated = set[Node](), set[Node]()
+        #: Gradients that were taken; tensors whose were, and that have no hooks.
+        self.gradients = set[Node]()
         self.unheard: list[Tensor] = []
         #: Tensors that ask for gradients and held another value for a while.
         self.borrowed: list[Tensor] = []

@@ -80,18 +80,6 @@ def argument(x: Tensor) -> None:
                       handle=weakref.ref(x), name=x._name)
 
 
-def is_followed(x: Tensor) -> bool:
-    """Return whether a gradient would miss what is computed from the value alone.
-
-    True for arguments of transformations and for results of recorded operations, not for a
-    parameter itself.
-    """
-    if not x._requires_grad or not MODE.get().recording:
-        return False
-    node = x.node
-    return node is not None and (node.op is not None or type(node) is Argument)
-
-
 def is_differentiated(x: Tensor) -> bool:
     """Return whether a value was computed from what a transformation handed to the user's function.
     """
@@ -123,7 +111,8 @@ def _renewed(x: Tensor, old: Node | None) -> Node:
     """A node for what the tensor is now."""
     data: Any = x.array
     if old is not None and old.op is not None and x._requires_grad and old.requires_grad:
-        node = Node(COPY, (old,), data.shape, data.dtype, requires_grad=True, value=data)
+        node = Node(COPY, (old,), data.shape, data.dtype, requires_grad=True, where=old.where,
+                    value=data)
     else:
         node = _leaf(x, old)
     x.node = node

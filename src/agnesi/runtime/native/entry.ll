@@ -22,17 +22,17 @@
   i64,                  ; 13 result: 0 None, 1 the one output, 2 a tuple
   ptr, i64,             ; 14 wrapper type (or null), offset of its array
   i64, ptr,             ; 16 fields that a wrapper argument must have
-  i64, ptr,             ; 18 fields that a new wrapper gets
-  ptr, ptr,             ; 20 slow path, failure handler
-  i64, ptr,             ; 22 pairs of buffers that must not overlap
-  i64, ptr,             ; 24 sizes that arguments bring along, and the bounds of each
-  ptr, i64,             ; 26 from sizes to scratch bytes and the outputs' sizes; how many of those
-  ptr,                  ; 28 where scratch memory is kept between calls (null: in the pool)
-  i64, ptr, i64,        ; 29 tensors that the body writes, offset of their counters of changes
-  i64,                  ; 32 the number that they got last
-  ptr,                  ; 33 what else must be as it was, a %Watched (or null)
-  i64, ptr,             ; 34 locks of memory, %Use
-  i64, ptr              ; 36 arguments that must not overlap states, %Apart
+  i64,                  ; 18 how many fields a new wrapper gets (those of %Output)
+  ptr, ptr,             ; 19 slow path, failure handler
+  i64, ptr,             ; 21 pairs of buffers that must not overlap
+  i64, ptr,             ; 23 sizes that arguments bring along, and the bounds of each
+  ptr, i64,             ; 25 from sizes to scratch bytes and the outputs' sizes; how many of those
+  ptr,                  ; 27 where scratch memory is kept between calls (null: in the pool)
+  i64, ptr, i64,        ; 28 tensors that the body writes, offset of their counters of changes
+  i64,                  ; 31 the number that they got last
+  ptr,                  ; 32 what else must be as it was, a %Watched (or null)
+  i64, ptr,             ; 33 locks of memory, %Use
+  i64, ptr              ; 35 arguments that must not overlap states, %Apart
 }
 %Argument = type {i64, i64, i64, ptr, ptr, i64, i32} ; kind, type numbers, nd, dims, object, buffer, flags
 %Word = type {ptr, i64}                           ; address, what must be there
@@ -48,14 +48,14 @@
 %Items = type {ptr, i64, ptr}                     ; list, its items
 %Field = type {i64, ptr}                          ; offset, object
 %Written = type {ptr, i64}                        ; tensor, or null for that of the argument here
-; descr, nd, dims, bytes, wrap, first of its sizes, bytes from which the memory is the pool's
-%Output = type {ptr, i64, ptr, i64, i64, i64, i64}
+; descr, nd, dims, bytes, %Field of its wrapper (null: none), first of its sizes, bytes from which the memory is the pool's
+%Output = type {ptr, i64, ptr, i64, ptr, i64, i64}
 %Pair = type {i64, i64, i64, i64}                 ; a buffer and its bytes, twice
 %Apart = type {i64, i64, i64, ptr}                ; an argument's buffer and bytes, and other memory in order: how many, %Span
 %Span = type {i64, i64}                           ; where memory begins and ends
 ; Where sizes are run-time values, the last entries of the table of buffers hold them (-1: not seen
 ; yet), an expected size of -1-k-65536*t stands for t + 1 times size k, the least one for any, bytes of -1-i in a pair for
-; those of argument i, and outputs have the sizes that the function at 26 writes.
+; those of argument i, and outputs have the sizes that the function at 25 writes.
 
 ; Filled when the module is loaded; see `_api` in support.py for the order.
 ;
@@ -239,7 +239,7 @@ no:
 define internal ptr @sizes_of(ptr %context, ptr %bufs) nounwind alwaysinline {
   %nbufs.at = getelementptr %Context, ptr %context, i64 0, i32 7
   %nbufs = load i64, ptr %nbufs.at
-  %count.at = getelementptr %Context, ptr %context, i64 0, i32 24
+  %count.at = getelementptr %Context, ptr %context, i64 0, i32 23
   %count = load i64, ptr %count.at
   %first = sub i64 %nbufs, %count
   %sizes = getelementptr ptr, ptr %bufs, i64 %first
@@ -347,7 +347,7 @@ look:
   %fresh = icmp eq i64 %seen, -1
   br i1 %fresh, label %first, label %again
 first:
-  %bounds.at = getelementptr %Context, ptr %context, i64 0, i32 25
+  %bounds.at = getelementptr %Context, ptr %context, i64 0, i32 24
   %bounds = load ptr, ptr %bounds.at
   %low.at = getelementptr [2 x i64], ptr %bounds, i64 %k, i64 0
   %low = load i64, ptr %low.at
@@ -868,7 +868,7 @@ entry:
   %still = call i1 @unchanged(ptr %checks)
   br i1 %still, label %more, label %no
 more:
-  %watched.at = getelementptr %Context, ptr %context, i64 0, i32 33
+  %watched.at = getelementptr %Context, ptr %context, i64 0, i32 32
   %watched = load ptr, ptr %watched.at
   %none = icmp eq ptr %watched, null
   br i1 %none, label %yes, label %ask
@@ -977,8 +977,8 @@ done:
   ret i64 %i
 }
 
-; Put an array into a new wrapper, which takes over the reference; null if that fails.
-define internal ptr @wrap(ptr %context, ptr %array) nounwind {
+; Put an array into a new wrapper with these fields, which takes over the reference; null if that fails.
+define internal ptr @wrap(ptr %context, ptr %array, ptr %fields) nounwind {
 entry:
   %type.at = getelementptr %Context, ptr %context, i64 0, i32 14
   %type = load ptr, ptr %type.at
@@ -993,8 +993,6 @@ fill:
   store ptr %array, ptr %place                ; the slot's reference from here on
   %count.at = getelementptr %Context, ptr %context, i64 0, i32 18
   %count = load i64, ptr %count.at
-  %fields.at = getelementptr %Context, ptr %context, i64 0, i32 19
-  %fields = load ptr, ptr %fields.at
   br label %test
 test:
   %i = phi i64 [0, %fill], [%i1, %set]
@@ -1027,14 +1025,14 @@ test:
   %more = icmp ult i64 %i, %count
   br i1 %more, label %look, label %shape
 look:
-  %wrap.at = getelementptr %Output, ptr %list, i64 %i, i32 4
-  %wrap = load i64, ptr %wrap.at
-  %plain = icmp eq i64 %wrap, 0
+  %fields.at = getelementptr %Output, ptr %list, i64 %i, i32 4
+  %fields = load ptr, ptr %fields.at
+  %plain = icmp eq ptr %fields, null
   br i1 %plain, label %next, label %dress
 dress:
   %made.at = getelementptr ptr, ptr %made, i64 %i
   %array = load ptr, ptr %made.at
-  %object = call ptr @wrap(ptr %context, ptr %array)
+  %object = call ptr @wrap(ptr %context, ptr %array, ptr %fields)
   %bad = icmp eq ptr %object, null
   br i1 %bad, label %fail, label %put
 put:
@@ -1121,7 +1119,7 @@ back:
 ; Scratch memory: what the function keeps for itself, if no other thread has that now, or the pool's.
 define internal ptr @take_scratch(ptr %context, i64 %size) nounwind {
 entry:
-  %own.at = getelementptr %Context, ptr %context, i64 0, i32 28
+  %own.at = getelementptr %Context, ptr %context, i64 0, i32 27
   %kept.at = load ptr, ptr %own.at
   %shared = icmp eq ptr %kept.at, null
   br i1 %shared, label %ask, label %look
@@ -1148,7 +1146,7 @@ done:
 
 define internal void @put_scratch(ptr %context, ptr %memory) nounwind {
 entry:
-  %own.at = getelementptr %Context, ptr %context, i64 0, i32 28
+  %own.at = getelementptr %Context, ptr %context, i64 0, i32 27
   %kept.at = load ptr, ptr %own.at
   %shared = icmp eq ptr %kept.at, null
   br i1 %shared, label %give, label %keep
@@ -1205,13 +1203,13 @@ replace:
 ; older records which need the value notice.  Where nobody asked for a counter there is none.
 define internal void @number_changes(ptr %context, ptr %args) nounwind {
 entry:
-  %count.at = getelementptr %Context, ptr %context, i64 0, i32 29
+  %count.at = getelementptr %Context, ptr %context, i64 0, i32 28
   %count = load i64, ptr %count.at
   %pure = icmp eq i64 %count, 0
   br i1 %pure, label %done, label %ask
 ask:
   %number = call i64 @number_of_change()
-  %last.at = getelementptr %Context, ptr %context, i64 0, i32 32
+  %last.at = getelementptr %Context, ptr %context, i64 0, i32 31
   %last = load i64, ptr %last.at
   %same = icmp eq i64 %number, %last
   %lacking = icmp eq i64 %number, 0
@@ -1220,9 +1218,9 @@ ask:
 begin:
   store i64 %number, ptr %last.at
   %object = load ptr, ptr @change_object
-  %list.at = getelementptr %Context, ptr %context, i64 0, i32 30
+  %list.at = getelementptr %Context, ptr %context, i64 0, i32 29
   %list = load ptr, ptr %list.at
-  %slot.at = getelementptr %Context, ptr %context, i64 0, i32 31
+  %slot.at = getelementptr %Context, ptr %context, i64 0, i32 30
   %slot = load i64, ptr %slot.at
   %none = call ptr @api_get(i64 16)
   %ndarray = call ptr @api_get(i64 2)
@@ -1272,7 +1270,7 @@ define internal ptr @execute(ptr %context, ptr %args, ptr %bufs, ptr %made, ptr 
 entry:
   %fixed.at = getelementptr %Context, ptr %context, i64 0, i32 10
   %size.fixed = load i64, ptr %fixed.at
-  %measure.at = getelementptr %Context, ptr %context, i64 0, i32 26
+  %measure.at = getelementptr %Context, ptr %context, i64 0, i32 25
   %measure = load ptr, ptr %measure.at
   %known = icmp eq ptr %measure, null
   br i1 %known, label %outputs, label %vary
@@ -1355,7 +1353,7 @@ tell:
   %boxless = icmp eq ptr %boxed, null
   br i1 %boxless, label %no, label %report
 report:
-  %handler.at = getelementptr %Context, ptr %context, i64 0, i32 21
+  %handler.at = getelementptr %Context, ptr %context, i64 0, i32 20
   %handler = load ptr, ptr %handler.at
   %call = call ptr @api_get(i64 21)
   %answer = call ptr %call(ptr %handler, ptr %boxed)
@@ -1390,9 +1388,9 @@ ask:
 ; Whether no argument overlaps a state of which one is written; states are where they were.
 define internal i1 @apart_from_states(ptr %context, ptr %bufs, ptr %held) nounwind alwaysinline {
 entry:
-  %count.at = getelementptr %Context, ptr %context, i64 0, i32 36
+  %count.at = getelementptr %Context, ptr %context, i64 0, i32 35
   %count = load i64, ptr %count.at
-  %list.at = getelementptr %Context, ptr %context, i64 0, i32 37
+  %list.at = getelementptr %Context, ptr %context, i64 0, i32 36
   %list = load ptr, ptr %list.at
   br label %test
 test:
@@ -1445,9 +1443,9 @@ no:
 ; Whether no two buffers overlap of which one is written.
 define internal i1 @apart(ptr %context, ptr %bufs, ptr %held) nounwind alwaysinline {
 entry:
-  %count.at = getelementptr %Context, ptr %context, i64 0, i32 22
+  %count.at = getelementptr %Context, ptr %context, i64 0, i32 21
   %count = load i64, ptr %count.at
-  %pairs.at = getelementptr %Context, ptr %context, i64 0, i32 23
+  %pairs.at = getelementptr %Context, ptr %context, i64 0, i32 22
   %pairs = load ptr, ptr %pairs.at
   br label %test
 test:
@@ -1514,7 +1512,7 @@ prepare:
   %room1 = add i64 %nbufs, %nouts
   %room2 = shl i64 %nargs, 1
   %room3 = add i64 %room1, %room2
-  %measured.at = getelementptr %Context, ptr %context, i64 0, i32 27
+  %measured.at = getelementptr %Context, ptr %context, i64 0, i32 26
   %measured = load i64, ptr %measured.at
   %room = add i64 %room3, %measured
   %much = icmp ugt i64 %room, 2048
@@ -1562,9 +1560,9 @@ go:
   %python.at = getelementptr %Context, ptr %context, i64 0, i32 12
   %python = load i64, ptr %python.at
   %shared = icmp ne i64 %python, 0
-  %locks.at = getelementptr %Context, ptr %context, i64 0, i32 34
+  %locks.at = getelementptr %Context, ptr %context, i64 0, i32 33
   %locks = load i64, ptr %locks.at
-  %lock.at = getelementptr %Context, ptr %context, i64 0, i32 35
+  %lock.at = getelementptr %Context, ptr %context, i64 0, i32 34
   %lock = load ptr, ptr %lock.at
   %took = call i32 @locks_take(i64 %locks, ptr %lock, i1 %shared)
   switch i32 %took, label %simply [ i32 1, label %carefully
@@ -1607,7 +1605,7 @@ unfit:
   call void @put_table(ptr %block)
   br label %slow
 slow:
-  %handler.at = getelementptr %Context, ptr %context, i64 0, i32 20
+  %handler.at = getelementptr %Context, ptr %context, i64 0, i32 19
   %handler = load ptr, ptr %handler.at
   %call = call ptr @api_get(i64 22)
   %answer = call ptr %call(ptr %handler, ptr %args, i64 %nargs, ptr %names)

@@ -137,7 +137,7 @@ class Launcher:
     def launch(self, *arguments: Array) -> Any:
         """Launch all kernels on arrays of the device; the results are there when they have run."""
         call, device = self._call, self._device
-        made = [device.allocate(shape, np.dtype(kind)) for kind, shape, _ in call.outputs]
+        made = [device.allocate(shape, np.dtype(kind)) for kind, shape, *_ in call.outputs]
         workspace = device.allocate((call.recipe.arena_bytes,), np.dtype(np.uint8))
         table = [*arguments, *self._constants, *[made[i] for i in call.recipe.results], workspace]
         device.launch(functools.partial(self.code.run, device.memory, table, device.order))
