@@ -137,3 +137,11 @@ def pairs(
         for a in written for b in range(len(arguments) if a >= len(arguments) else len(sizes))
         if sizes[a] and sizes[b] and (a < b or b not in changed) and a != b
     ]
+
+
+def footprint(trace: Any, updates: Sequence[Any], mutated: Sequence[int]) -> Footprint:
+    """The memory that what was traced writes and reads, besides arguments."""
+    written = [t for t, _ in updates if isinstance(t, Tensor)]
+    known = {id(t) for t in written}
+    read = [x for x, _ in trace.leaves.values() if x._view is None and id(x) not in known]
+    return Footprint(written, read, mutated)

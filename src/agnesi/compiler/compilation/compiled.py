@@ -420,7 +420,7 @@ class Compiled:
             else:
                 np.copyto(t.array, results[i])
                 touch(t)
-        outputs = [
+        outputs: list[Any] = [
             wrap(r) if w else r for r, w in zip(results[: self.returned], self.wrap, strict=True)
         ]
         for i, node in self.nodes.items():

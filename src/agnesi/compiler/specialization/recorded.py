@@ -13,12 +13,13 @@ import numpy as np
 
 from agnesi.autodiff.recording import alias
 from agnesi.autodiff.reverse import backprop, overwritten
-from agnesi.compiler.tracing.numbers import NumPyNumber
+from agnesi.compiler.tracing.arguments.numpy_numbers import NumPyNumber
 from agnesi.compiler.tracing.process.said import silent
 from agnesi.core.dispatch import current, record, record_many
 from agnesi.core.graph import live_tensor
 from agnesi.core.ir.node import Node, next_serial, toposort
 from agnesi.core.op import Op
+from agnesi.core.storage.spent import SpentNode
 from agnesi.core.support.config import switched
 from agnesi.core.support.tracing import current_trace, is_tracing
 from agnesi.core.support.tree import flatten
@@ -186,6 +187,16 @@ def recorded(version: Any, leaves: Sequence[Any], state: Sequence[Tensor],
     for t, flows in zip(results, version.flows, strict=True):
         if not flows:
             t.node, t._requires_grad = None, False
+
+
+def spent(version: Any, results: Sequence[Node | None], trace: Any
+          ) -> tuple[dict[int, Node], bool]:
+    """The nodes of results of a step that takes gradients itself, by place, through which others
+    would flow, and whether those would flow to arguments."""
+    found = {i: n for i, n in enumerate(results) if n is not None}
+    behind = toposort(found.values(), lambda n: not n.requires_grad)
+    return ({i: SpentNode(version.owner.name, n, version.parameters) for i, n in found.items()},
+            any(n.requires_grad and n in trace.arguments for n in behind))
 
 
 def eager_causes(version: Any) -> list[str]:

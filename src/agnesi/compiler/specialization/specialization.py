@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.autodiff.recording import is_leaf
-from agnesi.compiler.binding.aliasing import Footprint, are_alike
+from agnesi.compiler.binding.aliasing import are_alike, footprint
 from agnesi.compiler.binding.call_adapter import MISSED, caller, is_flat, missed
 from agnesi.compiler.binding.new_memory import NewMemory
 from agnesi.compiler.compilation.compiled import Compiled
@@ -28,17 +28,18 @@ from agnesi.compiler.specialization.dynamic_sizes import (
     sizes_of,
 )
 from agnesi.compiler.specialization.precomputed_sizes import Computed, SizeQueries
-from agnesi.compiler.specialization.recorded import as_they_are, pullback_of, recorded
+from agnesi.compiler.specialization.recorded import as_they_are, pullback_of, recorded, spent
 from agnesi.compiler.specialization.retired import Retiring
 from agnesi.compiler.tracing.arguments.facts import assumed, containers, known_facts
-from agnesi.compiler.tracing.closing import arguments_behind, closed, flowing, is_its_own, trains
+from agnesi.compiler.tracing.arguments.numpy_numbers import NUMBERS
+from agnesi.compiler.tracing.closing import closed, flowing, is_its_own, trains
 from agnesi.compiler.tracing.containers.nests import Part, StandIns, together
 from agnesi.compiler.tracing.dead_checks import with_dead_checks
 from agnesi.compiler.tracing.decisions import Decision, Decisions, OtherWayError
 from agnesi.compiler.tracing.effects import Arguments, Effects, Hidden, refuse_symbols, undone
 from agnesi.compiler.tracing.hooks import taking
 from agnesi.compiler.tracing.leaves import argument_of, memory_of, plain, requires_grad, symbol_of
-from agnesi.compiler.tracing.numbers import NUMBERS, Number
+from agnesi.compiler.tracing.numbers import Number
 from agnesi.compiler.tracing.obstacles import note_failure
 from agnesi.compiler.tracing.places import Place
 from agnesi.compiler.tracing.process.chance import refuse_draws, states, undone_draws
@@ -49,7 +50,6 @@ from agnesi.core.dispatch import current, touch
 from agnesi.core.graph import FunctionGraph, live_tensor
 from agnesi.core.ir.extents import Extent, UnknownSizeError
 from agnesi.core.ir.node import next_serial
-from agnesi.core.storage.spent import SpentNode
 from agnesi.core.support.cached import cached_property
 from agnesi.core.support.config import STATE, WITNESSES, config
 from agnesi.core.support.errors import call_user
@@ -115,12 +115,12 @@ class Version(Retiring):
         self._take_places(reads, trace)
         reads.release()
         decisive = trace.decisive([symbols[i] for i in self.arrays])
-        trace.uncount()
         self.laid = [i for i, d in zip(self.arrays, decisive, strict=True) if d]
+        trace.uncount()
         self.plain = not (self.kept or self.cleared or self.renewed) and self._plain_result()
         self.flat = (self.plain and is_flat(tree) and not self.records and not self.unseen
                      and not self.hidden and not computed and not self.assumed)
-        self.footprint = self._footprint(trace, updates)
+        self.footprint = footprint(trace, updates, self.mutated)
         graph = closed(inputs, with_dead_checks(trace, nodes, token), since)
         if pattern is not None:
             self._settle(graph)
@@ -128,8 +128,7 @@ class Version(Retiring):
         self.compiled = Compiled(
             arguments, graph, returned, updates, self._result_kind() if self.plain else "tuple",
             [True] * returned, settings=owner.settings, name=owner.name, guards=self._guards(),
-            watched=self.watched, slow=owner.ask_others if self.flat else missed,
-            nodes=self.spent,
+            watched=self.watched, slow=owner.ask_others if self.flat else missed, nodes=self.spent,
         )
         self.state += [(t, t.shape, t.dtype, t._requires_grad) for t in self.compiled.live]
         self._callers: dict[Any, tuple[Any, Any]] = {}
@@ -289,11 +288,10 @@ class Version(Retiring):
         #: Those of them that only a value was given for, not their memory.
         self.borrowed = trace.borrowed
         self.parameters += trace.borrowed
-        cut = {i: n for i, n in enumerate(nodes[:returned]) if taught and n in reached}
-        #: Whether they would flow from those results to arguments, of which each call has others.
-        self.open = arguments_behind(cut.values(), trace)
-        #: The results that no gradient flows through any more, by place.
-        self.spent = {i: SpentNode(self.owner.name, n, self.parameters) for i, n in cut.items()}
+        #: The results that no gradient flows through any more, by place, and whether it would flow
+        #: to arguments, of which each call has others.
+        self.spent, self.open = spent(
+            self, [n if taught and n in reached else None for n in nodes[:returned]], trace)
         #: What else it reads without being given it, and could be changed.
         changed = set(map(id, self.changed))
         self.read = [x for x, leaf in trace.leaves.values()
@@ -338,12 +336,6 @@ class Version(Retiring):
         guards.append(Guard(config, "_float_dtype", config.float_dtype))
         guards.append(Guard(WITNESSES, "running", 0))
         return guards
-
-    def _footprint(self, trace: Trace, updates: Sequence[Any]) -> Footprint:
-        written = [t for t, _ in updates if isinstance(t, Tensor)]
-        known = {id(t) for t in written}
-        read = [x for x, _ in trace.leaves.values() if x._view is None and id(x) not in known]
-        return Footprint(written, read, self.mutated)
 
     def tangled(self, leaves: Sequence[Any]) -> bool:
         """Return whether memory that it writes overlaps other memory that it uses, or is not its

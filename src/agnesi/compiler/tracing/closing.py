@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from agnesi.compiler.tracing.obstacles import ExampleReadError
@@ -27,12 +27,6 @@ def flowing(results: Sequence[Any]) -> set[Any]:
                 _is_leaf(node) or not flowing.isdisjoint(node.inputs)):
             flowing.add(node)
     return flowing
-
-
-def arguments_behind(results: Iterable[Any], trace: Trace) -> bool:
-    """Return whether gradients flow from any of these results to arguments."""
-    return any(n.requires_grad and n in trace.arguments
-               for n in toposort(results, lambda n: not n.requires_grad))
 
 
 def _is_leaf(node: Any) -> bool:

@@ -18,9 +18,10 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.compiler.tracing.arguments.numpy_numbers import NumPyNumber
 from agnesi.compiler.tracing.builtin_calls import STAND_INS, OfTexts
 from agnesi.compiler.tracing.containers.borrowed_arrays import BorrowedArray
-from agnesi.compiler.tracing.numbers import Number, NumPyNumber
+from agnesi.compiler.tracing.numbers import Number
 from agnesi.core.support.config import STATE
 from agnesi.core.tensor import Tensor
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.compiler.tracing.numbers import MOST_GIVEN, NumPyNumber, standing_for
+from agnesi.compiler.tracing.arguments.numpy_numbers import NumPyNumber
+from agnesi.compiler.tracing.numbers import MOST_GIVEN, standing_for
 from agnesi.compiler.tracing.trace import stand_in
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import DTypeError, at

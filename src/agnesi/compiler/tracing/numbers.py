@@ -156,22 +156,6 @@ class Number(Tensor):
     imag = property(lambda self: self.python_type(0))
 
 
-class NumPyNumber(Tensor):
-    """A number of NumPy's among the arguments."""
-
-    __slots__ = ()
-
-    _is_number = True
-
-    def __hash__(self) -> int:
-        raise OnlyEagerError(f"it looks for a number of NumPy's by its value at "
-                             f"{location(user_where(2))}", "Give a Python number: x.item()")
-
-
-#: How a result of this class is read from its tensor.
-NUMBERS = {Number: ".array.item()", NumPyNumber: ".array[()]"}
-
-
 def number_of(x: Tensor, dtype: Any, bound: int = MOST_GIVEN, given: bool = False) -> Number:
     """A tensor of one element as the number that Python gets of it; no gradient flows."""
     with switched(recording=False):
