@@ -31,7 +31,8 @@ LEAVES = (
     "ag.outer(w, w).sum(0) * 0.3", "ag.einsum('i,ij,j->i', w, M, w) * 0.3", "ag.prod(w) + w",
     "ag.logsumexp(w) * w", "ag.clip(w, -0.7, 0.7)", "ag.real(ag.exp(1j * w) * w)", "w * w",
     "ag.abs(ag.fft.fft(w)) * 0.3", "ag.linalg.solve(M + ag.eye(3) * 3, w)", "ag.var(w) + w",
-    "ag.take(w, ag.argsort(w))", "w[[0, 0, 2]] * 0.7", "ag.stop_gradient(w) * w",
+    "ag.take(w, ag.argsort(w))", "w[[0, 0, 2]] * 0.7", "ag.stop_gradient(w) * w", "through(w)",
+    "T.bent(w, k)", "T.energy(w, c) * w * 0.2", "T.called(w, c)", "T.bent(w[:, None], w).mean(0)",
 )
 FORMS = (
     *3 * ("G(F(w))",), "F(w) + G(w)", "F(w) * G(w)", "jit(F)(w)", "T.checkpoint(F, w)",
@@ -60,6 +61,24 @@ FORMS = (
     "T.custom_vjp(F)(w)", "T.custom_jvp(F)(w)", "T.Function(F)(w)",
     "T.vmap(T.grad(lambda u: (F(u) * c).sum()))(ag.outer(c, w)).sum(0)",
     "(lambda k: T.vmap(lambda k: F(w * k))(w).sum(1))(0.5)", "ag.stack([F(w), G(w)]).max(0)",
+    "T.op(F)(w)", "T.Pair(F, G)(w, 2, c)[1]", "sum(T.Pair(F, G)(w, 0.5, w))", "T.fixed(F)(2, w)",
+    "T.vmap(T.op(F))(ag.outer(c, w)).sum(0)", "T.vmap(T.Function(F))(ag.outer(w, c)).sum(1)",
+    "T.vmap(lambda u: T.while_loop(lambda s: (s[0] < 3) & (ag.abs(s[1]).max() > 0.4), lambda s: "
+    "(s[0] + 1, ag.tanh(F(s[1])) * 0.7), (0, u))[1])(ag.outer(c, w)).sum(0)",
+    "T.scan(lambda s, x: (ag.tanh(s + T.hessian(lambda u: F(u).sum() * x)(s) @ c), s[0]), w, c)[0]",
+    "T.grad(lambda u: T.vmap(jit(lambda v: T.scan(lambda s, x: (ag.tanh(F(s) * x), s[0]), v, c)[1]"
+    "))(ag.outer(c, u)).sum())(w)",
+    "T.vmap(T.hessian(lambda u: F(u).sum()))(ag.outer(c, w))[0] @ c",
+    "T.vmap(lambda u: T.cond(u.sum() > 0, F, G, u))(ag.outer(c, w)).sum(0)",
+    "T.vmap(lambda u, i: T.switch(i, [F, G], u))(ag.outer(c, w), ag.arange(3) % 2)[1]",
+    "T.scan(lambda s, x: T.cond(x > 0, lambda: (F(s), x), lambda: (s * 0.5, G(s)[0])), w, c)[0]",
+    "T.map(lambda u: T.grad(lambda v: (F(v) * u).sum())(w), ag.outer(c, w)).sum(0)",
+    "T.jacfwd(T.grad(lambda u: F(u).sum()))(w) @ c",
+    "T.scan(lambda s, x: (T.op(F)(s), x), w, c)[0]",
+    "T.checkpoint(lambda u: T.fori_loop(0, 2, lambda i, s: ag.tanh(F(s) * u), u), w)",
+    "T.jvp(T.grad(lambda u: (F(u) * G(u)).sum()), (w,), (c,))[1]",
+    "T.vmap(lambda u: T.jvp(F, (u,), (w,))[1])(ag.outer(c, w)).sum(0)",
+    "T.linearize(lambda u: T.scan(lambda s, x: (F(s) * 0.5, x * G(s)), u, u)[1].sum(0), w)[1](c)",
 )
 HEAD = '''
 M = ag.tensor([[0.5, -0.2, 0.1], [0.3, 0.4, -0.6], [-0.1, 0.2, 0.7]], dtype="float64")
@@ -71,6 +90,14 @@ def cut(w):
     v[1] = w[0] * w[2]
     v[1:] += w[:2]
     return v
+
+def through(w):
+    v = ag.outer(w, w)
+    d, flat = v.T[1], v.reshape(-1)
+    d[...] = d * w  # names of declared graphs are bound anew by d *= w
+    flat[::4] += 1.5 * w
+    v[1:].T[0] -= w[:2] * v[0, 1:]
+    return v.sum(0) * 0.3
 
 def cost(u):
     return (f(u) * ag.tensor([0.3, 1.0, -0.7], dtype="float64")).sum()
@@ -150,7 +177,11 @@ PLAIN = SimpleNamespace(
     map=lambda f, xs: _vmap(f)(xs), grad=ag.grad, value_and_grad=ag.value_and_grad,
     linearize=lambda f, w: (f(w), lambda t: _jvp(f, (w,), (t,))[1]), jacrev=_jacobian,
     jacfwd=_jacobian, hessian=lambda f: _jacobian(ag.grad(f)), custom_vjp=lambda f: f,
-    custom_jvp=lambda f: f, Function=lambda f: f)
+    custom_jvp=lambda f: f, Function=lambda f: f, op=lambda f: f,
+    Pair=lambda f, g: lambda x, n, y: (f(x) * n, g(y) + f(x)),
+    fixed=lambda f: lambda n, x: f(x) * n,
+    bent=lambda x, y: ag.where(x > y, x * ag.sin(y * x), x),
+    energy=lambda x, y: (x * x + y).sum(), called=lambda w, c: ag.outer(w, c) @ c + w)
 
 
 # -- the library's ------------------------------------------------------------------------------
@@ -180,10 +211,41 @@ def _function(f: Any) -> Any:
     return Made.apply
 
 
+def _op(f: Any) -> Any:
+    """A function of arrays, whose rule leads through tensors."""
+    return ag.op(vjp=lambda g, y, x: ag.vjp(f, x)[1](g), like=0)(
+        lambda x: np.array(f(ag.asarray(x)).detach().numpy()))
+
+
+def _pair(f: Any, g: Any) -> Any:
+    class Made(ag.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any, n: Any, y: Any) -> Any:
+            ctx.save_for_backward(x, y)
+            ctx.n = n
+            return f(x) * n, g(y) + f(x)
+
+        @staticmethod
+        def backward(ctx: Any, a: Any, b: Any) -> Any:
+            x, y = ctx.saved_tensors
+            return ag.vjp(f, x)[1](a * ctx.n + b)[0], None, ag.vjp(g, y)[1](b)[0]
+
+    return Made.apply
+
+
+def _fixed(f: Any) -> Any:
+    made = ag.custom_jvp(lambda n, x: f(x) * n, nondiff_argnums=(0,))
+    made.defjvp(lambda n, xs, ts: ag.jvp(lambda x: f(x) * n, xs, ts))
+    return made
+
+
+_LAYER = ag.nn.Linear(3, 3).double()
 OWN = SimpleNamespace(
-    custom_vjp=_custom_vjp, custom_jvp=_custom_jvp, Function=_function,
-    **{name: getattr(ag, name) for name in vars(PLAIN) if hasattr(ag, name) and name not in (
-        "custom_vjp", "custom_jvp", "Function")})
+    **{name: getattr(ag, name) for name in vars(PLAIN) if hasattr(ag, name)} | {
+        "custom_vjp": _custom_vjp, "custom_jvp": _custom_jvp, "Function": _function, "op": _op,
+        "Pair": _pair, "fixed": _fixed, "bent": ag.elementwise("x * sin(y * x) if x > y else x"),
+        "energy": ag.reduction("x * x + y", "a + b", 0), "called": lambda w, c: (
+            ag.func.functional_call(_LAYER, {"weight": ag.outer(w, c), "bias": w}, (c,)))})
 
 
 def graph(f: Any, **options: Any) -> Any:
@@ -267,6 +329,6 @@ def nested(seed: Any) -> Nested:
         bodies.append(text)
         return f"f{len(bodies) - 1}"
 
-    made(2 + d.below(2))
+    made(2 + d.below(3))
     point = tuple(float(x) for x in d.rng.normal(size=3).round(2))
     return Nested(Nest(tuple(bodies), point, d.one(USES)), WAY)  # type: ignore[arg-type]

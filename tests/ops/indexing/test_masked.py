@@ -258,3 +258,18 @@ def test_elements_that_a_body_is_the_first_to_look_at(name):
                   ag.jit(lambda v: (*f(v), ag.grad(lambda v: f(v)[0])(v)))(ag.tensor(values))):
         for a, b in zip(found, (wanted.detach(), elements.detach(), t.grad), strict=True):
             np.testing.assert_allclose(np.asarray(a), b, rtol=1e-12)
+
+
+@pytest.mark.parametrize("shape, count, holds", [
+    ((0, 4), 0, True), ((2, 0), 0, False), ((3,), 0, False), ((3,), 3, True), ((3,), 1, False)])
+def test_masks_that_hold_nowhere_take_no_values(shape, count, holds):
+    def f(x, m, v):
+        x, y = x * 1, x * 2
+        x[m], y[m] = v, y[m] + v
+        return x, y
+
+    given = ag.ones(shape), ag.full(shape, holds), ag.zeros(count)
+    for e, c in zip(f(*given), ag.jit(f)(*given), strict=True):
+        assert e.shape == c.shape and e.tolist() == c.tolist()
+    with pytest.raises(ValueError, match=r"2 rows|has shape"):
+        ag.jit(lambda x, m, v: x.__setitem__(m, v))(ag.zeros(3), ag.full((3,), False), ag.ones(2))

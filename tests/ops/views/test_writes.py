@@ -185,3 +185,35 @@ def test_a_value_that_replaces_all_is_copied(way):
     np.testing.assert_array_equal(way(f)(ag.zeros((2, 3)), value), [[2.0, 3.0, 4.0]] * 2)
     np.testing.assert_array_equal(way(f)(ag.zeros(3), value), [2.0, 3.0, 4.0])
     np.testing.assert_array_equal(value, [1.0, 2.0, 3.0])
+
+
+#: Copies of a view whose base was changed since.
+READ = {
+    "array": ag.array, "tensor": lambda v: ag.tensor(v, dtype=v.dtype), "copy": ag.copy,
+    "astype": lambda v: v.astype("float64"), "part of a list": lambda v: ag.tensor([v, v]),
+}
+
+
+@pytest.mark.parametrize("read", READ.values(), ids=READ)
+@pytest.mark.parametrize("view", [lambda a: a[1], lambda a: a.T, lambda a: a.reshape(-1)])
+def test_a_copy_sees_what_the_base_became(view, read):
+    def f(a):
+        v = view(a)
+        a += 1
+        return read(v)
+
+    given = [[1.0, 4.0], [2.0, 3.0]]
+    assert ag.jit(f)(ag.tensor(given)).tolist() == f(ag.tensor(given)).tolist()
+
+
+@pytest.mark.parametrize("way", [lambda f: f, ag.jit])
+def test_copies_leave_out_leading_axes_as_assignments_do(way):
+    def f(x, y):
+        x, z = x * 1, x * 1
+        z[...] = y
+        return x.copy_(y), z
+
+    for x, y in ((ag.zeros(3), ag.ones((1, 3))), (ag.zeros(()), ag.ones(1))):
+        assert all(r.tolist() == ag.ones(r.shape).tolist() for r in way(f)(x, y))
+    with pytest.raises(ag.ShapeError, match="broadcast"):
+        way(lambda x, y: ag.copy(x).copy_(y))(ag.zeros(3), ag.ones((2, 3)))

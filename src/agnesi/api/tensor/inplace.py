@@ -25,6 +25,7 @@ from agnesi.ops.base.convert import SCALARS, as_tensor, cast, constant
 from agnesi.ops.base.convert import written as convertible
 from agnesi.ops.base.elementwise import TABLE, ready
 from agnesi.ops.base.expand import broadcast_to
+from agnesi.ops.base.movement import as_deep
 
 Method = Callable[..., Any]
 _DOC = """Like ``{name}``, written into the tensor itself.
@@ -191,7 +192,7 @@ def taking(x: Tensor, values: Tensor) -> Tensor:
 def copy_(self: Tensor, other: TensorLike) -> Tensor:
     """Take the values of another array, converted and broadcast to this tensor's type.
 
-    :param other: It broadcasts to the tensor's shape.
+    :param other: It broadcasts to the tensor's shape; leading axes of size 1 may be more.
     :type other: array_like
     :returns: The tensor itself.
     :raises ShapeError: If the shapes do not fit.
@@ -199,7 +200,8 @@ def copy_(self: Tensor, other: TensorLike) -> Tensor:
     if type(other) is Tensor and HOOKS.written(_COPY, self, other) is not NotImplemented:
         return self
     source = as_tensor(other)
-    return assign(self, broadcast_to(convertible(source, self.dtype), self.shape))
+    value = as_deep(convertible(source, self.dtype), self.ndim)
+    return assign(self, broadcast_to(value, self.shape))
 
 
 def add_(self: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:

@@ -230,7 +230,7 @@ def tensor(data: TensorLike, dtype: DTypeLike = None, *, device: str | None = No
     if isinstance(data, Tensor) and data.array is None:
         t = of_default(data) if kind is None and data.weak else written(
             data, kind or data.dtype)
-        return _finished(symbol(t.node), requires_grad, name)  # type: ignore[arg-type]
+        return _finished(symbol(graph_node(t)), requires_grad, name)
     if isinstance(data, Tensor) and requires_grad and is_tracing():
         return _finished(symbol(_read(written(data, kind or data.dtype))), requires_grad, name)
     if isinstance(data, Tensor) and not requires_grad and _is_followed(data):

@@ -196,6 +196,14 @@ def reshape(x: TensorLike, /, shape: ShapeLike, *, order: str = "C", copy: bool 
     return apply(COPY, result) if copy and (result is x or result._view is not None) else result
 
 
+def as_deep(value: Tensor, ndim: int) -> Tensor:
+    """What is assigned without leading axes of size 1 beyond those of the target, as in NumPy."""
+    extra = value.ndim - ndim
+    if extra > 0 and all(n == 1 for n in value.shape[:extra]):
+        return reshape(value, value.shape[extra:])
+    return value
+
+
 def sized(x: Tensor, axis: int, size: Size) -> Tensor:
     """A tensor with an axis of a size: where one is open, it has to be that at the call."""
     found = x.shape[axis]

@@ -125,10 +125,11 @@ class Part:
     def _spread(self, value: Tensor, rest: Any) -> Tensor:
         """Rows of a value, one after the other, at the places where the mask holds."""
         count = product(self.mask.shape)
-        held = cast(reshape(self.mask, (count,)), dtypes.int64).cumsum(0)
-        n, total = value.shape[0], apply(reducer("maximum", (0,), False), held)
+        ones = cast(reshape(self.mask, (count,)), dtypes.int64)
+        held, n, total = ones.cumsum(0), value.shape[0], apply(reducer("add", (0,), False), ones)
         fits = equal(total, as_tensor(n))
         text = f"the value has {n} rows, but the mask does not hold at as many places"
+        value = filled((1, *rest), 0, value.dtype) if n == 0 else value  # a place to read
         value = apply(Ensure(text, "setitem"), value, HOOKS.behind_effects(fits))
         return reshape(value.take(maximum(held - 1, 0), 0), (*self.mask.shape, *rest))
 

@@ -33,7 +33,7 @@ from agnesi.ops.base.gather.gather_scatter import (
     spread,
 )
 from agnesi.ops.base.literals import of_python, to_write
-from agnesi.ops.base.movement import reshape
+from agnesi.ops.base.movement import as_deep, reshape
 from agnesi.ops.base.parameter_checks import no_longer
 from agnesi.ops.base.select import where
 from agnesi.ops.base.slices import FULL, Slice
@@ -149,9 +149,7 @@ def _same_view(value: Any, x: Tensor, keys: Keys) -> bool:
 
 def _fits(value: Tensor, shape: Any) -> Tensor:
     """The value broadcast to the region, without leading axes of size 1 that it has too many."""
-    extra = value.ndim - len(shape)
-    if extra > 0 and all(n == 1 for n in value.shape[:extra]):
-        value = reshape(value, value.shape[extra:])
+    value = as_deep(value, len(shape))
     if value.shape != shape and is_settled((*value.shape, *shape)):
         try:
             fits = shapes.broadcast(value.shape, shape) == shape
