@@ -555,3 +555,18 @@ def test_gradients_flow_through_copies_of_examples(copied, compiled):
 def test_data_of_an_example_is_its_value_without_gradient():
     x = ag.tensor([1.0, 2.0])
     assert ag.grad(lambda v: ag.vmap(lambda r: r.data * r)(v).sum())(x).tolist() == [1.0, 2.0]
+
+
+@pytest.mark.parametrize("seen", [lambda a: a.detach(), lambda a: a.data, lambda a: a[:].data])
+@pytest.mark.parametrize("value", [1.5, 0])
+def test_one_value_for_all_examples_is_written_without_gradient(seen, value):
+    def f(r, w):
+        a = r * w
+        seen(a)[...] = value
+        return a + r * 0, a
+
+    x, w = ag.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]), ag.tensor([2.0, 3.0])
+    expected = np.full((3, 2), value)
+    for way in (ag.vmap(f, (0, None)), ag.jit(ag.vmap(f, (0, None)))):
+        for found in way(x, w):
+            np.testing.assert_array_equal(found, expected)

@@ -50,7 +50,7 @@ OTHERS = (
 WRITES = (
     *3 * ("W += E", "W[...] = E", "W[I] = E", "W[I:] = E"), "W -= E", "W *= 2", "W[..., I] += E",
     "W[W > 1] = 2", "W[::-1] = W", "W[1:] = W[:-1]", "W[:-1] += W[1:]", "W[[0, -1]] = E",
-    "W[[0, 0]] += 1", "W[m] = E", "W[m:] -= E", "W.T[...] = E", "W.fill(3)", "W[None, I] = E",
+    "W[[0, 0]] += 1", "W[m] = E", "W[m:] -= E", "W.T[...] = E", "W[None, I] = E",
     "ag.add(W, E, out=W)", "W[..., ::-1] = E", "W.reshape(-1)[I:] = E", "W[I], W[m] = W[m], W[I]",
     "W.T[I:] *= 3", "W.real[...] = E", "W.imag[...] = E", "W[W == W] = E", "W[1:] += W[:1]",
     "for i in range(2):\n    W[i] = E", "if m:\n    W[...] = E", "ag.copyto(W, E)",
@@ -69,7 +69,7 @@ VALUES = (
     "W * 2 + 1", "W.sum(0)", "ag.copy(W)", "W.astype('float64')", "ag.concat([W, W])",
     "ag.cumsum(W.reshape(-1))", "ag.sort(W, axis=-1)", "W + W", "ag.stack([W, W])", "W.copy()",
     "W[[0, -1]]", "ag.where(W > 1, W, 0)", "W.max(axis=-1)", "W - W", "W.real + W.imag",
-    "ag.zeros((2, 3), dtype='float64') + W", "ag.asarray(W)", "ag.array(W)", "+W", "W[W > 0].sum()",
+    "ag.zeros((2, 3), dtype='float64') + W", "ag.asarray(W)", "+W", "W[W > 0].sum()",
     "ag.zeros_like(W)",
 )
 WRITTEN = ("W", "W", "W * 2", "W.sum()", "3", "W[::-1]", "W + W", "W[I]", "ag.where(W > 1, W, 0)",
@@ -295,7 +295,7 @@ def views(seed: Any) -> Written:
     dtypes = (dtypes[0], dtypes[0]) if plain or d.chance(0.6) else dtypes
     made = Views((), shape, dtypes, d.one(LAYOUTS), d.one(ALIASES), use)
     tables = (VIEWS, WRITES, VALUES) if plain else (
-        VIEWS + OTHERS, WRITES + METHODS, VALUES)
+        VIEWS + OTHERS, WRITES + METHODS, (*VALUES, "ag.array(W)", "ag.tensor(W)"))
     count, wanted, known = 0, 4 + d.below(15), ["a", "a", "b", "c"]
     for _ in range(90):
         which = d.one((0, 0, 0, 1, 1, 1, 1, 2))

@@ -27,7 +27,7 @@ from agnesi.ops.base.movement import moveaxis, reshape
 from agnesi.ops.base.reduce import any as any_of
 from agnesi.ops.base.reduce import max as greatest
 from agnesi.ops.base.select import where
-from agnesi.ops.batching import pointwise
+from agnesi.ops.batching import pointwise, trailing
 from agnesi.ops.control.body import Body
 from agnesi.ops.control.branch import Cond
 from agnesi.ops.control.loop import Scan, While, applied
@@ -427,4 +427,5 @@ def _stream_of(op: Cond, i: int) -> int | None:
 
 
 _LOOPS: dict[Any, Callable[..., Any]] = {Scan: _scan, While: _while, Cond: _cond}
-Identity.batch = SetValue.batch = pointwise
+Identity.batch = pointwise
+SetValue.batch = trailing

@@ -103,7 +103,7 @@ def _ensure(op: Any, node: Node, xs: list[Tensor], rows: list[bool], length: Any
     return apply(op, _all(xs, rows, length)[0] if rows[1] else x, condition)
 
 
-def _trailing(op: Any, node: Node, xs: list[Tensor], rows: list[bool], length: Any) -> Tensor:
+def trailing(op: Any, node: Node, xs: list[Tensor], rows: list[bool], length: Any) -> Tensor:
     """Operations that count their axes from the end."""
     return apply(op, *_all(xs, rows, length))
 
@@ -299,7 +299,7 @@ _RULES: dict[Any, tuple[type[Op], ...]] = {
     pointwise: (Elementwise, Cast, Complex, Copy),
     _sampler: (Sampler,),
     _ensure: (Ensure,),
-    _trailing: (
+    trailing: (
         Diagonal, DiagonalMatrix, Triangle, Pick, SoftmaxLessLabel, Part, AsReal, AsComplex,
         Unfold,
     ),

@@ -39,3 +39,41 @@ def test_exponentials_of_both_ways_are_kept(f: Callable[..., Any], shape: Any) -
     with ag.config(verify=True):
         found = ag.jit(slope)(x, t)
     np.testing.assert_allclose(found.numpy(), slope(x, t).numpy(), 1e-8, 1e-10)
+
+
+def transposed_attention(x: Any, y: Any) -> Any:
+    """Weights that one product reads row by row and another one transposed, copied for it."""
+    k = ag.softmax(x @ y.T, axis=1)
+    return ((k @ y).sum(0) * ag.cos(ag.arange(32))).sum() + (k.max(0) * ag.sin(ag.arange(48))).sum()
+
+
+def rows_in_columns(x: Any, y: Any) -> Any:
+    """Sums of rows inside of sums of columns: as many of one as of the other."""
+    s = ag.tanh(x).sum(1)
+    return (ag.tanh(x) * s[:, None] * ag.softmax(s, axis=0)[:, None]).sum(0)
+
+
+def turned(x: Any, y: Any) -> Any:
+    """What is expensive, beside itself in another order."""
+    e = ag.exp(ag.tanh(x @ y.T))
+    return e + e.T, e * e[::-1], e
+
+
+SQUARE = {
+    "transposed attention": (ag.vmap(ag.grad(transposed_attention, (0, 1))), (4, 48, 32)),
+    "rows in columns": (rows_in_columns, (160, 160)), "turned": (turned, (96, 96)),
+}
+
+
+@pytest.mark.parametrize("name", SQUARE)
+def test_as_many_rows_as_columns_are_not_the_same_points(name: str) -> None:
+    """A kernel that reads a value at other points than its own would compute it at both."""
+    f, shape = SQUARE[name]
+    rng = np.random.default_rng(0)
+    given = [ag.tensor(rng.normal(size=shape) / 4) for _ in range(2)]
+    with ag.config(verify=True):
+        found = ag.jit(f)(*given)
+    expected = f(*given)
+    for e, c in zip(*((r if isinstance(r, tuple) else (r,)) for r in (expected, found)),
+                    strict=True):
+        np.testing.assert_allclose(c.numpy(), e.numpy(), 1e-6, 1e-9)

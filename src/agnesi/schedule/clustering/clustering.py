@@ -19,6 +19,7 @@ from agnesi.schedule.clustering.decisions import waiting
 from agnesi.schedule.clustering.evaluations import Evaluations
 from agnesi.schedule.clustering.horizontal_fusion import MIN_SHARED_ELEMENTS
 from agnesi.schedule.clustering.node_facts import (
+    axes_inside,
     facts_of,
     flat_source,
     is_empty,
@@ -53,6 +54,7 @@ _MAX_REDUCTIONS_PER_KERNEL = 8
 _MAX_KERNEL_INSTRUCTIONS = 2000
 #: Clusters that may become one kernel: compile time grows faster than their number.
 _MAX_MERGED_CLUSTERS = 24
+_NO_AXES: frozenset[int] = frozenset()
 
 
 def fuse(program: Program) -> Program:
@@ -95,13 +97,15 @@ class Clustering:
         #: Checks of Python's decisions that must run before a node that may raise, by its id.
         self._waiting = waiting(order)
         self._users: dict[int, set[Cluster]] = {}
+        #: Those of the users that read a node at other points than their own: transposed, say.
+        self._elsewhere: dict[int, set[Cluster]] = {}
         #: The single results (tuple elements) of a node that has several, by its id.
         self.items: dict[int, list[Node]] = {}
         self._depth: dict[int, int] = {}
         self._evaluations = Evaluations(self._facts)
         self._recomputation = Recomputation(order, self._facts)
-        #: What is computed inside of a reduction in its kernel, for every element of its operand.
-        self._inside: set[int] = set()
+        #: The axes of what is computed inside of a reduction in its kernel that this goes along.
+        self._inside: dict[int, frozenset[int]] = {}
         #: What values without elements are made of, of which all checks are demanded.
         self._checked: set[int] = set()
         #: Which segment of a scalar program each of its values is in; none in a loop's body, whose
@@ -158,18 +162,24 @@ class Clustering:
         if self._needs_memory(node, users, depth):
             users = {self._join_cluster(node, users, depth) or self._open_cluster(node, users)}
             depth = 0
-            self._inside.discard(key)
+            self._inside.pop(key, None)
+            self._elsewhere.pop(key, None)
         users = present(users)
         self._note(node, users)
         self._require_operands(node)
         self._evaluations.visit(node, key in self.root)
-        reduces, inside = bool(self._facts[key].axes), key in self._inside
+        inside = self._inside.get(key, _NO_AXES)
+        elsewhere = self._elsewhere.pop(key, None)
+        if self._facts[key].movement and not node.op.flat:
+            elsewhere = users
         for operand in node.inputs:
             if operand.op is None:
                 continue
             below = id(operand)
-            if reduces or (inside and numel(operand) == numel(node)):
-                self._inside.add(below)
+            if elsewhere:
+                self._elsewhere[below] = self._elsewhere.get(below, set()) | elsewhere
+            if axes := self._facts[key].axes or (inside and axes_inside(node, operand, inside)):
+                self._inside[below] = self._inside.get(below, _NO_AXES) | {*axes}
             self._let_use(operand, users)
             if self._depth.get(below, 0) < depth:
                 self._depth[below] = depth
@@ -240,7 +250,10 @@ class Clustering:
         if len(users) > 1 and all([c.shapes == same and not c.reduces for c in users]):
             self.merge(users)
             users = present(users)
-        for cluster in users:
+        twice = present(self._elsewhere.get(id(node), set()))  # at their point and another one
+        if twice and not self._recomputation.is_costly(node):
+            twice = set()
+        for cluster in users - twice:
             if (
                 cluster.foreign or cluster.product is not None or cluster.reduces
                 or depth > _MAX_CHAIN_OPS or cluster.price > _MAX_KERNEL_INSTRUCTIONS

@@ -4,7 +4,7 @@ indexed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from agnesi.core.ir.dims import product
@@ -131,6 +131,26 @@ def leading_axes(node: Node, facts: Mapping[int, NodeFacts]) -> bool:
     axes = facts[id(node)].axes
     rank = len(node.inputs[0].shape) if axes else 0
     return any([a < rank - len(axes) for a in axes])
+
+
+def axes_inside(node: Node, operand: Node, axes: Collection[int]) -> Collection[int]:
+    """The axes of an operand that a reduction goes along, from those of its reader.
+
+    None where each element of what is broadcast is for one result of the reduction, as the maximum
+    of a softmax is, or for rows that a total goes through one by one.
+    """
+    same = numel(operand) == numel(node)
+    if node.op.pointwise or "broadcast" in node.op.traits:
+        before = len(node.shape) - len(operand.shape)
+        last = max([a for a, n in enumerate(node.shape) if n != 1 and a not in axes], default=0)
+        return [a - before for a in axes if a >= before and operand.shape[a - before] != 1
+                and (same or a < last)]
+    if not same:
+        return ()
+    long = [[a for a, n in enumerate(x.shape) if n != 1] for x in (node, operand)]
+    if node.op.flat and long_sizes(node.shape) == long_sizes(operand.shape):
+        return [b for a, b in zip(*long, strict=True) if a in axes]
+    return range(len(operand.shape))
 
 
 def is_size_scalar(node: Node, steps: int = 4) -> bool:

@@ -16,6 +16,7 @@ from agnesi.schedule.clustering.node_facts import (
     leading_axes,
     lowerable,
 )
+from agnesi.schedule.program import MAX_SEARCHED_NODES
 
 #: Elements from which a full reduction over a value is worth a kernel of its own.
 LARGE_ELEMENTS = 1 << 15
@@ -114,6 +115,22 @@ class Recomputation:
             return False
         read = [i for k, i in enumerate(node.inputs) if k != node.op.condition]
         return all(self._facts[id(i)].source.op is None for i in read)
+
+    def is_costly(self, node: Node) -> bool:
+        """Return whether something expensive, or a reduction, is part of a value where no memory
+        is on the way."""
+        stack, seen = [node], {id(node)}
+        while stack and len(seen) <= MAX_SEARCHED_NODES:
+            maker = stack.pop()
+            facts = self._facts[id(maker)]
+            if maker.op is None or not facts.lowers or facts.product:
+                continue
+            if "heavy" in maker.op.traits or facts.axes:
+                return True
+            more = [i for i in maker.inputs if id(i) not in seen]
+            seen.update(map(id, more))
+            stack += more
+        return False
 
     def is_light(self, node: Node) -> bool:
         """Return whether a value is computed again in a few operations from one that is
