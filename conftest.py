@@ -29,6 +29,17 @@ def own_cache(tmp_path_factory):
         yield
 
 
+@pytest.fixture(autouse=True, scope="session")
+def loaded_compiler():
+    """What a test compiles does not depend on how much was done in others before."""
+    from agnesi.compiler import worth
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(worth, "LOADING", 0)
+        worth.WORK.begin()
+        yield
+
+
 @pytest.fixture(autouse=True)
 def same_memory():
     """Limits of memory that a test sets, as one that calls every function, end with it."""

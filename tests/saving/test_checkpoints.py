@@ -70,13 +70,13 @@ def test_eager_steps_change_to_compiled_code_as_in_another_process(tmp_path, mon
     first, compiled = Training(), []
     for _ in range(2):
         saving.save_checkpoint(tmp_path / "c", **first.parts)
-        for _ in range(260):
+        for _ in range(400):
             first.step()
         compiled.append(len(tapes._found))
     second = Training()
     second.step()
     saving.load_checkpoint(tmp_path / "c", **second.parts)
-    for _ in range(260):
+    for _ in range(400):
         second.step()
     assert second.bits() == first.bits()
     assert min(compiled) > 0

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.compiler.devices import register
+from agnesi.compiler.worth import WORK
 from agnesi.core.dispatch import apply
 from agnesi.core.ir.foreign import BEGINNERS, RESOLVERS
 from agnesi.core.op import Op
@@ -77,6 +78,7 @@ def _pays(key: Any, arrays: Sequence[np.ndarray], work: int) -> bool:
         _spent[key] = spent + work + _CALL_MULTIPLY_ADDS
         if spent + work < _COMPILE_MULTIPLY_ADDS:
             return False
+    WORK.loaded()
     return compiles()
 
 
@@ -208,6 +210,7 @@ def _recount() -> None:
     _functions.clear()
     _spent.clear()
     _passes = 0
+    WORK.begin()
     HOOKS.recounts += 1
     HOOKS.taped = _taped
     if "agnesi.compiler.jit" in sys.modules:

@@ -11,6 +11,7 @@ from numpy.lib.array_utils import byte_bounds
 
 from agnesi.autodiff.bodies import Capture, body_trace, is_cut
 from agnesi.compiler import regions
+from agnesi.compiler.worth import WORK
 from agnesi.core.calls.plans import (
     CALLS_BEFORE_REGION,
     MOST_ARGUMENTS,
@@ -151,6 +152,12 @@ def compiled_plan(made: Plan, function: Callable[..., Any], args: tuple[Any, ...
     much = _is_much([op for op, *_ in made.steps if "movement" not in op.traits])
     if not much and not all(map(_needs_no_copy, xs)):
         return made  # they would be copied
+    if not much:
+        WORK.loaded()
+    elif not WORK.pays(regions.PRICE * len(made.steps)):  # as much was done until here
+        made.calls_left = np.array([_calls_before_region(
+            made, [v.array for v in made.values(xs)], much)])
+        return made
     records = any(x._requires_grad for x in xs)
     try:
         plan = _region(function, args, keywords, xs, records, made, True)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from agnesi.autodiff.flows import seeds_of
 from agnesi.autodiff.residuals import saved_values, values_of_rules
 from agnesi.autodiff.reverse import backprop, between, overwritten
 from agnesi.compiler.jit import jit
+from agnesi.compiler.worth import WORK
 from agnesi.core.dispatch import assign, current, record, record_many
 from agnesi.core.ir.node import Node, next_serial, toposort
 from agnesi.core.op import Item, Op
@@ -44,8 +46,12 @@ _KEPT, BEFORE = 64, 3
 #: Nanoseconds of eager work for which a region is compiled at the first call; and the product of
 #: the numbers of elements of operands from which on that may be so.
 _AT_ONCE_NANOSECONDS, _PRODUCT_OF_SIZES = 200_000_000, 1e8
+#: Operations that take as long to compile as what each function needs besides its own.
+_EACH_FUNCTION = 5
 #: A result has so many times the elements of an operand that a region copies for its gradients.
 _COPIED = 8
+#: Whether a region around this call is going to be compiled: then those within it are no gain.
+_WITHIN: ContextVar[bool] = ContextVar("within a region that waits", default=False)
 
 
 class Regions:
@@ -90,14 +96,26 @@ class Regions:
         region = self._found.get(key, 0)
         if type(region) is not Region:
             region = self._counted(key, region, leaves) if type(region) is int else None
-        if region is None or (region.unpaid > 0 and not region.pays()):
+        if region is None:
             return self._meanwhile(*args, **keywords)
+        if region.unpaid > 0 and (_WITHIN.get() or not region.pays()):
+            return self._waiting(args, keywords)
         if not region.outer.fit():
             del self._found[key]
             return self._meanwhile(*args, **keywords)
         if places is not None or tree is not None:
             leaves = _tensors(leaves, places)
         return region.call(leaves, mode)
+
+    def _waiting(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        """The results while the region is not compiled; those within it wait for it."""
+        if _WITHIN.get():
+            return self._meanwhile(*args, **keywords)
+        before = _WITHIN.set(True)
+        try:
+            return self._meanwhile(*args, **keywords)
+        finally:
+            _WITHIN.reset(before)
 
     def plain(self) -> tuple[Callable[..., tuple[Tensor, ...]] | None, Any]:
         """The compiled function of a region that was called with distinct operands, if it reads and
@@ -122,12 +140,15 @@ class Regions:
 
     def _counted(self, key: Any, calls: int, leaves: Sequence[Any]) -> Region | None:
         """The region for types that were there so often before, if that is often enough."""
+        if _WITHIN.get() and not self._wanted:
+            return None
         if calls >= BEFORE or self._wanted:
             return self._made(key, leaves)
         sizes = [float(x.size) for x in leaves if type(x) is Tensor]
         if not calls and math.prod(sizes) >= _PRODUCT_OF_SIZES:
             made = self._made(key, leaves)
             if made is not None and made.work >= _AT_ONCE_NANOSECONDS:
+                WORK.loaded()
                 return made
         if len(self._found) >= _KEPT and not calls:
             self._found.clear()
@@ -211,18 +232,19 @@ class Region:
         self.work = _work(body) * (3 if backward is not None else 1)
         if self.work < GAIN and not wanted:
             raise UnsuitedError
-        price = len(body.graph.nodes)
+        price = len(body.graph.nodes) + _EACH_FUNCTION
         self.forward, self.outer = _compiled(body), Outer(outer)
         self.backward = backward
         if backward is not None:
-            price += backward.close(saved, args)
+            price += backward.close(saved, args) + _EACH_FUNCTION
         self.unpaid = self.price = 0 if wanted else price * PRICE - self.work
 
     def pays(self) -> bool:
         """Return whether it was wanted often enough; counts this call."""
-        if self.unpaid <= 0:
-            return True
-        self.unpaid -= self.work
+        if not WORK.pays(self.work):
+            self.unpaid = max(self.unpaid - self.work, 1)
+        else:
+            self.unpaid -= self.work
         return False
 
     def call(self, args: Sequence[Tensor], mode: Any) -> Any:

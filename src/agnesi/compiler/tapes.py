@@ -18,6 +18,7 @@ from agnesi.autodiff.reverse import swept
 from agnesi.autodiff.rules import cotangents
 from agnesi.compiler.jit import jit
 from agnesi.compiler.regions import RegionCall, UnsuitedError
+from agnesi.compiler.worth import WORK
 from agnesi.core.dispatch import current
 from agnesi.core.ir.node import Node, toposort
 from agnesi.core.op import item_of
@@ -115,9 +116,10 @@ def _counted(key: Any, order: Sequence[Node], seeds: Mapping[Node, Any], wrt: An
     name = hash(key)
     if len(_spent) > _MAX_COUNTED:
         _spent.clear()
-    _spent[name] = spent = _spent.get(name, 0) + sum(
-        [_RULE + _ELEMENT * math.prod(n.shape) for n in order])
-    if spent < _PRICE * len(order) or not HOOKS.compiles():
+    rules = sum([n.op is not None for n in order])
+    work = _RULE * rules + sum([_ELEMENT * math.prod(n.shape) for n in order])
+    _spent[name] = spent = _spent.get(name, 0) + work
+    if not WORK.pays(work) or spent < _PRICE * rules or not HOOKS.compiles():
         return None
     _spent.pop(name, None)
     if len(_found) >= _MAX_KEPT:

@@ -6,11 +6,12 @@ import math
 from typing import Any, ClassVar
 
 from agnesi.api import functions as F
-from agnesi.api import random, special
+from agnesi.api import random
 from agnesi.core.accepted import TensorLike
 from agnesi.core.tensor import Tensor
 from agnesi.distributions import constraints as C
 from agnesi.distributions.base import Distribution, described
+from agnesi.ops.special.bessel import i0e, i1e
 
 _LOG_2PI = math.log(2 * math.pi)
 
@@ -44,7 +45,7 @@ class VonMises(Distribution):
 
     def _length(self) -> Tensor:
         """The length of the mean of unit vectors."""
-        return special.i1e(self.concentration) / special.i0e(self.concentration)
+        return i1e(self.concentration) / i0e(self.concentration)
 
     @property
     def variance(self) -> Tensor:
@@ -52,8 +53,8 @@ class VonMises(Distribution):
 
     def log_prob(self, value: Any) -> Tensor:
         off = F.cos(self._value(value) - self.loc) - 1
-        return self.concentration * off - _LOG_2PI - F.log(special.i0e(self.concentration))
+        return self.concentration * off - _LOG_2PI - F.log(i0e(self.concentration))
 
     def entropy(self) -> Tensor:
-        scaled = F.log(special.i0e(self.concentration))
+        scaled = F.log(i0e(self.concentration))
         return _LOG_2PI + scaled + self.concentration * (1 - self._length())

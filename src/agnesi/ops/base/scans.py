@@ -112,6 +112,9 @@ class CumSum(Scan, LinearOp):
         silently(np.add.accumulate, self.forwards(x), 0, None, self.forwards(out))
         return True
 
+    def c_call(self, x: np.ndarray) -> Any:
+        return None if self.reverse else (np.add.accumulate, (self.axis, x.dtype))
+
     def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
         return (apply(self.backwards(), g),)
 

@@ -17,6 +17,7 @@ from agnesi.core import shapes
 from agnesi.core.accepted import TensorLike
 from agnesi.core.ir import loops
 from agnesi.core.keywords import strict
+from agnesi.core.support.config import HOOKS
 from agnesi.core.support.errors import GradientError, at
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import elementwise
@@ -25,6 +26,8 @@ from agnesi.ops.base.elementwise import TABLE, Elementwise, Function, Rule, call
 
 Numeric = Callable[..., np.ndarray]
 Formula = Callable[..., Any]
+#: Nanoseconds of work for which SciPy is not imported, which takes some three times as many.
+_IMPORT = 60_000_000
 
 
 @functools.cache
@@ -44,6 +47,29 @@ def or_scipy(name: str, fallback: Numeric) -> Numeric:
     def function(*xs: np.ndarray) -> np.ndarray:
         found = in_scipy(name) or fallback
         return np.asarray(found(*xs)).astype(xs[-1].dtype, copy=False)
+
+    return function
+
+
+def scipy_later(name: str, own: Numeric, call: int, element: int) -> Numeric:
+    """SciPy's function of this name once it pays for its import, until then one of ours, which
+    takes so many nanoseconds more for a call and for an element.
+
+    These are no measured ones, so that a program changes to it in the same call each time.
+    """
+    left, recounts = _IMPORT, HOOKS.recounts
+
+    @functools.wraps(own)
+    def function(x: np.ndarray) -> np.ndarray:
+        nonlocal left, recounts
+        if recounts != HOOKS.recounts:
+            left, recounts = _IMPORT, HOOKS.recounts
+        if left > 0:
+            left -= call + element * x.size
+            found = own
+        else:
+            found = in_scipy(name) or own
+        return np.asarray(found(x)).astype(x.dtype, copy=False)
 
     return function
 

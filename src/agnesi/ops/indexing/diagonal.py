@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,8 @@ from agnesi.ops.linearity import LinearOp
 
 #: The offset of a diagonal that no matrix has.
 _MAX_OFFSET = 2**31 - 1
+#: Elements of a triangle whose mask a plan keeps.
+_FEW_ELEMENTS = 1 << 12
 
 
 def _length(rows: Size, columns: Size, k: int) -> Size:
@@ -116,6 +119,12 @@ class Triangle(LinearOp):
 
     def perform(self, x: np.ndarray) -> np.ndarray:
         return np.triu(x, self.k) if self.upper else np.tril(x, self.k)
+
+    def c_call(self, x: np.ndarray) -> Any:
+        if x.size > _FEW_ELEMENTS:
+            return None
+        below = np.tri(*x.shape[-2:], self.k - self.upper, dtype=bool)
+        return partial(np.where, below != self.upper), (np.zeros((), x.dtype),)
 
     def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
         return (apply(self, g),)

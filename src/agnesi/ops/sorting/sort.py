@@ -56,6 +56,8 @@ Ordered.is_result = True  # type: ignore[attr-defined]
 
 #: Places that are looked for one by one, rather than by putting all elements in order.
 _MAX_SELECTED = 16
+#: Elements that NumPy puts in order itself, whatever was asked before.
+_FEW_ELEMENTS = 500
 #: Elements of fewer bytes are copied to longer words.
 _WORD_BYTES = 4
 #: Axes that all functions of NumPy's take.
@@ -99,6 +101,10 @@ class ArgSort(Op):
         if found is not None:
             return found
         return _along(x, self.axis, lambda x: stable_order(x, self.descending))
+
+    def c_call(self, x: np.ndarray) -> Any:
+        few = x.size <= _FEW_ELEMENTS and x.dtype.kind in "biuf" and not self.descending
+        return (np.ndarray.argsort, (self.axis, "stable")) if few else None
 
     def foreign(self, x: Any) -> Call | None:
         return sorting(x, self.axis, self.descending, True)

@@ -26,9 +26,11 @@ from agnesi.ops.elementwise.formula import (
     no_slope,
     or_scipy,
     row,
+    scipy_later,
     spread_alike,
 )
 from agnesi.ops.elementwise.formula import unary as special_unary
+from agnesi.ops.special.erftable import erf_from_table
 
 __all__ = ["digamma", "erf", "erfc", "erfinv", "polygamma", "trigamma"]
 
@@ -140,7 +142,7 @@ def _bell(x: Tensor) -> Tensor:
 
 
 ERF = Elementwise(
-    "erf", or_scipy("erf", each(math.erf)), (lambda g, x: g * _bell(x),), kinds="f"
+    "erf", scipy_later("erf", erf_from_table, 12_000, 20), (lambda g, x: g * _bell(x),), kinds="f"
 )
 ERFC = Elementwise(
     "erfc",
