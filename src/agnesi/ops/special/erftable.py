@@ -1,4 +1,4 @@
-"""The error function from a table of its Taylor series: what serves until SciPy pays for its import.
+"""The error function from a table of its Taylor series, until SciPy pays for its import.
 
 That takes as long as hundreds of steps of a small network, in which GELU is all that needs it.
 """
@@ -15,7 +15,7 @@ _POINTS, _END = 64, 6
 #: Terms of each series, of at most 1/128: the next is below rounding.
 _TERMS = 7
 #: Elements that are computed at once: what is between fits into the cache.
-_BLOCK = 8192
+_BLOCK_ELEMENTS = 8192
 
 
 @functools.cache
@@ -33,9 +33,9 @@ def _table() -> np.ndarray:
 
 def erf_from_table(x: np.ndarray) -> np.ndarray:
     """The error function within an ulp, of floats, in double precision."""
-    if x.size > _BLOCK:
+    if x.size > _BLOCK_ELEMENTS:
         flat = np.ascontiguousarray(x).ravel()
-        parts = [_erf(flat[i : i + _BLOCK]) for i in range(0, flat.size, _BLOCK)]
+        parts = [_erf(flat[i : i + _BLOCK_ELEMENTS]) for i in range(0, flat.size, _BLOCK_ELEMENTS)]
         return np.concatenate(parts).reshape(x.shape)
     return _erf(x)
 

@@ -27,6 +27,7 @@ from agnesi.core.support import dtypes
 from agnesi.core.support.aside import MIN_ASIDE_NANOSECONDS
 from agnesi.core.support.errors import ShapeError, error_named
 from agnesi.core.support.record import record
+from agnesi.core.support.silence import silently
 from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.arith import NO_NEGATIVE_POWERS, POWER
@@ -100,24 +101,22 @@ def replaced(base: np.ndarray, axes: Sequence[int], at: int, new: np.ndarray,
     return result
 
 
-@np.errstate(all="ignore")
 def add_at(base: np.ndarray, axes: Sequence[int], at: int, new: np.ndarray, indices: Any) -> None:
     """Add ``new`` into ``base`` at the indices; repeated ones add up."""
     if not base.flags.c_contiguous:
         key, order = numpy_key(base.ndim, axes, at, indices)
-        np.add.at(base.transpose(order), key, new)
+        silently(np.add.at, base.transpose(order), key, new)
         return
-    new = np.asarray(new)
-    flat = np.broadcast_to(_flat(base, axes, at, indices), new.shape).reshape(-1)
-    values = np.ascontiguousarray(new).reshape(-1)
-    at_places(np.add, base.reshape(-1), flat, values)
+    new, flat = np.asarray(new), _flat(base, axes, at, indices)
+    if flat.shape != new.shape:
+        flat = np.broadcast_to(flat, new.shape)
+    at_places(np.add, base.reshape(-1), flat.reshape(-1), new.reshape(-1))
 
 
-@np.errstate(all="ignore")
 def at_places(function: Any, base: np.ndarray, places: np.ndarray, values: np.ndarray) -> None:
     """``function.at`` of vectors, between whose parts signals are seen: it keeps Python's lock."""
     for i in range(0, values.size, _AT_ONCE):
-        function.at(base, places[i : i + _AT_ONCE], values[i : i + _AT_ONCE])
+        silently(function.at, base, places[i : i + _AT_ONCE], values[i : i + _AT_ONCE])
 
 
 def _flat(base: np.ndarray, axes: Sequence[int], at: int, indices: Any) -> np.ndarray:
@@ -132,12 +131,12 @@ def _flat(base: np.ndarray, axes: Sequence[int], at: int, indices: Any) -> np.nd
     for place, i in enumerate(indices):
         n = moved.shape[at + place]
         i = np.asarray(i)
-        least = i.min(initial=0)
-        if i.size and (least < -n or i.max() >= n):
-            raise IndexError(f"indices run from {i.min()} to {i.max()}, the axis has size {n}")
-        i = i.astype(np.int64, copy=False)
-        if least < 0:
-            i = np.where(i < 0, i + n, i)
+        if i.dtype == np.int64:  # without a sign the negative ones are the greatest
+            within = not i.size or np.maximum.reduce(i.view(np.uint64), None) < n
+        else:
+            within = False
+        if not within:
+            i = _counted_from_start(i, n)
         if strides[at + place] != 1:
             i = i * strides[at + place]
         flat = flat + i.reshape(i.shape + (1,) * after) if place else i.reshape(
@@ -148,6 +147,15 @@ def _flat(base: np.ndarray, axes: Sequence[int], at: int, indices: Any) -> np.nd
         shape[result_axis] = moved.shape[a]
         flat = flat + (np.arange(moved.shape[a]) * strides[a]).reshape(shape)
     return np.asarray(flat)
+
+
+def _counted_from_start(i: np.ndarray, n: int) -> np.ndarray:
+    """Indices on an axis of size ``n``, in int64; those that count from its end are replaced."""
+    least = i.min(initial=0)
+    if i.size and (least < -n or i.max() >= n):
+        raise IndexError(f"indices run from {i.min()} to {i.max()}, the axis has size {n}")
+    i = i.astype(np.int64, copy=False)
+    return np.where(i < 0, i + n, i) if least < 0 else i
 
 
 # -- checks -----------------------------------------------------------------------------------
