@@ -26,6 +26,8 @@ from agnesi.ops.base.elementwise import TABLE, Elementwise, Function, Rule, call
 
 Numeric = Callable[..., np.ndarray]
 Formula = Callable[..., Any]
+#: What is less of a value in single precision is nothing: a hundredth of its rounding, or less.
+_ROUNDED_AWAY = 2.0 ** -34
 #: Nanoseconds of work for which SciPy is not imported, which takes some three times as many.
 _IMPORT = 60_000_000
 
@@ -121,13 +123,22 @@ def each(function: Callable[[float], float]) -> Numeric:
 
 
 class _OnScalars:
-    """The namespace of formulas on the loop language."""
+    """The namespace of formulas on the loop language.
+
+    ``single`` says that results are rounded to single precision: they need fewer terms.
+    """
+
+    def __init__(self, single: bool = False) -> None:
+        self.single = single
 
     def __getattr__(self, name: str) -> Any:
         known = TABLE.get(name)
         if known is None or known.expand is None:
             return functools.partial(loops.call, name)
         expand = known.expand
+        formula = getattr(expand, "formula", None)
+        if self.single and formula is not None:
+            return lambda *xs: formula(self, *loops.alike(name, xs))
         return lambda *xs: expand(*loops.alike(name, xs))
 
     @staticmethod
@@ -150,6 +161,8 @@ class _OnScalars:
 
 class _OnArrays:
     """The namespace of formulas on arrays: the rows' own functions."""
+
+    single = False
 
     def __getattr__(self, name: str) -> Any:
         if name not in TABLE:
@@ -178,7 +191,7 @@ class _OnArrays:
         return result.reshape(shape)
 
 
-_SCALARS, _ARRAYS = _OnScalars(), _OnArrays()
+_SCALARS, _ROUNDED, _ARRAYS = _OnScalars(), _OnScalars(single=True), _OnArrays()
 
 
 def value_of(formula: Formula) -> Numeric:
@@ -195,8 +208,11 @@ def code_of(formula: Formula, double: bool = True) -> Callable[..., loops.Expr]:
 
     def expand(*xs: loops.Expr) -> loops.Expr:
         given = (loops.cast(x, "float64") if double else x for x in xs)
-        return loops.cast(formula(_SCALARS, *given), xs[-1].dtype)
+        scalars = _ROUNDED if double and xs[-1].dtype != "float64" else _SCALARS
+        return loops.cast(formula(scalars, *given), xs[-1].dtype)
 
+    if double:
+        expand.formula = formula  # type: ignore[attr-defined]
     return expand
 
 
@@ -329,13 +345,25 @@ def horner(x: Any, coefficients: Sequence[float]) -> Any:
     return total
 
 
-def chebyshev(t: Any, coefficients: Sequence[float]) -> Any:
+def chebyshev(m: Any, t: Any, coefficients: Sequence[float]) -> Any:
     """A Chebyshev series for t in [-1, 1], by Clenshaw's recurrence."""
+    if m.single:
+        coefficients = _leading(tuple(coefficients))
     twice = t + t
     last, total = twice * 0.0 + coefficients[-1], twice * coefficients[-1] + coefficients[-2]
     for c in reversed(coefficients[1:-2]):
         last, total = total, twice * total - last + c
     return t * total - last + coefficients[0]
+
+
+@functools.cache
+def _leading(coefficients: tuple[float, ...]) -> tuple[float, ...]:
+    """The coefficients without the last ones, which single precision rounds away together."""
+    sizes = [abs(c) for c in coefficients]
+    count = len(sizes)
+    while sum(sizes[count - 1:]) <= _ROUNDED_AWAY * max(sizes):
+        count -= 1
+    return coefficients[:count]
 
 
 def no_slope(name: str, operand: str, order: str = "") -> Any:

@@ -112,15 +112,15 @@ _K1_FAR = (
 def _i0e(m: Any, x: Any) -> Any:
     size = m.abs(x)
     near, far = m.minimum(size, 8.0), m.maximum(size, 8.0)
-    tail = chebyshev(16.0 / far - 1.0, _I0_FAR) / m.sqrt(far)
-    return m.where(size < 8.0, chebyshev(near * 0.25 - 1.0, _I0_NEAR), tail)
+    tail = chebyshev(m, 16.0 / far - 1.0, _I0_FAR) / m.sqrt(far)
+    return m.where(size < 8.0, chebyshev(m, near * 0.25 - 1.0, _I0_NEAR), tail)
 
 
 def _i1e(m: Any, x: Any) -> Any:
     size = m.abs(x)
     near, far = m.minimum(size, 8.0), m.maximum(size, 8.0)
-    tail = m.copysign(chebyshev(16.0 / far - 1.0, _I1_FAR) / m.sqrt(far), x)
-    found = m.where(size < 8.0, chebyshev(near * 0.25 - 1.0, _I1_NEAR) * x, tail)
+    tail = m.copysign(chebyshev(m, 16.0 / far - 1.0, _I1_FAR) / m.sqrt(far), x)
+    found = m.where(size < 8.0, chebyshev(m, near * 0.25 - 1.0, _I1_NEAR) * x, tail)
     return m.where(m.equal(x, 0.0), 0.0, found)  # of -0.0, too, as SciPy
 
 
@@ -139,13 +139,13 @@ def _k(order: int, scaled: bool) -> Any:
 
     def formula(m: Any, x: Any) -> Any:
         near, far = m.minimum(x, 2.0), m.maximum(x, 2.0)
-        small = chebyshev(near * near * 0.5 - 1.0, near_series)
+        small = chebyshev(m, near * near * 0.5 - 1.0, near_series)
         logarithm = m.log(0.5 * near)
         if order == 0:
             small = small - logarithm * m.i0(near)
         else:
             small = small / near + logarithm * m.i1(near)
-        large = chebyshev(4.0 / far - 1.0, far_series) / m.sqrt(far)
+        large = chebyshev(m, 4.0 / far - 1.0, far_series) / m.sqrt(far)
         if scaled:
             small = small * m.exp(near)
         else:

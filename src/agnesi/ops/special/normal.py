@@ -64,6 +64,8 @@ def _erfcx(m: Any, x: Any) -> Any:
 
 
 def _ndtr(m: Any, x: Any) -> Any:
+    if m.single:  # double precision has digits enough for the tail
+        return 0.5 * m.erfc(x * (-1 / _ROOT_TWO))
     low = m.minimum(m.maximum(x, -40.0), -1.0)
     tail = 0.5 * _bell(m, low, -0.5) * _scaled_tail(m, low * (-1 / _ROOT_TWO))
     return m.where(x < -1.0, tail, 0.5 * m.erfc(m.maximum(x, -1.0) * (-1 / _ROOT_TWO)))
