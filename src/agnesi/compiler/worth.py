@@ -22,7 +22,7 @@ class Work:
 
     def begin(self) -> None:
         """Count anew."""
-        self.left = LOADING
+        self.left: float = LOADING
 
     def pays(self, nanoseconds: float) -> bool:
         """Count such work; return whether there was enough."""

@@ -123,7 +123,8 @@ class Triangle(LinearOp):
     def c_call(self, x: np.ndarray) -> Any:
         if x.size > _FEW_ELEMENTS:
             return None
-        below = np.tri(*x.shape[-2:], self.k - self.upper, dtype=bool)
+        rows, columns = x.shape[-2:]
+        below = np.tri(rows, columns, self.k - self.upper, dtype=bool)
         return partial(np.where, below != self.upper), (np.zeros((), x.dtype),)
 
     def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
