@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from functools import partial
 
 import pytest
 
@@ -97,3 +98,97 @@ def test_places_stay_empty_and_lists_of_parameters_nest() -> None:
     assert "(1): None" in repr(layers)
     nested = nn.ParameterList([nn.ParameterList([nn.Parameter(ag.ones(2))])])
     assert list(nested.state_dict()) == ["0.0"]
+
+
+def test_entries_are_exchanged_by_their_names() -> None:
+    # As programs do that put adapters into a model: by setattr, _modules, and set_submodule.
+    for make in (lambda *m: nn.ModuleList(m), nn.Sequential,
+                 lambda *m: nn.ModuleDict({str(i): v for i, v in enumerate(m)})):
+        for put in (setattr, lambda m, n, v: m._modules.__setitem__(n, v),
+                    lambda m, n, v: m.set_submodule(n, v), lambda m, n, v: m.add_module(n, v)):
+            layers = make(nn.ReLU(), nn.Linear(2, 2))
+            put(layers, "1", nn.Sigmoid())
+            assert [type(m).__name__ for m in layers.children()] == ["ReLU", "Sigmoid"]
+            (layers.add_module if put is setattr else partial(put, layers))("2", nn.Tanh())
+            assert [n for n, _ in layers.named_children()] == ["0", "1", "2"]
+            assert type(layers._modules["2"]) is nn.Tanh
+            assert names(layers) == []
+            delattr(layers, "0")
+            assert len(layers) == 2
+    outer = nn.Sequential(nn.ModuleList([nn.ReLU()]))
+    outer.set_submodule("0.0", nn.Tanh())
+    assert type(outer[0][0]) is nn.Tanh
+    with pytest.raises(KeyError, match="has no module 'a'"):
+        outer.set_submodule("a.b", nn.Tanh())
+    with pytest.raises(ValueError, match="names no module inside"):
+        outer.set_submodule("", nn.Tanh())
+    gains = nn.ParameterList([ag.ones(2)])
+    setattr(gains, "0", nn.Parameter(ag.ones(3)))
+    assert gains[0].shape == (3,)
+
+
+def test_entries_are_written_through_mappings() -> None:
+    layer = nn.BatchNorm1d(2)
+    layer._buffers["running_mean"] = ag.ones(2)
+    assert layer.running_mean.tolist() == [1.0, 1.0]
+    assert list(layer._buffers) == ["running_mean", "running_var", "num_batches_tracked"]
+    weight = layer._parameters.pop("weight")
+    layer.register_parameter("weight_raw", nn.Parameter(weight.detach()))
+    layer.weight = layer.weight_raw * 2.0
+    assert sorted(layer._parameters) == ["bias", "weight_raw"]
+    layer(ag.tensor([[1.0, 2.0], [3.0, 5.0]])).square().sum().backward()
+    assert layer.weight_raw.grad is not None
+    with pytest.raises(KeyError):
+        del layer._parameters["weight"]
+    assert len(layer._parameters) == 2
+    assert "weight_raw" in repr(layer._parameters)
+
+
+def test_subclasses_of_containers_have_entries_of_their_own() -> None:
+    # They were neither trained nor saved.
+    class Layers(nn.ModuleList):
+        def __init__(self) -> None:
+            super().__init__([nn.Linear(2, 2, bias=False)])
+            self.gain = nn.Parameter(ag.ones(2))
+            self.head = nn.Linear(2, 1, bias=False)
+            self.register_buffer("shift", ag.zeros(2))
+
+        def forward(self, x: ag.Tensor) -> ag.Tensor:
+            for layer in self:
+                x = layer(x) * self.gain + self.shift
+            return self.head(x)
+
+    class Parts(nn.ModuleDict):
+        def __init__(self) -> None:
+            super().__init__({"a": nn.Linear(2, 2, bias=False)})
+            self.gain = nn.Parameter(ag.ones(2))
+
+    class Chain(nn.Sequential):
+        def __init__(self) -> None:
+            super().__init__(nn.Linear(2, 2, bias=False))
+            self.gain = nn.Parameter(ag.ones(2))
+
+        def forward(self, x: ag.Tensor) -> ag.Tensor:
+            return super().forward(x) * self.gain
+
+    class Gains(nn.ParameterList):
+        def __init__(self) -> None:
+            super().__init__([ag.ones(2)])
+            self.last = nn.Parameter(ag.ones(3))
+
+    assert sorted(names(Layers())) == ["0.weight", "gain", "head.weight"]
+    assert sorted(Layers().state_dict()) == ["0.weight", "gain", "head.weight", "shift"]
+    assert sorted(names(Parts())) == ["a.weight", "gain"]
+    assert sorted(names(Chain())) == ["0.weight", "gain"]
+    assert names(Gains()) == ["0", "last"]
+    assert (len(Layers()), len(Parts()), len(Chain()), len(Gains())) == (1, 1, 1, 1)
+    model = Layers()
+    step = ag.jit(lambda m, x: m(x).sum())
+    value = step(model, ag.ones((3, 2)))
+    value.backward()
+    assert model.gain.grad is not None
+    other = copy.deepcopy(model)
+    model.gain.data = model.gain.data * 3.0
+    assert step(model, ag.ones((3, 2))).item() != value.item()
+    assert step(other, ag.ones((3, 2))).item() == value.item()
+    assert model.double().gain.dtype == model.head.weight.dtype == ag.float64

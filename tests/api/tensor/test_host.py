@@ -181,3 +181,12 @@ def test_a_copied_module_keeps_parameters_in_one_block():
     net = copy.deepcopy(Flat())
     net.block.copy_(ag.arange(6, dtype="float32"))
     assert net.a.tolist() == [[0, 1], [2, 3]] and net.b.tolist() == [4, 5]
+
+
+def test_one_number_is_written_as_a_number() -> None:
+    # As by NumPy and PyTorch: programs write f"loss {loss}" and "{} %".format(100 * right / all).
+    loss = ag.tensor(2.5, requires_grad=True)
+    assert f"{loss} {loss * 2}" == "2.5 5.0"
+    assert f"{ag.tensor(3)} {ag.tensor(True)} {ag.tensor(1 + 2j)}" == "3 True (1+2j)"
+    assert f"{ag.tensor([2.5])} {loss!r}" == "tensor([2.5]) tensor(2.5, requires_grad=True)"
+    assert f"{loss:.2f}" == "2.50"

@@ -330,8 +330,8 @@ def __contains__(self: Tensor, element: Any) -> bool:  # noqa: N807
 
 
 def __format__(self: Tensor, spec: str) -> str:  # noqa: N807
-    if not spec:
-        return str(self)
+    if not spec and (self.ndim or not is_known(self)):
+        return str(self)  # of one number without axes, what PyTorch and NumPy write: the number
     return format(_one(self, "format()", value), spec)
 
 

@@ -6,6 +6,13 @@ A line is ``call | what it is here``, or ``names : what to use``; operands are n
 
 NN = """
 UninitializedParameter : `ag.tensor(data, requires_grad=True)`, an attribute
+register_module_forward_hook register_module_forward_pre_hook register_module_backward_hook
+    register_module_full_backward_hook register_module_full_backward_pre_hook :
+    `module.register_forward_hook(hook)` and its kin, for each of `model.modules()`
+register_module_buffer_registration_hook register_module_module_registration_hook
+    register_module_parameter_registration_hook : `model.named_modules()`, when the model is made
+consume_prefix_in_state_dict_if_present : `{k.removeprefix("module."): v for k, v in
+    state.items()}`
 UninitializedBuffer : `self.register_buffer(name, tensor)`
 quantized qat intrinsic quantizable : nothing: there is one device, and no quantized
     tensors
@@ -66,7 +73,6 @@ EPOCH_DEPRECATION_WARNING : `optim.lr_scheduler.Scheduler`
 """
 
 MODULE = """
-set_submodule : `self.name = module`
 W kernel : `weight`, with outputs on axis 0
 b : `bias`
 gamma beta moving_mean moving_variance running_std : `weight`, `bias`, `running_mean`,

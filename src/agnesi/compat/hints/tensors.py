@@ -45,9 +45,13 @@ float16 float32 float64 bfloat16 int8 int16 int32 int64 uint8 complex64 complex1
 byteswap getfield setfield setflags : `x.numpy()`, whose methods these are
 fill : `x.fill_(value)`
 resize_as resize : `ag.resize(x, shape)`
-eig symeig lstsq lu lu_solve solve triangular_solve cholesky_inverse cholesky_solve geqrf
-    orgqr ormqr : `ag.linalg.svd`, `ag.linalg.qr`, `ag.linalg.eig`, `ag.linalg.solve`: linear
-    algebra is in `ag.linalg`
+eig symeig : `ag.linalg.eig(x)`, `ag.linalg.eigh(x)`
+lu : `ag.linalg.lu_factor(x)`, which gives LU and pivots, as `ag.lu_unpack(LU, pivots)` takes them
+lu_solve : `ag.linalg.lu_solve((LU, pivots), x)`
+lstsq solve : `ag.linalg.{0}(A, x)`, in this order
+triangular_solve : `ag.linalg.solve_triangular(A, x)`, in this order
+cholesky_inverse cholesky_solve : `ag.{0}`, the function
+geqrf orgqr ormqr : `ag.linalg.qr(x)`
 histogram put argpartition choose compress partition searchsorted : the function, `ag.{0}`
 as_strided nonzero_static slice_inverse
     unsafe_chunk unsafe_split unsafe_split_with_sizes : as the function

@@ -75,7 +75,16 @@ else:
 
 
 class _Container(Module):
-    """A module whose entries are attributes, too, by their names."""
+    """A module whose entries are attributes, too, by their names; subclasses may have others."""
+
+    def _pairs(self) -> Iterable[tuple[str, Any]]:
+        """Names and entries."""
+        raise NotImplementedError
+
+    def _listed(self, held: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+        yield from self._pairs()
+        if len(held) > 1:
+            yield from super()._listed({k: v for k, v in held.items() if k != "entries"})
 
     if not TYPE_CHECKING:
 
@@ -108,11 +117,24 @@ class ModuleSequence(_Container):
         self.entries = tuple([entry for _, entry in pairs])
 
     def _pairs(self) -> Iterator[tuple[str, Any]]:
-        """Names and entries."""
         return ((str(i), entry) for i, entry in enumerate(self.entries))
 
-    def _listed(self, held: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-        return self._pairs()
+    if not TYPE_CHECKING:  # setattr(layers, "1", layer), as programs do that exchange layers
+
+        def __setattr__(self, name: str, value: Any) -> None:
+            count = len(self.__dict__.get("entries", ()))
+            if not name.isdecimal() or name != str(int(name)) or int(name) > count:
+                super().__setattr__(name, value)
+            elif int(name) == count:
+                self.append(value)
+            else:
+                self[int(name)] = value
+
+        def __delattr__(self, name: str) -> None:
+            if name.isdecimal() and name in dict(self._pairs()):
+                del self[int(name)]
+            else:
+                super().__delattr__(name)
 
     def __len__(self) -> int:
         return len(self.entries)
@@ -200,8 +222,8 @@ class _Dict(_Container):
     def _checked(self, entry: Any) -> Any:
         raise NotImplementedError
 
-    def _listed(self, held: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-        return iter(self.entries.items())
+    def _pairs(self) -> Iterable[tuple[str, Any]]:
+        return self.entries.items()
 
     if not TYPE_CHECKING:
 
@@ -210,6 +232,12 @@ class _Dict(_Container):
                 self[name] = value
             else:
                 super().__setattr__(name, value)
+
+        def __delattr__(self, name: str) -> None:
+            if name in self.__dict__.get("entries", {}):
+                del self[name]
+            else:
+                super().__delattr__(name)
 
     def __len__(self) -> int:
         return len(self.entries)
@@ -349,6 +377,11 @@ class ModuleDict(_Dict):
 
     def _checked(self, entry: Any) -> Any:
         return _module(self, entry)
+
+    def add_module(self, name: str, module: Module | None) -> None:
+        self[name] = module
+
+    register_module = add_module
 
 
 class ParameterList(ModuleSequence):

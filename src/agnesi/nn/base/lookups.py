@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from types import MappingProxyType
+from collections.abc import Iterator
+from functools import partial
 from typing import Any, Self
 
 from agnesi.core.op import typed
 from agnesi.core.support.errors import StateError, at
 from agnesi.core.tensor import Tensor
+from agnesi.nn.base.entries import Entries
 from agnesi.nn.base.owned import is_frozen
 from agnesi.nn.base.tree import children_of
 
@@ -35,19 +36,21 @@ class Lookups:
         return children_of(self)
 
     @property
-    def _modules(self) -> Mapping[str, Any]:
-        """Modules directly inside, as programs for PyTorch read them."""
-        return MappingProxyType(dict(self.named_children()))
+    def _modules(self) -> Entries:
+        """Modules directly inside, as programs for PyTorch read and exchange them."""
+        return Entries(self.named_children, self.add_module, self.__delattr__)
 
     @property
-    def _parameters(self) -> Mapping[str, Tensor]:
+    def _parameters(self) -> Entries:
         this: Any = self
-        return MappingProxyType(dict(this.named_parameters(recurse=False)))
+        return Entries(partial(this.named_parameters, recurse=False), self.register_parameter,
+                       self.__delattr__)
 
     @property
-    def _buffers(self) -> Mapping[str, Tensor]:
+    def _buffers(self) -> Entries:
         this: Any = self
-        return MappingProxyType(dict(this.named_buffers(recurse=False)))
+        return Entries(partial(this.named_buffers, recurse=False), this.register_buffer,
+                       self.__delattr__)
 
     def _get_name(self) -> str:
         return type(self).__name__
@@ -106,6 +109,26 @@ class Lookups:
         setattr(self, name, module)
 
     register_module = add_module
+
+    def set_submodule(self, target: str, module: Any) -> None:
+        """Exchange the module of a dotted name, or add one beside its neighbours.
+
+        :param target: The name; all but its last part must be there.
+        :param module: The new one.
+        :type module: Module
+        :raises KeyError: If there is no module to put it into.
+        :raises TypeError: If it is no module.
+        :raises ValueError: If the name is empty.
+
+        >>> net = ag.nn.Sequential(ag.nn.Linear(2, 1), ag.nn.ModuleList([ag.nn.ReLU()]))
+        >>> net.set_submodule("1.0", ag.nn.Tanh())
+        >>> net[1][0]
+        Tanh()
+        """
+        where, _, name = target.rpartition(".")
+        if not name:
+            raise ValueError(at(f"set_submodule: {target!r} names no module inside"))
+        self.get_submodule(where).add_module(name, module)
 
     def register_parameter(self, name: str, param: Tensor | None) -> None:
         """Set an attribute that is a parameter.
