@@ -23,7 +23,7 @@ from agnesi.autodiff.vmap import vmap
 from agnesi.core.dispatch import current
 from agnesi.core.ir.dims import is_static, product
 from agnesi.core.op import typed
-from agnesi.core.public import higher
+from agnesi.core.public import higher, renamed
 from agnesi.core.support import tree
 from agnesi.core.support.dtypes import is_inexact
 from agnesi.core.support.errors import GradientError, at
@@ -148,6 +148,7 @@ def _columns(ys: Sequence[Tensor], inputs: Inputs) -> list[Any]:
 
 
 @higher
+@renamed(func="f")
 def jacfwd(f: Callable[P, Any], argnums: int | Sequence[int] = 0, *, has_aux: bool = False,
            randomness: str = "same") -> Callable[P, Any]:
     """:func:`jacobian` by forward mode: for functions of few numbers.
@@ -174,6 +175,7 @@ def jacfwd(f: Callable[P, Any], argnums: int | Sequence[int] = 0, *, has_aux: bo
 
 
 @higher
+@renamed(func="f")
 def jacrev(f: Callable[P, Any], argnums: int | Sequence[int] = 0, *, has_aux: bool = False,
            chunk_size: int | None = None) -> Callable[P, Any]:
     """:func:`jacobian` by reverse mode: for functions with few results.
@@ -197,6 +199,7 @@ def jacrev(f: Callable[P, Any], argnums: int | Sequence[int] = 0, *, has_aux: bo
 
 
 @higher
+@renamed(func="f")
 def hessian(f: Callable[P, Any], argnums: int | Sequence[int] = 0) -> Callable[P, Any]:
     """The function that computes all second derivatives of ``f``.
 
@@ -244,6 +247,7 @@ def hvp(f: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
 
 
 @higher
+@renamed(func="f")
 def linearize(f: Callable[..., R], *primals: Any) -> tuple[R, Callable[..., R]]:
     """The value of ``f``, and its derivative there as a function of directions.
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from agnesi.autodiff.hooks import HOOKED
 from agnesi.autodiff.pullbacks import pulled
-from agnesi.autodiff.recording import alias, enable_grad, no_grad
+from agnesi.autodiff.recording import alias, enable_grad, is_leaf, no_grad
 from agnesi.autodiff.rules import Unknown, cotangents, tangents
 from agnesi.autodiff.stable import stable_roots
 from agnesi.core.dispatch import current, touch
@@ -332,7 +332,8 @@ def seed(y: Tensor, g: Any = None, owner: str = "backward") -> Tensor:
 
 
 @renamed(gradient="grad", retain_graph="")
-def backward(y: Tensor, grad: Any = None, *, create_graph: bool = False) -> None:
+def backward(y: Tensor, grad: Any = None, *, create_graph: bool = False,
+             inputs: Tensor | Iterable[Tensor] | None = None) -> None:
     """Accumulate gradients of ``y`` in the ``grad`` of every leaf that it depends on.
 
     A gradient that is there already is added to in place, as in PyTorch, unless it has a history,
@@ -343,6 +344,8 @@ def backward(y: Tensor, grad: Any = None, *, create_graph: bool = False) -> None
     :type grad: array_like, optional
     :param create_graph: Record the gradient computation itself, so that it can be differentiated
         again.
+    :param inputs: The only leaves whose gradients are added to.
+    :type inputs: Tensor or iterable of Tensor, optional
     :raises GradientError: If the tensor depends on nothing that requires grad, has several
         elements and ``grad`` is missing or of another shape, or a value was changed in place
         since.
@@ -358,7 +361,21 @@ def backward(y: Tensor, grad: Any = None, *, create_graph: bool = False) -> None
     node = current(y)
     with enable_grad() if create_graph else no_grad():
         g = seed(y, y._grad if grad is None and _has_seed(y) else grad)
-        _accumulate(backprop({node: g}, sparse=not create_graph), g)
+        found = backprop({node: g}, sparse=not create_graph)
+        _accumulate(found if inputs is None else _of_leaves(found, inputs), g)
+
+
+def _of_leaves(found: dict[Node, Tensor], inputs: Tensor | Iterable[Tensor]
+               ) -> dict[Node, Tensor]:
+    """What arrived at these leaves, and nothing of others."""
+    wanted = [inputs] if isinstance(inputs, Tensor) else [*inputs]
+    for t in wanted:
+        if not isinstance(t, Tensor) or not is_leaf(t) or not t._requires_grad:
+            raise GradientError(at(
+                f"backward: inputs= takes leaves that require grad, not {typed(t)}; "
+                "ag.autograd.grad(y, x) differentiates with respect to other tensors"))
+    places = {id(t) for t in wanted}
+    return {n: g for n, g in found.items() if id(_owner(n)) in places}
 
 
 def _has_seed(y: Tensor) -> bool:

@@ -72,15 +72,10 @@ def grad(
 
 
 @higher
-@renamed(argnum="argnums", retain_graph="")
+@renamed(argnum="argnums", retain_graph="", func="cost")
 def grad(
-    cost: Tensor | Callable[..., Any],
-    wrt: Any = None,
-    grad_outputs: TensorLike | None = None,
-    *,
-    argnums: int | Sequence[int] = 0,
-    has_aux: bool = False,
-    create_graph: bool = False,
+    cost: Tensor | Callable[..., Any], wrt: Any = None, grad_outputs: TensorLike | None = None, *,
+    argnums: int | Sequence[int] = 0, has_aux: bool = False, create_graph: bool = False,
     disconnected: Literal["error", "zero", "none"] = "error",
     consider_constant: Sequence[Tensor] = (),
 ) -> Any:
@@ -480,6 +475,7 @@ def vjp(f: Callable[..., tuple[R, S]], *primals: Any, has_aux: Literal[True]
 
 
 @higher
+@renamed(func="f")
 def vjp(f: Function, *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
     """The value of ``f`` and the function that pulls cotangents back to its arguments.
 
@@ -548,6 +544,7 @@ def tensors_of(f: Function, value: Any, owner: str) -> tuple[list[Tensor], tree.
 
 
 @higher
+@renamed(func="f", strict="")
 def jvp(f: Callable[..., R], primals: Sequence[Any], tangents: Sequence[Any], *,
         has_aux: bool = False) -> tuple[R, R]:
     """The value of ``f`` and its derivative along ``tangents``, by forward mode.

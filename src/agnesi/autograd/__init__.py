@@ -25,6 +25,7 @@ from agnesi.core.support.errors import no_attribute as _no_attribute
 from agnesi.core.support.paths import add_paths as _add_paths
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor as _as_tensor
+from agnesi.ops.indexing.join import stack as _stack
 
 
 def _listed(given: Any) -> list[Any]:
@@ -34,7 +35,8 @@ def _listed(given: Any) -> list[Any]:
 def grad(outputs: Tensor | Iterable[Tensor], inputs: Tensor | Iterable[Tensor],
          grad_outputs: TensorLike | None = None, retain_graph: bool | None = None,
          create_graph: bool = False,
-         allow_unused: bool = False, only_inputs: bool = True) -> tuple[Any, ...]:
+         allow_unused: bool = False, only_inputs: bool = True,
+         is_grads_batched: bool = False, materialize_grads: bool = False) -> tuple[Any, ...]:
     """Gradients of results with respect to tensors, as PyTorch's function of this name.
 
     :param outputs: What to differentiate: the sum of all of them.
@@ -48,6 +50,9 @@ def grad(outputs: Tensor | Iterable[Tensor], inputs: Tensor | Iterable[Tensor],
     :param allow_unused: Whether None is given for a tensor that no output depends on, instead of an
         error.
     :param only_inputs: Taken from PyTorch's calls; gradients of other tensors are never added to.
+    :param is_grads_batched: Whether the cotangents have one axis more in front, and the gradients,
+        too: one for each row.
+    :param materialize_grads: Whether zeros are given for a tensor that no output depends on.
     :returns: One for each of the inputs.
     :rtype: tuple of Tensor
     :raises GradientError: If an output does not depend on a tensor, or is no scalar and has no
@@ -59,6 +64,11 @@ def grad(outputs: Tensor | Iterable[Tensor], inputs: Tensor | Iterable[Tensor],
     (tensor(6.),)
     """
     ys, xs = _listed(outputs), _listed(inputs)
+    if is_grads_batched:
+        rows = [grad(ys, xs, g, create_graph=create_graph, allow_unused=allow_unused,
+                     materialize_grads=materialize_grads)
+                for g in zip(*_listed(grad_outputs), strict=True)]
+        return tuple(None if g[0] is None else _stack(g) for g in zip(*rows, strict=True))
     gs = _listed(grad_outputs) if grad_outputs is not None else [None] * len(ys)
     cost, given = (ys[0], gs[0])
     if len(ys) > 1:
@@ -67,14 +77,16 @@ def grad(outputs: Tensor | Iterable[Tensor], inputs: Tensor | Iterable[Tensor],
         given = None
     try:
         return tuple(_transforms.grad(cost, xs, given, create_graph=create_graph,
-                                      disconnected="none" if allow_unused else "error"))
+                                      disconnected="zero" if materialize_grads else
+                                      "none" if allow_unused else "error"))
     except _GradientError as error:  # in the words of this function
         text = str(error).replace("disconnected='zero' (or 'none')", "allow_unused=True")
         raise _GradientError(text) from error.__cause__
 
 
 def backward(tensors: Tensor | Iterable[Tensor], grad_tensors: TensorLike | None = None,
-             retain_graph: bool | None = None, create_graph: bool = False) -> None:
+             retain_graph: bool | None = None, create_graph: bool = False,
+             inputs: Tensor | Iterable[Tensor] | None = None) -> None:
     """Add the gradients of results to those of all leaves, as :meth:`Tensor.backward` of each.
 
     :param tensors: The results.
@@ -83,6 +95,8 @@ def backward(tensors: Tensor | Iterable[Tensor], grad_tensors: TensorLike | None
     :type grad_tensors: Tensor or iterable of Tensor, optional
     :param retain_graph: Taken from PyTorch's calls; records stay as long as their results.
     :param create_graph: Whether the gradients can be differentiated again.
+    :param inputs: The only leaves whose gradients are added to.
+    :type inputs: Tensor or iterable of Tensor, optional
     :raises ValueError: If there are not as many cotangents as results.
     :see: Tensor.backward
 
@@ -97,7 +111,7 @@ def backward(tensors: Tensor | Iterable[Tensor], grad_tensors: TensorLike | None
         raise ValueError(_at(f"backward: there are {len(ys)} tensors, but {len(gs)} grad_tensors; "
                              "give one for each"))
     for y, g in zip(ys, gs, strict=True):
-        y.backward(g, create_graph=create_graph)
+        y.backward(g, create_graph=create_graph, inputs=inputs)
 
 
 def Variable(data: TensorLike, requires_grad: bool = False, volatile: bool = False  # noqa: N802

@@ -7,12 +7,19 @@ from typing import Any
 
 from agnesi.autograd.differences import check_grads as _check_grads
 from agnesi.core.keywords import strictly as _strictly
+from agnesi.core.public import renamed as _renamed
 from agnesi.core.support.errors import GradientError
 from agnesi.core.support.errors import at as _at
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor as _as_tensor
 
+#: What PyTorch's checks look at besides values, and where nothing can differ here.
+_IDLE = dict.fromkeys(("check_undefined_grad", "check_grad_dtypes", "check_batched_grad",
+                       "check_batched_forward_grad", "check_backward_ad", "check_rev_over_rev",
+                       "gen_non_contig_grad_outputs", "masked"), "")
 
+
+@_renamed(**_IDLE)
 def gradcheck(func: Callable[..., Any], inputs: Tensor | Sequence[Any], *, eps: float = 1e-6,
               atol: float = 1e-5, rtol: float = 1e-3, raise_exception: bool = True,
               nondet_tol: float = 0.0, check_forward_ad: bool = False,
@@ -40,6 +47,7 @@ def gradcheck(func: Callable[..., Any], inputs: Tensor | Sequence[Any], *, eps: 
                     check_forward_ad)
 
 
+@_renamed(**_IDLE)
 def gradgradcheck(func: Callable[..., Any], inputs: Tensor | Sequence[Any], *, eps: float = 1e-6,
                   atol: float = 1e-5, rtol: float = 1e-3, raise_exception: bool = True,
                   nondet_tol: float = 0.0, check_fwd_over_rev: bool = False,

@@ -9,12 +9,14 @@ import numpy as np
 
 from agnesi.core.op import typed
 from agnesi.core.options import AnyNumber, Count
+from agnesi.core.public import renamed
 from agnesi.core.support.errors import ShapeError, at
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.data.dataset import as_tensor
 from agnesi.ops.base.creation import tensor
 
 
+@renamed(batch="samples")
 def default_collate(samples: Sequence[Any]) -> Any:
     """Make a batch of samples: arrays and numbers are stacked, texts listed, containers kept.
 

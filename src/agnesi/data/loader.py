@@ -80,6 +80,10 @@ class DataLoader(Written):
         How many batches each worker is ahead.
     persistent_workers : bool
         Whether processes stay between epochs.
+    pin_memory_device : str
+        For PyTorch's users, as ``pin_memory``.
+    in_order : bool
+        For PyTorch's users; batches always come in order.
     worker_type : {"process", "thread"}
         Threads share the dataset and need no pickling, but run Python one at a time: they serve
         where reading or NumPy takes the time, processes where Python does.
@@ -126,6 +130,7 @@ class DataLoader(Written):
                  multiprocessing_context: str | None = None,
                  generator: Generator | int | None = None, *, prefetch_factor: Count = 2,
                  persistent_workers: bool = False,
+                 pin_memory_device: str = "", in_order: bool = True,
                  worker_type: Literal["process", "thread"] = "process") -> None:
         if isinstance(dataset, (np.ndarray, Tensor)):
             dataset = _Rows(dataset)

@@ -9,6 +9,7 @@ from agnesi.api import functions as F
 from agnesi.core.accepted import TensorLike
 from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.options import Size
+from agnesi.core.public import renamed as _renamed
 from agnesi.core.tensor import Tensor
 from agnesi.ops.linalg.spectral.eigh import eigvalsh
 
@@ -93,6 +94,7 @@ corr_cholesky = Constraint(
     lambda x: lower_cholesky.check(x) & (F.abs((x * x).sum(-1) - 1) < 1e-5).all(-1), 2)
 
 
+@_renamed(lower_bound="low", upper_bound="high")
 def interval(low: TensorLike, high: TensorLike) -> Constraint:
     """Numbers between two bounds, both included.
 
@@ -108,6 +110,7 @@ def interval(low: TensorLike, high: TensorLike) -> Constraint:
                     lambda x: (x >= low) & (x <= high), low, high)
 
 
+@_renamed(lower_bound="low", upper_bound="high")
 def half_open_interval(low: TensorLike, high: TensorLike) -> Constraint:
     """Numbers between two bounds, of which the first is included.
 
@@ -120,6 +123,7 @@ def half_open_interval(low: TensorLike, high: TensorLike) -> Constraint:
     return _between("within its bounds", lambda x: (x >= low) & (x < high), low, high)
 
 
+@_renamed(lower_bound="low", upper_bound="high")
 def integer_interval(low: TensorLike, high: TensorLike) -> Constraint:
     """Whole numbers between two bounds, both included.
 
@@ -134,6 +138,7 @@ def integer_interval(low: TensorLike, high: TensorLike) -> Constraint:
                       else (x >= low) & (x <= high))
 
 
+@_renamed(lower_bound="low")
 def greater_than(low: TensorLike) -> Constraint:
     """Numbers above a bound.
 
@@ -148,6 +153,7 @@ def greater_than(low: TensorLike) -> Constraint:
     return _between("above its bound", lambda x: x > low, low, None)
 
 
+@_renamed(lower_bound="low")
 def greater_than_eq(low: TensorLike) -> Constraint:
     """Numbers that are not below a bound.
 
@@ -160,6 +166,7 @@ def greater_than_eq(low: TensorLike) -> Constraint:
     return _between("not below its bound", lambda x: x >= low, low, None)
 
 
+@_renamed(upper_bound="high")
 def less_than(high: TensorLike) -> Constraint:
     """Numbers below a bound.
 

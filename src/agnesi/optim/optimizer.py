@@ -13,7 +13,7 @@ from agnesi.compiler.jit import Jit, jit
 from agnesi.compiler.tracing.alike import Alike, kind_of, may_repeat
 from agnesi.core.op import typed
 from agnesi.core.options import NotNegative, Written
-from agnesi.core.public import check_call
+from agnesi.core.public import check_call, renamed
 from agnesi.core.storage.memory_order import axes_in_memory
 from agnesi.core.support import dtypes
 from agnesi.core.support.config import HOOKS
@@ -483,6 +483,7 @@ class Optimizer(Written):
         """
         return worded(self, copy)
 
+    @renamed(state_dict="state")
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Take over what :meth:`state_dict` gave, in place; also what PyTorch's optimizers give.
 

@@ -12,7 +12,7 @@ import numpy as np
 from agnesi.autodiff.recording import no_grad
 from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.op import typed
-from agnesi.core.options import NotNegative, Size
+from agnesi.core.options import Epoch, NotNegative, Size
 from agnesi.core.public import public
 from agnesi.core.support.errors import at
 from agnesi.core.tensor import Tensor, wrap
@@ -232,6 +232,7 @@ class SWALR(Scheduler):
     :type swa_lr: float or list of float
     :param anneal_epochs: Epochs until then.
     :param anneal_strategy: Along half a cosine, or in a straight line.
+    :param last_epoch: The epoch to go on behind; -1 begins anew.
     :raises ValueError: If there is no such strategy.
     :see: optim.swa_utils.AveragedModel
 
@@ -243,9 +244,9 @@ class SWALR(Scheduler):
     """
 
     def __init__(self, optimizer: Optimizer, swa_lr: NotNegative | list[NotNegative],
-                 anneal_epochs: Size = 10, anneal_strategy: Literal["cos", "linear"] = "cos"
-                 ) -> None:
-        super().__init__(optimizer)
+                 anneal_epochs: Size = 10, anneal_strategy: Literal["cos", "linear"] = "cos",
+                 last_epoch: Epoch = -1) -> None:
+        super().__init__(optimizer, last_epoch)
         if anneal_strategy not in ("cos", "linear") or anneal_epochs < 0:
             raise ValueError(at(f"SWALR: there is no anneal_strategy {anneal_strategy!r} over "
                                 f"{anneal_epochs} epochs"))

@@ -80,14 +80,12 @@ lam lambda_ mu | Poisson Exponential : `rate`
 prob p theta | Bernoulli Binomial Geometric Categorical : `probs`
 value constant_value fill_value | pad : `constant_values`
 bs | * : `batch_size`
-in_order | DataLoader : nothing: batches come in order
 pickle_module pickle_protocol _use_new_zipfile_serialization | save : nothing: files hold tensors
     and plain values, no pickles
 mmap | load : `ag.saving.open_file(path)`
 assign | load_state_dict : nothing: values are copied into the parameters
 keep_vars | state_dict : `dict(model.named_parameters())`
 remove_duplicate | named_* : nothing: each is told once
-foreach fused | clip_grad_* : nothing: the library sees to it
 norm | clip_grad_norm_ : `norm_type`
 some | svd qr : `full_matrices`, its opposite
 seed key rng rngs rng_key random_state | * : `generator`, as of `ag.random.default_rng(0)`
@@ -204,7 +202,7 @@ fill_value mode indices_are_sorted unique_indices wrap_negative_indices | take t
 size | * : `shape`
 out_sharding sharding accuracy lapack_driver lwork driver disp workers method assume_a
     symmetrize_input cudnn_enabled cudnn_enable indices_are_sorted unique_indices _dot_general
-    numpy_resid pin_memory_device allow_downcast strict tolerate_inplace_aliasing add_names
+    numpy_resid allow_downcast strict tolerate_inplace_aliasing add_names
     null_gradients return_updates | * : nothing: the library sees to it
 shape | *_like : `ag.zeros(shape, dtype=x.dtype)`, and likewise `ag.ones`, `ag.full`, `ag.empty`
 mean | *std *var : nothing: the mean is computed

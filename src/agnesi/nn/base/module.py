@@ -15,7 +15,7 @@ from agnesi.core.dispatch import assign
 from agnesi.core.ir.dims import Sizes
 from agnesi.core.op import typed
 from agnesi.core.options import set_or_refuse
-from agnesi.core.public import check_call, on_host, target_dtype
+from agnesi.core.public import check_call, on_host, renamed, target_dtype
 from agnesi.core.support.errors import StateError, TraceError, at, no_attribute, shown, warn
 from agnesi.core.support.tracing import current_reads, is_tracing
 from agnesi.core.tensor import Tensor
@@ -481,6 +481,7 @@ class Module(Stated, Lookups):
         found = {name: snapshot(t) if copy else t for name, t in self._named_tensors()}
         return saved(self, found, not copy)
 
+    @renamed(state_dict="state")
     def load_state_dict(self, state: Mapping[str, Any], strict: bool = True) -> LoadedKeys:
         """Copy values into the parameters and buffers, in place.
 

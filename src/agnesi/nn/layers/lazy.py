@@ -217,8 +217,9 @@ class LazyConvTranspose3d(_LazyConvTranspose):
 
 class _LazyBatchNorm(_Lazy):
     def __init__(self, eps: NotNegative = 1e-5, momentum: Share | None = 0.1, affine: bool = True,
-                 track_running_stats: bool = True, *, dtype: DTypeLike = None) -> None:
-        super().__init__(eps, momentum, affine, track_running_stats, dtype=dtype)
+                 track_running_stats: bool = True, *, bias: bool = True,
+                 dtype: DTypeLike = None) -> None:
+        super().__init__(eps, momentum, affine, track_running_stats, bias=bias, dtype=dtype)
 
 
 class LazyBatchNorm1d(_LazyBatchNorm):
@@ -233,6 +234,8 @@ class LazyBatchNorm1d(_LazyBatchNorm):
     :type affine: bool
     :param track_running_stats: Whether there are a running mean and variance.
     :type track_running_stats: bool
+    :param bias: Whether the learned scale has a shift beside it.
+    :type bias: bool
     :param dtype: Float type; ``config.default_float`` by default.
     :type dtype: dtype, optional
     :see: nn.BatchNorm1d, nn.LazyLinear
@@ -279,8 +282,9 @@ class LazyBatchNorm3d(_LazyBatchNorm):
 
 class _LazyInstanceNorm(_Lazy):
     def __init__(self, eps: NotNegative = 1e-5, momentum: Share | None = 0.1, affine: bool = False,
-                 track_running_stats: bool = False, *, dtype: DTypeLike = None) -> None:
-        super().__init__(eps, momentum, affine, track_running_stats, dtype=dtype)
+                 track_running_stats: bool = False, *, bias: bool = True,
+                 dtype: DTypeLike = None) -> None:
+        super().__init__(eps, momentum, affine, track_running_stats, bias=bias, dtype=dtype)
 
 
 class LazyInstanceNorm1d(_LazyInstanceNorm):

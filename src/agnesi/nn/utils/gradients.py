@@ -11,7 +11,7 @@ from agnesi.autodiff.recording import no_grad
 from agnesi.core.accepted import TensorLike
 from agnesi.core.op import typed
 from agnesi.core.options import NotNegativeBound, Order
-from agnesi.core.public import explain_errors
+from agnesi.core.public import explain_errors, renamed
 from agnesi.core.support.errors import ShapeError, at
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor
@@ -31,6 +31,7 @@ def _listed(parameters: Iterable[Tensor] | Tensor) -> list[Tensor]:
     return found
 
 
+@renamed(foreach="")
 def get_total_norm(tensors: Iterable[Tensor] | Tensor, norm_type: Order = 2.0,
                    error_if_nonfinite: bool = False) -> Tensor:
     """The norm of all elements of several tensors.
@@ -56,6 +57,7 @@ def get_total_norm(tensors: Iterable[Tensor] | Tensor, norm_type: Order = 2.0,
         return total
 
 
+@renamed(foreach="")
 def clip_grads_with_norm_(parameters: Iterable[Tensor] | Tensor, max_norm: NotNegativeBound,
                           total_norm: Tensor) -> None:
     """Scale gradients, whose total norm is given, down to ``max_norm``.
@@ -80,6 +82,7 @@ def clip_grads_with_norm_(parameters: Iterable[Tensor] | Tensor, max_norm: NotNe
                 p.grad = p.grad * F.astype(share, p.grad.dtype)
 
 
+@renamed(foreach="")
 @explain_errors
 def clip_grad_norm_(parameters: Iterable[Tensor] | Tensor, max_norm: NotNegativeBound,
                     norm_type: Order = 2.0, error_if_nonfinite: bool = False) -> Tensor:
@@ -112,6 +115,7 @@ def clip_grad_norm_(parameters: Iterable[Tensor] | Tensor, max_norm: NotNegative
 clip_grad_norm = clip_grad_norm_
 
 
+@renamed(foreach="")
 def clip_grad_value_(parameters: Iterable[Tensor] | Tensor, clip_value: NotNegativeBound) -> None:
     """Hold every element of all gradients between ``-clip_value`` and ``clip_value``.
 

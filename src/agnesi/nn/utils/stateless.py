@@ -8,7 +8,8 @@ from typing import Any
 from agnesi.api.functions import stack
 from agnesi.autodiff.recording import no_grad
 from agnesi.core.keywords import strictly as _strictly
-from agnesi.core.support.errors import at
+from agnesi.core.public import renamed as _renamed
+from agnesi.core.support.errors import StateError, at
 from agnesi.core.tensor import Tensor
 from agnesi.nn.base.module import Module
 from agnesi.nn.base.tree import replaced
@@ -16,8 +17,10 @@ from agnesi.nn.base.tree import replaced
 _Given = Mapping[str, Tensor] | tuple[Mapping[str, Tensor], ...]
 
 
+@_renamed(parameter_and_buffer_dicts="parameters", parameters_and_buffers="parameters",
+          tie_weights="")
 def functional_call(module: Module, parameters: _Given, args: Any = (),
-                    kwargs: Mapping[str, Any] | None = None) -> Any:
+                    kwargs: Mapping[str, Any] | None = None, *, strict: bool = False) -> Any:
     """Call a module with other tensors as parameters or buffers; it stays as it is.
 
     :param module: The module.
@@ -27,9 +30,11 @@ def functional_call(module: Module, parameters: _Given, args: Any = (),
     :type args: object or tuple
     :param kwargs: Arguments by name.
     :type kwargs: mapping, optional
+    :param strict: Whether all must be given.
     :returns: What the module gives.
     :rtype: object
-    :raises KeyError: If a name is that of no parameter and no buffer.
+    :raises KeyError: If a name is that of no parameter and no buffer, or one is missing and
+        ``strict``.
     :see: nn.Module.with_parameters, func.stack_module_state
 
     >>> net = ag.nn.Linear(2, 1, bias=False)
@@ -39,6 +44,10 @@ def functional_call(module: Module, parameters: _Given, args: Any = (),
     named = dict(parameters) if isinstance(parameters, Mapping) else {
         name: x for part in parameters for name, x in part.items()}
     buffers = dict(module.named_buffers())
+    if strict:
+        missing = (dict(module.named_parameters()) | buffers).keys() - named
+        if missing:
+            raise StateError(at(f"functional_call: strict, and {sorted(missing)} are missing"))
     changed = {id(buffers[name]): named.pop(name) for name in [*named] if name in buffers}
     given = args if isinstance(args, tuple) else (args,)
     return replaced(module.with_parameters(named), changed, Module)(*given, **(kwargs or {}))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 from agnesi.core.accepted import TensorLike
 from agnesi.core.ir.dims import is_static
@@ -19,7 +19,8 @@ from agnesi.ops.indexing.join import pad, stack
 @planned
 @public
 def pad_sequence(sequences: Sequence[Any], batch_first: bool = False,
-                 padding_value: TensorLike = 0, *,
+                 padding_value: TensorLike = 0,
+                 padding_side: Literal["right", "left"] = "right", *,
                  out: Tensor | None = None) -> Tensor:
     """Sequences of unequal lengths side by side, filled up to the longest (PyTorch's).
 
@@ -28,6 +29,7 @@ def pad_sequence(sequences: Sequence[Any], batch_first: bool = False,
     :param batch_first: Whether the result is (batch, length, ...) instead of (length, batch, ...).
     :param padding_value: What fills up.
     :type padding_value: number
+    :param padding_side: Where it stands, behind or before what is there.
     :returns: (longest, sequences, ...), or (sequences, longest, ...) with ``batch_first``.
     :raises ShapeError: If there is no sequence, or they differ in more than their lengths.
     :see: nn.functional.unpad_sequence, stack, nn.RNN
@@ -44,8 +46,9 @@ def pad_sequence(sequences: Sequence[Any], batch_first: bool = False,
     if not is_static(lengths):
         raise ShapeError(f"the lengths {lengths} must be known")
     most = max(lengths)
-    filled = [pad(r, [(0, most - n), *[(0, 0)] * (r.ndim - 1)], constant_values=padding_value)
-              for r, n in zip(rows, lengths, strict=True)]
+    sides = [(most - n, 0) if padding_side == "left" else (0, most - n) for n in lengths]
+    filled = [pad(r, [side, *[(0, 0)] * (r.ndim - 1)], constant_values=padding_value)
+              for r, side in zip(rows, sides, strict=True)]
     return stack(filled, 0 if batch_first else 1)
 
 
