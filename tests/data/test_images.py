@@ -1,5 +1,6 @@
 """Images through Pillow, for which a stand-in of three lines a function is put here."""
 
+import struct
 import sys
 import types
 
@@ -13,7 +14,7 @@ from agnesi import data
 class Picture:
     """What this test needs of Pillow's images: their pixels lie in a file of NumPy's."""
 
-    mode = "RGB"
+    format, mode = None, "RGB"
 
     def __init__(self, pixels):
         self.pixels = pixels
@@ -105,3 +106,19 @@ def test_pixels_of_more_bits_keep_their_values_or_their_upper_bits(tmp_path, mon
     assert data.read_image(tmp_path / "real.tiff", "F").tolist() == [[[0.5, 300.0]]]
     with pytest.raises(ValueError, match=r"^read_image: \S+real.tiff has pixels of 32 bits: "):
         data.read_image(tmp_path / "real.tiff")
+
+
+def test_headers_that_claim_too_much_are_refused_at_once(tmp_path, monkeypatch):
+    monkeypatch.undo()  # this one asks Pillow itself
+    pytest.importorskip("PIL.Image")
+    # A GIF of 3 kB took half a gigabyte and seconds; an honest file of one colour is read.
+    path = tmp_path / "x.gif"
+    data.write_image(ag.zeros((40, 50)), path)
+    content = bytearray(path.read_bytes())
+    content[6:10] = struct.pack("<HH", 9000, 9000)
+    path.write_bytes(content)
+    with pytest.raises(ag.FileFormatError, match="claims 9000 x 9000 pixels"):
+        data.read_image(path)
+    for ending in ("png", "gif"):
+        data.write_image(ag.zeros((2500, 2500)), tmp_path / f"plain.{ending}")
+        assert data.read_image(tmp_path / f"plain.{ending}", "L").shape == (1, 2500, 2500)

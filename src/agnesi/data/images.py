@@ -25,6 +25,13 @@ def _pillow() -> Any:
     return Image
 
 
+#: Formats of which a byte holds fewer pixels: deflate's 1032 bytes of 8 pixels, LZW's strings of
+#: 4096 in 12 bits, JPEG's blocks of 64 in a bit.
+_BOUNDED, _MOST_PIXELS_A_BYTE = ("BMP", "GIF", "JPEG", "PNG", "PPM"), 1 << 14
+#: Images up to this many pixels are read whatever their files hold.
+_FEW_PIXELS = 1 << 22
+
+
 #: Modes of Pillow whose pixels have 32 bits.
 _WIDE: dict[str, Any] = {"I": np.int32, "F": np.float32}
 
@@ -56,7 +63,9 @@ def read_image(path: str | os.PathLike[str], mode: str = "RGB",
         raise FileNotFoundError(at(f"there is no file {os.fspath(path)!r}"))
     with open(path, "rb") as file:
         try:
-            image = _converted(pillow.open(file), mode, os.fspath(path))
+            opened = pillow.open(file)
+            _check_size(opened, os.fstat(file.fileno()).st_size, os.fspath(path))
+            image = _converted(opened, mode, os.fspath(path))
         except FileFormatError:  # of pixels that the mode cannot keep
             raise
         except (OSError, SyntaxError, ValueError, pillow.DecompressionBombError) as error:
@@ -67,6 +76,15 @@ def read_image(path: str | os.PathLike[str], mode: str = "RGB",
     pixels = np.array(image, _WIDE.get(mode, np.uint8))
     pixels = pixels[:, :, None] if pixels.ndim == 2 else pixels
     return wrap(np.ascontiguousarray(pixels.transpose(2, 0, 1)))
+
+
+def _check_size(image: Any, size: int, path: str) -> None:
+    """Refuse a damaged header before there is memory for the pixels that it claims."""
+    most = max(_FEW_PIXELS, _MOST_PIXELS_A_BYTE * size)
+    if image.format in _BOUNDED and image.width * image.height > most:
+        raise FileFormatError(at(
+            f"{path} is damaged: it claims {image.width} x {image.height} pixels, which its {size} "
+            "bytes cannot hold"))
 
 
 def _converted(image: Any, mode: str, path: str) -> Any:
