@@ -218,6 +218,7 @@ KEYWORDS = [
     (lambda: optim.SGD([W], 0.1, clipnorm=1), "SGD", "clipnorm", "`nn.utils.clip_grad_norm_("),
     (lambda: OWNERS["Trainer"].fit([], 1, validation_data=[]), "fit", "validation_data",
      "`validation`"),
+    (lambda: ag.data.TensorDataset(x=W, y=W), "TensorDataset", "x", "the arrays one by one"),
     (lambda: ag.matmul(W, W, transpose_b=True), "matmul", "transpose_b", "`x.mT`"),
     (lambda: ag.random.uniform(minval=0), "uniform", "minval", "`low`"),
     (lambda: ag.distributions.Normal(mean=0, scale=1), "Normal", "mean", "`loc`"),

@@ -27,6 +27,8 @@ validation_data val_data validation_dataloaders val_dataloaders eval_set valid |
 validation_split | fit : `ag.data.random_split(dataset, [0.9, 0.1])`
 ckpt_path resume_from_checkpoint initial_epoch | fit : `resume`
 callbacks verbose | fit : the `callbacks` of `ag.training.Trainer`
+x y X data inputs features labels targets tensors arrays | TensorDataset : the arrays one by one,
+    without names, `ag.data.TensorDataset(x, y)`
 y labels targets | fit : a dataset of pairs, `ag.data.TensorDataset(x, y)`
 shuffle | fit : `ag.data.DataLoader(dataset, batch_size, shuffle=True)`
 input_signature reduce_retracing jit_compile nopython nogil parallel fastmath example_inputs

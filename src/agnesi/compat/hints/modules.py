@@ -206,6 +206,7 @@ NeuralNet : `Classifier(module)`, `Regressor(module)`
 """
 
 TRAINING = """
+LRFinder LearningRateFinder lr_find : `ag.training.find_lr(trainer, data)`
 TensorBoard TensorBoardCallback SummaryWriter : `ag.training.TensorBoardLogger(folder)`
 ReduceLROnPlateau LearningRateScheduler LearningRateMonitor LRScheduler : a schedule of
     `ag.optim.lr_scheduler`, as `Trainer(..., schedule=...)`
@@ -216,6 +217,7 @@ Timer : `ag.training.TimeBudget(seconds)`
 """
 
 TRAINER = """
+find_lr lr_find lr_finder : `ag.training.find_lr(trainer, data)`
 train run fit_generator fit_transform training_step : `trainer.fit(data, epochs=1)`
 compile : `ag.training.Trainer(model, optimizer, loss)`, which takes them
 summary : `print(trainer.model)`
