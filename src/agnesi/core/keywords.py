@@ -389,7 +389,7 @@ def strictly(module: str) -> None:
                     _methods(base)
         elif isinstance(value, FunctionType) and not (
                 "__signature__" in vars(value)  # of a row: it looks itself
-                or value.__code__.co_filename in (_PUBLIC, __file__)):
+                or _inside(value).__code__.co_filename in (_PUBLIC, __file__)):
             home, own = vars(sys.modules[str(value.__module__)]), value.__name__
             made = vars(value).get("__strict__") or strict(value)
             here[name] = value.__strict__ = made  # type: ignore[attr-defined]
@@ -398,6 +398,11 @@ def strictly(module: str) -> None:
     for name, value in list(here.items()):  # other names of the same functions
         if isinstance(value, FunctionType):
             here[name] = vars(value).get("__strict__", value)
+
+
+def _inside(function: Any) -> Any:
+    """A function without the wrapper that takes its keywords by other words, too."""
+    return vars(function).get("__worded__", function)
 
 
 def _source(spec: Any) -> str:

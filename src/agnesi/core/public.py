@@ -442,6 +442,7 @@ def renamed(**words: str) -> Callable[[F], F]:
 
     def decorate(function: F) -> F:
         name, known = _shown(function), _parameters(inspect.unwrap(function))
+        numpydoc(function)
 
         @functools.wraps(function)
         def call(*args: Any, **keywords: Any) -> Any:
@@ -453,6 +454,7 @@ def renamed(**words: str) -> Callable[[F], F]:
                 _check_keywords(name, keywords, known)
             return function(*args, **keywords)
 
+        call.__worded__ = function  # type: ignore[attr-defined]
         return _renamed(call, name)
 
     return decorate

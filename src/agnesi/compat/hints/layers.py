@@ -8,11 +8,11 @@ NN = """
 UninitializedParameter : `ag.tensor(data, requires_grad=True)`, an attribute
 register_module_forward_hook register_module_forward_pre_hook register_module_backward_hook
     register_module_full_backward_hook register_module_full_backward_pre_hook :
-    `module.register_forward_hook(hook)` and its kin, for each of `model.modules()`
+    `nn.Module.register_forward_hook` and its kin, for each module of a model
 register_module_buffer_registration_hook register_module_module_registration_hook
-    register_module_parameter_registration_hook : `model.named_modules()`, when the model is made
-consume_prefix_in_state_dict_if_present : `{k.removeprefix("module."): v for k, v in
-    state.items()}`
+    register_module_parameter_registration_hook : `nn.Module.named_modules`, when a model is made
+consume_prefix_in_state_dict_if_present : the state of the module inside, `model.state_dict()`,
+    or names cut with `removeprefix`
 UninitializedBuffer : `self.register_buffer(name, tensor)`
 quantized qat intrinsic quantizable : nothing: there is one device, and no quantized
     tensors
