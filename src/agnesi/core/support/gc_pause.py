@@ -15,6 +15,7 @@ _SCANNED_OBJECTS = 2_000
 _MAX_UNSCANNED_OBJECTS = 300_000
 _blocks: dict[int, int] = {}  # those that stopped the collector, and the threads that they are in
 _unseen = 0, 0  # how many there are, and how often all objects had been looked through by then
+_frozen_at = -1  # how often all had been looked through when many objects were found frozen
 
 
 class no_gc(Block, ContextDecorator):  # noqa: N801 - used as a function
@@ -45,19 +46,27 @@ class no_gc(Block, ContextDecorator):  # noqa: N801 - used as a function
 
 
 def _age() -> None:
-    """Let new objects be old, unless too many are that nobody looked at, or the user froze all.
-
-    Python 3.12 itself freezes some hundred at its start, which are old anyway.
-    """
+    """Let new objects be old, unless too many are that nobody looked at, or the user froze all."""
     global _unseen
     new, now = gc.get_count()[0], gc.get_stats()[2]["collections"]
     count, before = _unseen
     count = count if before == now else 0
-    unfrozen = gc.get_freeze_count() < _SCANNED_OBJECTS
-    if new > _SCANNED_OBJECTS and count <= _MAX_UNSCANNED_OBJECTS and unfrozen:
+    if new > _SCANNED_OBJECTS and count <= _MAX_UNSCANNED_OBJECTS and not _frozen(now):
         gc.freeze()
         gc.unfreeze()
         _unseen = count + new, now
+
+
+def _frozen(collections: int) -> bool:
+    """Whether the user froze what there is, as far as is known since all was looked through.
+
+    Python counts frozen objects one by one, 8 ms for a million: many are counted once between two
+    full collections.  Python 3.12 itself freezes some hundred at its start, which are old anyway.
+    """
+    global _frozen_at
+    if _frozen_at != collections and gc.get_freeze_count() >= _SCANNED_OBJECTS:
+        _frozen_at = collections
+    return _frozen_at == collections
 
 
 def _in_child() -> None:
