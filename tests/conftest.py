@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 from collections.abc import Iterator
 from contextlib import suppress
@@ -12,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from agnesi.core.support.config import config as settings
+from tests.collected import freeze
 from tests.share import EVERY, counts
 
 #: Folders of tests about what the compiler plans for the native target.
@@ -41,6 +41,10 @@ def _rewrite(config: pytest.Config, files: list[Path]) -> None:
             loader.exec_module(module)
 
 
+def pytest_collection_finish() -> None:
+    freeze()
+
+
 @pytest.fixture(autouse=True)
 def native_plans(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
                  ) -> Iterator[None]:
@@ -59,13 +63,9 @@ def native_plans(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.fixture(scope="module")
-def little_to_collect() -> Iterator[None]:
-    """For files that call Python's collector: it looks through what they make, not through all
-    tests, modules and what other tests left, which takes most of a second each time."""
-    gc.collect()
-    gc.freeze()
-    yield
-    gc.unfreeze()
+def little_to_collect() -> None:
+    """For files that call Python's collector: it does not look through what other tests left."""
+    freeze()
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

@@ -23,8 +23,10 @@ class Circle:
 @pytest.fixture
 def looks(monkeypatch):
     """The generations that the collector looks through; all has been looked through before."""
+    gc.unfreeze()
     gc.collect()
     monkeypatch.setattr(gc_pause, "_unseen", (0, 0))
+    monkeypatch.setattr(gc_pause, "_frozen_at", -1)
     seen = []
 
     def note(phase, info):
@@ -34,6 +36,7 @@ def looks(monkeypatch):
     gc.callbacks.append(note)
     yield seen
     gc.callbacks.remove(note)
+    gc.freeze()
 
 
 def many(count=10_000):
@@ -88,6 +91,17 @@ def test_what_the_user_froze_stays_frozen(looks):
         assert made and gc.get_freeze_count() == frozen
     finally:
         gc.unfreeze()
+
+
+def test_many_frozen_objects_are_counted_once(looks, monkeypatch):
+    counts = []
+    monkeypatch.setattr(gc, "get_freeze_count", lambda: counts.append(1) or 1_000_000)
+    for expected in (1, 2):
+        for _ in range(3):
+            with no_gc():
+                made = many()
+            assert made and len(counts) == expected
+        gc.collect()
 
 
 def test_a_collector_that_is_off_stays_off(looks):

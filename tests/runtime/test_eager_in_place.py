@@ -59,6 +59,12 @@ ALONE = {
 }
 
 
+def values(x):
+    """What compares quickly, and shows a few numbers where it differs."""
+    array = x.detach().numpy()
+    return str(array.tolist()) if array.size < 100 else array.tobytes()
+
+
 def outcome(way, change, maker, other):
     """What a change leaves behind: the values, whose the result is, the records, what was said."""
     HOOKS.written = way
@@ -74,8 +80,8 @@ def outcome(way, change, maker, other):
     text = str(found) if isinstance(found, Exception) else found is x
     node = None if x.node is None or x.node.op is None else x.node.op.label()
     changed = x._version is not None and x._version[0] != at
-    return (str(x.tolist()), str(x.dtype), type(found).__name__, text, node, x._requires_grad,
-            changed, None if base is None else str(base.tolist()), [str(w.message) for w in said])
+    return (values(x), str(x.dtype), type(found).__name__, text, node, x._requires_grad,
+            changed, None if base is None else values(base), [str(w.message) for w in said])
 
 
 @pytest.fixture(autouse=True)
