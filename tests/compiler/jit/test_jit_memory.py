@@ -78,12 +78,12 @@ def test_results_never_share_memory_with_arguments_or_state(f):
 # -- versions that are let go --------------------------------------------------------------------
 def test_the_least_recently_used_versions_are_let_go(monkeypatch):
     monkeypatch.setattr("agnesi.compiler.specialization.table._MAX_SIGNATURES", 8)
-    f, x = ag.jit(lambda x, n: x * int(n)), ag.ones(2)
-    f(x, "0")
+    f, x = ag.jit(lambda x, n: x * len(range(n))), ag.ones(2)
+    f(x, 0)
     first = weakref.ref(f.specialisations[0].compiled)
-    with pytest.warns(RuntimeWarning, match="argument 1 keeps changing, it was '6', now") as caught:
+    with pytest.warns(RuntimeWarning, match="argument 1 keeps changing, it was 6, now") as caught:
         for n in range(20):
-            f(x, "1000"), f(x, str(n))  # the first one stays in use
+            f(x, 1000), f(x, n)  # the first one stays in use
     assert len(caught) == 1 and caught[0].filename == __file__
     assert len(f.specialisations) == 8 and "13 more were let go" in f.explain()
     gc.collect()
@@ -91,8 +91,34 @@ def test_the_least_recently_used_versions_are_let_go(monkeypatch):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for n in (0, 19, 1000, 0):
-            assert f(x, str(n)).tolist() == [n, n]
+            assert f(x, n).tolist() == [n, n]
     assert len(f.specialisations) == 8
+
+
+def test_texts_that_keep_changing_run_eagerly_until_they_come_again():
+    made = []
+
+    def step(batch, *, mode="train"):
+        made.append(batch["name"])
+        return batch["x"] * len(batch["name"])
+
+    f, x = ag.jit(step), ag.ones(2)
+    names = [f"{'n' * (i % 5)}{i}" for i in range(30)]
+    with pytest.warns(RuntimeWarning, match=r"step runs eagerly where arguments\[0\]\['name'\] is "
+                                            "something new.*'nnn8' now") as caught:
+        for name in names:
+            assert f({"x": x, "name": name}).tolist() == [len(name)] * 2
+    assert len(caught) == 1 and caught[0].filename == __file__
+    assert len(f.specialisations) == 8 and made == names
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for name in (*names[:4], names[20], names[20], names[20]):
+            f({"x": x, "name": name})
+    assert len(f.specialisations) == 9 and len(made) == 37
+    # Other arguments have texts of their own, and numbers are no texts.
+    for n in range(12):
+        assert f({"x": x, "name": "a" * n}, mode="test").tolist() == [n, n]
+    assert len(f.specialisations) == 17
 
 
 def test_structures_that_keep_changing_are_let_go(monkeypatch):

@@ -242,7 +242,8 @@ def caller(tree: Tree, statics: Sequence[Any], native: Callable[..., Any],
         text.write(f"return {general_name}(({all_given}), more, named)")
     head = "".join(f"{name}=MISSED, " for name in given) + ("/, " if given else "")
     body = "\n    ".join(text.lines)
-    exec(f"def call({head}*more, **named):\n    {body}\n", text.objects)
+    code = f"def call({head}*more, **named):\n    {body}\n"
+    exec(compile(code, f"{__file__}: call", "exec"), text.objects)  # no line of the user's
     return staticmethod(text.objects["call"])
 
 

@@ -1,4 +1,5 @@
-"""How often a function was traced for something new that it read; before long, it runs eagerly.
+"""How often a function was traced for something new that it read, or for another text among its
+arguments; before long, it runs eagerly.
 
 A window (``deque(maxlen=100)``) or a cache grows in the first calls, and has one length from then
 on: where what kept changing has kept its form for a while, the function is traced again.
@@ -16,6 +17,12 @@ from agnesi.core.tensor import Tensor
 _CALLS, _MAX_CALLS, _MAX_TRIES = 16, 1000, 3
 #: Traces for something new before a function runs eagerly.
 _MAX_RECOMPILES = 12
+#: Texts and objects among arguments for which there is code at once; others have to come so often.
+_MAX_TEXTS, _MAX_OBJECTS, _COMES_AGAIN = 8, 64, 3
+#: What is remembered of them.
+_MAX_SEEN = 1000
+#: Types of static arguments of which there are as many versions as values.
+_NUMBERS = (bool, int, complex, slice, range, type(...), type(NotImplemented))
 
 
 class RecompileCounts:
@@ -50,6 +57,48 @@ class RecompileCounts:
         """Forget a signature."""
         self._counts.pop(key, None)
         self._settled.pop(key, None)
+
+
+class StaticCounts:
+    """How often texts, and other things that no code takes at run time, came as arguments.
+
+    There is code for the first of them, and later for those that keep coming; other calls run
+    eagerly.
+    """
+
+    def __init__(self) -> None:
+        #: By all else, for each combination of them how often it came; 0 where it is compiled.
+        self._seen: dict[Any, dict[Any, int]] = {}
+
+    def refuse(self, key: Any) -> int | None:
+        """The place of one for which a call runs eagerly, in the list of kinds; None where it is
+        compiled.  To be asked in each call that native code does not take."""
+        places = [i for i, kind in enumerate(key[1]) if _is_thing(kind)]
+        if not places:
+            return None
+        own = tuple([key[1][i] for i in places])
+        rest = key[0], tuple(["" if i in places else kind[0] for i, kind in enumerate(key[1])])
+        if len(self._seen) > _MAX_SEEN:
+            self._seen.clear()
+        seen = self._seen.setdefault(rest, {})
+        most = _MAX_OBJECTS if any(kind[0] == "object" for kind in own) else _MAX_TEXTS
+        if seen.get(own) == 0:
+            return None
+        count = seen.get(own, 0) + 1
+        if count >= _COMES_AGAIN or sum([n == 0 for n in seen.values()]) < most:
+            seen[own] = 0
+            return None
+        if len(seen) > _MAX_SEEN:
+            self._seen[rest] = seen = {k: n for k, n in seen.items() if n == 0}
+        seen[own] = count
+        last = next(k for k in reversed(seen) if seen[k] == 0)
+        return next((i for i, a, b in zip(places, own, last, strict=True) if a != b), places[0])
+
+
+def _is_thing(kind: Any) -> bool:
+    """Return whether an argument of this kind is a text, or an object of other values than numbers.
+    """
+    return kind[0] == "object" or (kind[0] == "static" and kind[1][0] not in _NUMBERS)
 
 
 class Settled:

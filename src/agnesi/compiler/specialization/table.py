@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from agnesi.compiler.specialization.dynamic_sizes import (
     Family,
     births,
@@ -15,7 +17,7 @@ from agnesi.compiler.specialization.dynamic_sizes import (
     sizes_of,
 )
 from agnesi.compiler.specialization.precomputed_sizes import Computed, SizeWanted, behind
-from agnesi.compiler.specialization.recompile_limit import RecompileCounts
+from agnesi.compiler.specialization.recompile_limit import RecompileCounts, StaticCounts
 from agnesi.compiler.specialization.recorded import eager_notes
 from agnesi.compiler.specialization.signatures import (
     but_sizes,
@@ -33,8 +35,9 @@ from agnesi.compiler.tracing.obstacles import LookedAtError, OnlyEagerError, ref
 from agnesi.compiler.tracing.places import Place
 from agnesi.compiler.tracing.trace import TRACING
 from agnesi.core.support.config import STATE, config
-from agnesi.core.support.errors import warn
+from agnesi.core.support.errors import shown, warn
 from agnesi.core.support.tree import Tree
+from agnesi.core.tensor import Tensor
 
 #: Versions for one signature: they differ in the state that they were traced for, such as the
 #: mode of a module.
@@ -50,6 +53,8 @@ _MAX_CONSTANT_CHANGES = 2
 #: Traces that end at what no code can do, and consecutive calls that fill caches of functions,
 #: until the function runs eagerly for good.
 _MAX_OBSTACLES, _MAX_FILLS = 3, 64
+#: Types of arguments whose values code takes at run time, or as constants that are numbers.
+_AT_RUN_TIME = frozenset((Tensor, np.ndarray, float, int, bool))
 #: Of what changed, so much is named.
 _MAX_NAMED_CHANGES = 3
 
@@ -95,7 +100,8 @@ class Versions:
         #: Signatures for which sizes that data decides are constants of a version each.
         self._whole: set[Any] = set()
         self._seen: list[Any] = []
-        self._recompiles = RecompileCounts()
+        self._recompiles, self._statics = RecompileCounts(), StaticCounts()
+        self._refuses = False
         self._obstacles = self._let_go = self._disagreed = self._filling = 0
         #: What Python was told at each line, for each kind of arguments.
         self._ways: dict[Any, dict[Any, Decision]] = {}
@@ -235,7 +241,7 @@ class Versions:
 
     def gives_up(self, leaves: Sequence[Any], tree: Tree) -> bool:
         """Return whether the function runs eagerly, for what it does or reads keeps changing."""
-        if self._obstacles > _MAX_OBSTACLES:
+        if self._obstacles > _MAX_OBSTACLES or self._refuse(leaves, tree):
             return True
         if not self._recompiles:
             return False
@@ -245,6 +251,19 @@ class Versions:
             return False
         made = self._made.get(key, [])[-1:]
         return not any(self._recompiles.begin_again(key, v.places) for v in made)
+
+    def _refuse(self, leaves: Sequence[Any], tree: Tree) -> bool:
+        """Return whether a call runs eagerly for a text that is another one in each call."""
+        if {*map(type, leaves)} <= _AT_RUN_TIME:
+            return False
+        i = self._statics.refuse(self._key(leaves, tree))
+        if i is not None and not self._refuses:
+            self._refuses = True
+            path = tree.paths()[i].partition("]")[2]  # behind [0] of places, [1] of names
+            warn(f"{self.owner.name} runs eagerly where arguments{path} is something new, as it "
+                 f"keeps being ({shown(leaves[i])[:60]} now): code is made for each of them. Leave it "
+                 "out, or give what follows from it as a number or a tensor", RuntimeWarning)
+        return i is not None
 
     def give_up(self, why: str, instead: str) -> None:
         """Run the function eagerly from now on."""
