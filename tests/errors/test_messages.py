@@ -279,8 +279,11 @@ def in_place_of_a_needed_value():
 GRADIENTS = [
     (lambda: ag.ones(3).backward(), ag.GradientError,
      "float32[3] does not depend on anything that requires grad; make the parameters with "
-     "requires_grad=True and compute outside of no_grad(). A jitted training step, which takes "
-     "its gradients itself, returns values only"),
+     "requires_grad=True and compute outside of no_grad()"),
+    (lambda: ag.ones(2) + ag.nn.ReLU, ag.DTypeError,
+     "add(float32[2], <class ReLU>): cannot make a tensor from <class ReLU>: its elements have "
+     "dtype object; tensors hold bool, integer, float and complex numbers; it is to be called, for "
+     "what it returns"),
     (lambda: (leaf(3) * 2).backward(), ag.GradientError,
      "backward: the gradient of float32[3], which is not a scalar, needs a cotangent of that "
      "shape: reduce it first (y.sum()), or pass one (y.backward(grad))"),

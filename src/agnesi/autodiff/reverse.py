@@ -354,8 +354,7 @@ def backward(y: Tensor, grad: Any = None, *, create_graph: bool = False,
         raise GradientError(
             at(
                 f"{typed(y)} does not depend on anything that requires grad; make the parameters "
-                "with requires_grad=True and compute outside of no_grad(). A jitted training step, "
-                "which takes its gradients itself, returns values only"
+                "with requires_grad=True and compute outside of no_grad()"
             )
         )
     node = current(y)

@@ -7,10 +7,14 @@ on: where what kept changing has kept its form for a while, the function is trac
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
+import numpy as np
+
 from agnesi.compiler.tracing.places import PLAIN, Place
+from agnesi.core.support.errors import shown, warn
+from agnesi.core.support.tree import Tree
 from agnesi.core.tensor import Tensor
 
 #: Calls in a row that find one form, calls that look for it, and traces that are begun for it.
@@ -23,6 +27,8 @@ _MAX_TEXTS, _MAX_OBJECTS, _COMES_AGAIN = 8, 64, 3
 _MAX_SEEN = 1000
 #: Types of static arguments of which there are as many versions as values.
 _NUMBERS = (bool, int, complex, slice, range, type(...), type(NotImplemented))
+#: Types of arguments that are none of these.
+_AT_RUN_TIME = frozenset((Tensor, np.ndarray, float, int, bool))
 
 
 class RecompileCounts:
@@ -69,10 +75,25 @@ class StaticCounts:
     def __init__(self) -> None:
         #: By all else, for each combination of them how often it came; 0 where it is compiled.
         self._seen: dict[Any, dict[Any, int]] = {}
+        self._warned = False
 
-    def refuse(self, key: Any) -> int | None:
-        """The place of one for which a call runs eagerly, in the list of kinds; None where it is
-        compiled.  To be asked in each call that native code does not take."""
+    def refuse(self, versions: Any, leaves: Sequence[Any], tree: Tree) -> bool:
+        """Return whether a call of a function with these ``versions`` runs eagerly for one of them,
+        and warn once; to be asked in each call that native code does not take."""
+        if {*map(type, leaves)} <= _AT_RUN_TIME:
+            return False
+        i = self._new_place(versions.key_of(leaves, tree))
+        if i is not None and not self._warned:
+            self._warned = True
+            path = tree.paths()[i].partition("]")[2]  # behind [0] of places, [1] of names
+            warn(f"{versions.owner.name} runs eagerly where arguments{path} is something "
+                 f"new, as it keeps being ({shown(leaves[i])[:60]} now): code is made for each of "
+                 "them. Leave it out, or give what follows from it as a number or a tensor",
+                 RuntimeWarning)
+        return i is not None
+
+    def _new_place(self, key: Any) -> int | None:
+        """The place of one that is not compiled, in the list of kinds."""
         places = [i for i, kind in enumerate(key[1]) if _is_thing(kind)]
         if not places:
             return None
@@ -85,13 +106,13 @@ class StaticCounts:
         if seen.get(own) == 0:
             return None
         count = seen.get(own, 0) + 1
-        if count >= _COMES_AGAIN or sum([n == 0 for n in seen.values()]) < most:
+        if count >= _COMES_AGAIN or list(seen.values()).count(0) < most:
             seen[own] = 0
             return None
         if len(seen) > _MAX_SEEN:
-            self._seen[rest] = seen = {k: n for k, n in seen.items() if n == 0}
+            self._seen[rest] = seen = {k: n for k, n in list(seen.items()) if n == 0}
         seen[own] = count
-        last = next(k for k in reversed(seen) if seen[k] == 0)
+        last = next((k for k in reversed(list(seen)) if seen.get(k) == 0), own)
         return next((i for i, a, b in zip(places, own, last, strict=True) if a != b), places[0])
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from agnesi.compiler.specialization.dynamic_sizes import (
     Family,
     births,
@@ -35,9 +33,8 @@ from agnesi.compiler.tracing.obstacles import LookedAtError, OnlyEagerError, ref
 from agnesi.compiler.tracing.places import Place
 from agnesi.compiler.tracing.trace import TRACING
 from agnesi.core.support.config import STATE, config
-from agnesi.core.support.errors import shown, warn
+from agnesi.core.support.errors import warn
 from agnesi.core.support.tree import Tree
-from agnesi.core.tensor import Tensor
 
 #: Versions for one signature: they differ in the state that they were traced for, such as the
 #: mode of a module.
@@ -53,8 +50,6 @@ _MAX_CONSTANT_CHANGES = 2
 #: Traces that end at what no code can do, and consecutive calls that fill caches of functions,
 #: until the function runs eagerly for good.
 _MAX_OBSTACLES, _MAX_FILLS = 3, 64
-#: Types of arguments whose values code takes at run time, or as constants that are numbers.
-_AT_RUN_TIME = frozenset((Tensor, np.ndarray, float, int, bool))
 #: Of what changed, so much is named.
 _MAX_NAMED_CHANGES = 3
 
@@ -101,7 +96,6 @@ class Versions:
         self._whole: set[Any] = set()
         self._seen: list[Any] = []
         self._recompiles, self._statics = RecompileCounts(), StaticCounts()
-        self._refuses = False
         self._obstacles = self._let_go = self._disagreed = self._filling = 0
         #: What Python was told at each line, for each kind of arguments.
         self._ways: dict[Any, dict[Any, Decision]] = {}
@@ -123,7 +117,7 @@ class Versions:
                 if found is not None:
                     return found
                 taken, computed = self._guessed(taken, tree, chosen)
-                key = self._key(taken, tree, computed)
+                key = self.key_of(taken, tree, computed)
                 if self._promote(key) or self._promote_integers(leaves, tree):
                     continue
             try:
@@ -152,7 +146,7 @@ class Versions:
     def _found(self, taken: Sequence[Any], tree: Tree, computed: tuple[Computed, ...],
                diverged: Sequence[Version]) -> tuple[Version, Sequence[Any]] | None:
         """A version for arguments, behind which are sizes that values tell, or for further such."""
-        key = self._key(taken, tree, computed)
+        key = self.key_of(taken, tree, computed)
         version = self._serving(key, taken, diverged)
         if version is not None:
             return version, taken
@@ -169,7 +163,7 @@ class Versions:
         """The sizes that a trace with such arguments will ask for, as far as that is known."""
         computed: tuple[Computed, ...] = ()
         while True:
-            known = self._known(self._key(taken, tree, computed), taken)
+            known = self._known(self.key_of(taken, tree, computed), taken)
             selected = chosen.get(len(computed))
             for c in known if selected is None else [selected]:
                 results = c.results(taken)
@@ -218,7 +212,7 @@ class Versions:
             del chosen[later]
         before = taken[: len(taken) - behind(known[place:])]
         self._families.setdefault(but_sizes(key), Family()).learn(shapes_of(taken))
-        chosen[place] = self._computing(self._key(before, key[0], known[:place]), wanted)
+        chosen[place] = self._computing(self.key_of(before, key[0], known[:place]), wanted)
 
     def _computing(self, key: Any, wanted: SizeWanted) -> Computed:
         """Return the function that computes a size from arguments, made now if it is new."""
@@ -241,29 +235,16 @@ class Versions:
 
     def gives_up(self, leaves: Sequence[Any], tree: Tree) -> bool:
         """Return whether the function runs eagerly, for what it does or reads keeps changing."""
-        if self._obstacles > _MAX_OBSTACLES or self._refuse(leaves, tree):
+        if self._obstacles > _MAX_OBSTACLES or self._statics.refuse(self, leaves, tree):
             return True
         if not self._recompiles:
             return False
         taken = self._taken(leaves, tree)
-        key = self._key(taken, tree)
+        key = self.key_of(taken, tree)
         if not self._recompiles.are_many(key) or self._serving(key, taken) is not None:
             return False
         made = self._made.get(key, [])[-1:]
         return not any(self._recompiles.begin_again(key, v.places) for v in made)
-
-    def _refuse(self, leaves: Sequence[Any], tree: Tree) -> bool:
-        """Return whether a call runs eagerly for a text that is another one in each call."""
-        if {*map(type, leaves)} <= _AT_RUN_TIME:
-            return False
-        i = self._statics.refuse(self._key(leaves, tree))
-        if i is not None and not self._refuses:
-            self._refuses = True
-            path = tree.paths()[i].partition("]")[2]  # behind [0] of places, [1] of names
-            warn(f"{self.owner.name} runs eagerly where arguments{path} is something new, as it "
-                 f"keeps being ({shown(leaves[i])[:60]} now): code is made for each of them. Leave it "
-                 "out, or give what follows from it as a number or a tensor", RuntimeWarning)
-        return i is not None
 
     def give_up(self, why: str, instead: str) -> None:
         """Run the function eagerly from now on."""
@@ -443,7 +424,7 @@ class Versions:
                 )
                 return
 
-    def _key(self, leaves: Sequence[Any], tree: Tree, computed: Sequence[Computed] = ()) -> Any:
+    def key_of(self, leaves: Sequence[Any], tree: Tree, computed: Sequence[Computed] = ()) -> Any:
         """Return the key of a specialization: all but what it reads besides its arguments."""
         kinds = tuple(kinds_of(leaves, tree.leaves, self.dynamic.get(tree, ())))
         return (tree, kinds, STATE.recording, config.default_float,

@@ -300,7 +300,8 @@ def _way_out(x: Any, array: np.ndarray) -> str:
     if isinstance(x, (set, frozenset)):
         return "; give a list, sorted(x)"
     if not array.shape:
-        return as_method(x)
+        found = as_method(x)
+        return found if found or not callable(x) else "; it is to be called, for what it returns"
     if kind in "US":
         return "; np.unique(labels, return_inverse=True)[1] numbers labels"
     if kind in "mM":
