@@ -456,8 +456,9 @@ def jit(
     Tensors that it uses without being given them (parameters, optimizer state, random state,
     running statistics) are found; assigning to them inside changes them as in eager code.  Python
     floats are run-time values, and so are whole numbers from their third value on, unless Python
-    needs them (a size, ``range``); other Python values are static: a new value is a new version, of
-    texts and the like the first eight, and those that come three times; others run eagerly.
+    needs them (a size, ``range``), and texts that no code looks at; other Python values are static:
+    a new value is a new version, of texts and the like the first eight, and those that come three
+    times; others run eagerly.
     Float arguments divide as arrays do: ``1 / s`` of 0.0 is infinite, where Python raises.
 
     What it reads besides, of its module, of functions around, of objects, lists and dicts, is

@@ -35,6 +35,8 @@ CARRIERS = Carriers()
 
 #: What the native function answers to leaves that it was not made for; also what is not given.
 MISSED = object()
+#: A static leaf that may be any text.
+ANY_TEXT = object()
 #: Dicts of so many keys are compared key by key, without a tuple of them.
 _MAX_UNPACKED_KEYS = 8
 #: Static leaves that are known by their value, not only as the same object.
@@ -135,6 +137,8 @@ class _Text:
 
     def known(self, leaf: str, value: Any) -> None:
         """A leaf is this static value."""
+        if value is ANY_TEXT:
+            self.require(f"type({leaf}) is str")
         if type(value) in _BY_VALUE:
             name = self.name(value)
             self.write(f"if {leaf} is not {name}:")
@@ -247,7 +251,8 @@ def caller(tree: Tree, statics: Sequence[Any], native: Callable[..., Any],
     return staticmethod(text.objects["call"])
 
 
-def is_flat(tree: Tree) -> bool:
-    """Return whether all arguments are positional and none is a container."""
+def is_flat(tree: Tree, statics: Sequence[Any]) -> bool:
+    """Return whether all arguments are positional and none is a container, or may be any text."""
     positional, keywords = tree.children
-    return not keywords.children and all(c.kind is None for c in positional.children)
+    return not keywords.children and all(c.kind is None for c in positional.children) and all(
+        value is not ANY_TEXT for value in statics)

@@ -19,7 +19,7 @@ def kinds_of(leaves: Sequence[Any], count: int, dynamic: Collection[int]) -> Ite
     """The kinds of arguments, and of what is hidden behind them."""
     for i, v in enumerate(leaves):
         number = type(v) is int and (i >= count or i in dynamic) and is_small(v)
-        yield ("int",) if number else kind_of(v)
+        yield ("int",) if number else ("text",) if type(v) is str and i in dynamic else kind_of(v)
 
 
 def kind_of(value: Any) -> Any:

@@ -32,6 +32,7 @@ from agnesi.compiler.specialization.recorded import as_they_are, pullback_of, re
 from agnesi.compiler.specialization.retired import Retiring
 from agnesi.compiler.tracing.arguments.facts import assumed, containers, known_facts
 from agnesi.compiler.tracing.arguments.numpy_numbers import NUMBERS
+from agnesi.compiler.tracing.arguments.texts import Text, calling, static_of
 from agnesi.compiler.tracing.closing import closed, flowing, is_its_own, trains
 from agnesi.compiler.tracing.containers.nests import Part, StandIns, together
 from agnesi.compiler.tracing.dead_checks import with_dead_checks
@@ -89,7 +90,7 @@ class Version(Retiring):
         #: Places whose values come behind the arguments.
         self.hidden = hidden
         self.arrays = [i for i, s in enumerate(symbols) if isinstance(s, Tensor)]
-        self.statics = [None if isinstance(s, Tensor) else s for s in symbols]
+        self.statics = list(map(static_of, symbols))
         inputs = [symbols[i].node for i in self.arrays]
         trace = Trace((s for s in symbols if isinstance(s, Tensor)), owner.name)
         trace.exclude, trace.facts = owner.settings.unstable, known_facts(leaves, symbols)
@@ -118,8 +119,8 @@ class Version(Retiring):
         self.laid = [i for i, d in zip(self.arrays, decisive, strict=True) if d]
         trace.uncount()
         self.plain = not (self.kept or self.cleared or self.renewed) and self._plain_result()
-        self.flat = (self.plain and is_flat(tree) and not self.records and not self.unseen
-                     and not self.hidden and not computed and not self.assumed)
+        self.flat = (self.plain and is_flat(tree, self.statics) and not self.records
+                     and not self.unseen and not self.hidden and not computed and not self.assumed)
         self.footprint = footprint(trace, updates, self.mutated)
         graph = closed(inputs, with_dead_checks(trace, nodes, token), since)
         if pattern is not None:
@@ -201,7 +202,7 @@ class Version(Retiring):
         try:
             with taking(reads):
                 self._meet(reads, symbols, stand_ins)
-                returned = call_user(self.owner.function, given.nest[0], given.nest[1], "jit")
+                returned = calling(self.owner.function, given.nest, symbols, call_user)
                 self.outputs, self.tree = given.objects.results(returned, reads.knows)
             self.outputs = list(map(reads.parts.borrowed.array_of, self.outputs))
             reads.settle()
@@ -240,7 +241,8 @@ class Version(Retiring):
             reads.pass_over(container)
         given = zip(arguments, self.argument_tree.paths("arguments"), strict=False)
         for value, path in (*stand_ins.kept(), (self.owner.function, self.owner.name), *given):
-            reads.meet(value, path)
+            if type(value) is not Text:
+                reads.meet(value, path)
         for kind in {t.kind for t in self.argument_tree.walk() if t.kind is not None}:
             reads.meet(kind, kind.__name__)
 
@@ -260,8 +262,7 @@ class Version(Retiring):
                       if x.shape or x.node is None or live_tensor(leaf) is not None]
 
     # -- gradients ------------------------------------------------------------------------
-    def _take_flows(self, nodes: Sequence[Any], returned: int, updates: Sequence[Any],
-                    trace: Trace) -> None:
+    def _take_flows(self, nodes: Sequence[Any], returned: int, updates: Any, trace: Trace) -> None:
         """Note through which results gradients flow when the call is recorded.
 
         They do not where the function is a training step, which took its gradients itself: to
@@ -370,9 +371,9 @@ class Version(Retiring):
     @cached_property
     def noted(self) -> bool:
         """Whether its native code can be called as it is, and the call be recorded behind it."""
-        return self.records and self.plain and is_flat(self.argument_tree) and not any([
-            self.laid, self.unseen, self.hidden, self.computed, self.assumed, self.mutated,
-            self.spills, self.passing, self.consumed, self.expected])
+        return self.records and self.plain and is_flat(self.argument_tree, self.statics) and not (
+            self.laid or self.unseen or self.hidden or self.computed or self.assumed or self.mutated
+            or self.spills or self.passing or self.consumed or self.expected)
 
     @property
     def attempt(self) -> Any:

@@ -24,11 +24,12 @@ from agnesi.compiler.specialization.signatures import (
     kinds_of,
 )
 from agnesi.compiler.specialization.specialization import Version
+from agnesi.compiler.specialization.varying_arguments import VaryingArguments
 from agnesi.compiler.tracing.arguments.facts import IN_SIGNATURES, facts_of
 from agnesi.compiler.tracing.containers.nests import varying
 from agnesi.compiler.tracing.decisions import INSTEAD, MAX_BRANCHES, Decision, Deferral
 from agnesi.compiler.tracing.effects import KeptSymbolError
-from agnesi.compiler.tracing.leaves import Constant, is_small
+from agnesi.compiler.tracing.leaves import Constant
 from agnesi.compiler.tracing.obstacles import LookedAtError, OnlyEagerError, refuse_stores
 from agnesi.compiler.tracing.places import Place
 from agnesi.compiler.tracing.trace import TRACING
@@ -62,8 +63,9 @@ class Versions:
     :ivar ready: Those used last, which calls may go to at once.
     :ivar hidden: What the function reads besides its arguments and keeps changing: numbers and
         tensors, which are arguments of the code.
-    :ivar dynamic: Positions of Python ints that keep changing and so are run-time values, by the
-        pytree of the arguments.
+    :ivar dynamic: Positions of Python ints and texts that keep changing and so are run-time values,
+        by the pytree of the arguments.
+    :ivar steering: What of both Python decides by, or shows: these stay constants.
     """
 
     def __init__(self, owner: Any) -> None:
@@ -71,14 +73,14 @@ class Versions:
         self.ready: list[Version] = []
         self.hidden: dict[Any, Place] = {}
         self.dynamic: dict[Tree, set[int]] = {}
-        self._integers: dict[tuple[Tree, int], set[int]] = {}
+        self._varying = VaryingArguments(self, owner.function)
         #: Facts of arguments besides their values on which some trace relied: part of signatures.
         self.queries: frozenset[str] = frozenset()
         self.deferral = Deferral()
         #: Which error the user's function raised in a trace, which was undone.
         self.failure = 0
         self._changed: dict[Any, int] = {}
-        self._steering: set[Any] = set()
+        self.steering: set[Any] = set()
         #: Floats among the arguments that Python looks at, by their places in a nest.
         self._looked_at: frozenset[tuple[Tree, int]] = frozenset()
         self._made: dict[Any, list[Version]] = {}
@@ -118,16 +120,17 @@ class Versions:
                     return found
                 taken, computed = self._guessed(taken, tree, chosen)
                 key = self.key_of(taken, tree, computed)
-                if self._promote(key) or self._promote_integers(leaves, tree):
+                if self._promote(key) or self._varying.promote(leaves, tree):
                     continue
             try:
                 return self._make(key, taken, computed, diverged), taken
             except SizeWanted as wanted:
                 self._compute(key, taken, computed, wanted, chosen)
             except (Exception, LookedAtError) as error:
-                now = self.hidden, self.dynamic, set(self._steering)
-                if isinstance(error, LookedAtError) and self._take_as_constants(
-                        error, leaves, tree):
+                now = self.hidden, self.dynamic, set(self.steering)
+                if self._varying.demote_texts(leaves, tree) or (
+                        isinstance(error, LookedAtError)
+                        and self._take_as_constants(error, leaves, tree)):
                     pass
                 elif self._demote():
                     before = now
@@ -136,7 +139,7 @@ class Versions:
                           or self._look_at_numbers(error)):
                     self._looked_at = looked_at
                     if before is not None:  # it fails with constants, too
-                        self.hidden, self.dynamic, self._steering = before
+                        self.hidden, self.dynamic, self.steering = before
                     refuse_stores(error)
                     if isinstance(error, KeptSymbolError):
                         raise error.only_eagerly() from None
@@ -436,7 +439,7 @@ class Versions:
         found = False
         for place_key, place in getattr(self._served.get(key), "placed", {}).items():
             made = {} if place.holds() else varying(place_key, place, place.now())
-            if made.keys() <= self.hidden.keys() or self._steering & made.keys():
+            if made.keys() <= self.hidden.keys() or self.steering & made.keys():
                 continue
             self._changed[place_key] = self._changed.get(place_key, 0) + 1
             if self._changed[place_key] >= _MAX_CONSTANT_CHANGES:
@@ -444,24 +447,10 @@ class Versions:
                 found = True
         return found
 
-    def _promote_integers(self, leaves: Sequence[Any], tree: Tree) -> bool:
-        """Let whole numbers among the arguments that had several values be the code's."""
-        found = False
-        for i, v in enumerate(leaves):
-            place, known = (tree, i), self.dynamic.setdefault(tree, set())
-            if type(v) is not int or not is_small(v) or place in self._steering or i in known:
-                continue
-            values = self._integers.setdefault(place, set())
-            values.add(v)
-            if len(values) > _MAX_CONSTANT_CHANGES:
-                known.add(i)
-                found = True
-        return found
-
     def _demote(self) -> bool:
         """Make hidden and integer arguments constants again, as control flow depends on some."""
-        self._steering.update(self.hidden)
-        self._steering.update((tree, i) for tree, known in self.dynamic.items() for i in known)
+        self.steering.update(self.hidden)
+        self.steering.update((tree, i) for tree, known in self.dynamic.items() for i in known)
         found = bool(self.hidden) or any(self.dynamic.values())
         self.hidden, self.dynamic = {}, {}
         return found

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.compiler.tracing.arguments.numpy_numbers import NumPyNumber
+from agnesi.compiler.tracing.arguments.texts import Text, TextReadError
 from agnesi.compiler.tracing.builtin_calls import STAND_INS, OfTexts
 from agnesi.compiler.tracing.containers.borrowed_arrays import BorrowedArray
 from agnesi.compiler.tracing.numbers import Number
@@ -137,6 +138,8 @@ def _kind(value: Any) -> type:
 
 
 def _isinstance(value: Any, kinds: Any) -> bool:
+    if type(value) is Text:
+        raise TextReadError
     if isinstance(value, _STANDING):
         return issubclass(_kind(value), kinds)
     if (reads := STATE.reads) is not None:
@@ -151,6 +154,8 @@ def _issubclass(kind: Any, kinds: Any) -> bool:
 
 
 def _type(*args: Any, **keywords: Any) -> Any:
+    if len(args) == 1 and type(args[0]) is Text:
+        raise TextReadError
     if len(args) == 1 and isinstance(args[0], _STANDING):
         return _kind(args[0])
     found = type(*args, **keywords)

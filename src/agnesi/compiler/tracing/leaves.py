@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.compiler.tracing.arguments.numpy_numbers import NumPyNumber
+from agnesi.compiler.tracing.arguments.texts import Text
 from agnesi.compiler.tracing.numbers import MOST_GIVEN, standing_for
 from agnesi.compiler.tracing.trace import stand_in
 from agnesi.core.support import dtypes
@@ -50,6 +51,8 @@ def symbol_of(value: Any, i: int, shape: Any, hidden: bool = False) -> Any:
     if type(value) is float:
         return standing_for(stand_in((), dtypes.float64, weak=True, name=f"argument {i}").node,
                             given=True)
+    if hidden and type(value) is str:
+        return Text()
     if hidden and type(value) is int and is_small(value):
         return standing_for(stand_in((), dtypes.int64, weak=True, name=f"argument {i}").node)
     return value
@@ -77,6 +80,8 @@ def argument_of(value: Any, shape: Any, hidden: bool = False) -> Any:
         return Arg("identity", object=value.value)
     if hidden and type(value) is int and is_small(value):
         return Arg("int")
+    if hidden and type(value) is str:
+        return Arg("ignore")
     return Arg("identity", object=value)
 
 

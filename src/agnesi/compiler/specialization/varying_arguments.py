@@ -1,0 +1,50 @@
+"""Whole numbers and texts among arguments that keep changing: code takes any in their places."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from agnesi.compiler.tracing.arguments.texts import may_pass_over
+from agnesi.compiler.tracing.leaves import is_small
+from agnesi.core.support.tree import Tree
+
+#: So often one may be another until it is no constant.
+_MAX_CONSTANT_CHANGES = 2
+
+
+class VaryingArguments:
+    """What values the arguments of a function had, in the places where they are constants."""
+
+    def __init__(self, versions: Any, function: Any) -> None:
+        self._versions, self._function = versions, function
+        self._values: dict[tuple[Tree, int], set[Any]] = {}
+
+    def promote(self, leaves: Sequence[Any], tree: Tree) -> bool:
+        """Let numbers and texts that had several values be the code's; return whether any is new.
+        """
+        found, steering = False, self._versions.steering
+        for i, v in enumerate(leaves):
+            place, known = (tree, i), self._versions.dynamic.setdefault(tree, set())
+            number = type(v) is int and is_small(v)
+            if not (number or type(v) is str) or place in steering or i in known:
+                continue
+            values = self._values.setdefault(place, set())
+            values.add(v)
+            if len(values) <= _MAX_CONSTANT_CHANGES:
+                continue
+            if number or may_pass_over(self._function):
+                known.add(i)
+                found = True
+            else:
+                steering.add(place)
+        return found
+
+    def demote_texts(self, leaves: Sequence[Any], tree: Tree) -> bool:
+        """Make texts constants again, as a trace without them failed; return whether there are any.
+        """
+        known = self._versions.dynamic.get(tree, set())
+        found = {i for i in known if type(leaves[i]) is str}
+        self._versions.steering.update((tree, i) for i in found)
+        known -= found
+        return bool(found)
