@@ -219,7 +219,9 @@ def unwrap(p: TensorLike, discont: float | None = None, axis: int = -1, *,
     tensor([ 0. , -1. ,  1. ,  0.5])
     """
     p = as_tensor(p)
-    period = period.item() if isinstance(period, np.integer) else period
+    given: Any = period
+    traced = isinstance(given, Tensor) and given._is_number and given.dtype.kind in "iu"
+    period = given.item() if traced or isinstance(given, np.integer) else given
     whole = p.dtype.kind in "iu" and isinstance(period, int)
     p = p if whole else floating(p)
     steps = diff(p, axis=axis)
