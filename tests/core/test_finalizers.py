@@ -1,5 +1,6 @@
 """An interrupt in a finalizer, or around a fork, is raised in the program; no lock stays taken."""
 
+import _imp
 import os
 import signal
 import subprocess
@@ -189,3 +190,70 @@ except KeyboardInterrupt:
     found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True,
                            timeout=60, check=True)
     assert found.stdout == "interrupted [1]\n"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+def test_an_import_beside_a_fork_is_interrupted_without_keeping_pythons_import_lock():
+    """A signal that came while a thread waited for that lock struck right behind it, before
+    importlib's ``try``: no other thread imported, nor forked, any more."""
+    program = """
+import os, signal, sys, threading, time
+os.register_at_fork(before=lambda: time.sleep(0.5))  # after the library's, with its locks held
+import agnesi as ag
+def fork():
+    if not (child := os.fork()):
+        os._exit(0)
+    os.waitpid(child, 0)
+def strike(*_):
+    raise KeyboardInterrupt
+signal.signal(signal.SIGALRM, strike)
+forker = threading.Thread(target=fork)
+forker.start()
+time.sleep(0.1)
+signal.setitimer(signal.ITIMER_REAL, 0.1)
+try:
+    ag.jit(lambda x: x + 1)(ag.ones(3))
+except KeyboardInterrupt:
+    print("interrupted")
+other = threading.Thread(target=lambda: __import__("xmlrpc.client"), daemon=True)
+forker.join(20)
+other.start()
+other.join(20)
+print("hangs" if other.is_alive() or forker.is_alive() else "goes on")
+sys.stdout.flush()
+os._exit(0)
+"""
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True,
+                           timeout=60, check=True)
+    assert found.stdout == "interrupted\ngoes on\n"
+
+
+def test_an_interrupt_at_any_line_beside_pythons_import_lock_gives_it_back():
+    """While a fork is prepared; lines until the lock is had, and behind."""
+    codes = {f.__code__ for f in (forks._acquire_import_lock, forks.unforked.begin,
+                                  forks.unforked.end, Block.__enter__, Block.__exit__)}
+    before, interrupted, left = sys.gettrace(), 0, [0]
+
+    def trace(frame, event, argument):
+        if frame.f_code not in codes:
+            return None
+        left[0] -= event == "line"
+        if not left[0]:
+            raise KeyboardInterrupt
+        return trace
+
+    while True:
+        left[0] = interrupted + 1
+        sys.settrace(trace)
+        try:
+            forks._acquire_import_lock()
+        except KeyboardInterrupt:
+            interrupted += 1
+        else:
+            _imp.release_lock()
+            break
+        finally:
+            sys.settrace(before)
+        with pytest.raises(RuntimeError):
+            _imp.release_lock()
+    assert interrupted > 10

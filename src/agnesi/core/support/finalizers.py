@@ -2,8 +2,9 @@
 
 Python calls finalizers, callbacks of weak references and those around a fork between any two lines
 of a program, and drops what they raise, an exception of a handler of signals too: it only tells
-``sys.unraisablehook``.  Where that happened to code of this library, Python is to handle the signal
-once more, as soon as it is back in the program.
+``sys.unraisablehook``.  Where that happened to code of this library, or to what importlib calls of
+it while another thread forks, Python is to handle the signal once more, as soon as it is back in
+the program.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import threading
 from typing import Any
 
 _hook_before = sys.unraisablehook
+_MODULES = "agnesi.", "importlib."
 
 
 class _Again:
@@ -32,7 +34,7 @@ def hook(event: Any) -> None:
     trace = event.exc_traceback
     if (
         isinstance(event.exc_value, KeyboardInterrupt) and trace is not None
-        and trace.tb_frame.f_globals.get("__name__", "").startswith("agnesi.")
+        and trace.tb_frame.f_globals.get("__name__", "").startswith(_MODULES)
         and threading.current_thread() is threading.main_thread()
     ):
         del event, trace

@@ -6,6 +6,10 @@ stays locked there for ever, so the parent forks when nobody is inside such a se
 works or any shared library is opened, and while a module of this library is imported (Python has
 a lock for each module).  It also waits while Python's collector is at work, which in the child
 would never be over.
+
+Nor does a thread wait for Python's import lock while another one forks with it: what a handler of
+signals raises meanwhile would come right after the lock is had and before ``try``, and importlib
+would never give it back.
 """
 
 from __future__ import annotations
@@ -21,6 +25,7 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable
+from itertools import starmap
 from typing import Any, ClassVar, TypeVar
 
 from agnesi.core.support import finalizers  # noqa: F401 - what is raised around a fork
@@ -41,6 +46,7 @@ _lock = threading.RLock()
 _inside: dict[int, int] = {}  # the threads of sections, by the number of the object
 _forking: set[int] = set()  # threads that wait to fork: nobody goes inside before they have
 _struck: list[BaseException] = []  # what was raised while they did
+_ACQUIRE_IMPORT_LOCK = _imp.acquire_lock
 
 
 class unforked(contextlib.ContextDecorator, Block):  # noqa: N801 - used like a function
@@ -54,7 +60,10 @@ class unforked(contextlib.ContextDecorator, Block):  # noqa: N801 - used like a 
         me, end = threading.get_ident(), time.monotonic() + _MAX_WAIT_SECONDS
         while True:
             with _lock:
-                if not _forking or me in _inside.values() or time.monotonic() > end:
+                if (
+                    not _forking or me in _inside.values() or _importing()  # for which forks wait
+                    or time.monotonic() > end
+                ):
                     _inside[id(self)] = me
                     return
             time.sleep(_POLL_SECONDS)
@@ -81,18 +90,44 @@ def _before() -> None:
 def _wait() -> None:
     me, begun = threading.get_ident(), time.monotonic()
     _forking.add(me)
+    _imp.acquire_lock = _acquire_import_lock
     while True:
         _lock.acquire()
-        _imp.acquire_lock()
-        waited = time.monotonic() - begun
-        if waited > _MAX_WAIT_SECONDS or not (
-            {*_inside.values()} - {me} or _importing()
-            or (waited < _MAX_COLLECTOR_WAIT_SECONDS
-                and _Collector.threads.get(_collector, 0) not in (0, me))
-        ):
-            return
+        if not _is_busy(me, begun):  # nobody waits for the import lock now
+            _ACQUIRE_IMPORT_LOCK()
+            if not _is_busy(me, begun):
+                return
         _let_go()
         time.sleep(_POLL_SECONDS)
+
+
+def _is_busy(me: int, begun: float) -> bool:
+    """Return whether other threads are where a fork that has waited since then waits for them."""
+    waited = time.monotonic() - begun
+    return waited <= _MAX_WAIT_SECONDS and bool(
+        {*_inside.values()} - {me} or _importing()
+        or (waited < _MAX_COLLECTOR_WAIT_SECONDS
+            and _Collector.threads.get(_collector, 0) not in (0, me))
+    )
+
+
+def _acquire_import_lock() -> None:
+    """What importlib acquires its lock by while a thread waits to fork: after the fork."""
+    had: list[None] = []
+    try:
+        with unforked():
+            had.extend(starmap(_ACQUIRE_IMPORT_LOCK, [()]))  # no line of Python is in between
+    except BaseException:  # a signal's
+        for _ in had:
+            _imp.release_lock()
+        raise
+
+
+def _forked() -> None:
+    """The thread has forked: importlib needs no care if it was the last."""
+    _forking.discard(threading.get_ident())
+    if not _forking:
+        _imp.acquire_lock = _ACQUIRE_IMPORT_LOCK
 
 
 def _let_go() -> None:
@@ -131,7 +166,7 @@ gc.callbacks.append(functools.partial(getattr, _collector))
 
 
 def _in_parent() -> None:
-    _forking.discard(threading.get_ident())
+    _forked()
     _let_go()
     if _struck:
         error = _struck.pop()
@@ -156,6 +191,7 @@ def _in_child() -> None:
     _let_go()
     _lock = threading.RLock()
     _forking.clear()
+    _forked()
     _struck.clear()
     me = threading.get_ident()
     for key in [key for key, thread in _inside.items() if thread != me]:
