@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import functools
 import importlib
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,8 +22,18 @@ from agnesi.core.support.config import HOOKS
 from agnesi.core.support.errors import GradientError, at
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import elementwise
+from agnesi.ops.base.compare import logical_or
 from agnesi.ops.base.convert import as_tensor
-from agnesi.ops.base.elementwise import TABLE, Elementwise, Function, Rule, call, documented
+from agnesi.ops.base.elementwise import (
+    TABLE,
+    Elementwise,
+    Function,
+    Rule,
+    call,
+    documented,
+    operand,
+)
+from agnesi.ops.base.select import where
 
 Numeric = Callable[..., np.ndarray]
 Formula = Callable[..., Any]
@@ -30,6 +41,13 @@ Formula = Callable[..., Any]
 _ROUNDED_AWAY = 2.0 ** -34
 #: Nanoseconds of work for which SciPy is not imported, which takes some three times as many.
 _IMPORT = 60_000_000
+#: Steps of a recurrence of SciPy's that take some ten milliseconds.
+MOST_STEPS = 1e6
+#: By the operand's place.
+Bounds = Mapping[int, tuple[float, float]]
+NO_BOUNDS: Bounds = {}
+#: The bounds of a count of steps.
+IN_STEPS = -MOST_STEPS, MOST_STEPS
 
 
 @functools.cache
@@ -261,22 +279,47 @@ def binary(op: Elementwise, summary: str = "", args: str = "", result: str = "")
     return _special(elementwise.binary(op, summary, args, result))
 
 
+def within(name: str, most: Bounds, xs: tuple[TensorLike, ...]) -> tuple[TensorLike, ...]:
+    """Operands whose sizes SciPy takes as many steps as, in one call that no signal ends: within
+    bounds, by place, and NaN beyond; where an integer is beyond, the last operand is NaN.
+    """
+    found = list(xs)
+    for k, (least, greatest) in most.items():
+        x = xs[k]
+        if isinstance(x, int | float) and max(least, -MOST_STEPS) <= x <= min(greatest, MOST_STEPS):
+            continue
+        x = operand(name, x)
+        kind = x.dtype.kind
+        if kind in "iu":  # the other loop, or the same in floats
+            least, greatest = max(least, -greatest), min(greatest, -least)
+        if kind not in "fiu":
+            continue  # few, or refused by the row
+        beyond = logical_or(x < least, x > greatest)
+        if kind == "f":
+            found[k] = where(beyond, math.nan, x)
+        else:
+            found[k] = where(beyond, 0, x)
+            found[-1] = where(beyond, math.nan, operand(name, found[-1]))
+    return tuple(found)
+
+
 def several(op: Elementwise, summary: str = "", args: str = "", result: str = "",
-            integers: Elementwise | None = None) -> Function:
+            integers: Elementwise | None = None, most: Bounds = NO_BOUNDS) -> Function:
     """The public function of a row of ``agnesi.special`` with more operands, or of mixed dtypes.
 
-    ``integers`` is the row of integers for the first operand, if they have one of their own.
+    ``integers`` is the row of integers for the first operand, if they have one of their own; for
+    ``most`` see :func:`within`.
     """
 
     def row_of(x1: TensorLike) -> Elementwise:
         return op if integers is None or as_tensor(x1).dtype.kind not in "iu" else integers
 
     def two(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
-        return call(row_of(x1), (x1, x2), out)
+        return call(row_of(x1), within(op.name, most, (x1, x2)), out)
 
     def three(x1: TensorLike, x2: TensorLike, x3: TensorLike, /, *, out: Tensor | None = None
               ) -> Tensor:
-        return call(row_of(x1), (x1, x2, x3), out)
+        return call(row_of(x1), within(op.name, most, (x1, x2, x3)), out)
 
     def four(x1: TensorLike, x2: TensorLike, x3: TensorLike, x4: TensorLike, /, *,
              out: Tensor | None = None) -> Tensor:
@@ -291,17 +334,22 @@ def several(op: Elementwise, summary: str = "", args: str = "", result: str = ""
 
 
 def scipys(name: str, rules: tuple[Rule | None, ...], home: str, summary: str = "", args: str = "",
-           result: str = "", two_loops: bool = False, **keywords: Any) -> Function:
+           result: str = "", two_loops: bool = False, most: Bounds = NO_BOUNDS, **keywords: Any
+           ) -> Function:
     """The public function of a row that SciPy computes; for keywords see :func:`called`.
 
-    With ``two_loops`` integers for the first operand have a row, and SciPy's loop, of their own.
+    With ``two_loops`` integers for the first operand have a row, and SciPy's loop, of their own;
+    for ``most`` see :func:`within`.
     """
+    if most and summary:
+        summary += "\n\nNaN where {}, which takes SciPy as many steps.".format(" or ".join(
+            f"``x{k + 1}`` is beyond {min(map(abs, bounds)):.0e}" for k, bounds in most.items()))
     op = called(name, rules, home, **keywords)
     if two_loops:
         integers = called(name, (None, *rules[1:]), home, own=f"{name}_whole", whole=1)
-        return several(op, summary, args, result, integers)
-    if op.whole or op.arity > 2:
-        return several(op, summary, args, result)
+        return several(op, summary, args, result, integers, most)
+    if op.whole or most or op.arity > 2:
+        return several(op, summary, args, result, most=most)
     return (unary if op.arity == 1 else binary)(op, summary, args, result)
 
 

@@ -17,7 +17,7 @@ from agnesi.ops.base.elementwise import Function, Rule
 from agnesi.ops.base.select import maximum
 from agnesi.ops.elementwise.complexes import complex as complex_of
 from agnesi.ops.elementwise.explog import exp
-from agnesi.ops.elementwise.formula import no_slope, scipy_rows, scipys
+from agnesi.ops.elementwise.formula import no_slope, scipy_rows, scipys, within
 from agnesi.ops.special.bessel import i0, iv, j0, jv, k0, kv, y0, yv
 
 __all__ = [
@@ -324,6 +324,10 @@ def _curved(v: Tensor, x: Tensor) -> Tensor:
     return square(x) * 0.25 - v - 0.5
 
 
+#: Of more, SciPy takes as many steps as the order in one call.
+_MOST_ORDER = {0: (-1e5, 1e5)}
+
+
 def _cylinder(name: str, curve: Callable[..., Tensor], text: str) -> Callable[..., Any]:
     """A solution of ``y'' = curve(v, x) * y`` and its derivative."""
     value = _row(name, _still(name), lambda g, a, b: g * slope(a, b), own=f"{name}_0", output=0,
@@ -332,10 +336,11 @@ def _cylinder(name: str, curve: Callable[..., Tensor], text: str) -> Callable[..
                  own=f"{name}_1", output=1, types="dd->dd")
 
     def function(v: TensorLike, x: TensorLike, /) -> tuple[Tensor, Tensor]:
+        v, x = within(name, _MOST_ORDER, (v, x))
         return value(v, x), slope(v, x)
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"""{text}, and its derivative.
+    function.__doc__ = f"""{text}, and its derivative; NaN of orders beyond 1e5.
 
     :param v, x: Real numbers; both broadcast.
     :returns value, derivative: Of the broadcast shape, floating.

@@ -136,13 +136,15 @@ chndtr: Function = _documented(
     lambda g, a, b, c, y: g * 0.5 * (chndtr(a, b + 2, c) - y))
 chndtrix: Function = _documented(
     "chndtrix", "Where :func:`chndtr` is ``x1``.", "[0.5], [2.0], [1.0]", "[2.1770384]",
-    lambda g, b, c, y: safe_divide(g, _ncx2_pdf(y, b, c)), *fixed("chndtrix", 2))
+    lambda g, b, c, y: safe_divide(g, _ncx2_pdf(y, b, c)), *fixed("chndtrix", 2),
+    most={2: (-1e9, 1e9)})
 chndtridf: Function = _documented(
     "chndtridf", "Degrees of freedom for which :func:`chndtr` at ``x1`` is ``x2``.",
     "[1.0], [0.3], [1.0]", "[1.8169887]", *fixed("chndtridf", 3))
 chndtrinc: Function = _documented(
     "chndtrinc", "Noncentrality for which :func:`chndtr` at ``x1`` is ``x3``.",
-    "[1.0], [2.0], [0.3]", "[0.70129716]", *fixed("chndtrinc", 3))
+    "[1.0], [2.0], [0.3]", "[0.70129716]", *fixed("chndtrinc", 3),
+    most={0: (-1e9, 1e9)})
 
 
 # -- F ------------------------------------------------------------------------------------------
@@ -275,13 +277,15 @@ nctdtr: Function = _documented(
     *fixed("nctdtr", 2), lambda g, a, b, c: g * _noncentral_t(c, a, b))
 nctdtrit: Function = _documented(
     "nctdtrit", "Where :func:`nctdtr` is ``x3``.", "[2.0], [1.0], [0.5]", "[1.1424179]",
-    *fixed("nctdtrit", 2), lambda g, a, b, y: safe_divide(g, _noncentral_t(y, a, b)))
+    *fixed("nctdtrit", 2), lambda g, a, b, y: safe_divide(g, _noncentral_t(y, a, b)),
+    most={1: (-3e4, 3e4)})
 nctdtridf: Function = _documented(
     "nctdtridf", "Degrees of freedom for which :func:`nctdtr` at ``x3`` is ``x1``.",
     "[0.4], [1.0], [1.0]", "[0.7063652]", *fixed("nctdtridf", 3), types="ddd->d")
 nctdtrinc: Function = _documented(
     "nctdtrinc", "Noncentrality for which :func:`nctdtr` at ``x3`` is ``x2``.",
-    "[2.0], [0.4], [1.0]", "[1.1570559]", *fixed("nctdtrinc", 3), types="ddd->d")
+    "[2.0], [0.4], [1.0]", "[1.1570559]", *fixed("nctdtrinc", 3), types="ddd->d",
+    most={2: (-1e5, 1e5)})
 
 # -- normal -------------------------------------------------------------------------------------
 nrdtrimn: Function = _documented(

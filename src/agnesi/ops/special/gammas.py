@@ -13,10 +13,12 @@ from agnesi.core.tensor import Tensor
 from agnesi.ops.base.arith import remainder, safe_multiply
 from agnesi.ops.base.compare import less
 from agnesi.ops.base.convert import floating
-from agnesi.ops.base.elementwise import Elementwise, Function
+from agnesi.ops.base.elementwise import Elementwise, Function, operand
 from agnesi.ops.base.select import round as nearest
 from agnesi.ops.base.select import where
 from agnesi.ops.elementwise.formula import (
+    MOST_STEPS,
+    NO_BOUNDS,
     binary,
     called,
     horner,
@@ -25,6 +27,7 @@ from agnesi.ops.elementwise.formula import (
     row,
     unary,
     value_of,
+    within,
 )
 from agnesi.ops.elementwise.trig import cos
 from agnesi.ops.special.special import POLYGAMMA, digamma, lgamma
@@ -227,7 +230,7 @@ def zeta(x: TensorLike, q: TensorLike | None = None, /, *, out: Tensor | None = 
 
     :param x: Real numbers.
     :param q: Positive; 1 by default. Both broadcast.
-    :returns: Of the broadcast shape, floating; infinite at 1.
+    :returns: Of the broadcast shape, floating; infinite at 1, NaN where ``q < -1e6``.
     :raises DTypeError: For complex numbers.
     :raises ShapeError: If the shapes do not broadcast.
     :see: special.zetac, polygamma
@@ -235,7 +238,11 @@ def zeta(x: TensorLike, q: TensorLike | None = None, /, *, out: Tensor | None = 
     >>> ag.sqrt(ag.special.zeta(ag.tensor([2.0])) * 6)
     tensor([3.1415925])
     """
-    return _riemann(x) if q is None else _hurwitz(x, q)
+    if q is None:
+        return _riemann(x)
+    whole = isinstance(q, int) or operand("zeta", q).dtype.kind in "iu"  # poles below 1
+    bounds = NO_BOUNDS if whole else {0: (-MOST_STEPS, math.inf)}
+    return _hurwitz(x, *within("zeta", bounds, (q,)))
 
 
 @planned

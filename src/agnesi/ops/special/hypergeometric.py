@@ -17,7 +17,7 @@ from agnesi.ops.base.elementwise import Function
 from agnesi.ops.base.select import trunc, where
 from agnesi.ops.elementwise.complexes import complex as complex_of
 from agnesi.ops.elementwise.explog import exp, log
-from agnesi.ops.elementwise.formula import fixed, scipy_rows, scipys
+from agnesi.ops.elementwise.formula import IN_STEPS, fixed, scipy_rows, scipys
 from agnesi.ops.elementwise.hyperbolic import cosh, sinh
 from agnesi.ops.elementwise.trig import cos, sin
 
@@ -38,11 +38,13 @@ hyp0f1: Function = _documented(
 hyp1f1: Function = _documented(
     "hyp1f1", "Kummer's function 1F1 of parameters ``x1`` and ``x2``.", "[1.0], [2.0], [0.0]",
     "[1.]",
-    *fixed("hyp1f1", 2), lambda g, a, b, c: g * a / b * hyp1f1(a + 1, b + 1, c))
+    *fixed("hyp1f1", 2), lambda g, a, b, c: g * a / b * hyp1f1(a + 1, b + 1, c),
+    most={2: (-1e10, 1e10)})
 hyperu: Function = _documented(
     "hyperu", "Tricomi's function U of parameters ``x1`` and ``x2``.", "[1.0], [2.0], [1.0]",
     "[1.]",
-    *fixed("hyperu", 2), lambda g, a, b, c: -g * a * hyperu(a + 1, b + 1, c))
+    *fixed("hyperu", 2), lambda g, a, b, c: -g * a * hyperu(a + 1, b + 1, c),
+    most={0: IN_STEPS, 1: IN_STEPS})
 hyp2f1: Function = _documented(
     "hyp2f1", "Gauss' function 2F1 of parameters ``x1``, ``x2`` and ``x3``.",
     "[1.0], [1.0], [2.0], [0.0]", "[1.]",

@@ -20,7 +20,7 @@ from agnesi.ops.base.arith import square
 from agnesi.ops.base.convert import as_tensor, beside
 from agnesi.ops.base.elementwise import Function, Rule
 from agnesi.ops.base.select import where
-from agnesi.ops.elementwise.formula import fixed, scipys
+from agnesi.ops.elementwise.formula import IN_STEPS, MOST_STEPS, NO_BOUNDS, fixed, scipys
 from agnesi.ops.elementwise.hyperbolic import cosh
 from agnesi.ops.elementwise.trig import cos
 
@@ -32,8 +32,9 @@ __all__ = [
 ]
 
 _DEGREE = math.pi / 180
-#: Bounds that SciPy does not check: at 1e8 and 2^31, and of NaN, it ends the process.
-_MOST_PARAMETER, _MOST_ORDER = 5e7, 2.0 ** 31
+#: Bounds that SciPy does not check: at 1e8 and 2^31, and of NaN, it ends the process; it takes as
+#: many steps as the order.
+_MOST_PARAMETER, _MOST_ORDER = 5e7, MOST_STEPS
 #: The same of half the degree, less half the mode for angular functions, and the parameter: SciPy
 #: has room for so many expansion coefficients.
 _MOST_ANGULAR, _MOST_RADIAL = 170.0, 90.0
@@ -42,7 +43,7 @@ _MOST_ANGULAR, _MOST_RADIAL = 170.0, 90.0
 def _characteristic(name: str, summary: str, args: str, result: str) -> Function:
     count = args.count("[")
     made = scipys(name, fixed(name, count), __name__, summary, args, result,
-                  types="d" * count + "->d")
+                  types="d" * count + "->d", most={0: IN_STEPS} if count == 2 else NO_BOUNDS)
     if count == 2:
         return made
 

@@ -17,7 +17,7 @@ from agnesi.ops.base.elementwise import Function, Rule
 from agnesi.ops.base.select import maximum, where
 from agnesi.ops.elementwise.complexes import complex as complex_of
 from agnesi.ops.elementwise.explog import exp
-from agnesi.ops.elementwise.formula import no_slope, scipys
+from agnesi.ops.elementwise.formula import IN_STEPS, MOST_STEPS, no_slope, scipys
 from agnesi.ops.elementwise.trig import cos, sin
 from agnesi.ops.special.gammas import binom
 from agnesi.ops.special.special import lgamma
@@ -71,11 +71,12 @@ eval_sh_chebyu: Function = _documented(
 eval_laguerre: Function = _documented(
     "eval_laguerre", "Laguerre polynomial of degree ``x1``.", "[2.0], [0.5]",
     lambda g, a, b: -g * _unless_zero(a, eval_genlaguerre(a - 1, 1.0, b)), "[0.125]",
-    two_loops=True)
+    two_loops=True, most={0: (-MOST_STEPS, math.inf)})
 eval_genlaguerre: Function = _documented(
     "eval_genlaguerre", "Generalized Laguerre polynomial of degree ``x1`` and parameter ``x2``.",
     "[2.0], [1.0], [0.5]",
     lambda g, a, b, c: -g * _unless_zero(a, eval_genlaguerre(a - 1, b + 1, c)), "[1.625]", 2,
+    most={0: (-MOST_STEPS, math.inf)},
     two_loops=True)  # that of floats loses a fifth of degree 32 at 60
 eval_gegenbauer: Function = _documented(
     "eval_gegenbauer", "Gegenbauer polynomial of degree ``x1`` and parameter ``x2``.",
@@ -95,16 +96,16 @@ eval_sh_jacobi: Function = _documented(
 eval_hermite: Function = _documented(
     "eval_hermite", "Hermite polynomial H of whole degree ``x1``.", "[2], [0.5]",
     lambda g, a, b: g * _unless_zero(a, 2 * a * eval_hermite(maximum(a - 1, 0), b)), "[-1.]",
-    whole=1)
+    whole=1, most={0: IN_STEPS})
 eval_hermitenorm: Function = _documented(
     "eval_hermitenorm", "Hermite polynomial He of whole degree ``x1``.", "[2], [0.5]",
     lambda g, a, b: g * _unless_zero(a, a * eval_hermitenorm(maximum(a - 1, 0), b)), "[-0.75]",
-    whole=1)
+    whole=1, most={0: IN_STEPS})
 lpmv: Function = _documented(
     "lpmv", "Associated Legendre function of order ``x1`` and degree ``x2``, on [-1, 1].",
     "[1.0], [2.0], [0.5]",
     lambda g, a, b, c, y: g * ((a - b - 1) * lpmv(a, b + 1, c) + (b + 1) * c * y) / (1 - c * c),
-    "[-1.299038]", 2)
+    "[-1.299038]", 2, most={0: IN_STEPS, 1: IN_STEPS})
 
 
 @public
