@@ -13,6 +13,7 @@ from agnesi.core.public import renamed
 from agnesi.core.support.errors import ShapeError, at
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.data.dataset import as_tensor
+from agnesi.ops.base.convert import check_unmasked
 from agnesi.ops.base.creation import tensor
 
 
@@ -49,6 +50,8 @@ def _collated(samples: Sequence[Any], stack: Any) -> Any:
     if isinstance(first, Tensor):
         return stack([t.array for t in samples])
     if isinstance(first, (np.ndarray, np.generic)):
+        for a in samples:
+            check_unmasked(a)
         return stack([np.asarray(a) for a in samples])
     if isinstance(first, (bool, int, float, complex)):
         if other := [s for s in samples if isinstance(s, (str, Mapping, tuple, list)) or s is None]:

@@ -19,6 +19,7 @@ from agnesi.core.support.foreign import has
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.data.draws import accepts_generator, batch_generator
 from agnesi.data.samplers import seeded, shuffled
+from agnesi.ops.base.convert import check_unmasked
 from agnesi.ops.base.gather.elements import Index
 from agnesi.ops.random.generators import Generator, default_generator
 
@@ -194,6 +195,7 @@ def _array(value: Any) -> np.ndarray:
     except ValueError:
         raise ShapeError(at(f"TensorDataset: the rows of {typed(value)} differ in shape; a list of "
                             "samples is a dataset, too, and data.PadCollate() pads them")) from None
+    check_unmasked(found)
     return found.view(np.ndarray)  # also of a memory-mapped array, whose rows are copied as others
 
 

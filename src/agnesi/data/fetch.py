@@ -13,6 +13,7 @@ from agnesi.data import collate as collating
 from agnesi.data.dataset import as_tensor, gives_batches
 from agnesi.data.draws import begin_batch
 from agnesi.data.streams import MappedStream
+from agnesi.ops.base.convert import check_unmasked
 
 
 class Task(NamedTuple):
@@ -81,6 +82,7 @@ def _check_numbers(what: Any) -> None:
 def _alone(sample: Any) -> Any:
     """One sample as a batch is given, without an axis for samples."""
     if isinstance(sample, (np.ndarray, np.generic)):
+        check_unmasked(sample)
         return as_tensor(np.asarray(sample))
     if isinstance(sample, (tuple, list)):
         parts = [_alone(part) for part in sample]

@@ -19,6 +19,7 @@ from agnesi.core.support.atomic import file_error, replacing
 from agnesi.core.support.errors import StateError, at
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.arrays.loading import Stored
+from agnesi.ops.base.convert import check_unmasked
 from agnesi.saving.header import (
     CHECKSUM_BYTES,
     METADATA,
@@ -86,6 +87,7 @@ def save_file(tensors: Mapping[str, Any], path: Path_,
 
 
 def _array(name: str, value: Any) -> np.ndarray:
+    check_unmasked(value)
     data = value.array if isinstance(value, Tensor) else np.asarray(value)
     if data is None:
         raise TypeError(at(f"save_file: {name!r} has no value: save outside of compiled and "

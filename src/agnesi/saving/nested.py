@@ -10,6 +10,7 @@ import numpy as np
 from agnesi.core.op import typed
 from agnesi.core.support.errors import at
 from agnesi.core.tensor import Tensor, wrap
+from agnesi.ops.base.convert import check_unmasked
 
 #: What a JSON object is that has one key, which stands for no name.
 _TENSOR, _ARRAY, _NUMBER, _TUPLE, _ITEMS = "$tensor", "$array", "$number", "$tuple", "$items"
@@ -22,6 +23,7 @@ def taken_apart(value: Any, path: str, tensors: dict[str, Any]) -> Any:
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     if isinstance(value, (Tensor, np.ndarray, np.generic)):
+        check_unmasked(value)
         kind = _TENSOR if isinstance(value, Tensor) else (
             _ARRAY if isinstance(value, np.ndarray) else _NUMBER)
         return {kind: _kept(value, path, tensors)}

@@ -17,7 +17,7 @@ from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.arrays.replicate import broadcast_to
 from agnesi.ops.arrays.types import result_type
 from agnesi.ops.base.compare import equal, isfinite, not_equal
-from agnesi.ops.base.convert import as_tensor, cast
+from agnesi.ops.base.convert import as_tensor, cast, check_unmasked
 from agnesi.ops.base.creation import asarray
 from agnesi.ops.base.ensure import ensure
 from agnesi.ops.base.movement import moveaxis, reshape
@@ -177,6 +177,7 @@ def frombuffer(buffer: Any, dtype: DTypeLike = None, count: int = -1, offset: in
     if isinstance(buffer, str):
         raise TypeError(f"buffer must be bytes, or what has their protocol, not {buffer!r}: write "
                         "text.encode()")
+    check_unmasked(buffer)
     return wrap(np.frombuffer(buffer, kind, count, offset))
 
 

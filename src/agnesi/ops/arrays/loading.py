@@ -13,7 +13,7 @@ from agnesi.core.support.errors import TraceError, at, shown, typed
 from agnesi.core.support.tracing import is_tracing
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.arrays.replicate import copy
-from agnesi.ops.base.convert import as_tensor, cast
+from agnesi.ops.base.convert import as_tensor, cast, check_unmasked
 
 
 class Stored:
@@ -67,6 +67,7 @@ def _array(name: str, value: Any) -> Any:
         return value
     if isinstance(value, Tensor) and is_tracing():
         return snapshot(value)
+    check_unmasked(value)
     try:
         return np.asarray(value.detach() if isinstance(value, Tensor) else value)
     except ValueError:

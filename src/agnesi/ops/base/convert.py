@@ -239,7 +239,11 @@ def exported(x: Any) -> np.ndarray:
     if type(x) in (list, tuple):
         return array_of(x)
     only_dlpack = has(x, "__dlpack__") and not has(x, "__array__")
-    return np.from_dlpack(x) if only_dlpack else np.asarray(x)
+    if only_dlpack:
+        return np.from_dlpack(x)
+    found = np.asanyarray(x)
+    check_unmasked(found)  # what __array__ gave
+    return np.asarray(found)
 
 
 def as_array(x: Any, dtype: np.dtype | None = None) -> np.ndarray:
