@@ -1,5 +1,7 @@
 """Joins of thousands of tensors: one operation, whatever the axis."""
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -29,3 +31,22 @@ def test_a_stack_of_many_makes_no_view_of_each():
     x = ag.ones(2, requires_grad=True)
     node = graph_node(ag.stack([x] * COUNT))
     assert len(node.inputs[0].inputs) == COUNT and node.inputs[0].inputs[0] is graph_node(x)
+
+
+@pytest.mark.parametrize("join", [ag.stack, ag.concat, ag.asarray])
+def test_many_tensors_take_few_calls_each(join):
+    """Shapes, dtypes and kinds of thousands are compared without a function call for each."""
+    xs = [ag.ones(3) for _ in range(COUNT)]
+    assert join(xs).size == 3 * COUNT
+    count, before = 0, sys.getprofile()
+
+    def note(frame, event, argument):
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    sys.setprofile(note)
+    try:
+        join(xs)
+    finally:
+        sys.setprofile(before)
+    assert count < 2.5 * len(xs)

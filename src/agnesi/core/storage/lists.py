@@ -49,7 +49,8 @@ def kinds_in(x: Any) -> set[type]:
         kinds -= _OF_PYTHON
         if kinds:
             found |= kinds
-            inner = [v for v in nest if isinstance(v, (list, tuple)) and id(v) not in seen]
-            seen.update(map(id, inner))
-            nests += inner
+            if any([issubclass(kind, (list, tuple)) for kind in kinds]):
+                inner = [v for v in nest if isinstance(v, (list, tuple)) and id(v) not in seen]
+                seen.update(map(id, inner))
+                nests += inner
     return found

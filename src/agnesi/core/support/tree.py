@@ -476,6 +476,8 @@ def nested_beyond(nest: Any, levels: int) -> bool:
     level = [nest]
     while levels >= 0 and level:
         levels -= 1
+        if not any([issubclass(kind, (list, tuple, dict)) for kind in {*map(type, level)}]):
+            return False
         inner = {id(v): v for v in level if isinstance(v, (list, tuple, dict))}.values()
         level = [w for v in inner for w in (v.values() if isinstance(v, dict) else v)]
     return bool(level)

@@ -360,7 +360,7 @@ def joined(x: Any) -> Any:
     check_depth(x)
     if getattr(type(x), "is_result", False):
         raise TypeError(f"{typed(x)} are values and their indices: compute with result.values")
-    parts = [joined(v) for v in x]
+    parts = [joined(v) if isinstance(v, (list, tuple)) else v for v in x]
     try:
         return HOOKS.stack(parts)
     except ShapeError:
@@ -517,9 +517,11 @@ def _to(x: Tensor, dtype: np.dtype) -> Tensor:
 def common(*xs: Any) -> tuple[Tensor, ...]:
     """Operands as tensors of their common dtype."""
     first = xs[0]
-    if type(first) is Tensor and all([
-            type(x) is Tensor and x.array is not None and x.dtype is first.dtype for x in xs]):
-        return xs
+    if type(first) is Tensor and first.array is not None:
+        dtype = first.array.dtype
+        if all([type(x) is Tensor and (data := x.array) is not None and data.dtype is dtype
+                for x in xs]):
+            return xs
     if type(first) is Tensor and first.array is not None and not is_tracing():
         found: list[Any] = [constant(x, first) if type(x) in SCALARS else x for x in xs]
         if all([type(x) is Tensor and x.array is not None and x.dtype is first.dtype

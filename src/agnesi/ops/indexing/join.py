@@ -125,7 +125,7 @@ def _together(tensors: Any) -> tuple[Tensor, ...]:
     tensors = tuple(tensors)
     if not tensors:
         raise ValueError("at least one operand is needed")
-    if any(hasattr(type(x), "_joined") for x in tensors):  # a sparse one
+    if any([hasattr(kind, "_joined") for kind in {*map(type, tensors)}]):  # a sparse one
         return tensors
     return common(*tensors)
 
@@ -149,9 +149,10 @@ def concat(arrays: Sequence[Any], /, axis: int | None = 0, *,
     >>> ag.concat([ag.arange(2), ag.arange(3)])
     tensor([0, 1, 0, 1, 2])
     """
-    for x in arrays if isinstance(arrays, (list, tuple)) else ():
-        if type(x) is not Tensor and getattr(type(x), "_joined", None):  # a sparse one
-            return x._joined(arrays, 0 if axis is None else axis)
+    for kind in {*map(type, arrays)} if isinstance(arrays, (list, tuple)) else ():
+        if of_sparse := getattr(kind, "_joined", None):
+            found: Tensor = of_sparse(arrays, 0 if axis is None else axis)
+            return found
     xs = _joined(arrays, axis)
     if axis is None:
         xs, axis = tuple(reshape(x, (-1,)) for x in xs), 0
@@ -178,8 +179,10 @@ def stack(arrays: Sequence[Any], /, axis: int = 0, *, out: Tensor | None = None)
     """
     xs = _joined(arrays, axis)
     axis = shapes.axis_of(axis, xs[0].ndim + 1)
+    first = (xs[0].array if xs[0].array is not None else xs[0]).shape
     for x in xs[1:]:
-        if x.shape != xs[0].shape and is_settled((*x.shape, *xs[0].shape)):
+        if (x.shape if x.array is None else x.array.shape) != first and is_settled(
+                (*x.shape, *first)):
             raise ShapeError(f"shapes {xs[0].shape} and {x.shape} differ; stack takes equal ones")
     if len(xs) >= _MANY_OPERANDS and axis < xs[0].ndim and is_static(xs[0].shape):
         return reshape(apply(Concat(axis), *xs),
