@@ -262,7 +262,18 @@ def test_t29_presets():
     np.testing.assert_allclose(values[1:], [values[0]] * 2, rtol=1e-14)
     assert sizes[0] > sizes[1] > sizes[2]
     quick, none = (vars(POLICIES[name]) for name in ("fast_compile", "None"))
-    assert {name for name in quick if quick[name] != none[name]} == {"optimizer", "stages"}
+    assert {name for name in quick if quick[name] != none[name]} == {
+        "optimizer", "stages", "vector_loops"}
+
+
+def test_t29_without_optimization_code_has_one_lane():
+    """Masked and vector code takes longer to write and to compile than a plain loop."""
+    x = T.vector("x")
+    f, g = (ag.function([x], T.tanh(x) * x + 1, optimizer=p) for p in ("None", "fast_compile"))
+    values = np.linspace(-2, 2, 101)
+    np.testing.assert_allclose(f(values), g(values), rtol=1e-14)
+    assert "= fmul double" in f.ir() and "= fmul <" not in f.ir()
+    assert "= fmul <" in g.ir()
 
 
 @pytest.mark.parametrize("preset", ["None", "fast_compile", "fast_run"])

@@ -31,6 +31,8 @@ class CompilePolicy:
     :ivar few_rows: Whether products of run-time sizes have code of their own for few rows.
     :ivar transposed_blocks: Whether operands that are strided along the vector axis are transposed
         in blocks.
+    :ivar vector_loops: Whether loops over elements fill vector registers, and few points in bodies
+        of loops are unrolled; products and convolutions always use vectors.
     :ivar wide_iterations: Whether an iteration of a loop fills several vector registers.
     :ivar masked_loops: Whether one masked loop replaces a main loop and its remainder, where that
         costs little.
@@ -49,6 +51,7 @@ class CompilePolicy:
     short_epilogues: bool = False
     few_rows: bool = True
     transposed_blocks: bool = True
+    vector_loops: bool = True
     wide_iterations: bool = True
     masked_loops: bool = False
     lane_sums: bool = True
@@ -71,7 +74,7 @@ FAST_COMPILE = CompilePolicy(
     few_rows=False, transposed_blocks=False, wide_iterations=False, masked_loops=True,
     lane_sums=False, straight_steps=12,
 )
-#: Rewrites nothing, and compiles as quickly as ``fast_compile``.
-NONE = replace(FAST_COMPILE, optimizer="None", stages=())
+#: Rewrites and vectorizes nothing: code of one lane is the shortest, and so the quickest to compile.
+NONE = replace(FAST_COMPILE, optimizer="None", stages=(), vector_loops=False)
 #: By name.
 POLICIES = {p.optimizer: p for p in (NONE, FAST_COMPILE, FAST_RUN)}

@@ -10,6 +10,7 @@ import numpy as np
 from agnesi.core import shapes
 from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import assign
+from agnesi.core.ir.dims import is_settled
 from agnesi.core.ir.extents import need_elements
 from agnesi.core.op import called, typed
 from agnesi.core.public import public
@@ -22,7 +23,7 @@ from agnesi.ops.base.compare import not_equal
 from agnesi.ops.base.convert import as_tensor, cast, check_unmasked, common
 from agnesi.ops.base.gather.gather_scatter import within
 from agnesi.ops.base.movement import reshape
-from agnesi.ops.base.select import where
+from agnesi.ops.base.select import nonzero, where
 from agnesi.ops.indexing.index import getitem, placed, take
 from agnesi.ops.indexing.join import stack
 from agnesi.ops.indexing.scatter import index_put
@@ -76,11 +77,13 @@ def compress(condition: TensorLike, x: TensorLike, axis: int | None = None, *,
              out: Tensor | None = None) -> Tensor:
     """Select the slices of an axis where a vector is true; of the flat elements by default.
 
-    :param condition: A vector; it may be shorter than the axis.
+    :param condition: A vector; it may be shorter than the axis, or longer where it is false behind
+        the axis' end.
     :type condition: array_like of bool
     :param x: Of any shape.
     :returns: As ``x``, but shorter on the axis.
     :raises ShapeError: If the condition is no vector.
+    :raises IndexError: If it is true behind the axis' end.
     :see: extract, take, where
 
     >>> ag.compress([True, False, True], ag.tensor([1, 2, 3]))
@@ -92,8 +95,10 @@ def compress(condition: TensorLike, x: TensorLike, axis: int | None = None, *,
     if axis is None:
         x, axis = reshape(x, (x.size,)), 0
     axis = shapes.axis_of(axis, x.ndim)
-    front = (slice(None),) * axis
-    return getitem(getitem(x, (*front, slice(0, mask.shape[0]))), (*front, mask))
+    front, most, size = (slice(None),) * axis, mask.shape[0], x.shape[axis]
+    if most is not size and (not is_settled((most, size)) or most > size):
+        return getitem(x, (*front, nonzero(mask)[0]))
+    return getitem(getitem(x, (*front, slice(0, most))), (*front, mask))
 
 
 @public

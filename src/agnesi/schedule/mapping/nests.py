@@ -37,7 +37,8 @@ class LoopMapping:
     """How nests run on a target, under a compile policy (``core.ir.mapping.Mapping``)."""
 
     def __init__(self, target: Target, policy: CompilePolicy = FAST_RUN) -> None:
-        self._target, self._policy = target, policy
+        self._target = target if policy.vector_loops else replace(target, vector_bits=0)
+        self._policy = policy
 
     def nest(self, nest: Nest) -> NestPlan:
         """Choose the loops of a nest, the axis of the lanes, and the units of work."""
@@ -71,7 +72,7 @@ class LoopMapping:
         for inner in (k for block in kernel.blocks() for k in block.kernels):
             if not isinstance(inner, Nest):
                 continue
-            straight = written_out(inner)
+            straight = written_out(inner) if self._policy.vector_loops else inner
             price = cost([s.value for s in straight.body])
             if price > min(left, _MAX_INLINE_INSTRUCTIONS):
                 continue
