@@ -11,7 +11,7 @@ from collections.abc import Collection
 
 from agnesi.core.support.cached import cached_property
 from agnesi.core.support.host import MAX_THREADS
-from agnesi.core.support.record import record
+from agnesi.core.support.record import record, replace
 
 #: Kinds of kernels that a target may have code for (``core.ir.kernels``).  Without one of its own,
 #: a product or convolution is a loop nest.  "foreign" are functions of C libraries, "generated"
@@ -106,6 +106,10 @@ class Target:
     def has_vectors(self) -> bool:
         """Whether code has more than one lane."""
         return self.vector_bits > 0
+
+    def without_vectors(self) -> Target:
+        """Return the target whose code has one lane."""
+        return replace(self, vector_bits=0)
 
     @property
     def registers(self) -> int:

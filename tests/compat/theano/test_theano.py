@@ -432,3 +432,12 @@ def test_strict_scans_take_random_streams_as_state_of_the_loop():
     assert len(np.unique([first, second])) == 12
     with pytest.raises(ag.TraceError, match="it also uses w"):
         theano.scan(lambda: streams.uniform((2,)) * w, n_steps=3, strict=True)
+
+
+def test_scan_widens_what_begins_in_float32_though_sizes_have_other_names():
+    x, mask = T.dtensor3(), T.dmatrix()
+    h, _ = theano.scan(lambda m, v, h: m[:, None] * T.tanh(v + h) + (1.0 - m)[:, None] * h,
+                       sequences=[mask, x], outputs_info=T.alloc(np.float32(0), x.shape[1], 2))
+    found = theano.function([x, mask], h)(np.ones((2, 3, 2)), np.eye(2, 3))
+    assert found.dtype == "float64" and found[1].tolist() == [
+        [np.tanh(1.0)] * 2, [np.tanh(1.0)] * 2, [0.0] * 2]

@@ -8,9 +8,13 @@ from scipy.special import gammaln
 import agnesi.compat.theano as theano
 import agnesi.compat.theano.tensor as T
 from agnesi.compat.theano import scalar
+from agnesi.compat.theano.d3viz.formatting import PyDotFormatter
 from agnesi.compat.theano.ifelse import ifelse
 from agnesi.compat.theano.sandbox.softsign import softsign
 from agnesi.compat.theano.tensor.nnet import conv3d2d
+from agnesi.compat.theano.tensor.sharedvar import tensor_constructor
+from agnesi.compat.theano.tests import unittest_tools
+from agnesi.compat.theano.tests.unittest_tools import InferShapeTester
 
 ATOL = 1e-10
 
@@ -171,3 +175,71 @@ def test_classes_of_linear_algebra_and_the_half_that_eigh_reads():
     by_differences = [(np.linalg.eigvalsh(a + d)[0] - np.linalg.eigvalsh(a - d)[0]) / 2e-6
                       for d in 1e-6 * np.eye(4).reshape(4, 2, 2)]
     np.testing.assert_allclose(slope.ravel(), by_differences, atol=1e-6)
+
+
+def test_pytensors_optimize_solves_and_has_gradients():
+    from agnesi.compat.theano.tensor.optimize import minimize, minimize_scalar, root, root_scalar
+
+    x, a, b = T.dvector(), T.dscalar(), T.dscalar()
+    found, success = minimize((a - x[0]) ** 2 + b * (x[1] - x[0] ** 2) ** 2, x)
+    f = theano.function([x, a, b], [found, success, *theano.grad(found.sum(), [a, b])])
+    place, success, by_a, by_b = f([0.0, 0.0], 1.5, 10.0)
+    assert_allclose(place, [1.5, 2.25], atol=1e-5)
+    assert success and success.dtype == bool
+    assert_allclose([by_a, by_b], [1 + 2 * 1.5, 0], atol=1e-4)
+    (p, q), _ = minimize((x[0] - a) ** 2 + (b - 2 * a) ** 2 + x[1] ** 2, [x, b], jac=False)
+    assert_allclose(theano.function([x, a, b], [p[0], q])([0.0, 0.0], 3.0, 0.0), [3, 6], atol=1e-5)
+    w = theano.shared(np.array([1.0, 2.0]))
+    zero, _ = root(x ** 3 - w, x)
+    assert_allclose(theano.function([x], theano.grad(zero.sum(), w))([1.0, 1.0]),
+                    w.get_value() ** (-2 / 3) / 3, atol=1e-8)
+    least, _ = minimize_scalar((b - a) ** 2, b)
+    number, _ = root_scalar(b ** 2 - a, b, method="newton", jac=True)
+    assert_allclose(theano.function([a, b], [least, theano.grad(least, a), number, theano.grad(
+        number, a)])(2.0, 1.0), [2, 1, 2 ** 0.5, 0.5 / 2 ** 0.5])
+    with pytest.raises(ValueError, match="not among the inputs"):
+        root(b ** 2, a)
+
+
+class TestDoubled(InferShapeTester):
+    """Written as Theano's page on operations of one's own says."""
+
+    def test_values_shapes_and_gradients(self):
+        class Doubled(theano.Op):
+            __props__ = ()
+
+            def make_node(self, x):
+                return theano.Apply(self, [x], [x.type()])
+
+            def perform(self, node, inputs, outputs):
+                outputs[0][0] = inputs[0] * 2
+
+            def infer_shape(self, node, shapes):
+                return shapes
+
+            def grad(self, inputs, output_grads):
+                return [output_grads[0] * 2]
+
+        x, values = T.dmatrix(), np.random.rand(5, 4)
+        unittest_tools.assert_allclose(values * 2, Doubled()(x).eval({x: values}))
+        self._compile_and_check([x], [Doubled()(x)], [values], Doubled)
+        unittest_tools.verify_grad(Doubled(), [values])
+        with pytest.raises(AssertionError):
+            unittest_tools.assert_allclose(values, values + 1e-5)
+
+
+def test_graphs_for_graphviz(tmp_path, monkeypatch):
+    x = T.dvector("input")
+    dot = PyDotFormatter()(theano.function([x], T.exp(x)))
+    assert dot.write_raw(tmp_path / "a.dot")
+    assert (tmp_path / "a.dot").read_text() == dot.to_string()
+    assert dot.to_string().startswith("digraph")
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(FileNotFoundError, match="write_raw"):
+        dot.write_png(tmp_path / "a.png")
+
+
+def test_constructors_of_shared_variables():
+    s = tensor_constructor(np.ones(3), name="s")
+    s.set_value(np.zeros(4))
+    assert s.name == "s" and s.get_value().shape == (4,)

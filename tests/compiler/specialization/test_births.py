@@ -259,3 +259,20 @@ def test_loops_that_leave_out_elements_until_few_remain_compile() -> None:
 
     x = np.random.default_rng(0).permutation(np.arange(16.0))
     assert thinned(ag.tensor(x)).tolist() == x[x < 4].tolist()
+
+
+@pytest.mark.parametrize("mask", [
+    [1, 0, 1], [1, 0, 1, 0, 0], [1, 0], [], [0, 1, 0, 1], [0, 0, 0, 0]])
+@pytest.mark.parametrize("axis", [None, 1])
+def test_compress_takes_a_mask_of_any_length(mask: list[int], axis: int | None) -> None:
+    x = np.arange(6.0).reshape(2, 3)[:2 if axis else 1]
+    m, c = T.dmatrix(), T.lvector()
+    ways = (lambda c, x: ag.compress(c, x, axis), ag.jit(lambda c, x: ag.compress(c, x, axis)),
+            ag.function([c, m], T.compress(c, m, axis)))
+    given = np.array(mask, "int64")
+    for f in ways:
+        if len(mask) > 3 and any(mask[3:]):
+            with pytest.raises(IndexError):
+                f(given, x)
+        else:
+            np.testing.assert_array_equal(f(given, x), np.compress(mask, x, axis))

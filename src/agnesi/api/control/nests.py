@@ -186,7 +186,7 @@ def _like(owner: str, leaf: Any, before: Tensor, path: str) -> Tensor:
 
 def _changed(owner: str, path: str, before: Tensor, new: Tensor) -> Exception:
     text = f"{owner}: {path} begins as {typed(before)}, but the body returns {typed(new)} for it; "
-    if new.shape != before.shape:
+    if not shapes_fit(new.shape, before.shape):
         remedy = f"begin with shape {new.shape}, or change the body"
         rows = new.shape[:1], before.shape[:1]
         if owner == "while_loop" and new.shape[1:] == before.shape[1:] and all(

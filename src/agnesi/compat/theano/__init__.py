@@ -29,7 +29,9 @@ from agnesi.compat.theano import sparse as sparse
 from agnesi.compat.theano import tensor as tensor
 from agnesi.compat.theano import updates as updates
 from agnesi.compat.theano.compile import Mode as Mode
+from agnesi.compat.theano.compile import optimize as _optimize
 from agnesi.compat.theano.compile import predefined_modes as predefined_modes
+from agnesi.compat.theano.compile import selftests as _selftests
 from agnesi.compat.theano.config import config as config
 from agnesi.compat.theano.config import read_settings as _read_settings
 from agnesi.compat.theano.functions import In as In
@@ -93,11 +95,14 @@ for _name, _module in (
         ("tensor.random.utils", _streams), ("tensor.random.op", _streams),
         ("tensor.random.type", _streams), ("tensor.random.var", _streams), ("utils", misc),
         ("tests", breakpoint), ("tests.breakpoint", breakpoint), ("breakpoint", breakpoint),
-        ("d3viz", d3viz), ("compat", misc), ("compat.python2x", misc), ("compat.six", misc),
-        ("compat.six.moves", misc)):
+        ("d3viz", d3viz), ("d3viz.formatting", d3viz), ("gof.toolbox", gof), ("gof.link", gof),
+        ("tensor.basic_opt", rewriting), ("tests.unittest_tools", _selftests),
+        ("tensor.optimize", _optimize), ("compat", misc),
+        ("compat.python2x", misc), ("compat.six", misc), ("compat.six.moves", misc)):
     sys.modules[f"{__name__}.{_name}"] = _module  # type: ignore[assignment]
     _head, _, _tail = f"{__name__}.{_name}".rpartition(".")
     setattr(sys.modules[_head], _tail, _module)
+sys.modules[f"{__name__}.d3viz.d3viz"] = d3viz  # whose name in it is the function's
 configparser = configdefaults = config
 theano = sys.modules[__name__]  # programs wrote ``from theano import theano``
 version = __version__ = "1.0.5"

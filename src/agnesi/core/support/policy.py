@@ -74,7 +74,7 @@ FAST_COMPILE = CompilePolicy(
     few_rows=False, transposed_blocks=False, wide_iterations=False, masked_loops=True,
     lane_sums=False, straight_steps=12,
 )
-#: Rewrites and vectorizes nothing: code of one lane is the shortest, and so the quickest to compile.
+#: Rewrites and vectorizes nothing: code of one lane is the quickest to compile.
 NONE = replace(FAST_COMPILE, optimizer="None", stages=(), vector_loops=False)
 #: By name.
 POLICIES = {p.optimizer: p for p in (NONE, FAST_COMPILE, FAST_RUN)}

@@ -37,7 +37,7 @@ class LoopMapping:
     """How nests run on a target, under a compile policy (``core.ir.mapping.Mapping``)."""
 
     def __init__(self, target: Target, policy: CompilePolicy = FAST_RUN) -> None:
-        self._target = target if policy.vector_loops else replace(target, vector_bits=0)
+        self._target = target if policy.vector_loops else target.without_vectors()
         self._policy = policy
 
     def nest(self, nest: Nest) -> NestPlan:

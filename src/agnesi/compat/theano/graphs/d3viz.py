@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import subprocess
 from typing import Any
 
+from agnesi import inspect
 from agnesi.compat.theano.graphs.fgraph import optimised
 from agnesi.compat.theano.variable import Variable, bare
 from agnesi.core.ir.node import Node, toposort
 from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.support.atomic import replacing
-from agnesi.core.support.errors import location
+from agnesi.core.support.errors import at, location
 from agnesi.inspect.listing import described, nodes_of
 
 _PAGE = """<!DOCTYPE html>
@@ -74,16 +77,66 @@ def d3viz(fct: Any, outfile: str | os.PathLike[str], copy_deps: bool = True, *ar
     outfile : str or path
         The file.
     """
-    graph = fct if not hasattr(fct, "_compiled") else optimised(fct._compiled)
-    if isinstance(graph, (list, tuple)):
-        graph = [bare(x) for x in graph]
-    elif isinstance(graph, Variable):
-        graph = bare(graph)
+    graph = _drawn(fct)
     drawn: dict[str, list[Any]] = {"nodes": [], "edges": []}
     _add(drawn, graph, None, 0.0, 0.0)
     text = json.dumps(drawn).replace("<", "\\u003c")
     with replacing(outfile) as file:
         file.write(_PAGE.replace("GRAPH", text).encode())
+
+
+class Dot:
+    """A graph in the language of Graphviz, with the methods of pydot's graphs that write it."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def to_string(self) -> str:
+        """The text."""
+        return self._text
+
+    def write(self, path: str | os.PathLike[str], prog: str = "dot", format: str = "raw") -> bool:
+        """Write a file: the text, or what Graphviz draws of it.
+
+        Raises
+        ------
+        FileNotFoundError
+            If there is no Graphviz for another format than the text.
+        """
+        made = self._text.encode()
+        if format not in ("raw", "dot"):
+            program = shutil.which(prog)
+            if program is None:
+                raise FileNotFoundError(at(
+                    f"a {format} is drawn by Graphviz, whose program {prog!r} is not here: install "
+                    "it, or write the text with write_raw"))
+            made = subprocess.run([program, f"-T{format}"], input=made, stdout=subprocess.PIPE,
+                                  check=True).stdout
+        with replacing(path) as file:
+            file.write(made)
+        return True
+
+    def __getattr__(self, name: str) -> Any:
+        if not name.startswith("write_"):
+            raise AttributeError(name)
+        return lambda path, prog="dot": self.write(path, prog, name.removeprefix("write_"))
+
+
+class PyDotFormatter:
+    """Makes a graph in the language of Graphviz of a function or expression."""
+
+    def __init__(self, compact: bool = True) -> None:
+        self.compact = compact
+
+    def __call__(self, fct: Any, graph: Any = None) -> Dot:
+        return Dot(inspect.to_dot(_drawn(fct)))
+
+
+def _drawn(fct: Any) -> Any:
+    graph = fct if not hasattr(fct, "_compiled") else optimised(fct._compiled)
+    if isinstance(graph, (list, tuple)):
+        return [bare(x) for x in graph]
+    return bare(graph) if isinstance(graph, Variable) else graph
 
 
 def _add(drawn: dict[str, list[Any]], what: Any, parent: int | None, x: float, y: float) -> None:

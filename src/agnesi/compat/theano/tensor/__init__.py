@@ -49,7 +49,8 @@ _RENAMED = {
     "inv": "reciprocal", "sgn": "sign", "invert": "bitwise_invert", "int_div": "floor_divide",
     "floor_div": "floor_divide", "true_div": "true_divide", "and_": "bitwise_and",
     "or_": "bitwise_or", "xor": "bitwise_xor", "psi": "digamma", "gammaln": "lgamma",
-    "expit": "sigmoid", "log1pexp": "softplus",
+    "expit": "sigmoid", "log1pexp": "softplus", "tensor_constructor": "shared",
+    "scalar_constructor": "shared",
     "rad2deg": "degrees", "deg2rad": "radians",
 }
 #: Submodules that are imported when they are asked for.

@@ -18,7 +18,6 @@ _CLASSES = {
     "isinf_": "isinf", "isnan_": "isnan", "join_": "join",
     "extract_constant": "get_scalar_constant_value",
     "get_scalar_constant_value_elemwises": "get_scalar_constant_value",
-    "tensor_constructor": "shared", "scalar_constructor": "shared",
     "as_index_variable": "as_tensor_variable", "make_constant": "constant",
     "numpy_scalar": "get_scalar_constant_value", "makeKeepDims": "sum(..., keepdims=True)",
     "dense_dot": "dot", "pack": "concatenate", "unpack": "split", "join_dims": "reshape",
@@ -40,7 +39,6 @@ _FAMILIES = (
     (("check_and_", "as_int_none", "alloc_validate", "python_", "numpy_diagonal", "constant_cache",
       "sparse_module_ref", "opt_uncanonicalize", "blas_", "setdefault"),
      "it is a helper inside of Theano; nothing here stands for it"),
-    (("optimize",), "use agnesi.optim.flat"),
     (("values_eq_approx", "check_equal_numpy"), "use numpy.testing.assert_allclose"),
 )
 
