@@ -441,3 +441,20 @@ def test_scan_widens_what_begins_in_float32_though_sizes_have_other_names():
     found = theano.function([x, mask], h)(np.ones((2, 3, 2)), np.eye(2, 3))
     assert found.dtype == "float64" and found[1].tolist() == [
         [np.tanh(1.0)] * 2, [np.tanh(1.0)] * 2, [0.0] * 2]
+
+
+@pytest.mark.parametrize(("float_x", "kinds"), [
+    ("float64", ["int64", "float64", "float64", "int64", "float64", "float64"]),
+    ("float32", ["int64", "float32", "float64", "int64", "float32", "float32"])])
+def test_the_cast_policy_of_numpy_but_for_float_x(float_x, kinds):
+    i, f, d = T.iscalar(), T.fscalar(), T.dscalar()
+    with theano.config.change_flags(cast_policy="numpy+floatX", floatX=float_x):
+        found = [T.arange(i), T.arange(i, f), T.arange(f, d), i * 2, i * 2.5, f * 2]
+        assert [x.dtype for x in found] == kinds
+    assert [(i * 2).dtype, (i * 2.5).dtype, (f * 2).dtype] == ["int32", "float64", "float32"]
+
+
+def test_inc_subtensor_may_put_instead():
+    x = T.dvector()
+    found = T.inc_subtensor(x[1:], 5.0, set_instead_of_inc=True)
+    assert found.eval({x: [1.0, 2.0]}).tolist() == [1, 5]

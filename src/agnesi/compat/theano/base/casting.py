@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.api import functions as F
+from agnesi.compat.theano.config import config as settings
 from agnesi.core.ir.dims import Dim
 from agnesi.core.support.config import config
 from agnesi.core.support.errors import DTypeError, at
@@ -26,7 +27,8 @@ def alike(*operands: Any) -> Any:
 
     What is no variable is a constant: arrays, lists and NumPy's numbers keep their dtype, Python's
     numbers have the smallest that holds them.  32-bit and longer integers are float64 beside
-    shorter floats, which do not hold them, and 16-bit ones float32 beside float16.
+    shorter floats, which do not hold them, and 16-bit ones float32 beside float16; floatX where
+    ``cast_policy`` says so.
     """
     operands = tuple(_entered(x) for x in operands)
     kinds = [x.dtype for x in operands if isinstance(x, Tensor)]
@@ -39,6 +41,8 @@ def alike(*operands: Any) -> Any:
     if joint in kinds:
         return operands
     real = np.zeros((), joint).real.dtype
+    if settings.cast_policy == "numpy+floatX" and joint == "float64":
+        real = np.dtype(config.symbolic_float)
     return tuple(cast(x, real) if isinstance(x, Tensor) and x.dtype.kind in "iu" else x
                  for x in operands)
 
@@ -72,7 +76,11 @@ def _number(n: float, joint: np.dtype | None) -> Any:
 
 
 def least_dtype(n: float) -> str | None:
-    """The smallest dtype that holds a number, if there is one."""
+    """The smallest dtype that holds a number, if there is one; NumPy's, but for floatX, where
+    ``cast_policy`` says so."""
+    if settings.cast_policy == "numpy+floatX":
+        integer = isinstance(n, int) and -2 ** 63 <= n < 2 ** 63
+        return "int64" if integer else config.symbolic_float if isinstance(n, float) else None
     if isinstance(n, float):
         with np.errstate(over="ignore"):
             short = config.symbolic_float != "float64" or float(np.float32(n)) == n or n != n

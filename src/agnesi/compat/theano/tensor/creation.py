@@ -10,6 +10,7 @@ import numpy as np
 from agnesi.api import functions as F
 from agnesi.compat.theano.base.casting import alike
 from agnesi.compat.theano.base.tags import mention
+from agnesi.compat.theano.config import config as settings
 from agnesi.compat.theano.types import TensorType, constant
 from agnesi.compat.theano.variable import (
     Constant,
@@ -255,7 +256,12 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Va
     """Numbers in equal steps: integers where start, stop and step are."""
     given = (start,) if stop is None else (start, stop, step)
     kinds = [x.dtype for x in alike(*bare(given)) if isinstance(x, Tensor)]
-    if dtype is None and any(kind.kind == "f" for kind in kinds):
+    if dtype is None and settings.cast_policy == "numpy+floatX":
+        kinds = [as_tensor_variable(x)._value.dtype for x in given]
+        dtype = np.arange(*[np.array(i, k) for i, k in enumerate(kinds, len(kinds) == 1)]).dtype
+        if config.symbolic_float == "float32" and dtype == "float64" and dtype not in kinds:
+            dtype = np.dtype("float32")
+    elif dtype is None and any(kind.kind == "f" for kind in kinds):
         dtype = np.result_type(*kinds)
     return lifted(F.arange)(*given, dtype=dtype)
 

@@ -257,11 +257,13 @@ def set_subtensor(x: Variable, y: Any, inplace: bool = False,
     return lifted(symbolic.set_subtensor)(x, y)
 
 
-def inc_subtensor(x: Variable, y: Any, inplace: bool = False,
+def inc_subtensor(x: Variable, y: Any, inplace: bool = False, set_instead_of_inc: bool = False,
                   tolerate_inplace_aliasing: bool = False,
                   ignore_duplicates: bool = False) -> Variable:
-    """The tensor of which ``x`` is a part, with ``y`` added to the part; at a place that is there
-    several times once only, if duplicates are to be ignored."""
+    """The tensor of which ``x`` is a part, with ``y`` added to the part, or put there; at a place
+    that is there several times once only, if duplicates are to be ignored."""
+    if set_instead_of_inc:
+        return set_subtensor(x, y)
     _check_part("inc_subtensor", x, y)
     if ignore_duplicates:
         return lifted(symbolic.set_subtensor)(x, x + y)
