@@ -258,7 +258,8 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Va
     kinds = [x.dtype for x in alike(*bare(given)) if isinstance(x, Tensor)]
     if dtype is None and settings.cast_policy == "numpy+floatX":
         kinds = [as_tensor_variable(x)._value.dtype for x in given]
-        dtype = np.arange(*[np.array(i, k) for i, k in enumerate(kinds, len(kinds) == 1)]).dtype
+        ends: Any = [np.array(i, k) for i, k in enumerate(kinds, len(kinds) == 1)]
+        dtype = np.arange(*ends).dtype
         if config.symbolic_float == "float32" and dtype == "float64" and dtype not in kinds:
             dtype = np.dtype("float32")
     elif dtype is None and any(kind.kind == "f" for kind in kinds):
