@@ -260,7 +260,13 @@ SAMPLES = {
         lambda x, y, c: ag.tan(y + x) - ag.tan(x),
         lambda x, y, c: ag.sin(x + y) - ag.sin(x - y),
         lambda x, y, c: ag.sigmoid(x) - ag.sigmoid(x + y),
+        lambda x, y, c: ag.tanh(x + y) - ag.tanh(x), lambda x, y, c: ag.atan(x) - ag.atan(x + y),
+        lambda x, y, c: ag.softplus(x - y) - ag.softplus(x),
     ],
+    "roots_over_a_step": [lambda x, y, c: ag.sqrt(x + y) - ag.sqrt(x)],
+    "one_monomial_is_left": [
+        lambda x, y, c: ag.square(x + y) - ag.square(x - y),
+        lambda x, y, c: 2 * (x + y) - 2 * (x - y), lambda x, y, c: x * x - 2 * x * y + y * y],
     "logs_over_a_step": [
         lambda x, y, c: ag.log(x + y) - ag.log(x), lambda x, y, c: ag.log(x) - ag.log(x - y)],
     "quotients_over_a_step": [
@@ -269,7 +275,9 @@ SAMPLES = {
         lambda x, y, c: -1 / (x + 3) + 1 / x],
     "rest_of_share": [
         lambda x, y, c: 1 - x / (x + y), lambda x, y, c: x / (x - y) - 1,
-        lambda x, y, c: 1 / (y + x) - x / ag.square(y + x)],
+        lambda x, y, c: 1 / (y + x) - x / ag.square(y + x),
+        lambda x, y, c: 1 / (x + y) - (x - y) / ag.square(x + y),
+        lambda x, y, c: 2 * x / (x * x + y * y) - 2 * x * (x * x) / ag.square(x * x + y * y)],
     "over_square_of_tanh": [
         lambda x, y, c: (1 - ag.square(ag.tanh(x))) / ag.square(ag.tanh(x)),
         lambda x, y, c: y * (1 - ag.tanh(x) * ag.tanh(x)) / ag.tanh(x) / ag.tanh(x),

@@ -199,10 +199,10 @@ def root_beside(node: Node) -> Tensor | None:
 def _square_and_rest(root: Node, x: Node) -> tuple[Node, bool] | None:
     """``c``, and whether it is added, if a node is the root of x * x + c or of x * x - c.
 
-    The square may be that of -x.
+    The square may be that of -x, or of what x is the size of.
     """
     total = root.inputs[0].op and root.inputs[0] if root.op_name == "sqrt" else None
-    roots = (x, x.inputs[0]) if x.op_name == "negative" else (x,)
+    roots = (x, x.inputs[0]) if x.op_name in ("negative", "abs") else (x,)
     if total is None or not agree(root, x):
         return None
     if (pair := _factored(total)) is not None and pair[0] in roots:
@@ -353,7 +353,6 @@ _rule(1 - square(sin(x)), square(cos(x)), "one_minus_square_sin")
 _rule(square(cos(x)) - 1, 0 - square(sin(x)), "square_cos_minus_one")
 _rule(square(sin(x)) - 1, 0 - square(cos(x)), "square_sin_minus_one")
 _rule(tan(x) - sin(x), 2 * tan(x) * square(sin(x * 0.5)) + 0, "tan_minus_sin")
-_rule(atan(x + c) - atan(x), atan2(c, 1 + x * (x + c)), "difference_of_angles", _number)
 
 
 @BOOK.rewriter(_STAGE, ops=["add", "subtract"], operands=["atan", "multiply", "divide", "negative"])

@@ -19,13 +19,14 @@ import numpy as np
 from agnesi.core.dispatch import graph_node
 from agnesi.core.ir.node import Node
 from agnesi.core.tensor import Tensor, symbol
+from agnesi.ops.base.arith import abs as abs_
 from agnesi.ops.base.arith import safe_divide, safe_multiply, square
 from agnesi.ops.base.convert import number
 from agnesi.ops.base.select import where
 from agnesi.rewrite.algebra.quotients import Product, factors
 from agnesi.rewrite.algebra.sums import terms
 from agnesi.rewrite.intervals import never_zero
-from agnesi.rewrite.pattern import scalar
+from agnesi.rewrite.pattern import agree, scalar
 from agnesi.rewrite.rules import Book
 
 BOOK = Book()
@@ -181,6 +182,61 @@ def _without_roots(given: Polynomial, known: dict[Node, Polynomial]) -> Polynomi
         for key, d in part.items():
             found[key] = found.get(key, 0.0) + d
     return found
+
+
+@BOOK.rewriter("stabilize", ops=["add", "subtract"], operands=["multiply", "square", "add",
+                                                               "subtract"])
+def one_monomial_is_left(node: Node) -> Tensor | None:
+    """(x + y) * (x - y) - x * x is -y * y, and x * x - 2 * x * y + y * y is (x - y)**2."""
+    signed = terms(node)
+    if node.dtype.kind != "f" or node.dtype.itemsize < 4 or not _has_products(signed):
+        return None
+    total, sizes, known = Polynomial(), Polynomial(), dict[Node, Polynomial]()
+    try:
+        for sign, n in signed:
+            for m, c in _polynomial(n, known).items():
+                total[m] = total.get(m, 0.0) + sign * c
+                sizes[m] = sizes.get(m, 0.0) + abs(c)
+    except _TooLargeError:
+        return None
+    eps = float(np.finfo(node.dtype).eps)
+    left = {m: c for m, c in total.items() if not abs(c) <= 4 * eps * sizes[m]}
+    leaves = {n for m in total for n, _ in m}
+    if not all(agree(n, node) for n in leaves) or not all(map(math.isfinite, left.values())):
+        return None
+    root = _root_of(left) if len(left) == len(signed) == 3 else None
+    if root is not None:
+        return square(root)
+    if len(left) != 1 or len(total) == 1 or _ONE in left:
+        return None
+    ((m, c),) = left.items()
+    found = functools.reduce(operator.mul, [symbol(n) for n, power in m for _ in range(power)])
+    lost = [abs_(symbol(n)) < math.inf for n in leaves - {n for n, _ in m}]
+    found = found if c == 1 else found * c
+    return where(functools.reduce(operator.and_, lost), found + 0, math.nan) if lost else found + 0
+
+
+def _has_products(signed: Sequence[tuple[int, Node]]) -> bool:
+    """Return whether sums stand in products of terms, terms occur twice, or they are squares and a
+    product."""
+    if len({n for _, n in signed}) < len(signed):
+        return True
+    products = [n for _, n in signed if n.op_name in ("multiply", "square")]
+    if len(signed) == len(products) == 3:
+        return True
+    return len(signed) > 1 and any(
+        m.op_name in ("add", "subtract") for n in products for m in n.inputs)
+
+
+def _root_of(left: Polynomial) -> Tensor | None:
+    """``a + b`` of a * a + 2 * a * b + b * b, whichever sign b has."""
+    squares = [next(iter(m))[0] for m, c in left.items()
+               if c == 1 and len(m) == 1 and next(iter(m))[1] == 2]
+    if len(squares) != 2:
+        return None
+    twice = left.get(frozenset((n, 1) for n in squares), 0.0)
+    a, b = map(symbol, squares)
+    return a + b if twice == 2 else a - b if twice == -2 else None
 
 
 # -- where denominators are zero --------------------------------------------------------------

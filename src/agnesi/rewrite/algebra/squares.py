@@ -38,6 +38,8 @@ class _Squares(NamedTuple):
 
     squares: tuple[tuple[float, Node], ...]
     rest: float
+    #: Signed terms that are no squares.
+    beside: tuple[tuple[int, Node], ...] = ()
 
     def nodes(self) -> set[Node]:
         """The values whose squares are summed."""
@@ -47,6 +49,7 @@ class _Squares(NamedTuple):
         """The sum for values times a number."""
         parts = [square(symbol(n) * by) for _, n in self.squares]
         parts = [p if c == 1 else p * c for p, (c, _) in zip(parts, self.squares, strict=True)]
+        parts += [symbol(n) * (by * sign) * by for sign, n in self.beside]
         return functools.reduce(operator.add, [
             *parts, *([square(by) * self.rest] if self.rest else [])])
 
@@ -64,7 +67,7 @@ class _Squares(NamedTuple):
         """A number where values are large, where they are small, and elsewhere."""
         dtype = self.squares[0][1].dtype
         found: Any = number(other, dtype)
-        if not self.rest:
+        if not self.rest and not self.beside:
             found = where(self.size < 2.0 ** ENDS[dtype.itemsize][2], number(small, dtype), found)
         return where(self.large, number(large, dtype), found)
 
@@ -79,25 +82,29 @@ class _Squares(NamedTuple):
         return self.choice(-down * _LN4, -up * _LN4, 0.0)
 
 
-def _squares(node: Node, large: bool = True) -> _Squares | None:
-    """The sum of squares and a number that a node is; only of what may be ``large``, if it is."""
+def _squares(node: Node, large: bool = True, beside: bool = False) -> _Squares | None:
+    """The sum of squares and a number that a node is; only of what may be ``large``, if it is, and
+    ``beside`` other terms."""
     if node.dtype.kind != "f" or node.dtype.itemsize not in ENDS:
         return None
-    found, rest = [], 0.0
+    found, rest, others = [], 0.0, []
     for sign, n in terms(node):
         if (c := scalar(n)) is not None:
             rest += sign * float(c)
             continue
         c, base = _square(n)
+        if beside and base is None and not _is_scaled(n):
+            others.append((sign, n))
+            continue
         if base is None or base.dtype != node.dtype or _is_scaled(base):
             return None
         found.append((sign * c, base))
-    if not found or len(found) > _MOST_TERMS or not math.isfinite(rest):
+    if not found or len(found) + len(others) > _MOST_TERMS or not math.isfinite(rest):
         return None
     grows = any(c > 0 and interval(n).high == math.inf for c, n in found)
     near = all(1 / _FARTHEST <= abs(c) <= _FARTHEST for c, _ in found)
     suits = (grows or not large) and near and abs(rest) < 2.0 ** 50
-    return _Squares(tuple(found), rest) if suits else None
+    return _Squares(tuple(found), rest, tuple(others)) if suits else None
 
 
 def _square(node: Node) -> tuple[float, Node | None]:
@@ -132,7 +139,7 @@ def _is_scaled(node: Node) -> bool:
 @BOOK.rewriter("specialize", ops=["sqrt"], operands=["add", "subtract", "square"])
 def root_of_squares(node: Node) -> Tensor | None:
     """The root of a sum of squares that may overflow before it."""
-    found = _squares(node.inputs[0])
+    found = _squares(node.inputs[0], beside=True)
     return None if found is None else sqrt(found.times(found.scale())) * found.scale(-1)
 
 

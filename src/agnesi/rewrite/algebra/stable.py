@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 from agnesi.core.ir.node import Node
+from agnesi.core.tensor import Tensor
 from agnesi.ops.base.arith import abs as abs_
-from agnesi.ops.base.arith import reciprocal, safe_multiply, sqrt, square
+from agnesi.ops.base.arith import power, reciprocal, safe_multiply, sqrt, square
+from agnesi.ops.base.select import where
 from agnesi.ops.elementwise.explog import exp, expm1, log, log1p, logaddexp, sigmoid, softplus
 from agnesi.ops.elementwise.hyperbolic import tanh
 from agnesi.rewrite.intervals import at_least, keeps_sign_of_zero, needs, sources
@@ -14,12 +18,21 @@ from agnesi.rewrite.rules import Book
 BOOK = Book()
 rule = BOOK.rule
 a, b, x = variables("a b x")
+c = variables("c")
 
 
 def _real(x: Node) -> bool:
     return x.dtype.kind == "f"
 
 
+def _multiple(x: Node, c: Node) -> bool:
+    value = scalar(c)
+    return _real(x) and value is not None and 0 < abs(float(value)) < math.inf
+
+
+def _where_defined(x: Tensor, least: float, found: Tensor) -> Tensor:
+    """A form of what is NaN where ``x`` is less than a number, or NaN."""
+    return where(x >= least, found, math.nan)
 
 # Zeros are added where the results would have another sign of zero; they go if that is proved not
 # to be.
@@ -39,6 +52,16 @@ rule(expm1(log1p(x)), x, name="expm1_of_log1p", stage="stabilize", tags=("cancel
 rule(log1p(expm1(x)), x, name="log1p_of_expm1", stage="stabilize", tags=("cancel",))
 rule(expm1(log(x)), x - 1, name="expm1_of_log", stage="stabilize", tags=("cancel",),
      proof=lambda x: at_least(x, 0.0))
+rule(exp(log(x)), _where_defined(x, 0.0, abs_(x)), name="exp_of_log_or_nan", stage="stabilize",
+     when=_real)
+rule(exp(c * log(x)), power(_where_defined(x, 0.0, abs_(x)), c), name="exp_of_multiple_of_log",
+     stage="stabilize", when=_multiple)
+rule(exp(log1p(x)), _where_defined(x, -1.0, 1 + x), name="exp_of_log1p_or_nan",
+     stage="stabilize", when=_real)
+rule(expm1(log1p(x)), _where_defined(x, -1.0, x), name="expm1_of_log1p_or_nan",
+     stage="stabilize", when=_real)
+rule(expm1(log(x)), _where_defined(x, 0.0, x - 1), name="expm1_of_log_or_nan",
+     stage="stabilize", when=_real)
 rule(log(reciprocal(x)), 0 - log(x), name="log_of_reciprocal", stage="stabilize",
      proof=lambda x: at_least(x, 0.0) and keeps_sign_of_zero(x))
 rule(log(sqrt(x)), 0.5 * log(x), name="log_of_sqrt", stage="stabilize", when=_real)

@@ -7,9 +7,11 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 import operator
 from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
 from agnesi.core.dispatch import apply, graph_node
@@ -18,9 +20,9 @@ from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.base.arith import abs as abs_
 from agnesi.ops.base.arith import reciprocal, square
 from agnesi.ops.base.convert import number
-from agnesi.ops.base.select import where
+from agnesi.ops.base.select import maximum, where
 from agnesi.ops.elementwise.explog import expm1, log1p, sigmoid
-from agnesi.ops.elementwise.trig import cos, sin
+from agnesi.ops.elementwise.trig import atan2, cos, sin
 from agnesi.rewrite.algebra.quotients import Product, factors
 from agnesi.rewrite.algebra.scales import ENDS
 from agnesi.rewrite.algebra.sums import terms
@@ -29,13 +31,23 @@ from agnesi.rewrite.rules import Book
 
 BOOK = Book()
 #: Terms that a step has, factors of a quotient, and powers of a denominator, at most.
-_MOST_TERMS, _MOST_FACTORS, _MOST_POWERS = 2, 8, 3
+_MOST_TERMS, _MOST_FACTORS, _MOST_POWERS = 2, 12, 3
+#: Terms of a sum in which equal ones are taken together, and what rounding of numbers leaves.
+_MOST_IN_SUM, _ROUNDING = 4, 1e-15
+#: Functions of which differences over a step are known, and a step over which digits are not lost.
+_STEPPING = frozenset(("sin", "cos", "tan", "sigmoid", "tanh", "atan", "softplus"))
+_FAR_APART = 60.0
 
 
 def step(a: Node, b: Node) -> Tensor | None:
-    """``a - b``, if the two sums have terms in common: it is what is left of them."""
+    """``a - b``, if the two sums have terms in common: it is what is left of them; of roots of such
+    sums, that over the sum of the roots.
+    """
     if not agree(a, b) or a is b:
         return None
+    if a.op_name == b.op_name == "sqrt":
+        inside = step(a.inputs[0], b.inputs[0])
+        return None if inside is None else inside / (symbol(a) + symbol(b))
     first, second = Counter(terms(a)), Counter(terms(b))
     common = first & second
     if not any(scalar(n) is None for _, n in common):
@@ -54,26 +66,71 @@ def step(a: Node, b: Node) -> Tensor | None:
     return functools.reduce(operator.add, parts)
 
 
-@BOOK.rewriter("stabilize", ops=["subtract"], operands=["sin", "cos", "tan", "sigmoid"])
+def _where(regular: Tensor, found: Tensor, node: Node) -> Tensor:
+    """A form of a sum where that is regular, else the sum: what is not taken is written anew, so
+    that it is not this very node."""
+    left, right = map(symbol, node.inputs)
+    return where(regular, found, apply(node.op, left, where(regular, 0.0, right)))
+
+
+def _of_logistic(a: Tensor, b: Tensor, by: Tensor) -> Tensor:
+    """sigmoid(a) - sigmoid(b), of ``by = a - b``."""
+    less = by < 0
+    size = sigmoid(where(less, b, a)) * sigmoid(where(less, -a, -b)) * expm1(-abs_(by))
+    return where(less, size, 0 - size)
+
+
+def _of_angles(a: Tensor, b: Tensor, by: Tensor, node: Node) -> Tensor:
+    """atan(a) - atan(b), which is the angle between (1, a) and (1, b)."""
+    size = maximum(abs_(b), 1.0)
+    found = atan2(by / size, reciprocal(size) + a * (b / size)) + 0
+    return _where((abs_(a) < math.inf) & (abs_(b) < math.inf), found, node)
+
+
+def _of_softplus(a: Tensor, b: Tensor, by: Tensor, node: Node) -> Tensor:
+    """log((1 + exp(a)) / (1 + exp(b))), which is 1 + sigmoid(b) * expm1(a - b) inside."""
+    less, apart = by < 0, abs_(by)
+    regular = (apart < _FAR_APART) & (maximum(a, b) < math.inf)
+    size = log1p(sigmoid(where(less, a, b)) * expm1(where(regular, apart, 0.0)))
+    return _where(regular, where(less, 0 - size, size), node)
+
+
+@BOOK.rewriter("stabilize", ops=["subtract"],
+               operands=["sin", "cos", "tan", "sigmoid", "tanh", "atan", "softplus"])
 def difference_over_a_step(node: Node) -> Tensor | None:
     """sin(x + h) - sin(x), which is 2 * sin(h / 2) * cos(x + h / 2), and its kin."""
     a, b = node.inputs
-    if node.dtype.kind != "f" or a.op is None or a.op is not b.op or (
-            a.op_name not in ("sin", "cos", "tan", "sigmoid")):
+    if node.dtype.kind != "f" or a.op is None or a.op is not b.op or len(a.inputs) != 1:
         return None
-    by = step(a.inputs[0], b.inputs[0])
+    name = a.op_name
+    by = step(a.inputs[0], b.inputs[0]) if name in _STEPPING else None
     if by is None:
         return None
     x, y = symbol(a.inputs[0]), symbol(b.inputs[0])
-    if a.op_name == "sigmoid":
-        less = by < 0
-        size = sigmoid(where(less, y, x)) * sigmoid(where(less, -x, -y)) * expm1(-abs_(by))
-        return where(less, size, 0 - size)
-    if a.op_name == "tan":
+    if name == "sigmoid":
+        return _of_logistic(x, y, by)
+    if name == "tanh":
+        return 2 * _of_logistic(2 * x, 2 * y, 2 * by)
+    if name in ("atan", "softplus"):
+        return (_of_angles if name == "atan" else _of_softplus)(x, y, by, node)
+    if name == "tan":
         return sin(by) / (cos(x) * cos(y)) + 0
     half = by * 0.5
     between = y + half
-    return 2 * sin(half) * (cos(between) if a.op_name == "sin" else -sin(between)) + 0
+    return 2 * sin(half) * (cos(between) if name == "sin" else -sin(between)) + 0
+
+
+@BOOK.rewriter("stabilize", ops=["subtract"], operands=["sqrt"])
+def roots_over_a_step(node: Node) -> Tensor | None:
+    """sqrt(x + h) - sqrt(x) is h / (sqrt(x + h) + sqrt(x))."""
+    a, b = node.inputs
+    if node.dtype.kind != "f" or a.op_name != "sqrt" or b.op_name != "sqrt":
+        return None
+    by = step(a.inputs[0], b.inputs[0])
+    if by is None or scalar(graph_node(by)) is not None:
+        return None
+    both = symbol(a) + symbol(b)
+    return _where((abs_(by) < math.inf) & (both > 0), by / both + 0, node)
 
 
 @BOOK.rewriter("stabilize", ops=["subtract"], operands=["log"])
@@ -102,12 +159,12 @@ def logs_over_a_step(node: Node) -> Tensor | None:
     return found + 0 if sign > 0 else 0 - found
 
 
-def _opposed(node: Node) -> tuple[Product, Product] | None:
-    """``p`` and ``q`` of a sum p - q of two products with one number."""
+def _two(node: Node) -> tuple[Product, Product] | None:
+    """The two products of which a node is the sum, when equal ones are taken together."""
     signed = terms(node)
-    if node.dtype.kind != "f" or len(signed) != 2:
+    if node.dtype.kind != "f" or not 2 <= len(signed) <= _MOST_IN_SUM:
         return None
-    found = []
+    found = dict[tuple[Any, Any], Product]()
     for sign, n in signed:
         product = factors(n, _MOST_FACTORS)
         product.number *= sign
@@ -115,12 +172,23 @@ def _opposed(node: Node) -> tuple[Product, Product] | None:
         for m in [m for m in product.above() if m in below]:
             product.remove(m, True)
             product.remove(m, False)
-        found.append(product)
-    p, q = found
-    if p.number != -q.number or not math.isfinite(p.number) or not p.number:
+        key = _monomial(product.above()), _monomial(product.below())
+        known = found.setdefault(key, product)
+        if known is not product:
+            known.number += product.number
+    both = [*found.values()]
+    if len(both) != 2 or not all(p.number and math.isfinite(p.number) for p in both):
         return None
-    q.number = p.number
-    return p, q
+    return both[0], both[1]
+
+
+def _opposed(node: Node) -> tuple[Product, Product] | None:
+    """``p`` and ``q`` of a sum p - q of two products with one number."""
+    pair = _two(node)
+    if pair is None or pair[0].number != -pair[1].number:
+        return None
+    pair[1].number = pair[0].number
+    return pair
 
 
 def _only(nodes: list[Node]) -> tuple[Node, int] | None:
@@ -169,46 +237,91 @@ def quotients_over_a_step(node: Node) -> Tensor | None:
         found = found * symbol(n)
     if pair[0].number != 1:
         found = found * pair[0].number
-    # what is not taken is written anew, so that it is not this very difference
-    left, right = map(symbol, node.inputs)
-    return where(regular, found + 0, apply(node.op, left, where(regular, 0.0, right)))
+    return _where(regular, found + 0, node)
 
 
 @BOOK.rewriter("stabilize", ops=["add", "subtract"],
-               operands=["reciprocal", "divide", "safe_divide", "multiply", "safe_multiply"])
+               operands=["reciprocal", "divide", "safe_divide", "multiply", "safe_multiply", "add",
+                         "subtract", "negative"])
 def rest_of_share(node: Node) -> Tensor | None:
-    """1 - x / (x + k) is k / (x + k), and so are both times powers of x + k and factors."""
-    pair = _opposed(node)
+    """1 - x / (x + k) is k / (x + k), and so are both times powers of x + k and factors; so is
+    1 / (x + k) - (x - k) / (x + k)**2 = 2 * k / (x + k)**2.
+    """
+    pair = _two(node)
     if pair is None:
         return None
     found = _rest(*pair, node)
-    if found is None:
-        found = _rest(*pair[::-1], node)
-        return None if found is None else -found
-    return found
+    return _rest(*pair[::-1], node) if found is None else found
 
 
 def _rest(whole: Product, part: Product, node: Node) -> Tensor | None:
-    """What a product is more than that times x / d, where d is x and something else."""
+    """The sum of a product and of that times c * a / d, where terms of d + c * a cancel."""
     above, below = Counter(part.above()), Counter(part.below())
-    above.subtract(whole.above())
-    below.subtract(whole.below())
-    over = [n for n, count in above.items() if count]
-    under = [n for n, count in below.items() if count]
-    if len(over) != 1 or len(under) != 1 or above[over[0]] != 1 or below[under[0]] != 1:
+    if not (Counter(whole.above()) <= above and Counter(whole.below()) <= below):
         return None
-    (x,), (d,) = over, under
-    rest = terms(d)
-    if (1, x) not in rest or len(rest) != 2 or not agree(x, d) or d.shape != node.shape:
+    over = [*(above - Counter(whole.above())).elements()]
+    under = [*(below - Counter(whole.below())).elements()]
+    of, total = _polynomial(over), _polynomial(under)
+    if of is None or total is None or under[0].shape != node.shape or (
+            not all(agree(n, under[0]) for n in over)):
         return None
-    rest.remove((1, x))
-    ((sign, n),) = rest
-    if scalar(n) is not None:
+    left, gone = dict[_Monomial, float](), False
+    for m in [*total, *(m for m in of if m not in total)]:
+        first, second = total.get(m, 0.0), of.get(m, 0.0) * part.number / whole.number
+        if abs(first + second) > _ROUNDING * abs(first):
+            left[m] = first + second
+        elif m:
+            gone = True
+    if not gone or not 1 <= len(left) <= _MOST_TERMS or left.keys() == {_ONE}:
         return None
-    found: Any = symbol(n) if sign > 0 else -symbol(n)
-    found = where(abs_(symbol(x)) < math.inf, found, math.nan) / symbol(d)
-    for m in whole.above():
-        found = found * symbol(m)
-    for m in whole.below():
-        found = found / symbol(m)
-    return found if whole.number == 1 else found * whole.number
+    found = functools.reduce(operator.add, [_quotient(m, c, under) for m, c in left.items()])
+    for n in whole.above():
+        found = found * symbol(n)
+    for n in whole.below():
+        found = found / symbol(n)
+    found = found if whole.number == 1 else found * whole.number
+    regular = functools.reduce(operator.and_, [abs_(symbol(n)) < math.inf for n in {*over}])
+    if not any(n in whole.below() for n in under):
+        return where(regular, found, math.nan)
+    return _where(regular & (symbol(under[0]) != 0), found + 0, node)
+
+
+#: Values with their powers.
+_Monomial = frozenset[tuple[Node, int]]
+_ONE: _Monomial = frozenset()
+
+
+def _monomial(nodes: Iterable[Node]) -> _Monomial:
+    return frozenset(Counter(nodes).items())
+
+
+def _polynomial(nodes: list[Node]) -> dict[_Monomial, float] | None:
+    """A product as a sum of monomials: those of its only factor, or of what that is the root of."""
+    if not nodes or len(nodes) > _MOST_TERMS:
+        return None
+    first = nodes[0]
+    if len(nodes) == 2 and nodes[1] is first and first.op_name == "sqrt":
+        first = first.inputs[0]
+    elif len(nodes) == 2:
+        return {_monomial(nodes): 1.0}
+    found = dict[_Monomial, float]()
+    for sign, n in terms(first):
+        product = factors(n, _MOST_FACTORS)
+        if product.below():
+            return None
+        m = _monomial(product.above())
+        found[m] = found.get(m, 0.0) + sign * product.number
+    return found if all(map(math.isfinite, found.values())) else None
+
+
+def _quotient(m: _Monomial, c: float, under: list[Node]) -> Tensor:
+    """A monomial over a product, whose factors take turns, so that it overflows late."""
+    above = [symbol(n) for n, power in m for _ in range(power)]
+    first, divisors = (above[0] if above else None), [symbol(n) for n in under]
+    if len(above) > len(divisors):  # a square over a sum of such
+        first, above = functools.reduce(operator.mul, above), []
+    found = c / divisors[0] if first is None else first / divisors[0]
+    for x, by in itertools.zip_longest(above[1:], divisors[1:]):
+        quotient = x if by is None else x / by if x is not None else None
+        found = found / by if quotient is None else found * quotient
+    return found if first is None or c == 1 else found * c
