@@ -364,3 +364,38 @@ def test_diagonals_beyond_the_matrix_are_empty() -> None:
 def test_results_beyond_memory_are_refused_before_anything_is_planned(call: Any) -> None:
     with pytest.raises(MemoryError, match=r"there is no memory for .* GB"):
         call()
+
+
+#: Booleans where integers, sizes or orders are meant, one inside of a list.
+BOOLEANS: dict[str, Any] = {
+    "split": lambda: ag.split(ag.arange(3), [True, 2]),
+    "array_split": lambda: ag.array_split(ag.arange(3), True),
+    "tensor_split": lambda: ag.tensor_split(ag.arange(3), (True, 2)),
+    "split_with_sizes": lambda: ag.split_with_sizes(ag.arange(3), [True, 2]),
+    "partition": lambda: ag.partition(X, True), "argpartition": lambda: ag.argpartition(X, [True]),
+    "select": lambda: ag.select(X, 0, True), "norm": lambda: ag.linalg.norm(ag.eye(2), True),
+    "matrix_norm": lambda: ag.linalg.matrix_norm(ag.eye(2), np.True_),
+    "solve_banded": lambda: ag.linalg.solve_banded((True, 1), np.ones((3, 2)), np.ones(2)),
+    "scan": lambda: ag.scan(lambda c, x: (c, c), ag.zeros(()), None, length=True),
+    "fori_loop": lambda: ag.fori_loop(0, True, lambda i, c: c, ag.zeros(())),
+    "unpad_sequence": lambda: ag.nn.functional.unpad_sequence(ag.ones((2, 1)), [True]),
+    "affine_grid": lambda: ag.nn.functional.affine_grid(ag.ones((1, 2, 3)), (True, 1, 2, 2)),
+    "interpolate": lambda: ag.nn.functional.interpolate(ag.ones((1, 1, 2)), scale_factor=True,
+                                                        mode="linear"),
+}
+
+
+@pytest.mark.parametrize("name", BOOLEANS)
+def test_booleans_are_no_integers(name: str) -> None:
+    with pytest.raises(TypeError, match=rf"(?s){name}.*True"):
+        BOOLEANS[name]()
+
+
+@pytest.mark.parametrize("run", [lambda f: f, ag.jit], ids=["eager", "jit"])
+@pytest.mark.parametrize("label", [-1, 3])
+def test_targets_that_are_no_labels(run: Any, label: int) -> None:
+    scores, lengths = ag.log_softmax(ag.zeros((4, 1, 3))), (ag.tensor([4]), ag.tensor([2]))
+    with pytest.raises(ValueError, match="targets must be labels, at least 0 and below 3"):
+        run(lambda t: ag.nn.functional.ctc_loss(scores, t, *lengths))(ag.tensor([[label, 1]]))
+    assert run(lambda t: ag.nn.functional.ctc_loss(scores, t, *lengths))(
+        ag.tensor([[1, 2, label]])).isfinite()  # behind its length

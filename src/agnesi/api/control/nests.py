@@ -11,6 +11,7 @@ import numpy as np
 
 from agnesi.autodiff.recording import enable_grad, last_change
 from agnesi.core.dispatch import apply
+from agnesi.core.integers import is_integer
 from agnesi.core.ir.dims import Dim, Size, is_static
 from agnesi.core.op import typed
 from agnesi.core.shapes import fits as shapes_fit
@@ -222,10 +223,9 @@ def whole(owner: str, name: str, number: Any) -> Any:
         return number if is_symbolic(number) else int(number)
     if isinstance(number, Dim):
         return number
-    try:
-        return operator.index(number)
-    except TypeError:
-        raise TypeError(at(f"{owner}: {name} must be an integer, not {typed(number)}")) from None
+    if not is_integer(number):
+        raise TypeError(at(f"{owner}: {name} must be an integer, not {typed(number)}"))
+    return operator.index(number)
 
 
 def decision(owner: str, what: str, value: Any) -> Tensor:

@@ -25,6 +25,7 @@ from agnesi.core import shapes
 from agnesi.core.accepted import DTypeLike, ShapeLike, TensorLike
 from agnesi.core.calls.spellings import in_our_words, warn_of
 from agnesi.core.dispatch import apply
+from agnesi.core.integers import check_integer, known_integer
 from agnesi.core.public import on_host, planned, public, where_torch
 from agnesi.core.support import dtypes
 from agnesi.core.tensor import Tensor
@@ -124,10 +125,12 @@ def parts_of(tensor: Any, split_size_or_sections: Any, dim: int = 0) -> list[Ten
     axis = shapes.axis_of(dim, x.ndim)
     n = operator.index(x.shape[axis])
     if not isinstance(sizes, Sequence):
-        size = operator.index(sizes)
+        size = known_integer(sizes, "the size of the parts")
         if size < 1:
             raise ValueError(f"the size of the parts must be positive, not {size}")
         sizes = [size] * (n // size) + [n % size] * (n % size > 0) or [0]
+    for size in sizes:
+        check_integer(size, "the size of a part")
     if sum(sizes) != n:
         raise ValueError(f"the sizes {list(sizes)} do not add up to {n}, the size of axis {axis}")
     found, start = [], 0

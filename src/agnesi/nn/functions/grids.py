@@ -9,6 +9,7 @@ import numpy as np
 
 from agnesi.api import functions as F
 from agnesi.core.accepted import TensorLike
+from agnesi.core.integers import known_integer
 from agnesi.core.op import typed
 from agnesi.core.public import planned, public
 from agnesi.core.shapes import fits
@@ -42,7 +43,7 @@ def affine_grid(theta: TensorLike, size: Any, align_corners: bool = False) -> Te
     tensor([[[[0., 0.],
               [1., 0.]]]])
     """
-    theta, sizes = as_tensor(theta), tuple(int(n) for n in size)
+    theta, sizes = as_tensor(theta), tuple(known_integer(n, "a size") for n in size)
     rank = len(sizes) - 2
     if rank not in (2, 3) or theta.shape != (sizes[0], rank, rank + 1):
         raise ShapeError(f"theta must be (batch, 2, 3) with a size of 4, or (batch, 3, 4) with a "

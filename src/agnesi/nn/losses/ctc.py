@@ -70,8 +70,8 @@ def ctc_loss(log_probs: TensorLike, targets: TensorLike, input_lengths: TensorLi
     ShapeError, DTypeError
         If operands are of other shapes or dtypes than these.
     ValueError
-        If lengths are longer than what there is, or targets that lie one behind the other not as
-        many as their lengths tell; compiled code tells so too.
+        If lengths are longer than what there is, targets are no labels, or those that lie one
+        behind the other are not as many as their lengths say; compiled code says so too.
 
     See Also
     --------
@@ -107,6 +107,9 @@ def ctc_loss(log_probs: TensorLike, targets: TensorLike, input_lengths: TensorLi
     places = targets.shape[1]
     wide = cast(log_probs, dtypes.float32) if log_probs.dtype in dtypes.HALVES else log_probs
     known = where(arange(places) < expand_dims(wanted, 1), targets, blank)
+    labels = log_probs.shape[-1]
+    (known,) = demanded("ctc_loss", f"targets must be labels, at least 0 and below {labels}",
+                        lambda t: (t >= 0) & (t < labels), targets=known)
     last = _chances(wide, _with_blanks(known, blank), inputs, blank)
     ends = take_along_axis(last, stack([2 * wanted, maximum(2 * wanted - 1, 0)], 1), 1)
     total = logaddexp(ends[:, 0], where(wanted > 0, ends[:, 1], _LOG_ZERO))

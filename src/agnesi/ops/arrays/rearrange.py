@@ -9,6 +9,7 @@ import numpy as np
 
 from agnesi.core import shapes
 from agnesi.core.accepted import Axis, TensorLike
+from agnesi.core.integers import check_integer
 from agnesi.core.ir.dims import product
 from agnesi.core.op import called
 from agnesi.core.public import planned, public
@@ -158,6 +159,7 @@ def array_split(x: TensorLike, sections: Any, axis: int = 0) -> list[Tensor]:
         sections = sections.tolist()
     if isinstance(sections, (list, tuple, np.ndarray)):
         return split(x, sections, axis)
+    check_integer(sections, "the number of parts")
     if sections < 1:
         raise ValueError(f"the number of parts must be positive, not {sections}")
     each, more = divmod(int(x.shape[shapes.axis_of(axis, x.ndim)]), sections)

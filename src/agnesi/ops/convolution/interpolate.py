@@ -248,6 +248,8 @@ def _axes(x: Tensor, size: Any, scale_factor: Any, mode: str) -> list[_Axis]:
         return [_Axis(n, o, None, None if o % n else o // n)
                 for n, o in zip(_known(sizes), wanted, strict=True)]
     scales = scale_factor if isinstance(scale_factor, (tuple, list)) else (scale_factor,) * rank
+    if any(isinstance(s, (bool, np.bool_)) for s in scales):
+        raise TypeError(f"scale_factor must be a number, or one for each axis, not {scale_factor}")
     if len(scales) != rank or not all(s > 0 for s in scales):
         raise ValueError(f"scale_factor {scale_factor} must be above 0, for each of {rank} axes")
     if mode == "nearest" and all(s == int(s) for s in scales):

@@ -327,6 +327,9 @@ def select(x: TensorLike, axis: TensorLike, index: TensorLike = 0, *,
     if isinstance(axis, (list, tuple)):
         return _by_conditions(x, axis, index if default is None else default)
     x = as_tensor(x)
+    if isinstance(index, (bool, np.bool_)) or (
+            isinstance(index, Tensor) and index.dtype.kind == "b"):
+        raise TypeError(f"index must be an integer, not {typed(index)}")
     return getitem(x, (*(slice(None),) * shapes.axis_of(axis, x.ndim), index))
 
 

@@ -264,9 +264,9 @@ def split(x: TensorLike, sections: Any, axis: int = 0) -> list[Tensor]:
     n = x.shape[axis]
     cuts: list[Any]
     if isinstance(sections, (list, tuple)) or attribute_of(sections, "ndim"):
-        cuts = [0, *(c if isinstance(c, Dim) else operator.index(c) for c in sections), None]
+        cuts = [0, *(c if isinstance(c, Dim) else known_integer(c, "a cut") for c in sections), None]
     else:
-        count = operator.index(sections)
+        count = known_integer(sections, "the number of parts")
         if count < 1 or (isinstance(n, int) and n % count):
             raise ValueError(f"axis {axis} of size {n} does not divide into {count} equal parts")
         if not isinstance(n, int):

@@ -31,6 +31,8 @@ _SUMS = {1: (0, "max"), -1: (0, "min"), math.inf: (1, "max"), -math.inf: (1, "mi
 
 def _matrix_norm(x: Tensor, ord: Order) -> Tensor:
     """Norms of the matrices on the last two axes, which stay as axes of size 1."""
+    if isinstance(ord, (bool, np.bool_)):
+        raise TypeError(f"ord must be a number or a name, not {ord}")
     if ord is None or ord == "fro":
         return vectornorms.norm(x, 2, (-2, -1), keepdims=True)
     if ord == "nuc":

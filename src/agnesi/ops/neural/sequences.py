@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from agnesi.core.accepted import TensorLike
+from agnesi.core.integers import known_integer
 from agnesi.core.ir.dims import is_static
 from agnesi.core.op import typed
 from agnesi.core.public import planned, public
@@ -68,7 +69,7 @@ def unpad_sequence(padded: TensorLike, lengths: Any, batch_first: bool = False) 
     [tensor([3, 1, 4]), tensor([1])]
     """
     padded = as_tensor(padded)
-    counts = [int(n) for n in lengths]
+    counts = [known_integer(n, "a length") for n in lengths]
     if padded.ndim < 2 or padded.shape[not batch_first] != len(counts):
         order = "(batch, length, ...)" if batch_first else "(length, batch, ...)"
         raise ShapeError(f"{typed(padded)} must be {order} with one of the {len(counts)} lengths "

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 from agnesi.core import shapes
 from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply
+from agnesi.core.integers import known_integer
 from agnesi.core.public import planned, public
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.support.foreign import attribute_of
@@ -24,7 +24,7 @@ def _checked(x: Any, kth: Any, axis: int | None) -> tuple[Tensor, list[Any]]:
     x = as_tensor(x)
     n: Any = x.size if axis is None else x.shape[shapes.axis_of(axis, x.ndim)]
     several = isinstance(kth, (list, tuple)) or attribute_of(kth, "ndim")
-    places = [operator.index(k) for k in (kth if several else (kth,))]
+    places = [known_integer(k, "kth") for k in (kth if several else (kth,))]
     for k in places:
         if not -n <= k < n:
             raise ValueError(f"kth = {k} is out of range for {n} elements")

@@ -21,7 +21,7 @@ from agnesi.ops.base.convert import number
 from agnesi.ops.base.select import maximum, where
 from agnesi.ops.elementwise.explog import exp, expm1, log, log1p, logaddexp, sigmoid, softplus
 from agnesi.ops.elementwise.hyperbolic import acosh, asinh, atanh, cosh, sinh, tanh
-from agnesi.ops.elementwise.trig import acos, asin, atan, atan2, cos, sin, tan
+from agnesi.ops.elementwise.trig import acos, asin, atan2, cos, sin, tan
 from agnesi.ops.special.normal import erfcx, ndtr
 from agnesi.ops.special.special import erf, erfc
 from agnesi.ops.special.tails import log_cosh, log_one_minus_exp
@@ -78,12 +78,17 @@ _rule(cosh(x) - sinh(x), exp(-x), "cosh_minus_sinh")
 _rule(cosh(x) + sinh(x), exp(x), "cosh_plus_sinh")
 _rule(1 - tanh(x), 2 * sigmoid(-2 * x), "one_minus_tanh")
 _rule(softplus(x) - x, softplus(-x), "softplus_minus")
+_rule(softplus(-x) + x, softplus(x), "softplus_of_minus_plus")
+_rule(a * sigmoid(x) - a, 0 - a * sigmoid(-x), "share_of_sigmoid_less_whole")
+_rule(1 + square(sinh(x)), square(cosh(x)), "one_plus_square_sinh")
 _rule(x - softplus(x), 0 - softplus(-x), "minus_softplus")
 _rule(x - (x + log_one_minus_exp(-x)), where(x < np.inf, 0 - log_one_minus_exp(-x), np.nan),
       "minus_log_of_expm1")
 _rule((x + log_one_minus_exp(-x)) - x, where(x < np.inf, log_one_minus_exp(-x) + 0, np.nan),
       "log_of_expm1_minus")
 _rule(square(0 - expm1(x)) - 1, exp(x) * (exp(x) - 2) + 0, "square_of_complement_less_one")
+_rule(sqrt(exp(a) + exp(b)), exp(0.5 * logaddexp(a, b)), "root_of_two_exps",
+      lambda a, b: a.dtype.kind == "f")
 _rule(sqrt(1 + exp(x)), exp(0.5 * softplus(x)), "root_of_one_plus_exp")
 _rule((log1p(x) + 0) - log(x), where(x < 0, np.nan, log1p(reciprocal(x + 0))), "log_of_next")
 _rule(log1p(x) - log(x), where(x < 0, np.nan, log1p(reciprocal(x + 0))), "log1p_minus_log")

@@ -31,7 +31,7 @@ _STAGE = "stabilize"
 #: Functions that do not see the sign of a zero.
 _BLIND = ("exp", "exp2", "cosh", "cos", "square", "abs", "sigmoid", "softplus", "erfc", "ndtr")
 #: Those that vanish or overflow before their square roots do.
-_STEEP = frozenset(("exp", "exp2", "sigmoid", "erfc", "ndtr"))
+_STEEP = frozenset(("exp", "exp2", "cosh", "sigmoid", "erfc", "ndtr"))
 
 
 def _real(x: Node) -> bool:

@@ -20,6 +20,7 @@ import numpy as np
 from agnesi.core.dispatch import graph_node
 from agnesi.core.ir.node import Node
 from agnesi.core.tensor import Tensor, symbol
+from agnesi.ops.base.arith import abs as abs_
 from agnesi.ops.base.arith import (
     divide,
     multiply,
@@ -50,6 +51,9 @@ from agnesi.rewrite.rules import Book
 
 BOOK = Book()
 rewriter = BOOK.rewriter
+#: Factors of a product in which one is cancelled where it may be zero, at least: beside others it
+#: overflows or vanishes before it is divided by itself.
+_FEWEST_FACTORS = 3
 #: Factors of a product that are collected, at most.
 _MAX_FACTORS = 24
 #: Factors that are collected where only those near the top matter.
@@ -60,7 +64,7 @@ _QUOTIENTS = frozenset(("divide", "safe_divide"))
 _STRAIGHT = frozenset(("multiply", "divide", "negative", "reciprocal", "square"))
 _PRODUCTS = frozenset((*_BINARY, *_STRAIGHT))
 _VANISHING = ("sigmoid", "softmax", "exp")
-_TAILS = ("sigmoid", "erfc", "ndtr")
+_TAILS = ("sigmoid", "erfc", "ndtr", "cosh")
 #: What a factor is that may come out as zero where it should not: one of these, or a sum behind
 #: movements.
 _ENDS = frozenset((*_VANISHING, "sum", "broadcast_to", "reshape"))
@@ -243,16 +247,27 @@ def _quotient(side: Side) -> Tensor | None:
 def cancel(product: Product, exact: bool = False) -> bool:
     """Cancel factors that numerator and denominator share; return whether there were any.
 
-    ``exact`` cancels only what is never zero, and NaN only if a factor that stays is NaN.
+    ``exact`` leaves NaN in the place of what is zero or no number, unless that can not be or what
+    stays is NaN; it leaves quotients of two factors.
     """
     changed = False
     below = set(product.below())
     for n in product.above() if below else ():
-        if n in below and not (exact and not _may_cancel(product, n)):
-            product.remove(n, True)
-            product.remove(n, False)
-            below = set(product.below())
-            changed = True
+        if n not in below:
+            continue
+        one = None
+        if exact and not _may_cancel(product, n):
+            if len(product.above()) + len(product.below()) < _FEWEST_FACTORS:
+                continue
+            one = graph_node(where((abs_(symbol(n)) > 0) & (abs_(symbol(n)) < math.inf),
+                                   number(1.0, n.dtype), math.nan))
+        side = product.then if n in product.then.below else product.first
+        product.remove(n, True)
+        product.remove(n, False)
+        if one is not None and one not in side.above:
+            side.above.append(one)
+        below = set(product.below())
+        changed = True
     return changed
 
 

@@ -168,7 +168,8 @@ def factors_over_roots(node: Node) -> Tensor | None:
         return None
     ratios = _Ratios()
     product = factors(node, _MOST_FACTORS, ratios)
-    if len(product.below()) + len([n for n in product.above() if n in ratios]) < 2:
+    above = [n for n in product.above() if n in ratios]
+    if len(product.below()) + len(above) < 2 and len(product.above()) - len(above) < 2:
         return None
     changed = False
     for root in product.below():

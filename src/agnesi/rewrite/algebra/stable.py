@@ -62,6 +62,7 @@ rule(expm1(log1p(x)), _where_defined(x, -1.0, x), name="expm1_of_log1p_or_nan",
      stage="stabilize", when=_real)
 rule(expm1(log(x)), _where_defined(x, 0.0, x - 1), name="expm1_of_log_or_nan",
      stage="stabilize", when=_real)
+rule(x + (-1), x - 1, name="minus_one", stage="stabilize", when=_real)
 rule(log(reciprocal(x)), 0 - log(x), name="log_of_reciprocal", stage="stabilize",
      proof=lambda x: at_least(x, 0.0) and keeps_sign_of_zero(x))
 rule(log(sqrt(x)), 0.5 * log(x), name="log_of_sqrt", stage="stabilize", when=_real)

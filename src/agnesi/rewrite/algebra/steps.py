@@ -39,15 +39,18 @@ _STEPPING = frozenset(("sin", "cos", "tan", "sigmoid", "tanh", "atan", "softplus
 _FAR_APART = 60.0
 
 
-def step(a: Node, b: Node) -> Tensor | None:
+def step(a: Node, b: Node, multiples: bool = False) -> Tensor | None:
     """``a - b``, if the two sums have terms in common: it is what is left of them; of roots of such
-    sums, that over the sum of the roots.
+    sums, that over the sum of the roots.  With ``multiples``, also that of multiples of one value.
     """
     if not agree(a, b) or a is b:
         return None
     if a.op_name == b.op_name == "sqrt":
         inside = step(a.inputs[0], b.inputs[0])
         return None if inside is None else inside / (symbol(a) + symbol(b))
+    (x, c), (y, d) = _multiple(a), _multiple(b)
+    if multiples and x is y:
+        return symbol(x) if c - d == 1 else symbol(x) * (c - d)
     first, second = Counter(terms(a)), Counter(terms(b))
     common = first & second
     if not any(scalar(n) is None for _, n in common):
@@ -64,6 +67,15 @@ def step(a: Node, b: Node) -> Tensor | None:
     if numbers:
         parts.append(symbol(graph_node(number(math.fsum(numbers), a.dtype))))
     return functools.reduce(operator.add, parts)
+
+
+def _multiple(node: Node) -> tuple[Node, float]:
+    """``x`` and ``c`` of c * x."""
+    for x, number_ in (node.inputs, node.inputs[::-1]) if node.op_name == "multiply" else ():
+        c = scalar(number_)
+        if c is not None and math.isfinite(c):
+            return x, float(c)
+    return node, 1.0
 
 
 def _where(regular: Tensor, found: Tensor, node: Node) -> Tensor:
@@ -103,7 +115,7 @@ def difference_over_a_step(node: Node) -> Tensor | None:
     if node.dtype.kind != "f" or a.op is None or a.op is not b.op or len(a.inputs) != 1:
         return None
     name = a.op_name
-    by = step(a.inputs[0], b.inputs[0]) if name in _STEPPING else None
+    by = step(a.inputs[0], b.inputs[0], True) if name in _STEPPING else None
     if by is None:
         return None
     x, y = symbol(a.inputs[0]), symbol(b.inputs[0])

@@ -5,7 +5,6 @@ Bands are kept as SciPy keeps them: element ``a[i, j]`` lies at ``ab[u + i - j, 
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ import numpy as np
 from agnesi.core import shapes
 from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply, apply_many
+from agnesi.core.integers import known_integer
 from agnesi.core.ir import foreign
 from agnesi.core.ir.dims import is_settled
 from agnesi.core.op import called, typed
@@ -194,7 +194,7 @@ def solve_banded(l_and_u: tuple[int, int], ab: TensorLike, b: TensorLike, *,
     >>> ag.linalg.solve_banded((1, 1), bands, ag.tensor([3.0, 2.0]))
     tensor([1., 1.])
     """
-    low, up = map(operator.index, l_and_u)
+    low, up = (known_integer(n, "a number of diagonals") for n in l_and_u)
     if low < 0 or up < 0:
         raise ValueError(f"numbers of diagonals must not be negative: {low} and {up}")
     ab, b = matrix_pair(ab, b)
