@@ -264,7 +264,8 @@ def split(x: TensorLike, sections: Any, axis: int = 0) -> list[Tensor]:
     n = x.shape[axis]
     cuts: list[Any]
     if isinstance(sections, (list, tuple)) or attribute_of(sections, "ndim"):
-        cuts = [0, *(c if isinstance(c, Dim) else known_integer(c, "a cut") for c in sections), None]
+        cuts = [0, *(c if isinstance(c, Dim) else known_integer(c, "a cut") for c in sections),
+                None]
     else:
         count = known_integer(sections, "the number of parts")
         if count < 1 or (isinstance(n, int) and n % count):

@@ -79,7 +79,7 @@ _rule(cosh(x) + sinh(x), exp(x), "cosh_plus_sinh")
 _rule(1 - tanh(x), 2 * sigmoid(-2 * x), "one_minus_tanh")
 _rule(softplus(x) - x, softplus(-x), "softplus_minus")
 _rule(softplus(-x) + x, softplus(x), "softplus_of_minus_plus")
-_rule(a * sigmoid(x) - a, 0 - a * sigmoid(-x), "share_of_sigmoid_less_whole")
+_rule(x * sigmoid(x) - x, 0 - x * sigmoid(-x), "silu_less_whole")
 _rule(1 + square(sinh(x)), square(cosh(x)), "one_plus_square_sinh")
 _rule(x - softplus(x), 0 - softplus(-x), "minus_softplus")
 _rule(x - (x + log_one_minus_exp(-x)), where(x < np.inf, 0 - log_one_minus_exp(-x), np.nan),

@@ -142,7 +142,7 @@ def roots_over_a_step(node: Node) -> Tensor | None:
     if by is None or scalar(graph_node(by)) is not None:
         return None
     both = symbol(a) + symbol(b)
-    return _where((abs_(by) < math.inf) & (both > 0), by / both + 0, node)
+    return _where((abs_(by) < math.inf) & (both > 0) & (both < math.inf), by / both + 0, node)
 
 
 @BOOK.rewriter("stabilize", ops=["subtract"], operands=["log"])
@@ -167,7 +167,8 @@ def logs_over_a_step(node: Node) -> Tensor | None:
 
     ratio = by * beyond(2.0 ** -power, 1.0) / (x * beyond(2.0 ** power, 1.0)) - beyond(1.0, 0.0)
     found = log1p(ratio) + beyond(2 * power * math.log(2), 0.0)
-    found = where((x >= 0) & (x < math.inf), found, math.nan)
+    found = where((x > 0) & (x < math.inf), found,
+                  where((x == 0) & (by > 0), math.inf, math.nan))
     return found + 0 if sign > 0 else 0 - found
 
 
@@ -292,10 +293,11 @@ def _rest(whole: Product, part: Product, node: Node) -> Tensor | None:
     for n in whole.below():
         found = found / symbol(n)
     found = found if whole.number == 1 else found * whole.number
-    regular = functools.reduce(operator.and_, [abs_(symbol(n)) < math.inf for n in {*over}])
-    if not any(n in whole.below() for n in under):
-        return where(regular, found, math.nan)
-    return _where(regular & (symbol(under[0]) != 0), found + 0, node)
+    divisor = symbol(under[0])
+    regular = (abs_(divisor) < math.inf) & (divisor != 0)
+    for n in {*over}:
+        regular = regular & (abs_(symbol(n)) < math.inf)
+    return _where(regular, found + 0, node)
 
 
 #: Values with their powers.
