@@ -257,15 +257,15 @@ def cancel(product: Product, exact: bool = False) -> bool:
             continue
         one = None
         if exact and not _may_cancel(product, n):
-            if len(product.above()) + len(product.below()) < _FEWEST_FACTORS:
+            if len(product.above()) + len(product.below()) < _FEWEST_FACTORS or (
+                    n not in product.first.above or n not in product.first.below):
                 continue
             one = graph_node(where((abs_(symbol(n)) > 0) & (abs_(symbol(n)) < math.inf),
                                    number(1.0, n.dtype), math.nan))
-        side = product.then if n in product.then.below else product.first
         product.remove(n, True)
         product.remove(n, False)
-        if one is not None and one not in side.above:
-            side.above.append(one)
+        if one is not None and one not in product.first.above:
+            product.first.above.append(one)
         below = set(product.below())
         changed = True
     return changed
