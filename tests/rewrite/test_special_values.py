@@ -153,7 +153,7 @@ NEARER = {
     "log_of_gamma", "log_of_quotient", "growth_over_exponent", "root_less_one",
     "over_squares", "log_of_guarded", "power_less_one", "difference_of_roots", "proportion",
     "cancelled_terms", "log_near_one", "log_complement_of_softmax", "difference_of_neighbours",
-    "one_monomial_is_left",
+    "one_monomial_is_left", "cancel_beside_others",
     "log_of_beta", "log_beyond_range", "quotients_over_a_step",
 }
 FUNCTIONS = [r for r in EXACT if not isinstance(r, (PatternRule, GraphRule)) and r.name in SAMPLES]

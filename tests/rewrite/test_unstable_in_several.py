@@ -14,7 +14,8 @@ import agnesi as ag
 from agnesi import symbolic as T
 
 EXACT = SimpleNamespace(exp=mpmath.exp, log=mpmath.log, sin=mpmath.sin, cos=mpmath.cos,
-                        tan=mpmath.tan, tanh=mpmath.tanh, sqrt=mpmath.sqrt)
+                        tan=mpmath.tan, tanh=mpmath.tanh, sqrt=mpmath.sqrt, atan=mpmath.atan,
+                        softplus=lambda x: mpmath.log1p(mpmath.exp(x)), cosh=mpmath.cosh)
 ULPS = 8
 # Of each: the function, where it is asked, and whether derivatives are exact there, too.
 CASES = {
@@ -52,6 +53,27 @@ CASES = {
     "sagitta": (lambda m, r, c: r - m.sqrt(r ** 2 - c ** 2), [(1.0, 1e-8), (1e10, 1.0)], True),
     "Box and Cox back": (lambda m, y, k: (k * y + 1) ** (1 / k), [(2.0, 1e-10), (0.1, 1e-5)],
                          False),
+    "activations": (lambda m, x, h: m.tanh(x + h) - m.tanh(x),
+                    [(1.0, 1e-8), (-30.0, 1.0), (3.0, -2.875), (0.5, 1e-200)], True),
+    "angles": (lambda m, x, h: m.atan(x + h) - m.atan(x),
+               [(1.0, 1e-8), (-800.0, 0.5), (1e200, 5e199), (0.5, 1e-200)], True),
+    "softplus": (lambda m, x, h: m.softplus(x + h) - m.softplus(x),
+                 [(1.0, 1e-8), (800.0, 0.5), (0.5, 1e-200), (-3.0, -1e-9)], True),
+    "roots": (lambda m, x, h: m.sqrt(x + h) - m.sqrt(x),
+              [(1.0, 1e-8), (1e200, 0.5), (0.5, 1e-200)], True),
+    "contrast": (lambda m, x, y: (x - y) / (x + y),
+                 [(1.0, 1e-8), (1e-200, 0.5), (-800.0, 0.5)], True),
+    "share of squares": (lambda m, x, y: x * x / (x * x + y * y),
+                         [(1.0, 1e-8), (-800.0, 0.5), (3.0, 4.0)], True),
+    "direction": (lambda m, x, y: x / m.sqrt(x * x + y * y),
+                  [(1.0, 1e-8), (-800.0, 0.5), (3.0, 4.0)], True),
+    "polarised": (lambda m, x, y: (x + y) ** 2 - (x - y) ** 2,
+                  [(1.0, 1e-8), (1e-8, 1.0), (3.0, 4.0)], True),
+    "square of a difference": (lambda m, x, y: x * x - 2 * x * y + y * y,
+                               [(1.0, 1.00001), (1e200, 1e200), (3.0, 4.0)], False),
+    "root of a quadratic": (lambda m, x, y: m.sqrt(x * x - y) - x,
+                            [(1e200, 0.5), (1e200, 1e199), (3.0, 4.0)], False),
+    "ratio of cosh": (lambda m, x, y: m.cosh(x) / m.cosh(y), [(800.0, 799.5), (0.5, 1e-3)], False),
     "next power": (lambda m, x, p: (x + 1) ** p - x ** p, [(1e10, 0.3), (1e8, 2.5)], False),
 }
 OF_ONE = {
@@ -166,6 +188,30 @@ def test_tails_of_the_normal_distribution_in_single_precision():
     x = ag.tensor(np.array([-40.0, -5.0, 0.5], np.float32))
     log = ag.jit(lambda x: ag.log(0.5 * (1 + ag.erf(x * 0.7071067811865476))))(x).numpy()
     np.testing.assert_allclose(log, [-804.608442, -15.0649983, -0.3689464], rtol=3e-6)
+
+
+@pytest.mark.parametrize("f", [ag.tanh, ag.atan, ag.softplus, ag.sigmoid, ag.sin, ag.sqrt])
+@pytest.mark.parametrize("x", [0.5, 2.0])
+def test_slopes_where_a_step_is_zero(f, x):
+    slopes = ag.jit(ag.grad(lambda h, x: f(x + h) - f(x)))
+    zero, x = ag.tensor(0.0, dtype="float64"), ag.tensor(x, dtype="float64")
+    np.testing.assert_allclose(slopes(zero, x), ag.grad(f)(x), rtol=1e-15)
+
+
+@pytest.mark.parametrize("f", [
+    lambda x: x / x ** 2, lambda x: ag.exp(ag.log(x)), lambda x: ag.expm1(ag.log1p(x)),
+    lambda x: ag.exp(ag.log1p(x)), lambda x: ag.exp(0.5 * ag.log(x)),
+    lambda x: ag.expm1(ag.log(x)), lambda x: 1 - x / (x + 1 / x)])
+def test_what_cancels_leaves_nan_and_infinities(f):
+    x = ag.tensor(np.array([0.0, -0.0, 0.5, -0.5, -2.0, np.inf, -np.inf, np.nan, 5e-324]))
+    np.testing.assert_allclose(ag.jit(f)(x).numpy()[:-1], f(x).numpy()[:-1], rtol=1e-14)
+
+
+def test_shares_of_infinite_wholes():
+    x, y = ag.tensor([-2.0, 1.0, 0.5]), ag.tensor([-np.inf, np.inf, 3.0])
+    for f in (lambda x, y: 1 - x / (x + y), lambda x, y: x / (x - y) - 1,
+              lambda x, y: 1 / (x + y) - (x - y) / ag.square(x + y)):
+        np.testing.assert_allclose(ag.jit(f)(x, y), f(x, y), rtol=1e-6)
 
 
 def test_slopes_at_tiny_values():

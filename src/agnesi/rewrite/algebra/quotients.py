@@ -247,27 +247,16 @@ def _quotient(side: Side) -> Tensor | None:
 def cancel(product: Product, exact: bool = False) -> bool:
     """Cancel factors that numerator and denominator share; return whether there were any.
 
-    ``exact`` leaves NaN in the place of what is zero or no number, unless that can not be or what
-    stays is NaN; it leaves quotients of two factors.
+    ``exact`` cancels only what is never zero, and NaN only if a factor that stays is NaN.
     """
     changed = False
     below = set(product.below())
     for n in product.above() if below else ():
-        if n not in below:
-            continue
-        one = None
-        if exact and not _may_cancel(product, n):
-            if len(product.above()) + len(product.below()) < _FEWEST_FACTORS or (
-                    n not in product.first.above or n not in product.first.below):
-                continue
-            one = graph_node(where((abs_(symbol(n)) > 0) & (abs_(symbol(n)) < math.inf),
-                                   number(1.0, n.dtype), math.nan))
-        product.remove(n, True)
-        product.remove(n, False)
-        if one is not None and one not in product.first.above:
-            product.first.above.append(one)
-        below = set(product.below())
-        changed = True
+        if n in below and not (exact and not _may_cancel(product, n)):
+            product.remove(n, True)
+            product.remove(n, False)
+            below = set(product.below())
+            changed = True
     return changed
 
 
@@ -492,6 +481,26 @@ def _cancelled(node: Node, exact: bool) -> Tensor | None:
 def cancel_factors(node: Node) -> Tensor | None:
     """Equal factors above and below the line cancel; numbers become one."""
     return _cancelled(node, False)
+
+
+@rewriter("specialize", ops=_BINARY)
+def cancel_beside_others(node: Node) -> Tensor | None:
+    """x / (x * x) is 1 / x, but NaN where x is zero or infinite: x * x may overflow or vanish."""
+    if node.dtype.kind != "f" or not top(node).below:
+        return None
+    product = factors(node)
+    if len(product.above()) + len(product.below()) < _FEWEST_FACTORS:
+        return None
+    side = product.first
+    both = [n for n in dict.fromkeys(side.above) if n in side.below]
+    for n in both:
+        for _ in range(min(side.above.count(n), side.below.count(n))):
+            side.above.remove(n)
+            side.below.remove(n)
+        size = abs_(symbol(n))
+        side.above.append(graph_node(
+            where((size > 0) & (size < math.inf), number(1.0, n.dtype), math.nan)))
+    return written(product, node) if both else None
 
 
 @rewriter("stabilize", ops=_BINARY, tags=("sigmoid", "softmax"))

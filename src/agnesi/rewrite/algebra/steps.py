@@ -88,23 +88,27 @@ def _where(regular: Tensor, found: Tensor, node: Node) -> Tensor:
 def _of_logistic(a: Tensor, b: Tensor, by: Tensor) -> Tensor:
     """sigmoid(a) - sigmoid(b), of ``by = a - b``."""
     less = by < 0
-    size = sigmoid(where(less, b, a)) * sigmoid(where(less, -a, -b)) * expm1(-abs_(by))
+    shrinking = expm1(where(less, by, -by))  # abs(by) would have no slope at 0
+    size = sigmoid(where(less, b, a)) * sigmoid(where(less, -a, -b)) * shrinking
     return where(less, size, 0 - size)
 
 
 def _of_angles(a: Tensor, b: Tensor, by: Tensor, node: Node) -> Tensor:
     """atan(a) - atan(b), which is the angle between (1, a) and (1, b)."""
+    regular = (abs_(a) < math.inf) & (abs_(b) < math.inf)
+    a, b, by = (where(regular, x, 0.0) for x in (a, b, by))
     size = maximum(abs_(b), 1.0)
     found = atan2(by / size, reciprocal(size) + a * (b / size)) + 0
-    return _where((abs_(a) < math.inf) & (abs_(b) < math.inf), found, node)
+    return _where(regular, found, node)
 
 
 def _of_softplus(a: Tensor, b: Tensor, by: Tensor, node: Node) -> Tensor:
     """log((1 + exp(a)) / (1 + exp(b))), which is 1 + sigmoid(b) * expm1(a - b) inside."""
-    less, apart = by < 0, abs_(by)
+    less = by < 0
+    apart = where(less, -by, by)
     regular = (apart < _FAR_APART) & (maximum(a, b) < math.inf)
     size = log1p(sigmoid(where(less, a, b)) * expm1(where(regular, apart, 0.0)))
-    return _where(regular, where(less, 0 - size, size), node)
+    return _where(regular, where(less, 0 - size, size + 0), node)
 
 
 @BOOK.rewriter("stabilize", ops=["subtract"],
