@@ -337,11 +337,11 @@ def _without(total: Node, x: Node, depth: int = _MAX_NESTED_SUMS) -> Tensor | No
 
 # -- probabilities ----------------------------------------------------------------------------
 _rule(1 - (1 - a) * (1 - b),
-      where((abs_(a) <= 1) & (abs_(b) <= 1), (a + b) - a * b, (a - 1) * (1 - b) + 1),
+      where((abs_(a) <= 1) & (abs_(b) <= 1), (a + b) - a * b, (a - 1) * (1 - b) + 1) + 0,
       "either_of_two", lambda a, b: a.dtype.kind == "f")
 _rule(log1p(-((1 - a) * (1 - b))),
       where((abs_(a) <= 1) & (abs_(b) <= 1) & ((a + b) - a * b < 0.5),
-            log((a + b) - a * b), log1p(-((1 - a) * (1 - b)) + 0)),
+            log((a + b) - a * b), log1p(where(equal(a, 1), -0.0, a - 1) * (1 - b))),
       "log_of_either", lambda a, b: a.dtype.kind == "f")
 
 # -- inverse functions ------------------------------------------------------------------------

@@ -39,9 +39,10 @@ _STEPPING = frozenset(("sin", "cos", "tan", "sigmoid", "tanh", "atan", "softplus
 _FAR_APART = 60.0
 
 
-def step(a: Node, b: Node, multiples: bool = False) -> Tensor | None:
+def step(a: Node, b: Node, multiples: bool = False, times: float = 1.0) -> Tensor | None:
     """``a - b``, if the two sums have terms in common: it is what is left of them; of roots of such
-    sums, that over the sum of the roots.  With ``multiples``, also that of multiples of one value.
+    sums, that over the sum of the roots.  With ``multiples``, also that of multiples of one value;
+    ``times`` a number, before what is left twice overflows.
     """
     if not agree(a, b) or a is b:
         return None
@@ -50,7 +51,7 @@ def step(a: Node, b: Node, multiples: bool = False) -> Tensor | None:
         return None if inside is None else inside / (symbol(a) + symbol(b))
     (x, c), (y, d) = _multiple(a), _multiple(b)
     if multiples and x is y:
-        return symbol(x) if c - d == 1 else symbol(x) * (c - d)
+        return _scaled(symbol(x), (c - d) * times)
     first, second = Counter(terms(a)), Counter(terms(b))
     common = first & second
     if not any(scalar(n) is None for _, n in common):
@@ -62,11 +63,15 @@ def step(a: Node, b: Node, multiples: bool = False) -> Tensor | None:
     numbers = [sign * float(c) for sign, n in rest if (c := scalar(n)) is not None]
     others = [(sign, n) for sign, n in rest if scalar(n) is None]
     if len(others) == 2 and others[0] == others[1]:
-        return symbol(others[0][1]) * (2 * others[0][0])
+        return _scaled(symbol(others[0][1]), 2 * others[0][0] * times)
     parts = [symbol(n) if sign > 0 else -symbol(n) for sign, n in others]
     if numbers:
         parts.append(symbol(graph_node(number(math.fsum(numbers), a.dtype))))
-    return functools.reduce(operator.add, parts)
+    return _scaled(functools.reduce(operator.add, parts), times)
+
+
+def _scaled(x: Tensor, c: float) -> Tensor:
+    return x if c == 1 else x * c
 
 
 def _multiple(node: Node) -> tuple[Node, float]:
@@ -131,7 +136,7 @@ def difference_over_a_step(node: Node) -> Tensor | None:
         return (_of_angles if name == "atan" else _of_softplus)(x, y, by, node)
     if name == "tan":
         return sin(by) / (cos(x) * cos(y)) + 0
-    half = by * 0.5
+    half: Any = step(a.inputs[0], b.inputs[0], True, 0.5)
     between = y + half
     return 2 * sin(half) * (cos(between) if name == "sin" else -sin(between)) + 0
 
