@@ -12,7 +12,17 @@ import agnesi as ag
 from agnesi.core.graph import FunctionGraph
 from agnesi.core.support.errors import DTypeError, ShapeError, location
 from agnesi.core.tensor import symbol
-from agnesi.rewrite import PRESETS, Report, forget_rule, rewrite, rewrite_rule, rules, variables
+from agnesi.rewrite import (
+    PRESETS,
+    Report,
+    forget_rule,
+    library,
+    pattern_rule,
+    rewrite,
+    rewrite_rule,
+    rules,
+    variables,
+)
 from agnesi.rewrite.engine import chosen
 
 
@@ -21,9 +31,12 @@ def own_rule():
     """Registers rules for the length of a test."""
     names = []
 
-    def register(*args, **options):
+    def register(*args, position="last", **options):
         names.append(options["name"])
-        return rewrite_rule(*args, **options)
+        if args:  # the engine does not mind what patterns become; users' rules are tried
+            options = {"stage": "canonicalize", **options}
+            return library.register(pattern_rule(*args, **options), position)
+        return rewrite_rule(position=position, **options)
 
     yield register
     for name in names:

@@ -7,7 +7,8 @@ inputs and outputs of the same types, and counts of the rules that fired, for re
   order of trial; ``rules.py`` has the kinds of rules, ``pattern.py`` the patterns of some.
 - ``algebra/``: rules for values of elements; ``arrays/``: for whole arrays; ``control/``: for loops
   and branches. ``outlining.py`` finds equal segments of long graphs, before all rules.
-- ``intervals.py`` proves bounds of values; ``checked.py`` checks what users' rules give.
+- ``intervals.py`` proves bounds of values; ``checked.py`` checks what users' rules give, and
+  ``trial.py`` tries patterns on drawn values before they are registered.
 
 What must hold: where the original is finite, the replacement is equal up to rounding; it gives a
 number for NaN or infinity only where neither can occur, or with ``algebra="real"``
@@ -16,6 +17,7 @@ number for NaN or infinity only where neither can occur, or with ``algebra="real
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -27,7 +29,7 @@ from agnesi.core.support.errors import at, shown
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.rewrite import library
 from agnesi.rewrite.checked import check_types, graph_checked, node_checked, starts
-from agnesi.rewrite.engine import PRESETS, Report, StageReport, chosen, run
+from agnesi.rewrite.engine import PRESETS, UNSAFE, Report, StageReport, chosen, run
 from agnesi.rewrite.pattern import variables
 from agnesi.rewrite.rules import (
     STAGES,
@@ -138,7 +140,8 @@ def rewrite_rule(pattern: Any = None, replacement: Any = None, *, name: str = ""
     :returns: The rule of a pattern, else a decorator.
     :rtype: Rule or callable
     :raises ValueError: If there is such a rule already, it has no name or no replacement, or
-        replaces by what the pattern lacks; if one of ``ops`` names no operation.
+        replaces by what the pattern lacks; if one of ``ops`` names no operation; if values at which
+        a pattern is tried change, unless a tag is "unsafe".
     :raises TypeError: If one of ``ops`` is a function that makes operations of other names,
         ``tags`` is a string, or a replacement is none.
     :raises ShapeError: If the replacement cannot have the shape of the pattern.
@@ -165,6 +168,9 @@ def rewrite_rule(pattern: Any = None, replacement: Any = None, *, name: str = ""
             ))
         made = pattern_rule(pattern, replacement, name=name, stage=stage, when=when, tags=tags)
         check_types(name, pattern, replacement)
+        library.check_new(made, position)
+        if UNSAFE not in tags:
+            importlib.import_module("agnesi.rewrite.trial").check_values(made)
         return library.register(made, position)
 
     def register(function: Any) -> Any:

@@ -98,13 +98,18 @@ def custom_rules() -> bool:
     return any(book.rules for book in OWN.values())
 
 
-def register(rule: Rule, position: str) -> Rule:
-    """Add a rule of a user's."""
+def check_new(rule: Rule, position: str) -> None:
+    """Refuse a rule of a name that there is, or a position that there is not."""
     if position not in OWN:
         raise ValueError(at(f"position must be 'first' or 'last', not {position!r}"))
     if any(r.name == rule.name for r in rules()):
         raise ValueError(at(f"there is a rewrite rule {rule.name!r} already; forget_rule takes "
                             "one's own out again"))
+
+
+def register(rule: Rule, position: str) -> Rule:
+    """Add a rule of a user's."""
+    check_new(rule, position)
     OWN[position].add(rule)
     return rule
 

@@ -130,6 +130,7 @@ def _polynomial(node: Node, known: dict[Node, Polynomial]) -> Polynomial:
     if found is None:
         if len(known) > _MOST_NODES:
             raise _TooLargeError
+        known[node] = {}  # counted before what it is a sum of
         found = known[node] = _made(node, known)
     return found
 

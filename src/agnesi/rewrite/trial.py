@@ -1,0 +1,129 @@
+"""Trials of rewrite rules: patterns over drawn values of many types, before and after a rule."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from agnesi.core.graph import FunctionGraph, constant
+from agnesi.core.interpret import interpret
+from agnesi.core.ir.node import Node, leaves
+from agnesi.core.support import dtypes
+from agnesi.core.support.errors import at
+from agnesi.core.support.gc_pause import no_gc
+from agnesi.rewrite.engine import outside_traces
+from agnesi.rewrite.pattern import filled, sizes_in
+from agnesi.rewrite.rules import PatternRule
+
+_DTYPES = (
+    dtypes.float32, dtypes.float64, dtypes.float16, dtypes.int32, dtypes.uint8, dtypes.bool_,
+    dtypes.complex128,
+)
+_SHAPES: tuple[tuple[tuple[int, ...], ...], ...] = (((3, 4),), ((3, 1), (4,), (1, 1)), ((),))
+_TOLERANCE = {"float16": 2e-2, "float32": 2e-5, "float64": 1e-11, "complex128": 1e-11}
+
+
+def closed(*nodes: Node) -> FunctionGraph:
+    """The graph of some nodes, of all variables that they depend on."""
+    return FunctionGraph([n for n in leaves(nodes) if n.value is None and n.handle is None], nodes)
+
+
+def samples_of(rule: PatternRule) -> Iterator[Node]:
+    """The pattern over inputs of many types; variables that must be numbers are numbers."""
+    names, own = sorted(rule.pattern.names()), rule.pattern.shapes()
+    for dtype, shapes in itertools.product(_DTYPES, _shapes(names, own)):
+        some = 2.5 if dtype.kind in "fc" else 2
+        for number, value in [(None, 0.0), *[(n, v) for n in names if n not in own
+                                             for v in (some, 0)]]:
+            bound = {
+                name: constant(np.asarray(value).astype(dtype)) if name == number
+                else Node(None, (), shape, dtype, name=name)
+                for name, shape in zip(names, shapes, strict=True)
+            }
+            sizes = sizes_in(rule.pattern, bound)
+            node = filled(rule.pattern, bound, next(iter(bound.values())), sizes)
+            if node is not None:
+                yield node
+
+
+def _shapes(names: Sequence[str], own: Mapping[str, Any]) -> Iterator[list[Any]]:
+    """Shapes of variables: any, or of different sizes for those that have axes."""
+    dims = list(dict.fromkeys(n for shape in own.values() for n in shape))
+    for shapes in _SHAPES if len(own) < len(names) else _SHAPES[-1:]:
+        free = dict(zip(names, itertools.cycle(shapes), strict=False))
+        for numbers in (range(2, 2 + len(dims)), range(1 + len(dims), 1, -1)):
+            sizes = dict(zip(dims, numbers, strict=True))
+            with_axes = {name: tuple([n if isinstance(n, int) else sizes[n] for n in shape])
+                         for name, shape in own.items()}
+            yield list((free | with_axes).values())
+            if not dims:
+                break
+
+
+def difference(name: str, old: Node, new: Node, rng: np.random.Generator) -> str:
+    """What is wrong with a replacement: its type, or values where the original has finite ones."""
+    if old.dtype != new.dtype or old.shape != new.shape:
+        return f"rule {name!r} changes the type of {old} to that of {new}"
+    graph = closed(old, new)
+    for spread in (1.0, 0.0):
+        values = [_random(n, rng, spread) for n in graph.inputs]
+        with np.errstate(all="ignore"):
+            before, after = interpret(graph, values)
+        known = np.isfinite(before)
+        tolerance = _TOLERANCE.get(old.dtype.name, 0)
+        # Cancellation costs the pattern digits in proportion to what it subtracts.
+        scale = tolerance * max(1.0, *(float(np.abs(v).max(initial=0)) for v in values), 1.0)
+        near = np.isclose(before, after, rtol=tolerance, atol=scale)
+        wrong = np.argwhere(np.atleast_1d(known & ~near))
+        if len(wrong):
+            return (f"rule {name!r} changes {old.dtype} values: "
+                    + _example(graph, values, before, after, tuple(wrong[0])))
+    return ""
+
+
+def _example(graph: FunctionGraph, values: Sequence[np.ndarray], before: np.ndarray,
+             after: np.ndarray, place: tuple[int, ...]) -> str:
+    """Values before and after at one place, and what variables are there."""
+    before, after = np.atleast_1d(before), np.atleast_1d(after)
+    found = []
+    for n, v in zip(graph.inputs, values, strict=True):
+        fits = len(place) >= v.ndim and all(m in (1, k) for m, k in zip(
+            v.shape[::-1], before.shape[::-1], strict=False))
+        here = np.broadcast_to(v, before.shape)[place] if fits else v.tolist()
+        found.append(f"{n.name} = {here}")
+    return f"{before[place]} became {after[place]} for {', '.join(found)}"
+
+
+def check_values(rule: PatternRule) -> None:
+    """Refuse a rule of a user's that gives other values than its pattern, at some that are drawn.
+
+    :raises ValueError: If it does.
+    """
+    rng = np.random.default_rng(0)
+    with outside_traces(), no_gc():
+        for node in samples_of(rule):
+            try:
+                new = rule(node)
+                text = "" if new is None else difference(rule.name, node, new, rng)
+            except Exception:
+                continue
+            if text:
+                raise ValueError(at(
+                    f"{text}; a rule must keep values up to rounding. One that is not meant to has "
+                    "tags=['unsafe'], and runs where it is included by its name"))
+
+
+def _random(node: Node, rng: np.random.Generator, spread: float) -> np.ndarray:
+    """Values of both signs, or (for no spread) in (0.1, 2), where all functions are defined."""
+    kind = node.dtype.kind
+    if kind == "b":
+        return np.asarray(rng.integers(0, 2, node.shape)).astype(bool)
+    if kind in "iu":
+        return np.asarray(rng.integers(1, 9, node.shape)).astype(node.dtype)
+    values = rng.normal(size=node.shape) if spread else rng.uniform(0.1, 2, node.shape)
+    if kind == "c":
+        values = values + 1j * rng.uniform(0.1, 1, node.shape)
+    return np.asarray(values).astype(node.dtype)
