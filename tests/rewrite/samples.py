@@ -260,12 +260,13 @@ SAMPLES = {
         lambda x, y, c: ag.tan(y + x) - ag.tan(x),
         lambda x, y, c: ag.sin(x + y) - ag.sin(x - y),
         lambda x, y, c: ag.sigmoid(x) - ag.sigmoid(x + y),
-        lambda x, y, c: ag.tanh(x + y) - ag.tanh(x), lambda x, y, c: ag.atan(x) - ag.atan(x + y),
+        lambda x, y, c: ag.tanh(x + y) - ag.tanh(x),
         lambda x, y, c: ag.softplus(x - y) - ag.softplus(x),
     ],
     "cancel_beside_others": [
         lambda x, y, c: x / (x * x), lambda x, y, c: x * y / (y * y),
         lambda x, y, c: y * x / y / x],
+    "angles_over_a_step": [lambda x, y, c: ag.atan(x) - ag.atan(x + y)],
     "roots_over_a_step": [lambda x, y, c: ag.sqrt(x + y) - ag.sqrt(x)],
     "one_monomial_is_left": [
         lambda x, y, c: ag.square(x + y) - ag.square(x - y),

@@ -154,6 +154,7 @@ NEARER = {
     "over_squares", "log_of_guarded", "power_less_one", "difference_of_roots", "proportion",
     "cancelled_terms", "log_near_one", "log_complement_of_softmax", "difference_of_neighbours",
     "one_monomial_is_left", "cancel_beside_others", "difference_over_a_step", "roots_over_a_step",
+    "angles_over_a_step",
     "logs_over_a_step", "difference_of_cubes", "rest_of_share", "difference_of_exponentials",
     "over_square_of_tanh", "angle_beside_right_angle", "power_beside_one", "logs_of_ratios",
     "log_of_beta", "log_beyond_range", "quotients_over_a_step",

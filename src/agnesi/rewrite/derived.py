@@ -25,7 +25,7 @@ _LATER = ("log_of_sqrt", "over_one_denominator", "cancelled_terms", "log_near_on
           "difference_of_powers", "difference_of_cubes", "logs_over_a_step",
           "quotients_over_a_step", "rest_of_share", "exp_of_log_or_nan", "exp_of_multiple_of_log",
           "exp_of_log1p_or_nan", "expm1_of_log1p_or_nan", "expm1_of_log_or_nan",
-          "one_monomial_is_left", "root_of_two_exps")
+          "one_monomial_is_left", "angles_over_a_step")
 
 
 #: Rules by which a value without bounds is what a function and its inverse leave.

@@ -35,7 +35,7 @@ _MOST_TERMS, _MOST_FACTORS, _MOST_POWERS = 2, 12, 3
 #: Terms of a sum in which equal ones are taken together, and what rounding of numbers leaves.
 _MOST_IN_SUM, _ROUNDING = 4, 1e-15
 #: Functions of which differences over a step are known, and a step over which digits are not lost.
-_STEPPING = frozenset(("sin", "cos", "tan", "sigmoid", "tanh", "atan", "softplus"))
+_STEPPING = frozenset(("sin", "cos", "tan", "sigmoid", "tanh", "softplus"))
 _FAR_APART = 60.0
 
 
@@ -54,12 +54,12 @@ def step(a: Node, b: Node, multiples: bool = False, times: float = 1.0) -> Tenso
         return _scaled(symbol(x), (c - d) * times)
     first, second = Counter(terms(a)), Counter(terms(b))
     common = first & second
-    if not any(scalar(n) is None for _, n in common):
-        return None
     rest = [*(first - common).elements(),
             *((-sign, n) for sign, n in (second - common).elements())]
     if not 1 <= len(rest) <= _MOST_TERMS:
         return None
+    if not any(scalar(n) is None for _, n in common):
+        return _of_squares(rest, times) if common else None
     numbers = [sign * float(c) for sign, n in rest if (c := scalar(n)) is not None]
     others = [(sign, n) for sign, n in rest if scalar(n) is None]
     if len(others) == 2 and others[0] == others[1]:
@@ -68,6 +68,16 @@ def step(a: Node, b: Node, multiples: bool = False, times: float = 1.0) -> Tenso
     if numbers:
         parts.append(symbol(graph_node(number(math.fsum(numbers), a.dtype))))
     return _scaled(functools.reduce(operator.add, parts), times)
+
+
+def _of_squares(signed: list[tuple[int, Node]], times: float) -> Tensor | None:
+    """a * a - b * b, by what is between ``a`` and ``b``."""
+    if len(signed) != 2 or signed[0][0] == signed[1][0] or (
+            any(n.op_name != "square" for _, n in signed)):
+        return None
+    (sign, a), (_, b) = ((s, n.inputs[0]) for s, n in signed)
+    inside = step(a, b)
+    return None if inside is None else _scaled(inside * (symbol(a) + symbol(b)), sign * times)
 
 
 def _scaled(x: Tensor, c: float) -> Tensor:
@@ -98,8 +108,15 @@ def _of_logistic(a: Tensor, b: Tensor, by: Tensor) -> Tensor:
     return where(less, size, 0 - size)
 
 
-def _of_angles(a: Tensor, b: Tensor, by: Tensor, node: Node) -> Tensor:
-    """atan(a) - atan(b), which is the angle between (1, a) and (1, b)."""
+@BOOK.rewriter("stabilize", ops=["subtract"], operands=["atan"])
+def angles_over_a_step(node: Node) -> Tensor | None:
+    """atan(x + h) - atan(x), which is the angle between (1, x + h) and (1, x)."""
+    if node.dtype.kind != "f" or any(n.op_name != "atan" for n in node.inputs):
+        return None
+    a, b = (symbol(n.inputs[0]) for n in node.inputs)
+    by: Any = step(*[n.inputs[0] for n in node.inputs], True)
+    if by is None:
+        return None
     regular = (abs_(a) < math.inf) & (abs_(b) < math.inf)
     a, b, by = (where(regular, x, 0.0) for x in (a, b, by))
     size = maximum(abs_(b), 1.0)
@@ -117,7 +134,7 @@ def _of_softplus(a: Tensor, b: Tensor, by: Tensor, node: Node) -> Tensor:
 
 
 @BOOK.rewriter("stabilize", ops=["subtract"],
-               operands=["sin", "cos", "tan", "sigmoid", "tanh", "atan", "softplus"])
+               operands=["sin", "cos", "tan", "sigmoid", "tanh", "softplus"])
 def difference_over_a_step(node: Node) -> Tensor | None:
     """sin(x + h) - sin(x), which is 2 * sin(h / 2) * cos(x + h / 2), and its kin."""
     a, b = node.inputs
@@ -132,8 +149,8 @@ def difference_over_a_step(node: Node) -> Tensor | None:
         return _of_logistic(x, y, by)
     if name == "tanh":
         return 2 * _of_logistic(2 * x, 2 * y, 2 * by)
-    if name in ("atan", "softplus"):
-        return (_of_angles if name == "atan" else _of_softplus)(x, y, by, node)
+    if name == "softplus":
+        return _of_softplus(x, y, by, node)
     if name == "tan":
         return sin(by) / (cos(x) * cos(y)) + 0
     half: Any = step(a.inputs[0], b.inputs[0], True, 0.5)
