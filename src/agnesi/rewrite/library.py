@@ -25,7 +25,7 @@ _FILES = {
     "algebra.logarithms": (_STABLE,),
     "algebra.powers": (_STABLE, _LAST),
     "algebra.gammas": (_STABLE,),
-    "algebra.quotients": STAGES,
+    "algebra.quotients": (_FIRST, _STABLE),
     "algebra.proportions": (_STABLE,),
     "algebra.fractions": (_STABLE,),
     "algebra.signed": (_STABLE,),

@@ -20,7 +20,6 @@ import numpy as np
 from agnesi.core.dispatch import graph_node
 from agnesi.core.ir.node import Node
 from agnesi.core.tensor import Tensor, symbol
-from agnesi.ops.base.arith import abs as abs_
 from agnesi.ops.base.arith import (
     divide,
     multiply,
@@ -51,9 +50,6 @@ from agnesi.rewrite.rules import Book
 
 BOOK = Book()
 rewriter = BOOK.rewriter
-#: Factors of a product in which one is cancelled where it may be zero, at least: beside others it
-#: overflows or vanishes before it is divided by itself.
-_FEWEST_FACTORS = 3
 #: Factors of a product that are collected, at most.
 _MAX_FACTORS = 24
 #: Factors that are collected where only those near the top matter.
@@ -481,26 +477,6 @@ def _cancelled(node: Node, exact: bool) -> Tensor | None:
 def cancel_factors(node: Node) -> Tensor | None:
     """Equal factors above and below the line cancel; numbers become one."""
     return _cancelled(node, False)
-
-
-@rewriter("specialize", ops=_BINARY)
-def cancel_beside_others(node: Node) -> Tensor | None:
-    """x / (x * x) is 1 / x, but NaN where x is zero or infinite: x * x may overflow or vanish."""
-    if node.dtype.kind != "f" or not top(node).below:
-        return None
-    product = factors(node)
-    if len(product.above()) + len(product.below()) < _FEWEST_FACTORS:
-        return None
-    side = product.first
-    both = [n for n in dict.fromkeys(side.above) if n in side.below]
-    for n in both:
-        for _ in range(min(side.above.count(n), side.below.count(n))):
-            side.above.remove(n)
-            side.below.remove(n)
-        size = abs_(symbol(n))
-        side.above.append(graph_node(
-            where((size > 0) & (size < math.inf), number(1.0, n.dtype), math.nan)))
-    return written(product, node) if both else None
 
 
 @rewriter("stabilize", ops=_BINARY, tags=("sigmoid", "softmax"))

@@ -31,6 +31,8 @@ _MOST_TERMS, _MOST_FACTORS, _MAX_DEPTH = 4, 10, 6
 #: Between which sizes the numbers beside squares may be.
 _LEAST, _MOST = 2.0 ** -20, 8.0
 _LN4 = 2 * math.log(2)
+#: Factors of a product in which one is cancelled, at least: two are divided as quickly.
+_FEWEST_FACTORS = 3
 
 
 class _Squares(NamedTuple):
@@ -141,6 +143,26 @@ def root_of_squares(node: Node) -> Tensor | None:
     """The root of a sum of squares that may overflow before it."""
     found = _squares(node.inputs[0], beside=True)
     return None if found is None else sqrt(found.times(found.scale())) * found.scale(-1)
+
+
+@BOOK.rewriter("specialize", ops=["multiply", "divide", "safe_multiply", "safe_divide"])
+def cancel_beside_others(node: Node) -> Tensor | None:
+    """x / (x * x) is 1 / x, but NaN where x is zero or infinite: x * x may overflow or vanish."""
+    if node.dtype.kind != "f" or not top(node).below:
+        return None
+    product = factors(node)
+    if len(product.above()) + len(product.below()) < _FEWEST_FACTORS:
+        return None
+    side = product.first
+    both = [n for n in dict.fromkeys(side.above) if n in side.below]
+    for n in both:
+        for _ in range(min(side.above.count(n), side.below.count(n))):
+            side.above.remove(n)
+            side.below.remove(n)
+        size = abs_(symbol(n))
+        side.above.append(graph_node(
+            where((size > 0) & (size < math.inf), number(1.0, n.dtype), math.nan)))
+    return written(product, node) if both else None
 
 
 class _Ratios:

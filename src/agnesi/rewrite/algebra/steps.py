@@ -114,7 +114,7 @@ def angles_over_a_step(node: Node) -> Tensor | None:
     if node.dtype.kind != "f" or any(n.op_name != "atan" for n in node.inputs):
         return None
     a, b = (symbol(n.inputs[0]) for n in node.inputs)
-    by: Any = step(*[n.inputs[0] for n in node.inputs], True)
+    by = step(node.inputs[0].inputs[0], node.inputs[1].inputs[0], True)
     if by is None:
         return None
     regular = (abs_(a) < math.inf) & (abs_(b) < math.inf)
