@@ -29,7 +29,7 @@ from agnesi.rewrite.rules import Book
 BOOK = Book()
 _MOST_TERMS, _MOST_FACTORS, _MAX_DEPTH = 4, 10, 6
 #: Between which sizes the numbers beside squares may be.
-_LEAST, _MOST = 2.0 ** -20, 8.0
+_LEAST_FACTOR, _GREATEST_FACTOR = 2.0 ** -20, 8.0
 _LN4 = 2 * math.log(2)
 #: Factors of a product in which one is cancelled, at least: two are divided as quickly.
 _FEWEST_FACTORS = 3
@@ -104,7 +104,7 @@ def _squares(node: Node, large: bool = True, beside: bool = False) -> _Squares |
     if not found or len(found) + len(others) > _MOST_TERMS or not math.isfinite(rest):
         return None
     grows = any(c > 0 and interval(n).high == math.inf for c, n in found)
-    near = all(_LEAST <= abs(c) <= _MOST for c, _ in found)
+    near = all(_LEAST_FACTOR <= abs(c) <= _GREATEST_FACTOR for c, _ in found)
     suits = (grows or not large) and near and abs(rest) < 2.0 ** 50
     return _Squares(tuple(found), rest, tuple(others)) if suits else None
 
@@ -113,7 +113,7 @@ def _square(node: Node) -> tuple[float, Node | None]:
     """A number and the value whose square is multiplied with it, if the node is such a product."""
     product = factors(node, _MOST_FACTORS)
     above = product.above()
-    near = _LEAST <= abs(product.number) <= _MOST
+    near = _LEAST_FACTOR <= abs(product.number) <= _GREATEST_FACTOR
     if len(above) in (2, 4) and len({*above}) == 1 and not product.below() and near:
         return product.number, above[0] if len(above) == 2 else graph_node(square(symbol(above[0])))
     c = 1.0
