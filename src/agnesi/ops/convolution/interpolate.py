@@ -194,6 +194,7 @@ def interpolate(x: TensorLike, size: ShapeLike | None = None, scale_factor: Any 
     :param antialias: Whether smaller images are made of all elements that a place covers, and not
         of those next to it alone, as Pillow does; for modes that interpolate.
     :returns: (batch, channels, *size), of the dtype of ``x``.
+    :raises TypeError: If a ``scale_factor`` is a boolean.
     :raises ShapeError: If the images have not as many axes as the mode, or sizes must be known and
         are not.
     :raises DTypeError: If the mode computes with elements that are no floats.

@@ -314,6 +314,7 @@ def select(x: TensorLike, axis: TensorLike, index: TensorLike = 0, *,
     :type index: int, or array_like
     :param default: NumPy's name for the latter.
     :returns: A view without the axis; or elements of the choices, broadcast with the conditions.
+    :raises TypeError: If the index is a boolean.
     :raises ValueError: If there are not as many choices as conditions, or none.
     :raises IndexError: If the axis or the index is out of range.
     :see: narrow, take, where, choose
