@@ -203,7 +203,7 @@ def _two(node: Node) -> tuple[Product, Product] | None:
     signed = terms(node)
     if node.dtype.kind != "f" or not 2 <= len(signed) <= _MOST_IN_SUM:
         return None
-    found = dict[tuple[Any, Any], Product]()
+    found = dict[Any, Product]()
     for sign, n in signed:
         product = factors(n, _MOST_FACTORS)
         product.number *= sign
@@ -211,7 +211,9 @@ def _two(node: Node) -> tuple[Product, Product] | None:
         for m in [m for m in product.above() if m in below]:
             product.remove(m, True)
             product.remove(m, False)
-        key = _monomial(product.above()), _monomial(product.below())
+        key: Any = len(found)
+        if len(signed) > 2:
+            key = _monomial(product.above()), _monomial(product.below())
         known = found.setdefault(key, product)
         if known is not product:
             known.number += product.number
@@ -280,8 +282,7 @@ def quotients_over_a_step(node: Node) -> Tensor | None:
 
 
 @BOOK.rewriter("stabilize", ops=["add", "subtract"],
-               operands=["reciprocal", "divide", "safe_divide", "multiply", "safe_multiply", "add",
-                         "subtract", "negative"])
+               operands=["reciprocal", "divide", "safe_divide", "multiply", "safe_multiply"])
 def rest_of_share(node: Node) -> Tensor | None:
     """1 - x / (x + k) is k / (x + k), and so are both times powers of x + k and factors; so is
     1 / (x + k) - (x - k) / (x + k)**2 = 2 * k / (x + k)**2.
