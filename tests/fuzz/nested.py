@@ -114,6 +114,9 @@ USES = (
 )
 LARGE = 1e6
 LONG = 4  # seconds of the plain program
+#: Derivatives of derivatives at most: each makes the program some times as long.
+ORDERS = 4
+DERIVED = re.compile(r"hessian|grad\(|jvp\(|vjp\(|jac\w+\(|linearize")
 
 
 # -- plain transformations ----------------------------------------------------------------------
@@ -271,6 +274,16 @@ class Nest:
         made = [f"def f{i}(w):\n    return {body}" for i, body in enumerate(self.bodies)]
         return "\n".join([HEAD, *made, f"f = f{len(made) - 1}"])
 
+    @property
+    def order(self) -> int:
+        """How many derivatives are taken of each other."""
+        found: list[int] = []
+        for body in self.bodies:
+            own = len(DERIVED.findall(body)) + body.count("hessian")
+            below = [found[int(i)] for i in re.findall(r"\bf(\d+)", body)]
+            found.append(own + max(below, default=0))
+        return found[-1] + len(DERIVED.findall(self.use))
+
     def smaller(self) -> Iterator[Nest]:
         """With the last functions left out, or something simple in the place of one."""
         for count in range(1, len(self.bodies)):
@@ -295,6 +308,8 @@ class Nested(Script):
                 f"dtype='float64')\nrun = lambda: {self.program.use}\nprint(run())")
 
     def expected(self, nudge: float = 0) -> Any:
+        if self.program.order > ORDERS:  # type: ignore[attr-defined]
+            raise ValueError("derivatives of so many orders take long to compile")
         try:
             with watched(LONG):
                 found = self._of(nudge, T=PLAIN, jit=lambda f: f, graph=lambda f: f)

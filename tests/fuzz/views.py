@@ -10,6 +10,7 @@ compared afterwards, too.
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
@@ -237,7 +238,7 @@ class Written(Script):
         made = "\n".join(lines)
         return ("import numpy as np\nimport agnesi as ag\njit = ag.jit  # or lambda f: f\n"
                 f"from tests.fuzz.views import _copied as copied\ndef arguments(turn):\n{made}\n"
-                f"{p.source}\nprint({p.use})")
+                f"{p.source}\nrun = lambda: {p.use}\nprint(run())")
 
     def expected(self, nudge: float = 0) -> Any:
         eager: Callable[..., Any] = lambda f, **_: f  # noqa: E731
@@ -253,8 +254,8 @@ class Written(Script):
         program: Any = self.program
         space: dict[str, Any] = {"ag": lib, "np": np, "jit": jit, "copied": _copied,
                                  "arguments": lambda turn: program.arguments(turn, lib)}
-        with np.errstate(all="ignore"), np.testing.suppress_warnings() as quiet:
-            quiet.filter(np.exceptions.ComplexWarning)
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore", np.exceptions.ComplexWarning)
             exec(compile(program.source, "<program>", "exec"), space)
             use = re.sub(r"mapped\(.*\)", "mapped(looped)", program.use) if vmap else program.use
             space["looped"] = vmap
@@ -300,7 +301,8 @@ def views(seed: Any) -> Written:
     for _ in range(90):
         which = d.one((0, 0, 0, 1, 1, 1, 1, 2))
         text = _filled(d, d.one(tables[which]), known)
-        line = text if which == 1 else f"v{count + 1} = {text}"
+        bound = f"ag.asarray({text})" if plain else text  # NumPy's numbers are no arrays
+        line = text if which == 1 else f"v{count + 1} = {bound}"
         more = replace(made, lines=(*made.lines, line))
         if not _runs(more):
             continue

@@ -98,3 +98,19 @@ def test_more_than_is_counted_is_no_memory(name: str, run: Any) -> None:
 def test_functions_of_which_nobody_knows_the_type_say_that_memory_lacks(name: str) -> None:
     with pytest.raises(MemoryError, match=rf"{name}\(.*there is no memory for"):
         UNTYPED[name]()
+
+
+#: Functions with several results, whose memory belongs to no value of its own.
+SEVERAL: dict[str, Callable[[Any], Any]] = {
+    "svd": lambda q: ag.linalg.svd(ag.full((2**30, 2**20), 1.0) * q)[1],
+    "scan": lambda q: ag.scan(lambda c, x: (c + x, c * x), q, ag.full((2**50,), 1.0))[1][0],
+    "scan of rows": lambda q: (lambda a: ag.scan(
+        lambda c, x: (c + x, (c, x)), a[0] * 0, a)[1][0][0, 0])(ag.full((2**31, 2**31), 1.0) * q),
+}
+
+
+@pytest.mark.parametrize("name", SEVERAL)
+def test_memory_of_several_results_is_named_by_its_type(name: str) -> None:
+    with pytest.raises(MemoryError, match=r"no memory .* GB, .*float\d\d\[\d+") as caught:
+        ag.jit(SEVERAL[name])(ag.tensor(1.0))
+    assert "test_oversize.py" in str(caught.value)

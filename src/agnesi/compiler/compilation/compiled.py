@@ -234,7 +234,8 @@ class Compiled:
                 self.backend, limit, self.settings.saved, self.policy, self._excluded()[1],
             )
         except OversizeError as error:
-            raise MemoryError(at(f"{self.name}: {oversize(error)}", error.node.where)) from None
+            where = getattr(error.value, "where", None)
+            raise MemoryError(at(f"{self.name}: {oversize(error)}", where)) from None
         except MemoryError as error:
             raise MemoryError(
                 at(

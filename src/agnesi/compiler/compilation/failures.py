@@ -36,16 +36,17 @@ def failures(checks: Sequence[Check | Foreign], graph: FunctionGraph) -> list[Fa
 
 def widest(buffer: Buffer, graph: FunctionGraph) -> Failure:
     """Describe the largest temporary, for the error where there is no memory for all of them."""
-    node: Any = buffer.node
-    text = f"temporaries, the largest of them {_made(node)}"
-    found = (i for i, n in enumerate(_every(graph)) if n.where == node.where)
+    text = f"temporaries, the largest of them {_made(buffer.node or buffer)}"
+    where = None if buffer.node is None else buffer.node.where
+    found = (i for i, n in enumerate(_every(graph)) if where and n.where == where)
     return "MemoryError", text, next(found, -1)
 
 
-def _made(node: Node) -> str:
-    """A value and what makes it."""
-    by = "" if node.op is None else f" of {called(node.op.name, node.inputs)}"
-    return f"{typed(node)}{by}"
+def _made(value: Node | Buffer) -> str:
+    """A value and what makes it; of memory that is for none of the graph's its type."""
+    op = None if isinstance(value, Buffer) else value.op
+    by = "" if op is None else f" of {called(op.name, value.inputs)}"  # type: ignore[union-attr]
+    return f"{typed(value)}{by}"
 
 
 def check_elements(graph: FunctionGraph) -> None:
@@ -66,7 +67,7 @@ def check_elements(graph: FunctionGraph) -> None:
 
 def oversize(error: OversizeError) -> str:
     """Describe a value that no machine has memory for."""
-    return no_memory(error.nbytes, _made(error.node))
+    return no_memory(error.nbytes, _made(error.value))
 
 
 def _as_written(text: str, where: Where) -> str:

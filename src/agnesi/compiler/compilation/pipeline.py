@@ -98,7 +98,7 @@ class Scheduled:
         kernels = list(nested(self.layout.kernels))
         self.checks = [k for k in kernels if isinstance(k, Check | Foreign)]
         self.largest = max(
-            (b for b in program.buffers if b.role == "temporary" and b.node is not None),
+            (b for b in program.buffers if b.role == "temporary"),
             key=lambda b: guess(b.nbytes), default=None,
         )
         self.recipe = Recipe(

@@ -105,11 +105,12 @@ class FileFormatError(ValueError):
 
 
 class OversizeError(MemoryError):
-    """A value of a compiled program has more bytes than any machine; see its node and size."""
+    """A value of a compiled program has more bytes than any machine; see its size and its node,
+    or the buffer of a value that has none."""
 
-    def __init__(self, node: Any, nbytes: int) -> None:
+    def __init__(self, value: Any, nbytes: int) -> None:
         super().__init__(nbytes)
-        self.node = node
+        self.value = value
         self.nbytes = nbytes
 
 

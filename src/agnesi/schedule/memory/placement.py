@@ -162,7 +162,7 @@ def _check_sizes(buffers: Sequence[Buffer]) -> None:
     """
     for buffer in buffers:
         if buffer.nbytes >= _MAX_BUFFER_BYTES:
-            raise OversizeError(buffer.node, guess(buffer.nbytes))
+            raise OversizeError(buffer.node or buffer, guess(buffer.nbytes))
 
 
 def _table(program: Program, kernels: Sequence[Kernel]) -> list[Buffer]:
