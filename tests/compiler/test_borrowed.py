@@ -12,6 +12,7 @@ import agnesi as ag
 import agnesi.compat.theano as theano
 import agnesi.compat.theano.tensor as TT
 from agnesi import symbolic as T
+from agnesi.compiler.inputs import Inputs
 
 X = np.arange(12.0).reshape(4, 3)
 
@@ -46,6 +47,17 @@ def test_views_beside_what_is_computed_in_copies_and_pickles():
     strided = X[::2]
     assert np.shares_memory(f(strided)["turned"], X)
     assert f(X.astype("float32"))["turned"].dtype == np.float64
+
+
+def test_arguments_are_ordered_once_a_call(monkeypatch):
+    """Ordering notes the values of remembered inputs, besides the time that it takes."""
+    x = T.dmatrix("x")
+    f = ag.function([ag.In(x, borrow=True)], [x.T, x.sum()])
+    calls, ordered = [], Inputs.ordered
+    monkeypatch.setattr(Inputs, "ordered", lambda *a: calls.append(a) or ordered(*a))
+    for _ in range(3):
+        f(X)
+    assert len(calls) == 3
 
 
 def test_calls_in_graphs_under_jit_and_with_gradients():

@@ -64,18 +64,9 @@ class BorrowingFunction(Function):
     def _direct(self, found: Any) -> Any:
         return self.dispatch
 
-    def dispatch(self, /, *args: Any, **keywords: Any) -> Any:
-        """Compute what is computed, and look into the arguments for the others.
-
-        :param *args: A value for each input.
-        :type *args: array_like
-        :param **keywords: Values by the names of inputs.
-        :type **keywords: array_like
-        :returns: As the outputs were given.
-        :rtype: numpy.ndarray, tuple or dict
-        """
-        values = self._inputs.ordered(self.name, args, keywords)
-        computed = iter(super().dispatch(*args, **keywords) or ())
+    def _dispatch_values(self, values: Sequence[Any]) -> Any:
+        """Compute what is computed, and make views of the arguments for the other results."""
+        computed = iter(super()._dispatch_values(values) or ())
         symbolic = is_tracing() or any(map(is_part_of_graph, values))
         look = self._in_graph if symbolic else self._look
         found = [next(computed) if known is None else look(k, known[1], values[known[0]], known[0])

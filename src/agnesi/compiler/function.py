@@ -153,7 +153,10 @@ class Function(Direct, Inspectable):
         :rtype: numpy.ndarray, tuple or dict
         :raises TypeError: If an argument is missing, or is of another dtype or number of axes.
         """
-        values = self._inputs.ordered(self.name, args, keywords)
+        return self._dispatch_values(self._inputs.ordered(self.name, args, keywords))
+
+    def _dispatch_values(self, values: Sequence[Any]) -> Any:
+        """Do what ``dispatch`` does, with a value for each input in order."""
         if is_tracing() or any(is_part_of_graph(v) for v in values):
             return self._written_out(values)
         arrays = [self._taken(i, a) for i, a in enumerate(values)]
@@ -179,7 +182,7 @@ class Function(Direct, Inspectable):
                            else self.dispatch)
         results = found.run(*arrays[:count])
         if results is MISSED:  # another thread has changed what tells a size
-            return self.dispatch(*args, **keywords)
+            return self._dispatch_values(values)
         return results if plain else self._finished(results, moved)
 
     def _direct(self, found: Compiled) -> Any:
