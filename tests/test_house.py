@@ -393,7 +393,8 @@ VAGUE_PARTS_OF_CODE = {"asked", "room", "rooms", "spot", "turn", "turned", "turn
 BACK_END = ("codegen", "schedule", "compiler", "runtime")
 #: Words that are said otherwise in the prose of these folders: returned, passed, interleaved,
 #: workspace.
-VAGUE_WORDS, PLAIN = r"\b(told|tells?|spots?|by turns|rooms?)\b", ("codegen", "schedule", "runtime")
+VAGUE_WORDS, PLAIN = r"\b(told|tells?|spots?|by turns|rooms?)\b", (
+    "codegen", "schedule", "runtime", "core", "ops", "rewrite", "compiler")
 
 
 def is_number(value: ast.expr) -> bool:

@@ -1,6 +1,6 @@
 """Who asks for a tensor's value: the user's code by name, as ``float(x)`` does, or a C function.
 
-Both call the same methods of the tensor.  The instruction that the caller runs tells them apart,
+Both call the same methods of the tensor.  The instruction that the caller runs distinguishes them,
 and the function that it calls, if names and constants of the code lead there.  What is not known
 to be asked for by name is not.
 """

@@ -44,7 +44,7 @@ def function(
     """Compile a function from tensors that say what it computes.
 
     :param inputs: What the caller gives.  Any tensor of the graph can be an input, intermediate
-        ones too; :class:`In` tells of default values and of what they become.
+        ones too; see :class:`In` for default values and of what they become.
     :type inputs: sequence of Tensor or In
     :param outputs: What the function returns: one array, a tuple of arrays, or a dict of arrays.
     :type outputs: Tensor, sequence or dict of Tensor, optional

@@ -116,10 +116,10 @@ class Function(Direct, Inspectable):
         whole = sizes_from_reshapes(whole.resolve(lambda n: size_with(n, same)) if same else whole)
         self.source = whole if not scalars else FunctionGraph.of(
             whole.inputs, whole.outputs[: len(nodes)])
-        #: The scalars of sizes that values tell.
+        #: The scalars of data-dependent sizes.
         self._scalars = whole.outputs[len(nodes):]
         computed = [symbol(d.node) for d in valued if d not in places]
-        #: What tells the sizes that are computed.
+        #: What computes data-dependent sizes that are no inputs.
         self._counter = Function(
             Inputs([In(i.variable) for i in inputs]), computed, {}, givens, f"sizes of {name}",
             settings
@@ -135,7 +135,7 @@ class Function(Direct, Inspectable):
         #: Variables that get other sizes, by the versions that return their new values.
         self._moved: dict[int, list[Tensor]] = {}
         self._families: dict[Any, Family[Compiled]] = {}
-        #: Sizes that values tell for which there are versions, and the call for all others.
+        #: Data-dependent sizes for which there are versions, and the call for all others.
         self._fixed: set[tuple[int, ...]] = set()
         self._sized: tuple[Compiled, Any] | None = None
         self._known = known
@@ -181,7 +181,7 @@ class Function(Direct, Inspectable):
         self.call_directly(self._direct(found) if plain and self._inputs.in_order
                            else self.dispatch)
         results = found.run(*arrays[:count])
-        if results is MISSED:  # another thread has changed what tells a size
+        if results is MISSED:  # another thread has changed what a size depends on
             return self._dispatch_values(values)
         return results if plain else self._finished(results, moved)
 
@@ -200,7 +200,7 @@ class Function(Direct, Inspectable):
         return self._sized[1]
 
     def _sizes_now(self, arguments: Sequence[Any]) -> tuple[int, ...]:
-        """The sizes that values tell."""
+        """The data-dependent sizes."""
         counts = iter(() if self._counter is None else self._counter(*arguments))
         return tuple([
             int(d.now if isinstance(d, SharedDim) else arguments[i] if i >= 0 else next(counts))
@@ -256,7 +256,7 @@ class Function(Direct, Inspectable):
         return found
 
     def compile_known(self) -> None:
-        """Compile at once what no call tells more about: a function whose sizes are all known.
+        """Compile at once what no call adds facts to: a function whose sizes are all known.
 
         Names of rules that there are not are found here for every function.
         """
@@ -276,7 +276,7 @@ class Function(Direct, Inspectable):
         return self._last().optimised if self.specialisations else self.source
 
     def _carriers(self, arrays: list[np.ndarray]) -> list[np.ndarray]:
-        """Arguments that bring along what values tell about sizes."""
+        """Arguments that bring along data-dependent sizes."""
         return [carried(d, n) for d, n in zip(self._sizes, self._sizes_now(arrays), strict=True)]
 
     def _most(self, arrays: Sequence[np.ndarray]) -> list[int | None]:
@@ -356,7 +356,7 @@ class Function(Direct, Inspectable):
         return made
 
     def _fixes(self, sizes: Pattern) -> bool:
-        """Return whether a version's code looks itself at the values that tell its sizes.
+        """Return whether a version's code looks itself at the values that its sizes are.
 
         All are numbers there, those of the scalars too, so that it may read what it needs first;
         what raises where such a number is another one now has to wait for it.

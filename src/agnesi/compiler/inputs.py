@@ -249,7 +249,7 @@ def check_used(inputs: Sequence[tuple[str, Node]], outputs: Sequence[Node], poli
 
 
 def _used(outputs: Sequence[Node]) -> tuple[set[Node], set[Dim]]:
-    """Nodes on which outputs depend, and sizes, which values may tell."""
+    """Nodes on which outputs depend, and data-dependent sizes."""
     there: set[Node] = set()
     used: set[Dim] = set()
     waiting = list(outputs)

@@ -317,7 +317,7 @@ class Jit(Direct, Inspectable, Generic[P, R]):
         try:
             version = self.versions.find_or_make(leaves, tree, diverged)[0]
             if version.computed:
-                raise TraceError(at(f"{self.name} has results whose sizes values tell"))
+                raise TraceError(at(f"{self.name} has results of data-dependent sizes"))
             return version
         except OnlyEagerError as reason:
             raise TraceError(at(f"{self.name} cannot be compiled, for {reason}")) from None
@@ -463,7 +463,7 @@ def jit(
 
     What it reads besides, of its module, of functions around, of objects, lists and dicts, is
     looked at again before each call, natively: a change makes another version, which
-    :meth:`Jit.explain` tells the cause of.  Numbers and tensors that keep changing are run-time
+    whose cause :meth:`Jit.explain` names.  Numbers and tensors that keep changing are run-time
     values from then on, in lists, tuples and dicts, too.  Other things that do are given as
     arguments; else the function runs eagerly before long, with a warning.
     Modules of libraries, and what they keep, are taken for granted.  What it puts into objects,
@@ -497,7 +497,7 @@ def jit(
     second version, which then serves all sizes; so is another one that changes alone, and several
     of them are from the third version on.  Where the function needs the number
     (``range(x.shape[0])``, ``if len(x) > 3``), and for sizes 0 and 1, there are versions for
-    single sizes.  ``explain()`` tells which there are, and why.
+    single sizes.  ``explain()`` lists them with their reasons.
 
     :param function: The function or method; left out, ``jit`` returns a decorator.
     :type function: callable
@@ -525,7 +525,7 @@ def jit(
     :rtype: Jit
     :raises TraceError: At the first call, if Python takes a computed array out (``x.numpy()``), or
         decides inside of ``vmap``, a loop's body or a branch.
-    :raises MemoryError: At the first call, if ``memory_limit`` is out of reach; it tells what is
+    :raises MemoryError: At the first call, if ``memory_limit`` is out of reach; it says what is
         not.
     :raises ValueError: If there is no such mode.
     :raises TypeError: If it is no function, or one that cannot run once, as a generator.

@@ -63,7 +63,7 @@ def plan(function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str
         args, keywords, xs = _apart(args, keywords)
     try:
         tried = _tried(function, args, keywords, xs)
-    except Exception:  # whatever it is, the function itself will tell
+    except Exception:  # whatever it is, the function itself will raise it
         return None
     if tried is None:
         return None
@@ -166,7 +166,7 @@ def compiled_plan(made: Plan, function: Callable[..., Any], args: tuple[Any, ...
         if (not records and plan.direct is None) or not all(
                 _is_close(a.array, b.array, magnitude) for a, b in zip(found, known, strict=True)):
             return made
-    except Exception:  # whatever it is, the function itself will tell
+    except Exception:  # whatever it is, the function itself will raise it
         return made
     return plan if plan.regions.are_compiled else made
 
@@ -375,7 +375,7 @@ def _directly(step: Step, values: Sequence[Any], known: Any) -> Step:
 
 def _layout(x: Any, y: Any) -> bytes | None:
     """How a view lies in an array, as words: whether it may be written, the offset, the axes, sizes
-    and strides; None where it lies elsewhere or has another dtype, or the array tells nothing about
+    and strides; None where it lies elsewhere or has another dtype, or nothing is known about
     writing."""
     owner = y.base
     if owner is None or not x.size or not x.flags.writeable or y.dtype != x.dtype:

@@ -164,7 +164,7 @@ class Regions:
         try:
             made = Region(
                 self.function, leaves, self._wanted, *key[:3]) if HOOKS.compiles() else None
-        except Exception:  # whatever it is, the function itself will tell
+        except Exception:  # whatever it is, the function itself will raise it
             made = None
         self._found[key] = made
         return made

@@ -128,7 +128,7 @@ def _counted(key: Any, order: Sequence[Node], seeds: Mapping[Node, Any], wrt: An
     try:
         if tape is None and all(map(_is_suited, order)):
             tape = Tape(order, seeds, wrt)
-    except Exception:  # whatever it is, the rules themselves will tell
+    except Exception:  # whatever it is, the rules themselves will raise it
         tape = None
     if tape is not None or all(map(_is_known, order)):
         _found[key] = tape

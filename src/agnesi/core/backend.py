@@ -84,7 +84,7 @@ class Backend(Protocol):
         """The code of a text, with the addresses of its functions; ``ahead`` is what was begun."""
 
     def bind(self, code: Any, call: Any) -> Bound:
-        """Bind code to the memory of a program's state; ``call`` tells what comes in and goes out
+        """Bind code to the memory of a program's state; ``call`` has what comes in and goes out
         (``compiler.compilation.pipeline.Call``)."""
 
     def allocate(self, shape: tuple[int, ...], dtype: np.dtype) -> Storage:

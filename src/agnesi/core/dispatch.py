@@ -264,7 +264,7 @@ def _refresh(x: Tensor) -> None:
              and t._view.seen != t._version[0]]  # type: ignore[index]
     live = [t for t in stale if t.array is not None]
     if live and MODE.get().trace is not None:
-        with switched(trace=None):  # the trace's end will not tell the record outside
+        with switched(trace=None):  # the trace's end does not inform the record outside
             for t in live:
                 _look_again(t)
     for t in stale:
@@ -498,7 +498,7 @@ def _refuse_leaf(target: Tensor) -> None:
 
 
 def _begins(x: Tensor) -> bool:
-    """Return whether the gradient of a tensor begins there, for it was told to require one."""
+    """Return whether the gradient of a tensor begins there, where ``requires_grad`` was set."""
     if MODE.get().trace is None:
         return x.node is None or x.node.op is None or x.node.op.name == "alias"
     if x.array is None:

@@ -90,7 +90,7 @@ class _Expansion:
 
 
 class Simpler:
-    """Puts operations into simpler ones; ``known`` nodes keep the lines that they tell."""
+    """Puts operations into simpler ones; ``known`` nodes keep the lines that they name."""
 
     def __init__(self, known: AbstractSet[Node]) -> None:
         self.known = known
@@ -147,7 +147,7 @@ def expanded_inside(node: Node) -> Node:
 
 
 def inherit(new: Node, old: Node, known: AbstractSet[Node]) -> None:
-    """Let new nodes tell the user's line and name of what they replace."""
+    """Give new nodes the user's line and the name of what they replace."""
     if new in known:
         return
     where, seen, stack = old.where, {new}, [new]

@@ -14,14 +14,14 @@ from agnesi.core.ir.node import Node
 from agnesi.core.op import EXPLAINED, Item, check_result, explain
 from agnesi.core.support.errors import MissingInputError
 
-#: Told about every node and its value as it is computed, inputs and constants included.
+#: Called with every node and its value as it is computed, inputs and constants included.
 Watcher = Callable[[Node, Any], None]
 _WATCHER: ContextVar[Watcher | None] = ContextVar("_WATCHER", default=None)
 
 
 @contextmanager
 def watched(watch: Watcher) -> Iterator[None]:
-    """Within it, graphs that are interpreted tell ``watch`` their values."""
+    """Within it, graphs that are interpreted pass their values to ``watch``."""
     token = _WATCHER.set(watch)
     try:
         yield

@@ -318,7 +318,7 @@ def _of_library(error: Exception, library: str = "") -> bool:
 
 
 def of_the_outer(error: Any, name: str) -> Exception | None:
-    """Return an error that a method of ours told as its own as that of the method that the user
+    """Return an error that a method of ours raised as its own as that of the method that the user
     called, and one of an operation as that of the object that was to be made."""
     inner, text = getattr(error, "owner", None), str(error)
     if inner is not None and text.startswith(f"{inner}: "):
@@ -332,7 +332,7 @@ def of_the_outer(error: Any, name: str) -> Exception | None:
 
 
 def named(error: Any, name: str) -> Exception | None:
-    """Return an error that tells its line as that of what the user called; None where it names it.
+    """Return an error that has a line as that of what the user called; None where it names it.
     """
     text = str(error)
     if text.startswith(_QUIET) and isinstance(getattr(error, "reason", None), str):

@@ -363,7 +363,7 @@ def explain(error: Exception, name: str, args: tuple[Any, ...], where: Any = Non
 
     ``where`` is the user's line as kept by a node; by default the caller's.  ``known`` are the
     keywords of the operation, for those that are misspelt.  An error that
-    already tells its line is returned as it is; one that no operation raises by itself gets a
+    already has a line is returned as it is; one that no operation raises by itself gets a
     note.  What was raised in a function of the user's keeps the way there.
     """
     if getattr(error, "located", False):
@@ -423,11 +423,11 @@ def is_accident(error: Exception) -> bool:
 
 def located(error: Exception, reason: Any, name: str, args: tuple[Any, ...],
             where: Any, place: str = "") -> Exception:
-    """An error of the same kind that tells the operation, its operands and the user's line."""
+    """An error of the same kind that names the operation, its operands and the user's line."""
     where = where if where is not None else user_where(3)
     place = place or location(where)
     shown_name = spelt(name, where, PACKAGE)
-    if isinstance(reason, str):  # it may tell the operation itself
+    if isinstance(reason, str):  # it may name the operation itself
         reason = of_operands(reason, args)
         reason = re.sub(rf"^{re.escape(name)}(\([^:]*\))?: ", "", reason)
         if shown_name != name:

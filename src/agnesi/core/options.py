@@ -42,7 +42,7 @@ class Rule(NamedTuple):
     plain: bool = False
     #: Whether functions check it, too, but no methods and operations.
     early: bool = False
-    #: What must hold of a value that only a run of a program tells, as a tensor; None if nothing.
+    #: What must hold of a value that is known only at run time, as a tensor; None if nothing.
     holds: Callable[[Any], Any] = lambda value: None
 
 
@@ -61,7 +61,7 @@ def _is_whole(value: Any) -> bool:
 
 
 def _known(value: Any) -> Any:
-    """A number as Python's; None where only a run of a program tells it."""
+    """A number as Python's; None where it is known only when a program runs."""
     if isinstance(value, Dim) or getattr(value, "array", ...) is None:
         return None
     return operator.index(value) if _is_whole(value) else float(value)
@@ -297,7 +297,7 @@ def _several(rule: Rule, inner: tuple[Rule, ...] | None) -> Rule:
 
 
 def _known_entries(value: Any) -> Any:
-    """The numbers of an array or tensor; nothing where only a run of a program tells them."""
+    """The numbers of an array or tensor; nothing where they are known only when a program runs."""
     return () if getattr(value, "array", ...) is None else value.tolist()
 
 
@@ -434,7 +434,7 @@ def culprit(function: Any, given: Iterable[tuple[str, Any]]) -> str:
 def refusal(name: str, rules: tuple[Rule, ...], value: Any) -> Exception | None:
     """Return the error if a value matches none of its rules, without the name of the function.
 
-    A number that only a run of a program tells is compared there.
+    A number that is known only when a program runs is compared there.
     """
     if (found := _refusal(rules, value)) is not None:
         return found[1](f"{name} must be {found[0]}, not {_described(value)}")
@@ -447,7 +447,7 @@ def refusal(name: str, rules: tuple[Rule, ...], value: Any) -> Exception | None:
 
 
 def _unfit(value: Any) -> Any:
-    """The value with numbers that no range has, where only a run of a program tells them."""
+    """The value with numbers that no range has, where they are known only when a program runs."""
     if isinstance(value, (list, tuple)):
         return [_unfit(entry) for entry in value]
     if _holds((_RULES["float"],), value) is None:
@@ -521,7 +521,7 @@ def _written(kind: type) -> dict[str, tuple[Rule, ...]]:
 def set_or_refuse(owner: Any, name: str, value: Any) -> None:
     """Set an attribute.
 
-    :raises AttributeError: If it is a property that only computes something, which is told.
+    :raises AttributeError: If it is a property that only computes something; the text says so.
     :raises TypeError: If it is a method of a class of ours, and the value cannot be called.
     """
     if not callable(value) and isinstance(method := getattr(type(owner), name, None), FunctionType):

@@ -11,7 +11,7 @@ from agnesi.core.tensor import Tensor
 
 #: What ``Mode.symbolic`` is where only the name of a function says so.
 NAMED = "named"
-#: Types of arguments that tell nothing.
+#: Types of arguments that are never part of a program.
 _PLAIN = frozenset((int, float, str, bool, type(None)))
 
 

@@ -45,7 +45,7 @@ _DEVICES = (DEVICE, "cuda", "gpu", "meta", "mps", "tpu", "xpu")
 
 
 def explain_errors(function: F) -> F:
-    """Errors of a public function tell its name, the operands' types and the user's line.
+    """Errors of a public function name it, the operands' types and the user's line.
 
     Where public functions call each other, it names the one that the user called.
     """
@@ -332,7 +332,7 @@ def target_dtype(owner: str, target: tuple[Any, ...], dtype: DTypeLike) -> Any:
 def as_dtype_of_target(owner: str, target: Any) -> Any:
     """The dtype that something names which might have named a device as well.
 
-    :raises DTypeError: If it names neither; it tells all that there are.
+    :raises DTypeError: If it names neither; the text lists all that there are.
     """
     try:
         return dtypes.as_dtype(target)
@@ -410,10 +410,10 @@ def needing(init: F) -> F:
 def _too_many(name: str, count: int, places: tuple[str, ...], known: tuple[str, ...]) -> str:
     """Return the message about more positional arguments than a function takes."""
     rest = known[len(places):]
-    room = f"{len(places)} arguments ({', '.join(places)})" if places else "no arguments"
+    taken = f"{len(places)} arguments ({', '.join(places)})" if places else "no arguments"
     if not rest:
-        return f"{name}() takes {room}, not {count}"
-    return f"{name}() takes {room} without a name, not {count}; give {', '.join(rest)} by name"
+        return f"{name}() takes {taken}, not {count}"
+    return f"{name}() takes {taken} without a name, not {count}; give {', '.join(rest)} by name"
 
 
 def _check_keywords(name: str, keywords: Iterable[str], known: tuple[str, ...]) -> None:

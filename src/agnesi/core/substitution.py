@@ -76,7 +76,7 @@ def _broadcast_with(size: Dim, known: Mapping[Dim, Size], done: Mapping[Size, Si
 
 
 def unify(old: Shape, new: Shape, known: dict[Dim, Size]) -> bool:
-    """Note what ``new`` tells about the unknown sizes in ``old``; False if they cannot agree."""
+    """Note the unknown sizes in ``old`` that follow from ``new``; False if they cannot agree."""
     if len(old) != len(new):
         return False
     for a, b in zip(old, new, strict=True):
@@ -91,7 +91,7 @@ def unify(old: Shape, new: Shape, known: dict[Dim, Size]) -> bool:
 def inferred(node: Node, inputs: tuple[Node, ...], known: Callable[[Size], Size]) -> Node:
     """The node's operation on inputs of new types, with known sizes put into its parameters."""
     op = node.op
-    # Whether shapes and dtypes alone tell its result.
+    # Whether its result follows from shapes and dtypes alone.
     by_types = type(op) is Item or (op.pointwise and not op.user_defined)
     xs: tuple[Any, ...] = inputs if by_types else tuple([symbol(n) for n in inputs])
     try:

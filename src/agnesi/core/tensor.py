@@ -24,7 +24,7 @@ from agnesi.core.support.tracing import query_fact, refuse_new_name
 
 
 class Absent:
-    """A name of other libraries' tensors, which tells what to use.
+    """A name of other libraries' tensors, whose error says what to use.
 
     With ``__getattr__`` NumPy would wait for an error for all that it looks for in an operand.
     """
@@ -37,7 +37,7 @@ class Absent:
 
 
 class _Listed(type):
-    """A class that does not list the names that only tell what to use."""
+    """A class that does not list the names that only say what to use."""
 
     def __dir__(cls) -> list[str]:
         found: dict[str, Any] = {}
@@ -250,7 +250,7 @@ def symbol(node: Node) -> Tensor:
 
 
 def keep(t: Tensor, node: Node) -> None:
-    """Keep a value for the gradient rules of a recorded node, and what tells of its changes."""
+    """Keep a value for the gradient rules of a recorded node, and the count of its changes."""
     counter = t._version
     if counter is None:
         counter = t._version = [0]

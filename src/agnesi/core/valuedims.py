@@ -1,4 +1,4 @@
-"""Sizes that values tell: the size that an integer scalar of a program is.
+"""Data-dependent sizes: the size that an integer scalar of a program is.
 
 Wherever a size is taken, an integer scalar is one.  What is computed from sizes alone stays an
 expression over these; all else becomes a :class:`ValueDim`, which a compiled function computes

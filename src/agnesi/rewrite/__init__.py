@@ -130,7 +130,7 @@ def rewrite_rule(pattern: Any = None, replacement: Any = None, *, name: str = ""
     :param name: Name of the rule; a function's own name by default.
     :param stage: When it runs.
     :type stage: {"canonicalize", "stabilize", "specialize"}
-    :param when: Takes the matched nodes by variable name and tells whether the rule applies.
+    :param when: Takes the matched nodes by variable name and returns whether the rule applies.
     :param ops: Operations (or their public functions, or names) at which a function rule starts.
     :type ops: iterable, optional
     :param tags: Groups by which the rule can be switched.

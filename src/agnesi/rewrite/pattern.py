@@ -174,7 +174,7 @@ def agree(a: Node, b: Node) -> bool:
 
 
 def is_count(node: Node) -> bool:
-    """Return whether the node is a number that only sizes tell, such as a length as a float."""
+    """Return whether the node is a number that follows from sizes, such as a length as a float."""
     if node.op is None or node.shape:
         return False
     return node.op_name == "size" or ("conversion" in node.op.traits and is_count(node.inputs[0]))
@@ -266,7 +266,7 @@ def sizes_in(pattern: Pattern, bound: Mapping[str, Node]) -> dict[Dim, Size] | N
 
 
 def _agrees(pattern: Pattern, node: Node, sizes: Mapping[Dim, Size]) -> bool:
-    """Return whether an operation has the sizes that the variables tell, or a number is such a
+    """Return whether an operation has the sizes that the variables have, or a number is such a
     size."""
     if pattern.count is not None:
         size = size_with(pattern.count, sizes)

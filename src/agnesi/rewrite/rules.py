@@ -326,7 +326,7 @@ def pattern_rule(pattern: Tensor, replacement: Any, *, name: str, stage: str,
                  proof: Callable[..., bool] | None = None) -> PatternRule:
     """A rule from a pattern and its replacement.
 
-    ``proof`` tells, as ``when`` does, whether the replacement has no number where the pattern has
+    ``proof`` returns, as ``when`` does, whether the replacement has no number where the pattern has
     none; without one it never has.
 
     :param pattern: An expression over :func:`variables`.
@@ -335,9 +335,9 @@ def pattern_rule(pattern: Tensor, replacement: Any, *, name: str, stage: str,
     :param name: Name of the rule.
     :type name: str, optional
     :param stage: When it runs.
-    :param when: Takes the matched nodes by name and tells whether the rule applies.
+    :param when: Takes the matched nodes by name and returns whether the rule applies.
     :param tags: Groups by which the rule can be switched.
-    :param proof: Tells, as ``when`` does, whether the replacement has no number where the pattern
+    :param proof: Returns, as ``when`` does, whether the replacement has no number where the pattern
         has none.
     :returns: It is not registered.
     :raises ValueError: If the pattern is no operation, or the replacement uses what it lacks.

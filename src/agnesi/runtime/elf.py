@@ -130,7 +130,7 @@ class _Loader:
         return max(_up(at, mmap.PAGESIZE), mmap.PAGESIZE), max(writable, mmap.PAGESIZE)
 
     def _external_count(self) -> int:
-        """Room for one table entry per symbol that may be reached through the table."""
+        """Space for one table entry per symbol that may be reached through the table."""
         names = set()
         for section in self.sections:
             if section.type == _RELA_TYPE:

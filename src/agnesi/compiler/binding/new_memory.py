@@ -44,7 +44,7 @@ class Renewed:
 
 
 def shares_memory(x: Tensor, y: Tensor) -> bool:
-    """Return whether tensors of a trace lie in the same memory; ends it where only values tell."""
+    """Return whether tensors of a trace lie in the same memory; ends it where data decides."""
     if x.array is not None and y.array is not None:
         return bool(np.may_share_memory(x.array, y.array))
     base = root(x)

@@ -14,11 +14,11 @@ from agnesi.core.support.tracing import is_tracing
 _VALUES = (np.ndarray, np.generic, int, float)
 
 
-def sized_call(tell: Callable[[tuple[Any, ...]], tuple[int, ...]], native: Callable[[], Any],
+def sized_call(sizes_of: Callable[[tuple[Any, ...]], tuple[int, ...]], native: Callable[[], Any],
                dispatch: Callable[..., Any], fixed: Collection[tuple[int, ...]]) -> Any:
     """A function of arguments by place.
 
-    :param tell: The sizes, of the arguments.
+    :param sizes_of: The sizes, of the arguments.
     :param native: Gives the code for such sizes, which answers ``MISSED`` to others.
     :param dispatch: Takes all other calls.
     :param fixed: Sizes for which there may be better code.
@@ -28,7 +28,7 @@ def sized_call(tell: Callable[[tuple[Any, ...]], tuple[int, ...]], native: Calla
         if keywords or is_tracing() or not all([isinstance(a, _VALUES) for a in args]):
             return dispatch(*args, **keywords)
         try:
-            sizes = tell(args)
+            sizes = sizes_of(args)
         except Exception:  # said by the general way, about the function that the user knows
             return dispatch(*args)
         code = None if sizes in fixed else native()

@@ -28,7 +28,7 @@ class Recipe:
     :ivar arena_bytes: Scratch memory of a call.
     :ivar long: Whether a call is worth releasing the interpreter lock.
     :ivar failures: What the code's checks say (see ``failures.Failure``).
-    :ivar widest: The largest temporary, told as a failure.
+    :ivar widest: The largest temporary, named where memory runs out.
     :ivar optimize: Level of the text's compilation (see ``runtime.machine.load``).
     :ivar foreign: C functions that the body calls, by name (see ``core.ir.foreign``), in the order
         of its table.

@@ -1,6 +1,6 @@
 """The identity of this build of the library, from the contents of its files.
 
-Builds that are reproducible give their files equal sizes and times, so only contents tell them
+Builds that are reproducible give their files equal sizes and times, so that only contents differ
 apart; and equal contents are the same build wherever and whenever it was installed.
 """
 

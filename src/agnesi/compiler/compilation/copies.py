@@ -25,10 +25,10 @@ def check_copy(swap: Any, updates: Any, share_memory: Any, name: Any) -> None:
     if not isinstance(swap or {}, Mapping):
         raise TypeError(at(f"copy: swap maps variables to others, not {typed(swap)}"))
     if not isinstance(updates, bool):
-        raise TypeError(at("copy: updates tells whether the copy changes state, True or False, "
+        raise TypeError(at("copy: updates says whether the copy changes state, True or False, "
                            f"not {typed(updates)}; make another ag.function for other ones"))
     if not isinstance(share_memory, bool):
-        raise TypeError(at("copy: share_memory tells whether intermediate values lie where those "
+        raise TypeError(at("copy: share_memory says whether intermediate values lie where those "
                            f"of others do, True or False, not {typed(share_memory)}"))
     if not isinstance(name, (str, type(None))):
         raise TypeError(at(f"copy: name must be text, not {typed(name)}"))

@@ -23,7 +23,7 @@ from agnesi.core.support.errors import (
     no_memory,
 )
 
-#: The error's type, its text, and the node of the user's graph whose line it is told with (or -1).
+#: The error's type, its text, and the node of the user's graph whose line it names (or -1).
 Failure = tuple[str, str, int]
 
 

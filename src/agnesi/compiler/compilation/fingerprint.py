@@ -22,7 +22,7 @@ def _is_plain(value: Any) -> bool:
     if isinstance(value, (tuple, list)):
         return all(map(_is_plain, value))
     fields = getattr(type(value), "_fields", None)
-    if fields is not None and _is_ours(type(value)):  # a record tells itself by its fields
+    if fields is not None and _is_ours(type(value)):  # a record is identified by its fields
         return all(_is_plain(getattr(value, name)) for name in fields)
     return isinstance(value, _PLAIN)
 
@@ -39,7 +39,7 @@ def operation(op: Any) -> str | None:
     if isinstance(op, Elementwise):
         ours = _is_ours(op.expand) and all(map(_is_ours, op.rules))
         return f"{kind.__qualname__} {op.name}" if ours else None
-    fields = getattr(op, "_fields", None)  # of a record; what it derives from them tells nothing
+    fields = getattr(op, "_fields", None)  # of a record; what it derives from them adds nothing
     values = dict(vars(op)) if fields is None else {n: getattr(op, n) for n in fields}
     for name in op.bodies:
         values[name] = fingerprint(values[name].graph, ())

@@ -45,7 +45,7 @@ def _possible() -> bool:
 
 
 class _Described:
-    """A sort as its code is told of it."""
+    """A sort with the parameters of its code."""
 
     def __init__(self, wanted: Sorting) -> None:
         self.function = _function(wanted.symbol.partition(":")[2])

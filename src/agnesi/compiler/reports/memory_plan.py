@@ -199,7 +199,7 @@ class MemoryPlan:
 
 
 def _sizes(graph: FunctionGraph) -> dict[str, Sized]:
-    """The run-time sizes of a graph, each as the first argument that brings it tells it."""
+    """The run-time sizes of a graph, each as the first argument that brings it has it."""
     found: dict[str, Sized] = {}
     for i, node in enumerate(graph.inputs):
         for axis, n in enumerate(node.shape):

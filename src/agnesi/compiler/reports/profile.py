@@ -12,7 +12,7 @@ from agnesi.compiler.compilation.counters import rows_of
 from agnesi.compiler.reports.memory_plan import MemoryPlan, describe_kernel
 from agnesi.core.support.errors import location
 
-#: Two readings of both clocks at least so far apart tell how fast the quick one is.
+#: Two readings of both clocks at least so far apart show how fast the quick one is.
 _MIN_CALIBRATION_SECONDS = 0.01
 
 

@@ -44,7 +44,7 @@ only changed, put back or summed, there is no size at all: ``Selection``
 else reads one gets them packed. Where the count would differ from step to step of a loop or between
 examples of ``vmap`` (``refusal`` in ``core/valuedims.py``), all such results stay among what they
 are chosen of (``ops/indexing/unsized.py``): places among all places, ranges below the most that
-their operations tell (``ops/base/bounds.py``), repeated elements with the count as their weight;
+follows from operations (``ops/base/bounds.py``), repeated elements with the count as their weight;
 they can be reduced, and what would need the size is an error.
 
 What must hold: a specialization serves a call only if all its guards hold; the count of

@@ -64,7 +64,7 @@ def value_dims(inputs: Sequence[Node], outputs: Sequence[Node],
 
 
 def data_dependent_sizes(nodes: Iterable[Node]) -> list[ValueDim | SharedDim]:
-    """Sizes in a graph that values tell, and those of shared variables."""
+    """The data-dependent sizes of a graph, and those of shared variables."""
     return _data_dependent_among(toposort(nodes))
 
 
@@ -111,7 +111,7 @@ def carried(size: ValueDim | SharedDim, value: Any) -> np.ndarray:
 
 def deciding(graph: FunctionGraph, sizes: Sequence[int]) -> FunctionGraph:
     """A graph of sizes that are numbers now, without the arguments that bring them along: its last
-    outputs, the scalars that tell them, are looked at before anything else is done.
+    outputs, the scalars that they are, are looked at before anything else is done.
     """
     count = len(graph.outputs) - len(sizes)
     outputs, scalars = graph.outputs[:count], graph.outputs[count:]

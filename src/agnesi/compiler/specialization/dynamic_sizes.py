@@ -125,7 +125,7 @@ class Growing(Generic[V]):
             except AssertionError:  # the compiler's own mistake
                 raise
             except Exception as error:
-                # A version for the present sizes alone will tell whether the function is wrong.
+                # A version for the present sizes alone shows whether the function is wrong.
                 self._error = error
                 narrower = _narrowed(pattern, sizes) if left else {}
                 if narrower:
@@ -197,7 +197,7 @@ class Growing(Generic[V]):
         """Return which sizes are to be run-time values, by those seen so far, and whether that is
         sure.
 
-        Sizes of 0 and 1 tell little of what others have in common; but before anything else was
+        From sizes of 0 and 1 little follows for others; but before anything else was
         seen, they are worth a try.
         """
         alike = [s for s in self._seen if list(map(_is_tiny, s)) == list(map(_is_tiny, sizes))]

@@ -33,7 +33,7 @@ from agnesi.core.tensor import Tensor, symbol
 
 
 class SizeWanted(BaseException):
-    """A trace needs a size that a value tells."""
+    """A trace needs a data-dependent size."""
 
     def __init__(self, outputs: Sequence[Node], handed: Sequence[Node], place: int, most: Any
                  ) -> None:
@@ -41,7 +41,7 @@ class SizeWanted(BaseException):
         #: The scalar, what is handed on, and what exists on the way only on which it is asked for
         #: (``Decisions``).
         self.outputs, self.handed, self.most = outputs, handed, most
-        #: Which of the sizes that values tell it is, in the order in which they are asked for.
+        #: Which of the data-dependent sizes it is, in the order in which they are asked for.
         self.place = place
         #: The arguments before it, their sizes where some are run-time values; what makes the
         #: function that computes it, and that.
@@ -52,10 +52,10 @@ class SizeWanted(BaseException):
 
 
 class SizeQueries:
-    """The sizes that values tell, one by one as a trace asks for them.
+    """The data-dependent sizes, one by one as a trace asks for them.
 
     :param arguments: What native code takes.
-    :param symbols: The arguments in the trace; behind them, for each size that is told, one without
+    :param symbols: The arguments in the trace; behind them, for each known size, one without
         elements of that size, and values that the code which computed it hands on.
     :param inputs: Those that are tensors.  What is handed on is known when its size is asked for:
         from then on it is an argument, in all three lists.

@@ -94,7 +94,7 @@ class Version(Retiring):
         inputs = [symbols[i].node for i in self.arrays]
         trace = Trace((s for s in symbols if isinstance(s, Tensor)), owner.name)
         trace.exclude, trace.facts = owner.settings.unstable, known_facts(leaves, symbols)
-        #: What computes sizes that values tell, which come as arguments behind all others.
+        #: What computes data-dependent sizes, which come as arguments behind all others.
         self.computed = tuple(computed)
         arguments = [argument_of(*kind) for kind in given]
         trace.precomputed = SizeQueries(arguments, symbols, inputs, computed, pattern is None)
@@ -355,8 +355,8 @@ class Version(Retiring):
         )
 
     def shares(self, given: Any) -> bool:
-        """Return whether a container among arguments that are told apart, or are changed, comes
-        twice or is known otherwise, too."""
+        """Return whether a container among arguments whose identity counts, or that is changed,
+        comes twice or is known otherwise, too."""
         return bool(self.effects or self.assumed) and self.assumed.shares(given)
 
     @property
@@ -421,7 +421,7 @@ class Version(Retiring):
 
     def way(self) -> str:
         """The decisions of Python, as text."""
-        return "; ".join(f"{d} told {d.value}" for d in self.decisions)
+        return "; ".join(f"{d} gave {d.value}" for d in self.decisions)
 
     # -- results --------------------------------------------------------------------------
     def _plain_result(self) -> bool:

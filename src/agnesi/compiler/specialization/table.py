@@ -86,7 +86,7 @@ class Versions:
         self._made: dict[Any, list[Version]] = {}
         self._families: dict[Any, Family[Version]] = {}
         self._served: dict[Any, Version] = {}
-        #: By arguments, what computes the next size that a value tells, on Python's ways.
+        #: By arguments, what computes the next data-dependent size, on Python's ways.
         self._computed: dict[Any, list[Computed]] = {}
         #: The same for all sizes of arguments: one of each kind, by its number.
         self._sizes: dict[Any, list[Computed]] = {}
@@ -99,7 +99,7 @@ class Versions:
         self._seen: list[Any] = []
         self._recompiles, self._statics = RecompileCounts(), StaticCounts()
         self._obstacles = self._let_go = self._disagreed = self._filling = 0
-        #: What Python was told at each line, for each kind of arguments.
+        #: What Python branched on at each line, for each kind of arguments.
         self._ways: dict[Any, dict[Any, Decision]] = {}
 
     def find_or_make(self, leaves: Sequence[Any], tree: Tree,
@@ -148,7 +148,7 @@ class Versions:
 
     def _found(self, taken: Sequence[Any], tree: Tree, computed: tuple[Computed, ...],
                diverged: Sequence[Version]) -> tuple[Version, Sequence[Any]] | None:
-        """A version for arguments, behind which are sizes that values tell, or for further such."""
+        """A version for arguments, behind which are data-dependent sizes, or for further such."""
         key = self.key_of(taken, tree, computed)
         version = self._serving(key, taken, diverged)
         if version is not None:
@@ -361,7 +361,7 @@ class Versions:
                 return self._version(leaves, tree, pattern, computed,
                                      [v.decisions for v in diverged])
             except SizeWanted as wanted:
-                if pattern is not None and self._opens:  # what cannot be so is told here
+                if pattern is not None and self._opens:  # what cannot be so is refused here
                     wanted.made = wanted.make()
                 raise
 

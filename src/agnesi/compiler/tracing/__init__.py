@@ -6,16 +6,16 @@ way (names, attributes, elements of containers), and what it changed.
 - Tensors that the function touches become live leaves; what it assigns to them becomes updates
   (``trace.py``). Gradients that it makes are followed, also from symbols that it asks to require
   one (``begun`` in ``autodiff/recording.py``).
-- What it reads besides its arguments are places (``places.py``): bytecode tells names of modules
-  and of enclosing functions (``bytecode.py``), hooks in classes tell attributes (``hooks.py``),
-  containers that it finds count as read (``reads.py``, ``things.py``).  Bytecode also tells what
+- What it reads besides its arguments are places (``places.py``): bytecode has the names of modules
+  and of enclosing functions (``bytecode.py``), hooks in classes report attributes (``hooks.py``),
+  containers that it finds count as read (``reads.py``, ``things.py``).  Bytecode also shows what
   code does with a container (``containers``): single entries and elements that it replaces are
   places of their own, as are the parts of nests that it puts in the place of others, and a list to
   which it only appends may hold anything.  A NumPy array of which code assigns elements is a
   tensor over its memory meanwhile.
 - What it asks of arguments besides their values (names, whether two are the same) is noted and
   assumed by its code (``arguments/facts.py``); elements of arrays that Python reads are compared.
-- Objects among the arguments are taken apart where nothing else tells what they are
+- Objects among the arguments are taken apart where nothing else shows what they are
   (``arguments/objects.py``).
 - What it asks of functions, classes and tensors about themselves is asked again
   (``introspection.py``, ``tensor_facts.py``); a library that opens a file for it, and objects whose

@@ -32,7 +32,7 @@ def may_repeat() -> bool:
 
 
 def kind_of(tensors: Sequence[Tensor]) -> Any:
-    """A key that tensors have in common which a function cannot tell from each other but by their
+    """A key that tensors have in common which a function cannot distinguish but by their
     values; None where each has to be looked at."""
     found = []
     for t in tensors:

@@ -267,7 +267,7 @@ def steps_of(code: CodeType) -> tuple[Step, ...]:
 
 @functools.lru_cache(maxsize=4096)
 def step_at(code: CodeType, offset: int) -> int:
-    """The step at an offset, or the last before it: of what Python specializes, frames tell the
+    """The step at an offset, or the last before it: of what Python specializes, frames have the
     last of the cache entries."""
     return max((n for n, step in enumerate(steps_of(code)) if step.offset <= offset), default=0)
 

@@ -136,13 +136,13 @@ class Decisions:
         self._per_line: Counter[str] = Counter()
 
     def decide(self, node: Node, weak: bool, use: str) -> np.ndarray | None:
-        """The value that Python gets for a use of a node; None if this call cannot tell it."""
+        """The value that Python gets for a use of a node; None if this call has none."""
         kind = "truth" if use == "bool()" else "whole" if use in _WHOLE else "value"
         if (node, kind) in self._known:
             return self._known[node, kind]
         behind = toposort([node])
         if kind != "truth" and weak and self._is_given(behind):
-            return None  # Python's own number: a version for each value tells which it is
+            return None  # Python's own number: there is a version for each value
         where = user_where(3)
         if any(_has_effect(n) for n in behind):
             raise OnlyEagerError(f"Python decides by what an effect returned, with {use} at "
@@ -306,7 +306,7 @@ def _holds(node: Node, kind: str, answer: Any) -> Tensor:
 
 
 def _same(x: Tensor, answer: np.ndarray) -> Tensor:
-    """Return where numbers are identical: NaN equals NaN, and zeros are told apart by sign."""
+    """Return where numbers are identical: NaN equals NaN, and zeros differ by sign."""
     value = constant(answer.astype(x.dtype), x.dtype)
     if x.dtype.kind != "f":
         return equal(x, value)

@@ -1,8 +1,8 @@
 """What code asks of functions, classes, arrays and containers about themselves, besides what they
 hold.
 
-Which of it code asks is told by the names that it has; the answers are asked again by each call.
-Names of attributes that code spells are known from it.  Classes, functions and modules do not tell
+What code asks of it is seen in the names that it has; the answers are asked again by each call.
+Names of attributes that code spells are known from it.  Classes, functions and modules do not show
 of reads as other objects do (``hooks``), so a name that code computes is taken down where
 ``getattr`` or its kin is called with it.
 """
@@ -65,9 +65,9 @@ def questions(things: Callable[[], list[Any]], names: AbstractSet[str]
                     yield thing, name, functools.partial(some[name], thing)
 
 
-#: What tells of all attributes of a class, function or module, where code has the name.
+#: What lists all attributes of a class, function or module, where code has the name.
 TELL_ALL = frozenset(("__dict__", "attrgetter", "getmembers"))
-#: What has attributes that it does not tell of.
+#: What has attributes that it does not report.
 SILENT = (type, FunctionType, ModuleType)
 
 

@@ -57,7 +57,7 @@ _TWO_ROUNDINGS = 2.0 ** -51
 _MOST_PLACES = 22
 TEXT_INSTEAD = ("Return the number, or append it to a list, and make the text outside; ag.print "
                 "prints from compiled code")
-OUTSIDE = "Do that outside, and give what it tells as an argument"
+OUTSIDE = "Do that outside, and pass its result as an argument"
 
 
 _LIBRARY = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(__file__))), "")
@@ -491,7 +491,7 @@ def _within(function: Callable[..., Any], computed: Callable[[Any], Any],
         if others:
             return function(x, *others)
         if not isinstance(x, Number):
-            return function(x)  # by a name, which tells a lost gradient
+            return function(x)  # by a name, which reports a lost gradient
         if not holds(x):
             raise LookedAtError(x)
         y = number_of(x, dtypes.float64)

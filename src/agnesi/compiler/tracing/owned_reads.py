@@ -1,5 +1,5 @@
 """What code reads of functions, modules, classes and libraries' objects: the attributes that it
-names, or all where no hook can tell."""
+names, or all where no hook can report."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class OwnedReads(TensorFacts):
         self._classes: dict[type, str] = {}
         #: Attributes of functions and modules, with what they are of.
         self._open: dict[int, tuple[dict[str, Any], str]] = {}
-        #: Functions that keep their results, and what they tell of that at first.
+        #: Functions that keep their results, and what they report of that at first.
         self._caches: dict[int, tuple[Any, Any]] = {}
 
     def _owned(self, owned: dict[str, Any], path: str) -> None:
@@ -111,7 +111,7 @@ class OwnedReads(TensorFacts):
                 self.meet(vars(part)[name], f"{self._classes[kind]}.{name}")
 
     def _librarys(self, value: Any, path: str) -> None:
-        """What an object of a library's class, which tells of no reads, holds of the user's."""
+        """What an object of a library's class, which reports no reads, holds of the user's."""
         held = attributes(value)
         if type(held) is not dict or not held:
             return

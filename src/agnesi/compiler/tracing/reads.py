@@ -1,6 +1,6 @@
 """Record the reads of a function while it is traced: names, attributes, containers, classes.
 
-Code tells by its text which names of modules and of functions around it reads; objects tell of
+The names of modules and of enclosing functions that code reads are in its bytecode; objects report
 their attributes (``hooks``); a container that is found counts as read, with all that it holds.
 Code and classes of libraries are taken for granted, but not the objects of ours that users build:
 modules, optimizers.
@@ -96,7 +96,7 @@ _BUILTINS = frozenset(dir(builtins))
 _DISTINCT = (type, ModuleType, FunctionType, Enum, int, str)
 #: Names of the dicts of modules' names.
 _GLOBALS = frozenset(("globals", "__globals__"))
-#: Attributes that tell of all that an object holds.
+#: Attributes that show all that an object holds.
 _ALL_ATTRIBUTES = frozenset(("__dict__", "__getstate__", "__reduce__", "__reduce_ex__"))
 
 
@@ -113,7 +113,7 @@ class Reads(OwnedReads):
         self.replaced = Replaced()
         #: Containers of which code uses single entries.
         self.parts = Parts(self, borrowing)
-        #: Things, by identity, of which another read tells nothing new.
+        #: Things, by identity, another read of which adds nothing.
         self._quiet: set[int] = set()
         #: What each call says, the filters of warnings by which, and where prints go.
         self.said: list[Callable[[], Any]] = []
@@ -275,7 +275,7 @@ class Reads(OwnedReads):
                 self.meet(inner, f"{place.path}[{i}]")
 
     def _object(self, value: Any, path: str) -> None:
-        """An object whose class can tell of reads."""
+        """An object whose class can report reads."""
         kind = type(value)
         if isinstance(value, BaseException):
             self._class(kind, kind.__name__)
@@ -361,7 +361,7 @@ class Reads(OwnedReads):
             self.parts.use(value, name, lambda: READ_WHOLE if by_text else uses_of(
                 code, name, names), place)
 
-    # -- what objects tell ------------------------------------------------------------------
+    # -- reads that objects report ------------------------------------------------------------
     def attribute(self, owner: Any, name: str, plainly: Callable[[Any, str], Any]) -> Any:
         """Read an attribute, and take down what was read."""
         if name == "__class__":
@@ -403,7 +403,7 @@ class Reads(OwnedReads):
         return put and attributes(owner).get(name) is value and id(value) not in self._met
 
     def _is_known(self, value: Any) -> bool:
-        """Return whether a thing was looked into, and another read of it tells nothing new."""
+        """Return whether a thing was looked into, and another read of it adds nothing."""
         return id(value) in self._met and value not in self.parts and not isinstance(
             value, np.ndarray) and not isinstance(
                 self.places.get((id(value), "contents")), Appended)

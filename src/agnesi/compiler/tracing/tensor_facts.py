@@ -18,7 +18,7 @@ _FLAG = "requires_grad"
 
 
 class TensorFacts(ModuleReads):
-    """The places that tell of tensors."""
+    """The places that are facts of tensors."""
 
     def __init__(self, hidden: Any = ()) -> None:
         super().__init__(hidden)

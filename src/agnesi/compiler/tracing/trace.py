@@ -105,7 +105,7 @@ class Trace:
         self.born: dict[int, tuple[Tensor, Node]] = {}
         #: What gradients would read of overwritten memory.
         self.reads = Reads()
-        #: Symbols that were told to require a gradient, and where it begins.
+        #: Symbols that were set to require a gradient, and where it begins.
         self.begun: dict[int, tuple[Tensor, Node]] = {}
         #: Symbols that do not lie in row-major order, and how they lie
         #: (``core.storage.memory_order.lies``).
@@ -121,7 +121,7 @@ class Trace:
         self.numbers: dict[Any, Tensor] = {}
         #: Pullbacks of elementwise operations, by operation and types (``autodiff/pullbacks.py``).
         self.pullbacks: dict[Any, Any] = {}
-        #: The sizes that values tell (``compiler.specialization.precomputed_sizes``), and what
+        #: The data-dependent sizes (``compiler.specialization.precomputed_sizes``), and what
         #: Python decides by values (``compiler.tracing.decisions``).
         self.precomputed: Any = None
         self.decisions: Any = None
@@ -133,14 +133,14 @@ class Trace:
 
     # -- values ---------------------------------------------------------------------------
     def size(self, node: Node, most: Any = None, given: Node | None = None) -> Any:
-        """The size that an integer scalar tells; ``most`` it can be, where data decides it."""
+        """The size that an integer scalar stands for; ``most`` it can be, where data decides it."""
         if self.precomputed is None:
-            raise TraceError(at("a size that a value tells has no place here"))
+            raise TraceError(at("a data-dependent size has no place here"))
         self.decisions.check_size(node)
         return self.precomputed.next(node, most, given, self.decisions.token())
 
     def decide(self, x: Tensor, use: str) -> Any:
-        """The value by which Python decides; None where no call tells it by itself."""
+        """The value by which Python decides; None where it is not known in a call."""
         return None if self.decisions is None else self.decisions.decide(
             self.node_of(x), x.weak, use)
 
@@ -153,7 +153,7 @@ class Trace:
         raise OnlyEagerError(f"{why}, at {location(user_where(2))}", instead)
 
     def refuse_flags(self) -> None:
-        """End the trace where a tensor from outside was told to require a gradient, or none, and
+        """End the trace where a tensor from outside was set to require a gradient, or none, and
         keeps that.
         """
         keeps = any(x._requires_grad is not before for x, before in self.flags.values())

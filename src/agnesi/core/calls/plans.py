@@ -214,5 +214,5 @@ def by_plan(plans: Plans, known: Any, xs: list[Tensor], args: tuple[Any, ...],
         return NotImplemented
     try:
         return plan(xs)
-    except Exception:  # the function tells it in the user's words
+    except Exception:  # the function raises it in the user's words
         return NotImplemented

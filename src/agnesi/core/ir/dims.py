@@ -222,7 +222,7 @@ Shape = tuple[Any, ...]
 
 
 class CalledDim(Dim):
-    """A size that a function tells of other sizes, where these are known.
+    """A size that a function computes from other sizes, where these are known.
 
     :ivar function: Hashable; of as many sizes as ``args`` are.
     """

@@ -113,8 +113,9 @@ class Instance:
 
     def key(self) -> Hashable:
         """A key of kernels of equal code: the template, and which buffers share an address."""
-        spots: dict[tuple[int, int], int] = {}
-        places = [(spots.setdefault((b.slot, b.offset), len(spots)), b.role) for b in self.buffers]
+        numbers: dict[tuple[int, int], int] = {}
+        places = [(numbers.setdefault((b.slot, b.offset), len(numbers)), b.role)
+                  for b in self.buffers]
         return self.model, *places
 
 
@@ -381,7 +382,7 @@ class Loop(Kernel):
         one.
     :ivar done: Takes the number of iterations.
     :ivar condition: Fills ``goes_on`` before every iteration; reads the carries through ``asks``.
-    :ivar scratch: Room for what the blocks keep to themselves.
+    :ivar scratch: Memory for what the blocks keep to themselves.
     """
 
     length: Size | None = None
@@ -416,7 +417,7 @@ class Loop(Kernel):
         return [self.block] if self.condition is None else [self.condition, self.block]
 
     def places(self) -> tuple[Size, Size, list[Size]]:
-        """Offsets in the scratch memory: block, condition, room for two of each carry, the end."""
+        """Offsets in the scratch memory: block, condition, two of each carry, the end."""
         at: list[Size] = [0]
         asking = self.condition.arena_bytes if self.condition is not None else 0
         for size in (self.block.arena_bytes, asking, *(2 * c.inside.nbytes for c in self.carries)):

@@ -36,7 +36,7 @@ _PARTS = frozenset(("real", "imag", "abs", "angle"))
 
 
 class Axis:
-    """A loop variable that runs over [0, extent).  ``slot`` tells loops of one nest apart."""
+    """A loop variable that runs over [0, extent).  ``slot`` distinguishes the loops of a nest."""
 
     __slots__ = ("_index", "extent", "slot")
 
@@ -323,7 +323,7 @@ def const(value: Any, dtype: str) -> Expr:
 
 
 class _Bits(float):
-    """A float that is equal to itself bit for bit: tells -0.0 from 0.0 and keeps NaN."""
+    """A float that is equal to itself bit for bit: distinguishes -0.0 from 0.0 and keeps NaN."""
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, _Bits) and self.hex() == other.hex()

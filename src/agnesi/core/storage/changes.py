@@ -1,6 +1,6 @@
 """Which parts of a memory changes in place have written, so that other parts of it stay readable.
 
-A counter tells that a memory changed, and when. Where views look into it, the last few changes of
+A counter says that a memory changed, and when. Where views look into it, the last few changes of
 parts are noted besides, as the second item of the counter's list, among the weak references to
 what looks into the memory. Whoever writes without a note here (compiled and native code) only
 numbers the change, which then counts as one of everything.
@@ -59,7 +59,7 @@ def _spared(counter: list[Any], since: int, value: Any) -> bool:
 
 
 def overlap(a: np.ndarray, b: np.ndarray, steps: int = 1000) -> bool:
-    """Return whether two arrays have an element in common, or more steps are needed to tell."""
+    """Return whether two arrays have an element in common, or more steps are needed to find out."""
     try:
         return bool(np.shares_memory(a, b, max_work=steps))  # type: ignore[arg-type,unused-ignore]
     except np.exceptions.TooHardError:

@@ -136,7 +136,7 @@ def _points(names: Sequence[Dim], numbers: Sequence[int]) -> list[Mapping[Any, i
 
 
 def note(base: Tensor, result: Tensor, op: Op | None = None, raises: bool = False) -> None:
-    """Tell the trace that the layout of ``base`` decides whose memory ``result`` is; the eager
+    """Let the trace know that the layout of ``base`` decides whose memory ``result`` is; the eager
     function ``raises`` for another layout."""
     trace = outermost()
     queries = getattr(trace, "layout_queries", None)

@@ -1,7 +1,7 @@
 """The node of a tensor that has a value: made at first use, and anew after an assignment.
 
-``x.requires_grad = ...`` and ``x.array = ...`` tell nobody; a node knows both as they were when it
-was made.
+``x.requires_grad = ...`` and ``x.array = ...`` are not noted; a node has both as they were when
+it was made.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Tensors in the memory of a device: operations on them run there, and nothing else touches them.
 
 They have no value on the host (``data`` is None) and no node: what would look at either fails and
-tells to copy.  ``dispatch`` hands operations on them to the device's executor, eagerly, and a
+says to copy.  ``dispatch`` hands operations on them to the device's executor, eagerly, and a
 jitted function that is given some is compiled for the device.
 """
 

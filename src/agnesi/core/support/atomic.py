@@ -73,7 +73,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 @contextlib.contextmanager
 def by_name(path: str | os.PathLike[str]) -> Iterator[str]:
-    """The name of a file elsewhere, for libraries that tell a format by its ending; what they
+    """The name of a file elsewhere, for libraries that choose a format by its ending; what they
     write there takes the path's place as by :func:`replacing`."""
     target = Path(path)
     with tempfile.TemporaryDirectory() as folder:

@@ -93,7 +93,7 @@ class Hooks:
     deferred: Callable[..., Any] = staticmethod(lambda function, args, keywords: NotImplemented)
     #: The state of a stream for a symbolic program, which begins with numbers of a generator.
     stream: Callable[[Any], Any] = staticmethod(lambda generator: generator.state)
-    #: The size that an integer scalar of a program tells: ``size(tensor, name)``.
+    #: The size that an integer scalar of a program stands for: ``size(tensor, name)``.
     size: Callable[[Any, str], Any] = staticmethod(lambda x, name: x)
     #: Places under a mask of which there are as many as each step of a body finds.
     places: Callable[[Any], Any] = staticmethod(lambda mask: None)
@@ -114,7 +114,7 @@ class Hooks:
     foreign_forms: Callable[[], dict[str, Callable[..., Any]]] = staticmethod(dict)
     #: Stable forms of results by what they were: ``stable(roots, ends, since, exclude)``.
     stable: Callable[..., dict[Any, Any]] = staticmethod(lambda roots, ends, since, exclude: {})
-    #: Told the most threads that compiled code may use from now on, 0 for all cores.
+    #: Called with the most threads that compiled code may use from now on, 0 for all cores.
     threads: Callable[[int], None] = staticmethod(lambda most: None)
     #: A block that no compiled call begins which uses an array's memory: ``lock(array)``.
     lock: Callable[[Any], Any] = nullcontext
@@ -152,7 +152,7 @@ class Config:
     :ivar cache, cache_dir: (bool, str) Use of the compile cache on disk, and its folder, with ``~``
         for the home folder ("" means ``agnesi`` in XDG_CACHE_HOME or the platform's folder of
         caches).  The code in it runs as your own, so a folder or file that others may write is not
-        read: ``python -m agnesi cache show`` tells.
+        read: ``python -m agnesi cache show`` shows it.
     :ivar conv_algorithm: (str) How convolutions are computed: "auto", "implicit_gemm", "direct",
         "unfold", "fft", "reference", or a policy: "guess_once", "guess_on_shape_change",
         "time_once", "time_on_shape_change" (see :func:`agnesi.conv2d`).
@@ -350,7 +350,7 @@ class Mode:
         #: Whether what runs writes down a symbolic program, whose floats are ``symbolic_float``;
         #: None where nobody has said so, False where symbols stand for values.
         self.symbolic: bool | str | None = None
-        #: Told about tensors right before they are changed in place, where somebody has to know.
+        #: Called with tensors right before they are changed in place, where somebody has to know.
         self.watch: Any = None
 
     def copy(self) -> Mode:

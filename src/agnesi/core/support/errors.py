@@ -29,7 +29,7 @@ _ROOT = __file__.rpartition("core")[0]
 #: Whose lines are not the user's: this package's, and those between two of them.
 _OURS: tuple[str, ...] = (
     _ROOT, contextlib.__file__, copy.__file__, functools.__file__, "<frozen ")
-#: Other libraries' folders: an error of ours within them is told with the line that called them.
+#: Other libraries' folders: an error of ours within them names the line that called them.
 _LIBRARIES = tuple(
     f"{np.__file__.rpartition('numpy')[0]}{name}{__file__[len(_ROOT) + 4]}"
     for name in ("numpy", "scipy"))
@@ -59,7 +59,7 @@ class DTypeError(TypeError):
 
 
 class RankError(ShapeError, TypeError):
-    """A value has another number of axes than its type tells."""
+    """A value has another number of axes than its type."""
 
 
 class GradientError(RuntimeError):
@@ -82,12 +82,12 @@ class ExampleSizeError(TraceError):
     """A function of one example, in ``vmap``, asks for a size that differs between examples."""
 
 
-for _kind in (BodySizeError, ExampleSizeError):  # only ours tell them apart
+for _kind in (BodySizeError, ExampleSizeError):  # only ours distinguish them
     _kind.__name__ = _kind.__qualname__ = TraceError.__name__
 
 
 class MissingKeyError(KeyError):
-    """There is nothing of a name; the text tells what there is."""
+    """There is nothing of a name; the text says what there is."""
 
     def __str__(self) -> str:
         return str(self.args[0])  # and not its repr, as a key's
@@ -96,7 +96,7 @@ class MissingKeyError(KeyError):
 class StateError(MissingKeyError, RuntimeError):
     """A saved state, or values by name, have other names than what takes them.
 
-    A RuntimeError, too, as which PyTorch tells it.
+    A RuntimeError, too, as PyTorch raises.
     """
 
 
@@ -339,7 +339,7 @@ def _slice(x: slice) -> str:
 _ADDRESS = re.compile(" at 0x[0-9a-fA-F]+")
 
 
-#: What is told by its name.
+#: What messages show by its name.
 _NAMED = (FunctionType, ModuleType, type)
 
 
@@ -447,7 +447,7 @@ _READS = {opcode.opmap.get(name) for name in ("LOAD_ATTR", "LOAD_METHOD", "IMPOR
 
 def no_attribute(owner: str, name: str, instance: object = None) -> AttributeError:
     """The error where a module, or an object of a class, has no such name; other libraries' names
-    are told with what stands for them here.  A property that lacks something raises that again."""
+    come with what stands for them here.  A property that lacks something raises that again."""
     if instance is not None and hasattr(type(getattr(type(instance), name, None)), "__get__"):
         object.__getattribute__(instance, name)
     subject = owner if instance is None else f"{type(instance).__name__!r} object"
@@ -473,9 +473,9 @@ def _alike(instance: object, name: str) -> str:
 
 
 class Explained:
-    """Base of classes whose objects tell what stands for names that other libraries' have.
+    """Base of classes whose objects say what stands for names that other libraries' have.
 
-    Subclasses tell what the class of ours does that they are of.
+    Subclasses name the kind of object that they are for messages.
     """
 
     __slots__ = ()
@@ -496,7 +496,7 @@ def _instruction(frame: Any) -> int:
 
 
 def explain_missing(name: str) -> None:
-    """Let a module without ``__getattr__`` tell of other libraries' names, as the others do."""
+    """Let a module without ``__getattr__`` hint at other libraries' names, as the others do."""
     owner = f"module {name.replace('.api.', '.')!r}"
 
     def missing(attribute: str) -> NoReturn:

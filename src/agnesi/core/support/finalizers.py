@@ -1,7 +1,7 @@
 """A KeyboardInterrupt that strikes where Python cannot raise it is raised right afterwards.
 
 Python calls finalizers, callbacks of weak references and those around a fork between any two lines
-of a program, and drops what they raise, an exception of a handler of signals too: it only tells
+of a program, and drops what they raise, an exception of a handler of signals too: it only reports
 ``sys.unraisablehook``.  Where that happened to code of this library, or to what importlib calls of
 it while another thread forks, Python is to handle the signal once more, as soon as it is back in
 the program.
@@ -30,7 +30,7 @@ _again = _Again()
 
 
 def hook(event: Any) -> None:
-    """Have the interrupt handled once more; tell all else as before."""
+    """Have the interrupt handled once more; report all else as before."""
     trace = event.exc_traceback
     if (
         isinstance(event.exc_value, KeyboardInterrupt) and trace is not None

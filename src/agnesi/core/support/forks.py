@@ -172,7 +172,7 @@ def _in_parent() -> None:
         error = _struck.pop()
         _struck.clear()
         if not isinstance(error, KeyboardInterrupt):
-            raise error  # to be told
+            raise error  # to be reported
         _thread.start_new_thread(_interrupt_later, ())
 
 

@@ -55,7 +55,7 @@ def identity() -> str:
 
 
 def cache_sizes() -> tuple[int, int, int]:
-    """Data caches of the first core, with careful guesses where the system tells nothing."""
+    """Data caches of the first core, with careful guesses where the system says nothing."""
     sizes = {1: 32 << 10, 2: 512 << 10, 3: 8 << 20}
     for index in range(16):
         kind, level, text = (
@@ -77,7 +77,7 @@ def cores(bound: int = 0) -> int:
 
 
 def memory() -> int:
-    """Bytes of memory that this process may use; 4 GiB where the system does not tell."""
+    """Bytes of memory that this process may use; 4 GiB where the system does not say."""
     limits = [int(text) for text in map(read, _MEMORY) if text.isdigit()]
     with contextlib.suppress(AttributeError, ValueError, OSError):
         limits.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
@@ -85,7 +85,7 @@ def memory() -> int:
 
 
 def uniform_memory() -> bool:
-    """Return whether all memory is equally far from all processors, as far as the system tells."""
+    """Return whether all memory is equally far from all processors, as far as the system says."""
     return not os.path.exists(_SECOND_NODE)
 
 
@@ -98,7 +98,7 @@ def _quota(count: int) -> int:
 
 
 def process_space() -> int:
-    """A number for those who see the same processes; 0 where the system does not tell."""
+    """A number for those who see the same processes; 0 where the system does not say."""
     try:
         return os.stat(f"{_PROCESSES}/self/ns/pid").st_ino
     except OSError:

@@ -19,7 +19,7 @@ TABLES = ""
 
 
 def lines(text: str) -> Iterator[tuple[str, str]]:
-    """The names of a text and what is told of them."""
+    """The names of a text and what is said of them."""
     for line in text.strip().replace("\n    ", " ").splitlines():
         call, bar, code = line.partition(" | ")
         if bar:
@@ -47,14 +47,14 @@ def table(owner: str) -> dict[str, str]:
     return found
 
 
-#: What is told of a method where the function's line tells it.
+#: What is said of a method where the function's line says it.
 _AS_FUNCTION = "as the function"
 _UNKNOWN = " got an unexpected keyword argument "
 
 
 @functools.cache
 def _keywords() -> tuple[tuple[frozenset[str], re.Pattern[str], str], ...]:
-    """Rows of the table of keywords: which words, functions' names, what is told."""
+    """Rows of the table of keywords: which words, functions' names, what is said."""
     rows = []
     for line in _file("keywords").KEYWORDS.strip().replace("\n    ", " ").splitlines():
         left, _, advice = line.partition(" : ")
@@ -105,7 +105,7 @@ def _called(call: str) -> str:
 
 
 def _has(known: Collection[str], advice: str) -> bool:
-    """Return whether a function has the parameter that is told, or none is."""
+    """Return whether a function has the parameter that the text names, or it names none."""
     parameter = advice[1:].partition("`")[0].partition("=")[0] if advice.startswith("`") else ""
     return not parameter.isidentifier() or not known or parameter in known
 
@@ -142,7 +142,7 @@ def hint(owner: str, name: str) -> str:
 
 
 #: Where a name may be that is looked for in another place, the first ones first.
-_ROOMS = ("", "nn", "nn.functional", "optim", "optim.lr_scheduler", "data", "linalg", "fft",
+_NAMESPACES = ("", "nn", "nn.functional", "optim", "optim.lr_scheduler", "data", "linalg", "fft",
           "special", "random", "distributions", "metrics", "training", "nn.init", "nn.utils",
           "saving", "image", "sparse")
 
@@ -157,9 +157,9 @@ def namesake(owner: str, name: str) -> str:
     """Where a name is that is looked for at the top, as the end of a message, and means there what
     it means in other libraries."""
     if owner == "module 'agnesi'" and not name.startswith("_") and name not in _ordered():
-        for room in ("nn.functional", "nn", "linalg", "special", "symbolic"):
-            if name in _names(room):
-                return f"; use `ag.{room}.{name}`"
+        for namespace in ("nn.functional", "nn", "linalg", "special", "symbolic"):
+            if name in _names(namespace):
+                return f"; use `ag.{namespace}.{name}`"
     return ""
 
 
@@ -175,24 +175,25 @@ def elsewhere(owner: str, name: str) -> str:
         near = same[0] if same else nearest(name, known, 0.75)
         return f"; did you mean `{near}`?" if near else ""
     own = here in ("data", "image", "metrics", "saving", "training") and not name[:1].isupper()
-    for room in () if own else _ROOMS:
-        if room != here and name in _names(room):
-            return f"; use `{'.'.join(filter(None, ('ag', room, name)))}`"
+    for namespace in () if own else _NAMESPACES:
+        if namespace != here and name in _names(namespace):
+            return f"; use `{'.'.join(filter(None, ('ag', namespace, name)))}`"
     plain = {_spelt(n): n for n in _names(here)}
     found = plain.get(_spelt(name))
     if not found and not own:
-        found = next((f"ag.{room}.{n}" for room in _ROOMS if room not in ("", here)
-                      for n in _names(room) if _spelt(n) == _spelt(name) and n[0] == name[0]), "")
+        found = next((f"ag.{namespace}.{n}" for namespace in _NAMESPACES
+                      if namespace not in ("", here) for n in _names(namespace)
+                      if _spelt(n) == _spelt(name) and n[0] == name[0]), "")
     if not found and len(name) > 5:
         turned = [n for n in plain.values() if sorted(n) == sorted(name)]
         found = nearest(name, turned, 0.8) or nearest(name, plain.values(), 0.87)
     return f"; did you mean `{found}`?" if found else ""
 
 
-def _names(room: str) -> Collection[str]:
+def _names(namespace: str) -> Collection[str]:
     """The public names of a module of ours."""
     ours = sys.modules[__name__.partition(".")[0]]
-    return dir(functools.reduce(getattr, room.split("."), ours) if room else ours)
+    return dir(functools.reduce(getattr, namespace.split("."), ours) if namespace else ours)
 
 
 def _spelt(name: str) -> str:

@@ -12,7 +12,7 @@ from agnesi.core.support.errors import at
 from agnesi.core.support.migration_hints import hint
 
 
-class Room(ModuleType):
+class Namespace(ModuleType):
     """A module that is not called, though a class of it has the same name."""
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
@@ -24,7 +24,7 @@ class Room(ModuleType):
         raise TypeError(at(f"{self.__name__} is a module, which is not called{advice}"))
 
 
-class Path(Room):
+class Path(Namespace):
     """A module without names of its own: it has those of another module."""
 
     def __init__(self, name: str, source: ModuleType) -> None:
@@ -47,7 +47,7 @@ _FOR_CALLS = {"agnesi.hub": None, "agnesi.onnx": None, "agnesi.utils.model_zoo":
 
 
 def absent(owner: str, name: str, advice: str = "") -> type:
-    """What an import of a name gets that is not here, and whose call tells what to use: a class, as
+    """What an import of a name gets that is not here, and whose call says what to use: a class, as
     programs ask whether something is an instance of it."""
 
     def refuse(cls: type, *args: Any, **keywords: Any) -> NoReturn:
@@ -122,7 +122,7 @@ def add_paths(source: str, paths: str) -> None:
     for path in paths.split():
         name = f"{source}.{path}"
         if name in sys.modules:
-            sys.modules[name].__class__ = Room
+            sys.modules[name].__class__ = Namespace
             continue
         parent, _, last = name.rpartition(".")
         sys.modules[name] = Path(name, module)

@@ -82,7 +82,7 @@ def _constructor(cls: Any) -> Any:
     if hasattr(cls, "__post_init__"):
         body += "\n    self.__post_init__()"
     source = f"def __init__(self, {', '.join(parameters)}):\n    values = self.__dict__{body}\n"
-    exec(compile(source, __file__, "exec"), known)  # errors tell lines that are not ours
+    exec(compile(source, __file__, "exec"), known)  # errors name lines that are not ours
     return known["__init__"]
 
 

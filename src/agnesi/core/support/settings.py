@@ -128,7 +128,7 @@ def checked(name: str, value: Any) -> Any:
     if name not in DEFAULTS:
         raise AttributeError(at(f"config has no setting {name!r}; {instead(name)}"))
     if name.endswith("_float"):
-        with contextlib.suppress(TypeError):  # what it may be is told below
+        with contextlib.suppress(TypeError):  # what it may be is said below
             value = np.dtype(value).name
     if name == "optimizer" and value is None:
         value = "None"

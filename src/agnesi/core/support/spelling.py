@@ -1,4 +1,4 @@
-"""Names as the user wrote them: a function that goes by several is told by the one in the line."""
+"""Names as the user wrote them: a function that goes by several is named as in the line."""
 
 from __future__ import annotations
 

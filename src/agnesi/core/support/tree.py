@@ -154,7 +154,7 @@ class Tree:
 
     def paths(self, name: str = "") -> list[str]:
         """How to reach each leaf from a nest called ``name``: ``name['w'][0]``; what lies deeper
-        than a few containers is told by the outer ones.
+        than a few containers is described by the outer ones.
 
         Parameters
         ----------

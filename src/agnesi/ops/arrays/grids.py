@@ -153,7 +153,7 @@ def unravel_index(indices: Any, shape: Any, order: Literal["C", "F"] = "C") -> t
     :param order: Whether the last or the first axis runs fastest.
     :returns: int64, of the shape of ``indices``.
     :raises DTypeError: For positions that are no integers.
-    :raises ValueError: If there are more positions than int64 can tell apart.
+    :raises ValueError: If there are more positions than int64 can number.
     :raises IndexError: For positions outside, in compiled code too.
     :see: ravel_multi_index, argmax
 
@@ -178,11 +178,11 @@ def _whole(indices: Any) -> Tensor:
 
 
 def _room(sizes: Any) -> Any:
-    """How many positions there are: so many that int64 tells them apart."""
-    room = product(sizes)
-    if isinstance(room, int) and room > np.iinfo(np.int64).max:
-        raise ValueError(f"sizes {sizes} have more positions than int64 can tell apart")
-    return room
+    """How many positions there are: so many that int64 can number them."""
+    count = product(sizes)
+    if isinstance(count, int) and count > np.iinfo(np.int64).max:
+        raise ValueError(f"sizes {sizes} have more positions than int64 can number")
+    return count
 
 
 @public
@@ -199,8 +199,8 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise",
     :param order: Whether the last or the first axis runs fastest.
     :returns: int64, of the broadcast shape.
     :raises DTypeError: For indices that are no integers.
-    :raises ValueError: If there is no such mode, or more positions than int64 can tell apart.
-    :raises IndexError: If an index is outside and its mode is "raise"; compiled code tells so too.
+    :raises ValueError: If there is no such mode, or more positions than int64 can number.
+    :raises IndexError: If an index is outside and its mode is "raise"; compiled code raises, too.
     :see: unravel_index, indices
 
     >>> ag.ravel_multi_index((ag.tensor([0, 1]), ag.tensor([1, 2])), (2, 3))

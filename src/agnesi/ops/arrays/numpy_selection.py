@@ -47,7 +47,7 @@ def choose(indices: TensorLike, choices: Sequence[Any], *, mode: str = "raise",
     :returns: Of the broadcast shape and the promoted dtype of the choices.
     :raises ValueError: If there is no such mode.
     :raises ShapeError: If the shapes do not broadcast.
-    :raises IndexError: If a number names no array and ``mode`` is "raise"; compiled code tells so
+    :raises IndexError: If a number names no array and ``mode`` is "raise"; compiled code raises
         too.
     :see: select, where, take
 

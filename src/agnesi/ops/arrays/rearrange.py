@@ -394,7 +394,7 @@ def _check_vector(places: Any) -> None:
 
 
 def _places(index: Tensor, n: int) -> Tensor:
-    """Places that compiled code tells, from -n to n."""
+    """Indices that only compiled code knows, from -n to n."""
     if index.dtype.kind == "b":
         return flatnonzero(index)
     if index.dtype.kind not in "iu":

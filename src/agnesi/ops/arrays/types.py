@@ -45,7 +45,7 @@ class FloatInfo(NamedTuple):
 
     @property
     def resolution(self) -> float:
-        """The greatest power of ten whose multiples are told apart around 1."""
+        """The greatest power of ten whose multiples differ around 1."""
         return float(f"1e-{int(-math.log10(self.eps))}")
 
 

@@ -1,4 +1,4 @@
-"""The most that an integer scalar of a graph may be, where its operations tell."""
+"""An upper bound of an integer scalar of a graph, where it follows from its operations."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from agnesi.core.tensor import Tensor
 
 
 def most_of(x: Tensor) -> Any:
-    """A size that no element of an integer tensor exceeds; None where nothing tells one."""
+    """A size that no element of an integer tensor exceeds; None where none is known."""
     return answer(graph_node(x), _bound, None)
 
 

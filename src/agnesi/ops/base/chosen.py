@@ -1,6 +1,6 @@
 """Places of true elements: results whose size is data, such as ``x[mask]``, are made of these.
 
-While a graph is written, how many there are is a size that a value tells (``core.valuedims``); in
+While a graph is written, how many there are is a data-dependent size (``core.valuedims``); in
 bodies, where sizes cannot change, they are left among all places (``ops/indexing/unsized.py``).
 """
 

@@ -89,7 +89,7 @@ def _expression(x: Expr) -> tuple[Expr, Expr]:
 
 
 def _ops(dtype: Any, way: Way) -> list[OrderKey]:
-    """The keys that tell numbers apart, that which decides first in front."""
+    """The keys that order numbers, the most significant first."""
     return [OrderKey(way, second) for second in (False, True)[: 1 + (dtype == "complex128")]]
 
 

@@ -24,7 +24,7 @@ def demanded(name: str, text: str, holds: Callable[..., Any], *, of_complex: boo
              **params: Any) -> list[Any]:
     """The parameters, tensors or Python numbers, if all of ``holds(*params)`` is true.
 
-    Else ValueError with the text and the values that are wrong, which compiled code does not tell.
+    Else ValueError with the text and the values that are wrong, which compiled code does not name.
     ``name`` is the function's, for compiled code; complex parameters must be what it takes.
     """
     xs: list[Any] = [p if isinstance(p, (int, float)) else as_tensor(p) for p in params.values()]

@@ -77,7 +77,7 @@ class Linear(Op):
 def _affine(x: np.ndarray, weight: np.ndarray, bias: np.ndarray) -> np.ndarray:
     y = dot2(x, weight.T)
     if bias.shape != y.shape[1:]:
-        raise ShapeError("bias would broadcast")  # infer tells the shapes
+        raise ShapeError("bias would broadcast")  # infer names the shapes
     y += bias
     return y
 

@@ -16,7 +16,7 @@ from agnesi.ops.control.refusal import FAILURES, refusing
 
 @record
 class Cond(Op):
-    """``then`` or ``otherwise``, whichever a bool scalar tells.
+    """``then`` or ``otherwise``, by a bool scalar.
 
     Operands: the bool, then those that both graphs take.  Results: those of the graph chosen.
     """
@@ -31,7 +31,7 @@ class Cond(Op):
         self.__dict__["outputs"] = len(self.then.outputs)
 
     def needs(self, i: int, inputs: Any) -> bool:
-        """Nothing that must not change: only a run tells which branch reads its operands."""
+        """Nothing that must not change: only a run shows which branch reads its operands."""
         return False
 
     def resolve(self, known: Any) -> Cond:

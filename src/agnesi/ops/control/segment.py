@@ -17,7 +17,7 @@ from agnesi.ops.control.body import Body
 class Segment(Op):
     """A segment of a graph, ``body``, as one operation.
 
-    Operands may be other segments as a whole: ``reads`` tells for each input of the body which
+    Operands may be other segments as a whole: ``reads`` has for each input of the body which
     operand it is, and which of its results; -1 where the operand is a value itself.
     """
 

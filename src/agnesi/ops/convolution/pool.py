@@ -101,7 +101,7 @@ def max_pool(x: TensorLike, kernel: PerAxis, stride: PerAxis | None = None,
     :type padding: int, tuple, "valid" or "same"
     :param dilation: Steps between the elements of a window.
     :param cover_all: Whether a last, smaller window takes what is left over.
-    :param return_indices: Whether to tell where they lie, too.
+    :param return_indices: Whether to return their indices, too.
     :returns: Where several elements are the greatest, the first takes the gradient.
     :rtype: Tensor
     :returns indices: With ``return_indices`` only: of each of them its number in the image, in
@@ -309,7 +309,7 @@ def adaptive_max_pool(x: TensorLike, size: ShapeLike, return_indices: bool = Fal
     :param size: Places on each axis; None keeps those that there are.  Window i of o over an axis
         of n takes the elements from ``floor(i n / o)`` to ``ceil((i + 1) n / o)``.
     :type size: int or tuple of int or None
-    :param return_indices: Whether to tell where they lie, too, as :func:`max_pool` does.
+    :param return_indices: Whether to return their indices, too, as :func:`max_pool` does.
     :returns: And, with ``return_indices``, the tensor of indices.
     :rtype: Tensor
     :raises ShapeError: If ``x`` has no axes for windows, or a size must be known and is not.

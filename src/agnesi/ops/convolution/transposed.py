@@ -21,7 +21,7 @@ from agnesi.ops.indexing.join import pad
 def _reach(windows: Windows, extra: Ints) -> tuple[Windows, Ints, Ints]:
     """Windows of a convolution that leads back, its remainders, and what no window reaches.
 
-    A remainder of a stride or more would be room for more windows.  It is taken out of the border
+    A remainder of a stride or more would admit more windows.  It is taken out of the border
     behind the axis, and what is left of it holds nothing.
     """
     pads, rests, beyond = [], [], []

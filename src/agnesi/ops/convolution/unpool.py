@@ -71,7 +71,7 @@ def max_unpool(x: Any, indices: Any, kernel: Any, stride: Any = None,
     :type output_size: tuple of int, optional
     :returns: (batch, channels, *output_size), of the dtype of ``x``.
     :raises ShapeError: If ``indices`` are of another shape.
-    :raises IndexError: If there is no such place; compiled code tells so too.
+    :raises IndexError: If there is no such place; compiled code checks it, too.
     :see: max_pool, nn.MaxUnpool2d
 
     >>> pooled, places = ag.max_pool([[[1.0, 3.0, 2.0, 4.0]]], 2, return_indices=True)

@@ -39,13 +39,13 @@ class Windows:
         for n, k, s, (low, high), d in zip(
             sizes, kernel, self.stride, self.padding, self.dilation, strict=True
         ):
-            room = n + (low + high - d * (k - 1) - 1)
-            if isinstance(room, int | Extent) and room < 0:
+            reach = n + (low + high - d * (k - 1) - 1)
+            if isinstance(reach, int | Extent) and reach < 0:
                 raise ShapeError(
                     f"a window of {d * (k - 1) + 1} does not fit an axis of {n}"
                     f" with borders {low} and {high}"
                 )
-            result.append(room // s + 1)
+            result.append(reach // s + 1)
         return tuple(result)
 
     # -- as views ---------------------------------------------------------------------------

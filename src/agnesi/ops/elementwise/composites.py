@@ -11,7 +11,7 @@ from agnesi.core.support.config import HOOKS, TRACES
 from agnesi.core.tensor import Tensor
 
 _MAX_KEPT = 64
-#: Types of what may tell how.
+#: Types of keyword arguments' values.
 _PLAIN = (bool, int, float, str, tuple, Sizes, type(None))
 
 

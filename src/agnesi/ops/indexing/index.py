@@ -71,7 +71,7 @@ def _chosen(x: Any = None, key: Any = None, *more: Any) -> Any:
         return NotImplemented
     try:
         return wrap(data[key])
-    except IndexError:  # the function tells it in the user's words
+    except IndexError:  # the function raises it in the user's words
         return NotImplemented
 
 

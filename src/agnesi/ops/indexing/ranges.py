@@ -203,7 +203,7 @@ def _check_ends(start: int, step: int, size: int, kind: np.dtype) -> None:
 
 
 def _between(start: Any, stop: Any, step: Any, dtype: Any) -> Tensor:
-    """``arange`` with bounds or a step that values tell."""
+    """``arange`` with bounds or a step that depend on data."""
     kind = np.dtype("int64") if dtype is None else dtypes.as_dtype(dtype)
     ends = [as_tensor(v) for v in (start, stop, step)]
     floats = any(v.dtype.kind in "fV" for v in ends)

@@ -1,6 +1,6 @@
 """Slices whose bounds are values: ``x[i * n:(i + 1) * n]`` with a tensor ``i``.
 
-The number of elements is a size that a value tells (``core.valuedims``); the elements are read at
+The number of elements is a data-dependent size (``core.valuedims``); the elements are read at
 places that are counted from where the slice begins.
 """
 
@@ -24,7 +24,7 @@ from agnesi.ops.indexing.ranges import counted
 
 
 def is_bound(v: Any) -> bool:
-    """Return whether a bound or step of a slice is told by a value."""
+    """Return whether a bound or step of a slice depends on data."""
     return isinstance(v, Tensor) and not is_known(v)
 
 

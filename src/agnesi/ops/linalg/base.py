@@ -244,7 +244,7 @@ def count(shape: Any) -> Any:
 
 
 def telling(text: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """A decorator for what NumPy computes: its error is told as that of compiled code is."""
+    """A decorator for what NumPy computes: its error is raised as that of compiled code is."""
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)

@@ -19,7 +19,7 @@ from agnesi.core.support.forks import unforked
 LETTERS = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
 #: How libraries spell functions, with the IR type of their integers.
 _SPELLINGS = (("scipy_{}_64_", "i64"), ("{}_64_", "i64"), ("scipy_{}_", "i32"), ("{}_", "i32"))
-#: What tells a library's name: a function without arguments that gives a text.
+#: What returns a library's name: a function without arguments that gives a text.
 _ASKED = ("scipy_openblas_get_config64_", "openblas_get_config64_", "scipy_openblas_get_config",
           "openblas_get_config", "openblas_get_config_64_", "bli_info_get_version_str")
 _OPENMP = 2  # OpenBLAS says so
@@ -84,7 +84,7 @@ for _integers in ("int32", "int64"):
 
 
 def counts() -> tuple[int, int] | None:
-    """Where NumPy's library tells its number of threads, and takes another: for all who call it.
+    """Where NumPy's library has its number of threads, and takes another: for all who call it.
 
     None where that is not possible, or counts for the calling thread only.
     """

@@ -1,7 +1,7 @@
 """LAPACK's routines that have no derivatives of their own: what decompositions are made of.
 
 Matrices come and go column by column, as LAPACK keeps them: an operand of shape (..., n, m) stands
-for matrices of m rows.  Memory to work in is as LAPACK's manual asks for, with room for blocks.
+for matrices of m rows.  Memory to work in is as LAPACK's manual asks for, enough for blocks.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ def doubled(a: Tensor) -> Tensor:
 
 
 def _info(front: Any) -> Any:
-    """The type of what tells whether a routine found its results: 0 where it did."""
+    """The type of a routine's status: 0 where it did."""
     return front, np.dtype(library.index_type())
 
 
 class _Workspace:
-    """Memory to work in: the arguments that tell it, and how many bytes there are."""
+    """Memory to work in: the arguments that say how much, and how many bytes there are."""
 
     def __init__(self, dtype: np.dtype) -> None:
         self.dtype = dtype
@@ -265,7 +265,7 @@ class Trsyl(Routine):
 
 @record
 class Laswp(Routine):
-    """Rows of one matrix, exchanged one after another as pivots, counted from 1, tell."""
+    """Rows of one matrix, exchanged one after another by pivots, counted from 1."""
 
     name = "laswp"
 

@@ -171,7 +171,7 @@ def cross_entropy(logits: TensorLike, target: TensorLike, /, weight: TensorLike 
         mean over no rows is NaN.
     :raises ShapeError: If the target has another shape.
     :raises DTypeError: If labels are not integers.
-    :raises IndexError: If a label is not below the number of classes; compiled code tells so too.
+    :raises IndexError: If a label is not below the number of classes; compiled code raises, too.
     :raises ValueError: If there is no such reduction, ``label_smoothing`` is not in [0, 1], or
         ``ignore_index`` is given with probabilities.
     :see: nll_loss, log_softmax, nn.CrossEntropyLoss, special.kl_div

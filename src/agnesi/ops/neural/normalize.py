@@ -71,7 +71,7 @@ class Standardize(Op):
 
     def jvp(self, ts: Any, y: Tensor, x: Tensor) -> Any:
         t = widened(ts[0])
-        if x.dtype != t.dtype:  # what is rounded to 16 bits tells too little about differences
+        if x.dtype != t.dtype:  # what is rounded to 16 bits has too few digits for differences
             x = widened(x)
             y = _centred(x, self.axes) * self.scale(x)
         along = y * mean(t * y, self.axes, keepdims=True)

@@ -361,7 +361,7 @@ def _native(op: Op, x: np.ndarray, *labels: np.ndarray) -> np.ndarray | None:
     """
     try:
         found: np.ndarray | None = HOOKS.run(op, (x, *labels), 1_000_000 + 40 * x.size)
-    except IndexError:  # NumPy's way tells which label
+    except IndexError:  # NumPy's way names the label
         return None
     return found
 

@@ -251,7 +251,7 @@ def cdist(x1: TensorLike, x2: TensorLike, p: NotNegativeBound = 2.0, *,
 
 @composite
 def _distances(a: Tensor, b: Tensor, *, how: tuple[Any, ...]) -> Tensor:
-    """The norm, which ``how`` tells, of the difference of each row of one and each of the other."""
+    """The norm ``how`` of the difference of each row of one and each of the other."""
     (p,) = how
     norm = import_module("agnesi.ops.reductions.vectornorms").norm
 

@@ -124,7 +124,7 @@ def unique(x: TensorLike, *, return_index: bool = False, return_inverse: bool = 
     """The different elements, in order; optionally where they are and how often.
 
     :param x: Of any shape.
-    :param return_index, return_inverse, return_counts: Whether to tell where each is found first,
+    :param return_index, return_inverse, return_counts: Whether to return where each is found first,
         which of them each element is, and how often each is there.
     :param axis: Gives the different slices at positions of an axis instead of elements.
     :param size: How many to give: further ones are left out, missing ones are ``fill_value`` (the
@@ -137,7 +137,7 @@ def unique(x: TensorLike, *, return_index: bool = False, return_inverse: bool = 
         there.
     :raises IndexError: If the axis is out of range.
     :raises ValueError: If ``size`` is given with an axis.
-    :raises ShapeError: If slices shall be told apart that have no elements.
+    :raises ShapeError: If slices are compared that have no elements.
     :see: unique_all, unique_values, unique_counts, isin, union1d
 
     >>> ag.unique(ag.tensor([3, 1, 3]))
@@ -323,7 +323,7 @@ def isin(x1: TensorLike, x2: TensorLike, /, *, invert: bool = False, out: Tensor
     """Return whether each element of ``x1`` is among the elements of ``x2``.
 
     :param x1, x2: NaN is never among others.
-    :param invert: Whether to tell the opposite.
+    :param invert: Whether to return the opposite.
     :returns: bool, of the shape of ``x1``.
     :see: intersect1d, searchsorted, unique
 
@@ -385,7 +385,7 @@ def intersect1d(x1: TensorLike, x2: TensorLike, *, return_indices: bool = False,
     """The sorted unique elements that are in both.
 
     :like: union1d
-    :param return_indices: Whether to tell, too, where each is found first in both, taken flat.
+    :param return_indices: Whether to return, too, where each is found first in both, taken flat.
     :returns: A vector of the promoted dtype, in ascending order; with ``return_indices`` also the
         places in the first and in the second.
     :rtype: Tensor, or tuple of Tensor
@@ -399,7 +399,7 @@ def intersect1d(x1: TensorLike, x2: TensorLike, *, return_indices: bool = False,
     if not return_indices:
         return _different(_row(a), lambda x: isin(x, b), size, fill_value)
     if size is not None:
-        raise ValueError("return_indices tells where all elements are; it takes no size")
+        raise ValueError("return_indices asks where all elements are; it takes no size")
     (one, first), (other, second) = (unique(v, return_index=True) for v in (a, b))
     both = isin(one, other)
     return one[both], first[both], second[isin(other, one)]

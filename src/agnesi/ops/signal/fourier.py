@@ -113,7 +113,7 @@ def _inner(y: np.ndarray, axis: int, n: int) -> Any:
 
 @record
 class RealFft(_Transform):
-    """Real numbers to the half of their spectrum that tells the other.
+    """Real numbers to the half of their spectrum from which the other follows.
 
     ``doubled`` counts the frequencies that stand for two twice, as the adjoint of `RealIfft` does.
     """

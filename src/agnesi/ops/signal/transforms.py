@@ -62,27 +62,27 @@ def factors(n: int, shape: Any) -> tuple[int, int] | None:
 def ready(*sizes: Any) -> bool:
     """Return whether transforms of such sizes, at least one each, can be generated."""
     return HOOKS.compiles() and all(
-        isinstance(n, int) and n > 0  # half of the length leaves room for a convolution
+        isinstance(n, int) and n > 0  # half of the length admits a convolution
         and (2 * n <= _MAX_LENGTH or _factors(n, False) is not None) for n in sizes)
 
 
 def _call(kind: str, x: Any, cut: tuple[int, int], inverse: bool, *numbers: float) -> foreign.Call:
     n, size = cut[0] * cut[1], dtypes.real_of(x.dtype).itemsize
     name = "float32" if size == 4 else "float64"
-    room = 512 * n if cut[0] == 1 else 384 * max(cut) + 4 * n * size
+    workspace = 512 * n if cut[0] == 1 else 384 * max(cut) + 4 * n * size
     rows = product(x.shape[:-1])
     given = foreign.number(rows), *(foreign.number(v, "double") for v in numbers)
-    return _shared(f"{kind} {name} {cut[0]} {cut[1]} {'i' * inverse}", given, room,
+    return _shared(f"{kind} {name} {cut[0]} {cut[1]} {'i' * inverse}", given, workspace,
                    foreign.shared_units(product(x.shape), rows))
 
 
-def _shared(name: str, numbers: Any, room: int, units: int) -> foreign.Call:
-    """A call whose units have room of their own, a multiple of a cache line."""
-    room = (room + 319) // 64 * 64
+def _shared(name: str, numbers: Any, workspace: int, units: int) -> foreign.Call:
+    """A call whose units have ``workspace`` bytes each, rounded up to lines of the cache."""
+    workspace = (workspace + 319) // 64 * 64
     return foreign.Call(
-        f"generated:{name} {units} {room}",
+        f"generated:{name} {units} {workspace}",
         (foreign.operand(0), foreign.result(), foreign.scratch(), *numbers),
-        scratch=(room * max(units, 1),), units=units,
+        scratch=(workspace * max(units, 1),), units=units,
     )
 
 

@@ -50,7 +50,7 @@ def _no_operand(self: Ordered, *others: Any) -> NoReturn:
 
 for _name in ("mul", "rmul", "sub", "rsub", "truediv", "rtruediv", "pow", "neg"):
     setattr(Ordered, f"__{_name}__", _no_operand)
-#: Tells what makes tensors of lists and tuples that this is no tensor.
+#: By which what makes tensors of lists and tuples knows that this is no tensor.
 Ordered.is_result = True  # type: ignore[attr-defined]
 
 

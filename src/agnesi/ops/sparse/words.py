@@ -88,7 +88,7 @@ class Words(Explained):
         return self
 
     def cuda(self, device: object = None, non_blocking: bool = False) -> NoReturn:
-        """An error that tells that there is no GPU, as a tensor's.
+        """An error that says that there is no GPU, as a tensor's.
 
         :param device: Which one.
         :param non_blocking: Taken from PyTorch's calls.

@@ -36,7 +36,7 @@ _DEGREE = math.pi / 180
 #: many steps as the order.
 _MOST_PARAMETER, _MOST_ORDER = 5e7, MOST_STEPS
 #: The same of half the degree, less half the mode for angular functions, and the parameter: SciPy
-#: has room for so many expansion coefficients.
+#: has at most so many expansion coefficients.
 _MOST_ANGULAR, _MOST_RADIAL = 170.0, 90.0
 
 

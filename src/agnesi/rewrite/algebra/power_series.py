@@ -1,6 +1,6 @@
 """Power series of expressions in one value, with 60 digits.
 
-They tell where the leading terms of a sum cancel, and what is left then (Brent and Kung, Fast
+They show where the leading terms of a sum cancel, and what is left then (Brent and Kung, Fast
 Algorithms for Manipulating Formal Power Series, 1978; here with products of n^2 steps).
 """
 

@@ -20,8 +20,8 @@ rewriter = BOOK.rewriter
 
 
 def triangle_of(node: Node) -> bool | None:
-    """Return whether matrices are lower (True) or upper (False) triangular, where their makers
-    tell."""
+    """Return whether matrices are lower (True) or upper (False) triangular, where that
+    follows from the operations that made them."""
     op = node.op
     if type(op) is Permute and op.axes[-2:] == (len(op.axes) - 1, len(op.axes) - 2):
         below = triangle_of(node.inputs[0])

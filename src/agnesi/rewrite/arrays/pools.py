@@ -30,7 +30,7 @@ BOOK = Book()
 rewriter = BOOK.rewriter
 
 #: Functions that grow everywhere, so the greatest argument has the greatest value; and the values
-#: that they come so near to that arguments no longer tell.
+#: that they come so near to that arguments no longer differ.
 _GROWING: dict[str, tuple[float, ...]] = {
     "tanh": (-1.0, 1.0), "sigmoid": (0.0, 1.0), "erf": (-1.0, 1.0), "softplus": (0.0,),
     "exp": (0.0,), "exp2": (0.0,), "expm1": (-1.0,),

@@ -137,7 +137,7 @@ def _while(op: While, inputs: list[Node], wanted: list[int]) -> Results | None:
     kept = [*carries, *constants]
     results: Results = {i: inputs[i] for i in same}
     if not carries:
-        return None  # it has no end, or no step: that is for the run to tell
+        return None  # it has no end, or no step: that is found when it runs
     new = While(_cut(test, test.outputs, kept, givens[0]), _cut(body, following, kept, givens[1]),
                 len(carries))
     return {**results, **_placed(new, [inputs[i] for i in kept], carries)}

@@ -45,7 +45,7 @@ class Model:
     last, rows : dict
         Results: which carry's last value they are, or what in the body they are rows of.
     done : list
-        Results that tell the number of steps.
+        Results that have one row a step.
     torn : bool
         Whether the scans do not stop together, and so cannot be one.
     """

@@ -155,10 +155,10 @@ def sum_of(carry: Carry, users: Mapping[Node, list[Any]], whole: Whole) -> Sum |
     if found.pair is None:
         return found
     found.needs = [n for n in found.pair if n not in whole]
-    room = guess(sum(bytes_of(n) for n in found.needs) * whole.model.length)
+    size = guess(sum(bytes_of(n) for n in found.needs) * whole.model.length)
     deep = guess(size_of(found.pair[1])) >= _MIN_DEEP_TERMS * guess(found.part.shape[1])
     deep = deep or any(type(n.op) is Scan for n in toposort(found.needs))
-    return None if room > MOST_BYTES or (found.needs and deep) else found
+    return None if size > MOST_BYTES or (found.needs and deep) else found
 
 
 def size_of(node: Node) -> Any:
@@ -179,6 +179,6 @@ def copied_out(node: Node, inputs: Sequence[Node]) -> Node:
 
 
 def takes_only_room(node: Node) -> bool:
-    """Return whether a node only takes more room than what it is computed from, or looks into
+    """Return whether a node only takes more memory than what it is computed from, or looks into
     it."""
     return isinstance(node.op, (BroadcastTo, Permute, Reshape, Slice)) or not node.inputs

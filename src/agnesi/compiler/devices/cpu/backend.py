@@ -87,7 +87,7 @@ def scalar() -> Cpu:
     """The processor as a generic one of its architecture: one lane, one thread, products as loops.
 
     It shares as little as possible with the code for the native target, so that results which
-    differ tell of a mistake in either.
+    differ point to a mistake in either.
     """
     target = replace(machine.native(), vector_bits=0, cpu="", features="", name="scalar", threads=1,
                      kinds=frozenset(("nest", "sparse", "control", "foreign", "callback")))

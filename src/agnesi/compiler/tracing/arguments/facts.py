@@ -149,7 +149,7 @@ class Assumptions:
 
 def assumed(trace: Any, reads: Any, leaves: Sequence[Any], tree: Tree, known: frozenset[str],
             changes: bool) -> Assumptions:
-    """Return what a trace took arguments to be; ``known`` is what their signature tells.
+    """Return what a trace took arguments to be; ``known`` follows from their signature.
     """
     objects = [t.kind for t in tree.walk() if t.has_fields or t.is_object]
     kinds = frozenset(objects)

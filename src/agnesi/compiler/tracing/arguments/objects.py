@@ -138,7 +138,7 @@ def _fields(kind: Any) -> frozenset[str]:
 
 
 def is_whole(value: Any) -> bool:
-    """Return whether a dataclass has other attributes than its fields, which only itself tells,
+    """Return whether a dataclass has other attributes than its fields, which only the object shows,
     lacks one, or holds itself."""
     kind: Any = type(value)
     if kind in (list, tuple, dict) or not (names := _fields(kind)):

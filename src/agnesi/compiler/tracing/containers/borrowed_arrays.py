@@ -1,7 +1,7 @@
 """NumPy's arrays of the user's that are tensors over their memory while a function is traced.
 
 ``losses[i] = loss`` for an array of a module, a function around or an object is a change of state
-that the code repeats.  Which arrays are changed element by element tells the bytecode
+that the code repeats.  Which arrays are changed element by element is seen in the bytecode
 (``uses.py``).  An array that code hands on whole, or slices of it, may be an operand of tensors,
 which is read at each call, or NumPy may compute with it once: ``HandedArray`` finds out which.
 Code that does anything else is given the array itself, whose elements each call compares.
@@ -35,7 +35,7 @@ class BorrowedArray(Tensor):
 
     __slots__ = ()
 
-    #: The class that ``isinstance`` and ``type`` tell code.
+    #: The class that ``isinstance`` and ``type`` show to code.
     python_type = np.ndarray
 
     def __setitem__(self, key: Any, value: Any) -> None:
@@ -339,7 +339,7 @@ def _fit(uses: Uses) -> tuple[bool, bool]:
 _REVERSED = Named("T")
 _SIZES = frozenset(map(Named, ("shape", "dtype", "ndim", "size")))
 _KNOWN_NAMES = frozenset((_REVERSED.name, *(key.name for key in _SIZES)))
-#: Attributes of arrays that tell nothing of elements, and those that are views.
+#: Attributes of arrays that do not depend on elements, and those that are views.
 _OUTSIDE = frozenset(("shape", "dtype", "ndim", "size", "nbytes", "itemsize", "strides", "flags"))
 _VIEWS = frozenset(("T", "mT", "reshape", "ravel", "transpose", "squeeze", "swapaxes", "view"))
 

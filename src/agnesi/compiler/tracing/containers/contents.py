@@ -431,7 +431,7 @@ class Answer(Place):
 
     def condition(self, name: Callable[[Any], str]) -> str:
         otherwise = super().condition(name)
-        if _is_equal_to_itself(self.value):  # what is told has one type, whatever it is
+        if _is_equal_to_itself(self.value):  # what is reported has one type, whatever it is
             return f"({name(self.ask)}() == {name(self.value)} or {otherwise})"
         return otherwise
 

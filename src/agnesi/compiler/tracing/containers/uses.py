@@ -24,7 +24,7 @@ _ITERATING = frozenset("all any enumerate filter list map max min reversed set s
 _COUNTING_OR_ITERATING = {"len", *_ITERATING}
 _ENTRIES = ("items", "keys", "values")
 _LOADS = ("LOAD_FAST", "LOAD_DEREF", "LOAD_GLOBAL", "LOAD_NAME")
-#: Whether ``LOAD_ATTR`` is also how methods are loaded that are called, which its flag tells.
+#: Whether ``LOAD_ATTR`` is also how methods are loaded that are called, as its flag says.
 _FLAGGED = sys.version_info >= (3, 12)
 #: How many values instructions without jumps take from the stack; of those in ``_COUNTED``, which
 #: take more with their argument, without that.

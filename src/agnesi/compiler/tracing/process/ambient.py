@@ -1,6 +1,6 @@
 """State of the process that code reads through libraries: contexts, filters, folders, the clock.
 
-Whether code reads such a thing is told by the module and the names that it has.  An answer that
+Whether code reads such a thing is seen in the module and the names that it has.  An answer that
 stays as a rule is a place, which is asked again before each call; what has another answer in each
 call lets the function run eagerly.
 """
@@ -121,7 +121,7 @@ _ALL_NAMES = frozenset().union(*(q.names for some in _QUESTIONS.values() for q i
 #: Modules under whose names others lie.
 _ALIASES = {"posix": "os", "nt": "os", "genericpath": "os", "posixpath": "os", "ntpath": "os",
             "_decimal": "decimal", "_locale": "locale", "pathlib._local": "pathlib"}
-#: What the clock tells, and what is said: where the module is a global name, calls of it are seen
+#: Readings of the clock, and log records: where the module is a global name, calls of it are seen
 #: (``numbers.py``).
 _BY_LOCAL_NAMES = {
     "time": _asks("reads the clock", """time time_ns perf_counter perf_counter_ns monotonic

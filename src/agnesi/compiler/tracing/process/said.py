@@ -24,7 +24,7 @@ from agnesi.core.support.tree import flatten
 from agnesi.core.tensor import Tensor
 
 INSTEAD = "Return the value and print it outside; ag.print prints from compiled code"
-#: What tells when and by whom a record of a log was made.
+#: When and by whom a record of a log was made.
 _MOMENT = ("created", "msecs", "relativeCreated", "thread", "threadName", "taskName")
 
 

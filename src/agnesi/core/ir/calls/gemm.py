@@ -21,8 +21,8 @@ class Library:
     """Functions for matrix products, by dtype, and by how many threads they are called.
 
     :ivar symbols: Names of functions; where there is none, code is generated.
-    :ivar threads: How many threads of ours share a product.  From two on, the library is told to
-        work in the thread that calls it.  0 where we have several but it cannot be told: it has its
+    :ivar threads: How many threads of ours share a product.  From two on, the library is made to
+        work in the thread that calls it.  0 where we have several but it cannot be set: it has its
         own then, and those of both wait for each other busily.
     """
 

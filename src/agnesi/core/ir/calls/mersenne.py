@@ -1,4 +1,4 @@
-"""Draws of NumPy's old generator by native code (``codegen/library/mersenne``): what it is told."""
+"""Draws of NumPy's old generator by native code (``codegen/library/mersenne``): its parameters."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def ufunc(name: str) -> Any:
 
 @functools.cache
 def types(name: str, *dtypes: str) -> str | None:
-    """The loop that NumPy would take for operands of these dtypes, as ``ufunc.types`` tells it."""
+    """The loop that NumPy would take for operands of these dtypes, by ``ufunc.types``."""
     function = ufunc(name)
     if function is None:
         return None

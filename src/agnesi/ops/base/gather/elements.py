@@ -165,7 +165,7 @@ class PickedPut(Op):
 
 @record
 class Stretch(Op):
-    """So many neighbours along an axis, from the place on that the second operand tells."""
+    """So many neighbours along an axis, from the index on that the second operand is."""
 
     axis: int
     size: Any

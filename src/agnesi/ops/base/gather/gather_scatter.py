@@ -163,7 +163,7 @@ def _counted_from_start(i: np.ndarray, n: int) -> np.ndarray:
 class Ensured(Op):
     """The first operand, where the one bool of the second holds; else an error.
 
-    ``subject`` is the operation that is told, with its operands' types.  ``bounds`` are those of
+    ``subject`` is the operation in errors, with its operands' types.  ``bounds`` are those of
     the first operand, [least, size), where the condition says nothing but that they hold.
     """
 
@@ -214,7 +214,7 @@ def _hands_on(op: Op) -> bool:
 
 
 def span(node: Node) -> tuple[int, int] | None:
-    """Bounds of the integers in a node, where its operations or its dtype tell."""
+    """Bounds of the integers in a node, where they follow from its operations or its dtype."""
     found = _span(node)
     if found is None and node.dtype.kind in "iu":
         kind = np.iinfo(node.dtype)
@@ -277,7 +277,7 @@ def within(indices: Tensor, size: Any, subject: str, *, least: Any = None,
            what: str = "an index", beside: Sequence[Any] = ()) -> Tensor:
     """Integers that are known, or checked when the code runs, to be in [least, size).
 
-    ``least`` is ``-size`` by default, as for indices; ``subject`` is what the error tells.  Where
+    ``least`` is ``-size`` by default, as for indices; ``subject`` is what the error names.  Where
     a size of ``beside`` is 0, nobody reads at any of them.
     """
     least = -size if least is None else least
@@ -384,9 +384,9 @@ def _function(library: str, op: Any, x: Any, given: int, indices: Sequence[Any],
     kind = x.dtype.name if over is not None else x.dtype.itemsize
     table = (operand(given), operand(given + 1), result(), scratch(), scratch(1),
              *map(number, (count, n, m, units)))
-    room = 4 * m * units if count > 1 else 1
+    workspace = 4 * m * units if count > 1 else 1
     bounds_check = BoundsCheck(given + 1, (-n, n), 4) if over is None else None
-    return Call(f"{library}:{kind} {index.dtype.name}", table, scratch=(room, 1), units=units,
+    return Call(f"{library}:{kind} {index.dtype.name}", table, scratch=(workspace, 1), units=units,
                 over=over, bounds_check=bounds_check)
 
 

@@ -59,7 +59,7 @@ def _shifted(x: Tensor, by: int) -> Tensor:
 class Gbsv(Routine):
     """Solutions, what was factored, its pivots, and 0 where the matrix is regular.
 
-    Operands come column by column, with room for ``low`` more diagonals on top.
+    Operands come column by column, with ``low`` more diagonals of zeros on top.
     """
 
     low: int
@@ -110,8 +110,8 @@ class BandSolve(MatrixOp):
         ab = np.broadcast_to(ab, (*shape[:-2], *ab.shape[-2:]))
         if not b.size or not callable_for("gbsv", ab, b):
             return np.linalg.solve(self.full(ab), b)
-        room = np.zeros((*shape[:-2], self.low, ab.shape[-1]), ab.dtype)
-        given = np.concatenate([room, ab], -2).swapaxes(-1, -2), b.swapaxes(-1, -2)
+        zeros = np.zeros((*shape[:-2], self.low, ab.shape[-1]), ab.dtype)
+        given = np.concatenate([zeros, ab], -2).swapaxes(-1, -2), b.swapaxes(-1, -2)
         x, _, _, info = Gbsv(self.low, self.up).perform(*map(np.ascontiguousarray, given))
         if info.any():
             raise np.linalg.LinAlgError(SINGULAR)

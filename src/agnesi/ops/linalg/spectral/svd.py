@@ -56,7 +56,7 @@ def _found(wanted: str, a: Tensor) -> Any:
     """LAPACK's singular values and transposed vectors, or its error."""
     if not callable_for("gesdd", a):
         return None
-    # of infinities the vectors never converge; of NaN that is told at once
+    # of infinities the vectors never converge; of NaN that is an error at once
     known = a if wanted == "N" else where(isfinite(a), a, np.nan)
     _, s, info, *vectors = apply_many(Gesdd(wanted), matrix_transpose(doubled(known)))
     s, u, vh = all_ensured((s, *vectors), equal(info, 0), DIVERGED, called("svd", (a,)))
