@@ -500,13 +500,13 @@ def _refuse_leaf(target: Tensor) -> None:
 def _begins(x: Tensor) -> bool:
     """Return whether the gradient of a tensor begins there, where ``requires_grad`` was set."""
     if MODE.get().trace is None:
-        return x.node is None or x.node.op is None or x.node.op.name == "alias"
+        return x.node is None or x.node.op is None or "alias" in x.node.op.traits
     if x.array is None:
         return not x.node.requires_grad  # type: ignore[union-attr]
     if not MODE.get().trace.of_values and x.node is not None and x.node.op is not None:
         return False
     node = current(x)
-    return node.op is None or (node.op.name == "alias" and node.handle is not None)
+    return node.op is None or ("alias" in node.op.traits and node.handle is not None)
 
 
 def touch(target: Tensor, part: np.ndarray | None = None) -> int:

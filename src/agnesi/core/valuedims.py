@@ -159,7 +159,7 @@ def _size_from(node: Node, size: Callable[[Node], Any]) -> Any:
     if op is None:
         fixed = node.value is not None and node.handle is None
         return int(node.value) if fixed else None  # type: ignore[arg-type]
-    if op.name == "size":
+    if "shape" in op.traits:
         return op.size
     if "conversion" in op.traits and node.dtype.kind in "iu" and node.inputs[0].dtype.kind in "iu":
         return size(node.inputs[0])

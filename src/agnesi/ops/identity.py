@@ -56,5 +56,11 @@ class Identity(Op):
         return x
 
 
+class Alias(Identity):
+    """The same value, with gradients."""
+
+    traits = frozenset(("alias",))
+
+
 STOP = Identity("stop_gradient", differentiable=False)
-ALIAS = Identity("alias", differentiable=True)
+ALIAS = Alias("alias", differentiable=True)

@@ -138,7 +138,7 @@ def _compiled(node: Node) -> Pattern:
 
 def _size_of(node: Node) -> Size:
     """The size that a number is, as such or as a float."""
-    return node.op.size if node.op_name == "size" else _size_of(node.inputs[0])
+    return node.op.size if "shape" in node.traits else _size_of(node.inputs[0])
 
 
 def _number(value: Any) -> Any:
@@ -177,7 +177,8 @@ def is_count(node: Node) -> bool:
     """Return whether the node is a number that follows from sizes, such as a length as a float."""
     if node.op is None or node.shape:
         return False
-    return node.op_name == "size" or ("conversion" in node.op.traits and is_count(node.inputs[0]))
+    traits = node.op.traits
+    return "shape" in traits or ("conversion" in traits and is_count(node.inputs[0]))
 
 
 def is_number(node: Node, number: Any) -> bool:

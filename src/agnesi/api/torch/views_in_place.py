@@ -38,7 +38,7 @@ def _replaced(x: Tensor, name: str, make: Callable[[Tensor], Tensor], instead: s
         raise GradientError(at(f"{name}_() of {typed(x)}, a leaf that requires a gradient; "
                                f"{instead}"))
     if is_tracing() if x.array is not None else (
-            x.node is None or x.node.op is None or x.node.op.name == "alias"):
+            x.node is None or x.node.op is None or "alias" in x.node.op.traits):
         raise TraceError(at(f"{name}_() of {typed(x)}, which exists outside of the compiled "
                             f"function or symbolic program; {instead}"))
     before: Any = as_kind(Tensor, x)

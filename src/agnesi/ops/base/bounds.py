@@ -26,7 +26,7 @@ def _bound(node: Node, most: Callable[[Node], Any]) -> Any:
     if op is None:
         value = constant_value(node)
         return None if value is None or not value.size else max(int(value.max()), 0)
-    if op.name == "size":
+    if "shape" in op.traits:
         return op.size
     whole = "conversion" in op.traits and node.inputs[0].dtype.kind in "biu"
     if whole or "movement" in op.traits:

@@ -126,7 +126,7 @@ def _strong(op: Op, xs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
     A number of Python's that a function takes, and no operator, is a tensor for all that follows.
     """
     given = {x.dtype for x in xs if x.weak}
-    if any(type(x) is not Tensor and x.weak for x in xs) and op.name != "astype":
+    if any(type(x) is not Tensor and x.weak for x in xs) and "conversion" not in op.traits:
         return tuple([strong(x) if x.weak or (is_number(x) and x.dtype in given) else x
                       for x in xs])
     if op.name in OF_NUMBERS or op.bodies:
@@ -184,7 +184,7 @@ class Size(Op):
 
     size: Any
     name = "size"
-    traits = frozenset(("cheap",))
+    traits = frozenset(("cheap", "shape"))
     differentiable = False
 
     def label(self) -> str:

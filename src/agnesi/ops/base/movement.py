@@ -110,7 +110,7 @@ class Permute(LinearOp):
 
     axes: tuple[int, ...]
     name = "permute_dims"
-    traits = frozenset(("cheap", "movement", "permutation"))
+    traits = frozenset(("cheap", "movement", "permutation", "transposition"))
     view = True
 
     def infer(self, x: Any) -> Any:

@@ -26,6 +26,7 @@ class Cond(Op):
     name = "cond"
     traits = frozenset(("control",))
     bodies = ("then", "otherwise")
+    first_values = range(0)  # of carries, as loops have them
 
     def __post_init__(self) -> None:
         self.__dict__["outputs"] = len(self.then.outputs)

@@ -26,6 +26,7 @@ class Decided(Op):
     place: int
     sizes: bool = False
     name = "decided"
+    traits = frozenset(("decision",))
     keep_inputs = ()
     condition = 1
 

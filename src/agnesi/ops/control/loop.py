@@ -103,6 +103,12 @@ class Scan(Op):
             raise ValueError("a scan that may stop early does not run in reverse: flip its rows")
         self.__dict__["outputs"] = self.carries + self.stacked + self.until
 
+    @property
+    def first_values(self) -> range:
+        """The operands that carries begin with: each must be in contiguous memory."""
+        start = self.counted + self.sequences
+        return range(start, start + self.carries)
+
     # -- operands -------------------------------------------------------------------------
     def split(self, xs: Sequence[Any]) -> tuple[Any, list[Any], list[Any], list[Any]]:
         """Operands (or what belongs to them): count or None, sequences, carries, constants."""
@@ -232,6 +238,11 @@ class While(Op):
 
     def __post_init__(self) -> None:
         self.__dict__["outputs"] = self.carries
+
+    @property
+    def first_values(self) -> range:
+        """The operands that carries begin with: each must be in contiguous memory."""
+        return range(self.carries)
 
     def infer(self, *xs: Any) -> Any:
         carries = xs[: self.carries]

@@ -156,7 +156,7 @@ def _bound(v: Any) -> Any:
     if v is None or isinstance(v, (int, Dim)):
         return v
     if isinstance(v, Tensor) and not is_known(v):
-        if v.node is not None and v.node.op_name == "size":
+        if v.node is not None and "shape" in v.node.traits:
             return v.node.op.size
         raise TraceError(
             "the bounds of a slice decide its size, so they must be numbers or sizes "

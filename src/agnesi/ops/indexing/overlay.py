@@ -29,6 +29,7 @@ class Overlay(Op):
     shape: Ints
     work = results(2)
     name = "overlay"
+    traits = frozenset(("piecewise",))
     keep_inputs = ()
     inlines = True
 

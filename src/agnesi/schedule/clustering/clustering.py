@@ -12,6 +12,7 @@ from typing import Any
 
 from agnesi.core.ir.costs import price
 from agnesi.core.ir.node import Node
+from agnesi.core.op import Item
 from agnesi.core.target import Target
 from agnesi.schedule.clustering.cluster import Cluster, Order, present
 from agnesi.schedule.clustering.comparisons import shared_sums
@@ -127,7 +128,7 @@ class Clustering:
             users = present(self._users.pop(id(node), set()))
             if node.op is None or (not users and id(node) not in self._required):
                 continue
-            if node.op.name == "item":
+            if type(node.op) is Item:
                 self._visit_item(node, users)
                 continue
             users = {self._open_cluster(node, users)}
@@ -155,7 +156,7 @@ class Clustering:
         if key in self._segment_of:
             self._visit_scalar(node, users)
             return
-        if node.op.name == "item":
+        if type(node.op) is Item:
             self._visit_item(node, users)
             return
         depth = self._depth.pop(key, 0) + (_HEAVY_OP_STEPS if "heavy" in node.op.traits else 1)
@@ -379,7 +380,7 @@ class Clustering:
 
     def _take_regions(self, node: Node, users: set[Cluster]) -> bool:
         """Compute a sum of piecewise values region by region in the one kernel that uses it."""
-        if node.op.name != "overlay" or any(
+        if "piecewise" not in node.op.traits or any(
             len(c.roots) > _MAX_REGION_ROOTS or c.price > _MAX_REGION_INSTRUCTIONS for c in users
         ):
             return False

@@ -41,15 +41,15 @@ def waiting(order: Sequence[Node]) -> dict[int, list[Node]]:
     if not flags:
         return {}
     stages = _stages(order, flags)
-    sized = any([n.op_name == "decided" and n.op.sizes for n in order])
+    sized = any(["decision" in n.traits and n.op.sizes for n in order])
     return {id(n): flags[: stages[id(n)]] for n in order
-            if n.op is not None and n.op.name != "decided"
+            if n.op is not None and "decision" not in n.op.traits
             and (sized or (n.op.lower is None and not n.op.template))}
 
 
 def _flags(order: Sequence[Node]) -> list[Node]:
     """Return the nodes of conditions that Python branched on while tracing, in program order."""
-    return [n.inputs[1] for n in order if n.op_name == "decided"]
+    return [n.inputs[1] for n in order if "decision" in n.traits]
 
 
 def _stages(order: Sequence[Node], flags: Sequence[Node]) -> dict[int, int]:
@@ -59,7 +59,7 @@ def _stages(order: Sequence[Node], flags: Sequence[Node]) -> dict[int, int]:
         stages.setdefault(id(flag), i)
     for node in reversed(order):
         mine = stages.setdefault(id(node), len(flags))
-        if node.op is not None and node.op.name != "decided":
+        if node.op is not None and "decision" not in node.op.traits:
             for n in node.inputs:
                 stages[id(n)] = min(stages.get(id(n), mine), mine)
     return stages

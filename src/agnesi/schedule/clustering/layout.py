@@ -133,7 +133,7 @@ def _permutation(node: Node) -> Order | None:
     """Return the order that a node brings the axes of its operand into; None if it does not permute
     them.
     """
-    return node.op.axes if node.op_name == "permute_dims" else None
+    return node.op.axes if "transposition" in node.traits else None
 
 
 def _better(family: int, last: dict[int, bool], costs: Sequence[_Cost]) -> bool:
@@ -243,6 +243,5 @@ class _Families:
 
 def _keeps_axes(node: Node) -> bool:
     """Return whether each axis of the result is the same axis of the operands."""
-    return not node.op.flat and (
-        node.op.template in ("", "windows") and node.op.name not in ("permute_dims", "einsum")
-    )
+    op = node.op
+    return not op.flat and op.template in ("", "windows") and "transposition" not in op.traits

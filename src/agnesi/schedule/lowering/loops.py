@@ -27,12 +27,6 @@ from agnesi.schedule.program import Program
 Schedule = Callable[[Sequence[Node], dict[int, Buffer], list[tuple[Buffer, int]]], Program]
 
 
-def carried(op: Any) -> range:
-    """The operands of a loop that are first values of its carries: they must lie in one piece."""
-    start = op.counted + op.sequences if op.name == "scan" else 0
-    return range(start, start + (op.carries if op.name != "cond" else 0))
-
-
 class Maker:
     """Makes the kernels of loops and branches.
 

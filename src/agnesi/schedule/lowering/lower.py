@@ -344,7 +344,7 @@ class _Lowering:
     def _control(self, root: Node) -> None:
         """Lower a loop or branch to a kernel that holds the kernels of its bodies."""
         self._require("control", root)
-        from agnesi.schedule.lowering.loops import Maker, carried
+        from agnesi.schedule.lowering.loops import Maker
 
         if root.op.outputs > 1:
             made = [Buffer(s, d, "temporary") for s, d in root.outputs]
@@ -353,8 +353,7 @@ class _Lowering:
             made, wanted = [self._buffer(root)], {0}
         results = [b if i in wanted else None for i, b in enumerate(made)]
         self.program.buffers += [b for b in results if b is not None and b.role == "temporary"]
-        whole = carried(root.op)
-        operands = [self._strided(x, i in whole) for i, x in enumerate(root.inputs)]
+        operands = [self._strided(x, i in root.op.first_values) for i, x in enumerate(root.inputs)]
         maker = Maker(self._inner, self._constant)
         self.program.kernels.append(maker.kernel(root, operands, results))
 

@@ -46,7 +46,7 @@ def _asking(kernel: Foreign, check: BoundsCheck, kernels: Sequence[Kernel]) -> l
     no kernel of their own; ``check`` says of which operand, and between which bounds.
     """
     node = kernel.nodes[0].inputs[check.operand]
-    if node.op_name != "ensure" or node.op.bounds != check.bounds:
+    if getattr(node.op, "bounds", None) != check.bounds:
         return []
     condition = node.inputs[node.op.condition]
     return [k for k in kernels if isinstance(k, Check)

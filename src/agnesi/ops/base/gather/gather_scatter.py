@@ -512,7 +512,7 @@ def _whole_power(a: Tensor, b: Tensor) -> Tensor | None:
     """Whole numbers have no negative powers: exponents are checked as indices are."""
     exponents = graph_node(b)
     known = span(exponents) if b.dtype.kind == "i" else (0, 0)
-    checked = exponents.op_name == "ensure"
+    checked = type(exponents.op) is Ensured
     if known is None or known[0] >= 0 or checked or 0 in b.shape:
         return None
     fits: Tensor = greater_equal(b, constant(0, b.dtype))
