@@ -103,7 +103,7 @@ def _fewer(xs: Sequence[Tensor], ys: Sequence[Tensor]) -> bool:
 
 
 def _basis(x: Tensor) -> Tensor:
-    """As many tensors of x's type as it has elements: each is one there, and zero elsewhere."""
+    """The standard basis: for each element of ``x`` a tensor with 1 there and 0 elsewhere."""
     n = product(x.shape)
     return reshape(eye(n, dtype=x.dtype), (n, *x.shape))
 

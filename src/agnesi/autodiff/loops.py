@@ -47,7 +47,7 @@ def pulled_through(
     op: Scan, gs: Sequence[Any], xs: Sequence[Tensor], present: Presence | None = None,
     ends: Mapping[int, Tensor] | None = None,
 ) -> tuple[tuple[Any, ...], list[Tensor]]:
-    """Return a scan's pullback, and which of ``present.valid`` have a cotangent at the first step.
+    """Return the cotangents of a scan's operands, and flags of those that exist at the first step.
 
     ``ends`` tells which have one at its end; else those have that are given one.
     """

@@ -175,7 +175,7 @@ def _trips(op: While, xs: Sequence[Tensor]) -> Tensor:
 
 
 def _after(op: While, steps: Tensor, values: Sequence[Tensor]) -> list[Tensor]:
-    """The carries behind so many steps."""
+    """The carries after a number of steps."""
     n = op.carries
     with body_trace() as trace:
         inner = variables_of(trace, op.body, [False] * len(values))

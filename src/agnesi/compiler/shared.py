@@ -24,7 +24,7 @@ from agnesi.ops.base.literals import literal, stored
 
 
 class _Advancing:
-    """The handle of a variable that changes whenever it is used."""
+    """The handle of a shared variable, with the default update of functions that use it."""
 
     __slots__ = ("storage", "update", "variable")
 
@@ -187,7 +187,7 @@ def is_shared(leaf: Node) -> bool:
 
 
 def variable_of(storage: Tensor, node: Any, name: str | None, kind: Any = None) -> Any:
-    """A shared variable around what holds its value."""
+    """A shared variable whose value ``storage`` holds."""
     t = Tensor.__new__(Shared if kind is None else kind)
     t.storage, t.node = storage, node
     t.array = None
@@ -259,7 +259,7 @@ def _name_of(target: Any) -> str:
 
 
 def each_once(updates: Mapping[Any, Any] | Iterable[tuple[Any, Any]]) -> dict[Any, Any]:
-    """Updates by what they change, which nobody may name twice.
+    """Updates as a mapping from variables, each of which has one new value only.
 
     :raises ValueError: If there are two new values for one tensor.
     """

@@ -94,7 +94,7 @@ def constant(value: np.ndarray, where: Any = None) -> Node:
 
 # -- merging --------------------------------------------------------------------------------
 class Interner:
-    """Nodes by what they compute: those of equal operation and inputs are one object.
+    """Hash consing: nodes with equal operation and inputs become one object.
 
     :ivar known: These objects.
     """
@@ -396,7 +396,7 @@ class FunctionGraph:
 
     @no_gc()
     def merged(self, interner: Interner) -> FunctionGraph:
-        """The graph closed again, of nodes that ``interner`` has and others that it gets now.
+        """Return the same graph with every node interned in ``interner``.
 
         :param interner: Knows nodes that are equal.
         :returns: This one where nothing changed.
@@ -437,7 +437,7 @@ class FunctionGraph:
         return self._mapped(done, rebuild)._with_births(births)
 
     def _with_births(self, births: Mapping[Dim, Size]) -> FunctionGraph:
-        """The graph with sizes that were born behind nodes which have them."""
+        """Substitute sizes that operations define by their values, which are known now."""
         if not births or all(size_with(n, births) == n for n in self.sizes):
             return self
         return self.resolve(lambda n: size_with(n, births))

@@ -1,4 +1,4 @@
-"""Nodes put in the place of others, and sizes in the place of unknown ones.
+"""Substitution of nodes by others, and of unknown sizes by known ones.
 
 When a declared graph is specialized, every node is inferred again with the sizes of the call;
 sizes that results of deferred calls bring along (``autodiff/deferred.py``) are made here
@@ -51,7 +51,7 @@ def size_with(size: Size, known: Mapping[Dim, Size]) -> Size:
 
 
 def _replaced(size: Dim, known: Mapping[Dim, Size], done: Mapping[Size, Size]) -> Size:
-    """Return a size with the known sizes put in; ``done`` maps its operands to their results."""
+    """Substitute known sizes in a size; ``done`` maps its operands to their results."""
     if isinstance(size, Extent):
         return size.value(known)  # type: ignore[arg-type]
     if size in known:
@@ -65,7 +65,7 @@ def _replaced(size: Dim, known: Mapping[Dim, Size], done: Mapping[Size, Size]) -
 
 
 def _broadcast_with(size: Dim, known: Mapping[Dim, Size], done: Mapping[Size, Size]) -> Size:
-    """The common size of several, of which some together may be known."""
+    """The size that several broadcast to, some of which may be symbolic."""
     parts = set(dims.broadcast_parts(size))
     found: list[Size] = []
     for some, n in known.items():
@@ -129,7 +129,7 @@ def _as_given(n: Node, node: Node) -> Node:
 
 
 def born(old: Node, new: Node, known: dict[Dim, Size]) -> None:
-    """Note what the sizes are that results of an operation, or of its bodies, bring along."""
+    """Note the values of sizes that results of an operation, or of its bodies, define."""
     if getattr(old.op, "bears", False) or (old.op is not None and old.op.bodies):
         types = zip(old.outputs or ((old.shape, None),), new.outputs or ((new.shape, None),),
                     strict=True)

@@ -1,4 +1,4 @@
-"""Functions with a ``forward`` and a ``backward`` that share a context, as PyTorch has them."""
+"""``autograd.Function`` of PyTorch: a ``forward`` and a ``backward`` that share a context."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ class Function:
 
 
 class _Call:
-    """One call whose derivative is wanted."""
+    """The operation that one differentiable call of a :class:`Function` records."""
 
     def __init__(self, cls: type[Function], ctx: FunctionCtx, args: Sequence[Any], found: Any
                  ) -> None:

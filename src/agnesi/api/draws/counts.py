@@ -144,7 +144,7 @@ def negative_binomial(n: TensorLike, p: TensorLike, size: ShapeLike | None = Non
 
 # -- hypergeometric -----------------------------------------------------------------------------
 def marked(d: Draw, good: Tensor, bad: Tensor, sample: Tensor) -> Tensor:
-    """How many of a sample are good: found for the rarer kind and the smaller half."""
+    """Hypergeometric counts, drawn for the rarer kind and the smaller half of the population."""
     total = good + bad
     valid = (good >= 0.0) & (bad >= 0.0) & (sample >= 0.0) & (sample <= total)
     rare = minimum(good, bad)

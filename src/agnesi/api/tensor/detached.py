@@ -1,4 +1,4 @@
-"""``x.data``: the value of a tensor as another one, which no gradient knows of."""
+"""``x.data``: a tensor that shares memory with ``x`` and has no history."""
 
 from __future__ import annotations
 

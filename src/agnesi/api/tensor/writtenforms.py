@@ -24,7 +24,7 @@ Form = Callable[..., Any]
 
 
 def put_of_flat(function: Form, args: Any, keywords: Any) -> Any:
-    """A new tensor, where values may be added to what is there."""
+    """``put`` with ``accumulate``."""
     theirs = False if {"source", "index"} & keywords.keys() else None
     adds = args[3] if len(args) == 4 and not keywords else keywords.get("accumulate", theirs)
     if not isinstance(adds, bool):
@@ -39,7 +39,7 @@ def _turned(x: Any) -> Tensor:
 
 
 def solved(function: Form, args: Any, keywords: Any) -> Any:
-    """Equations with the matrix on the right, and triangles by PyTorch's words."""
+    """``linalg.solve`` and ``solve_triangular`` with ``left=False`` and PyTorch's keywords."""
     if not {"upper", "unitriangular", "left"} & keywords.keys():
         return NotImplemented
     given = dict(keywords)
@@ -69,7 +69,7 @@ def lu_solved(function: Form, args: Any, keywords: Any) -> Any:
 
 
 def index_added(function: Form, args: Any, keywords: Any) -> Any:
-    """A factor of what is added."""
+    """``index_add`` with a factor ``alpha`` of the source."""
     if "alpha" not in keywords:
         return NotImplemented
     operands, given = _operands(("x", "axis", "index", "source"), args, keywords, "alpha")
@@ -88,7 +88,7 @@ def _operands(names: tuple[str, ...], args: Any, keywords: Any, apart: str
 
 
 def scattered(function: Form, args: Any, keywords: Any) -> Any:
-    """What is brought to places is added to what is there, or multiplied with it."""
+    """``scatter`` with ``reduce='add'`` or ``'multiply'``."""
     if "reduce" not in keywords:
         return NotImplemented
     operands, given = _operands(("x", "axis", "index", "src"), args, keywords, "reduce")
@@ -123,7 +123,7 @@ def diagonal_of_matrices(function: Form, args: Any, keywords: Any) -> Any:
 
 
 def triangle(function: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-    """Of rows, columns, and which diagonal: a matrix of two rows."""
+    """``tril_indices(row, col, offset)`` and ``triu_indices``: a matrix of two rows."""
     given = {**dict(zip(("row", "col", "offset"), args, strict=False)), **keywords}
     if not given.keys() >= {"row", "col"}:
         return NotImplemented

@@ -1,4 +1,4 @@
-"""Pickles: nodes and graphs as rows, iteratively, so that depth does not matter; functions by name.
+"""Pickling of graphs: nodes as rows of a list, so that depth needs no recursion; functions by name.
 """
 
 from __future__ import annotations

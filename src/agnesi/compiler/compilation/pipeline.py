@@ -173,7 +173,7 @@ def _leaf_buffers(graph: FunctionGraph) -> dict[int, Buffer]:
 
 
 def _written(t: Tensor, buffers: dict[int, Buffer]) -> Buffer:
-    """The buffer of a changed tensor that nobody reads, with a leaf of its own."""
+    """The buffer of a tensor that the graph changes and does not read."""
     leaf = Node(None, (), t.shape, t.dtype, handle=lambda: t, name=t._name)
     buffers[id(leaf)] = _state_buffer(leaf)
     return buffers[id(leaf)]
@@ -210,7 +210,7 @@ def _callback(kernel: Callback, names: Sequence[Extent]) -> Any:
 
 
 def _python_side(kernel: Callback, known: Callable[[Size], Any]) -> Any:
-    """What a kernel without a lowering calls, where sizes are known."""
+    """The Python callback of a kernel without a lowering, for static sizes."""
     from agnesi.runtime.callbacks import Callback as Native
 
     op, where = kernel.op.resolve(known), kernel.nodes[0].where if kernel.nodes else None

@@ -86,7 +86,7 @@ def _data_dependent_among(order: Sequence[Node]) -> list[ValueDim | SharedDim]:
 
 
 def first_alike(sizes: Sequence[ValueDim | SharedDim]) -> dict[Dim, Dim]:
-    """Sizes whose scalars are computed as those of earlier ones, with these."""
+    """Map each size to the first one whose scalar is computed by the same operations."""
     found: dict[Dim, Dim] = {}
     dependent = [d for d in sizes if isinstance(d, ValueDim)]
     for i, size in enumerate(dependent):
@@ -98,12 +98,12 @@ def first_alike(sizes: Sequence[ValueDim | SharedDim]) -> dict[Dim, Dim]:
 
 
 def carrier(size: ValueDim | SharedDim) -> Node:
-    """The argument that brings a size along."""
+    """The input node by which a size is passed: an array without elements, of that size."""
     return Node(None, (), (size, 0), bool_, name=str(size))
 
 
 def carried(size: ValueDim | SharedDim, value: Any) -> np.ndarray:
-    """The array to hand over for it."""
+    """The array that is passed for a size."""
     if value < 0:
         raise ShapeError(at(f"{size} decides the size of a result, so it must not be {int(value)}"))
     return np.empty((int(value), 0), bool)

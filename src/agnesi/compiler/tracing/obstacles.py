@@ -13,7 +13,7 @@ from agnesi.core.tensor import Tensor
 
 
 class OnlyEagerError(BaseException):
-    """The function does what no trace can repeat, nor undo: it has to run eagerly.
+    """The function has an effect that a trace can neither repeat nor undo: it runs eagerly.
 
     ``instead`` is what to write.
     """
@@ -24,7 +24,7 @@ class OnlyEagerError(BaseException):
 
 
 class OnceEagerError(BaseException):
-    """This call has to run eagerly, for it fills what later calls find: a trace of those fits."""
+    """This call runs eagerly, for it fills a cache; later calls find it filled, and are traced."""
 
 
 class ExampleReadError(BaseException):
@@ -32,7 +32,7 @@ class ExampleReadError(BaseException):
 
 
 class LookedAtError(BaseException):
-    """Code does with a computed number what only Python can: it needs the value.
+    """Python code needs the value of a traced number, which a trace does not have.
 
     ``places`` are those of the arguments from which the numbers are computed.
     """
@@ -43,7 +43,7 @@ class LookedAtError(BaseException):
         self.places: list[int] = []
 
     def locate(self, symbols: Sequence[Any]) -> None:
-        """Find the numbers among symbols of arguments that stand for all of them."""
+        """Set ``places`` to those arguments whose symbols the numbers were computed from."""
         behind = set(toposort(self.nodes))
         self.places = [i for i, s in enumerate(symbols)
                        if isinstance(s, Tensor) and s.weak and s.node in behind]

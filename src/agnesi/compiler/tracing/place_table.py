@@ -32,7 +32,7 @@ _MAX_REMEMBERED_BYTES = 1 << 28
 
 
 class PlaceTable:
-    """Places by their keys, apart from those whose values are arguments, which are ``hidden``."""
+    """Guards by their keys; those whose values are passed as arguments are in ``hidden``."""
 
     def __init__(self, hidden: Iterable[Any] = ()) -> None:
         self.places: dict[Any, Place] = {}
@@ -64,11 +64,11 @@ class PlaceTable:
         return found
 
     def is_met(self, value: Any) -> bool:
-        """Return whether something was met, as a whole or in part."""
+        """Return whether an object or a part of it was recorded."""
         return id(value) in self._met
 
     def name(self, value: Any, path: str) -> None:
-        """Note a thing as met under a name, without looking into it."""
+        """Record an object under a name without recording its content."""
         self._met[id(value)] = value
         self._paths[id(value)] = path
 
@@ -89,7 +89,7 @@ class PlaceTable:
         return found
 
     def forget(self, which: Callable[[Place], bool]) -> None:
-        """Forget places, for one around them is known."""
+        """Drop the places for which ``which`` holds: a container around them is recorded."""
         for known in (self.places, self.given):
             for key in [k for k, place in known.items() if which(place)]:
                 del known[key]

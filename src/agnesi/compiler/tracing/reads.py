@@ -133,7 +133,7 @@ class Reads(OwnedReads):
 
     # -- what is found ----------------------------------------------------------------------
     def meet(self, value: Any, path: str) -> None:
-        """Look into something that the function can reach, and into all that it holds."""
+        """Record an object that the function can reach, and recursively its content."""
         if self._waiting is not None:
             self._waiting.append((value, path))
             return
@@ -155,7 +155,7 @@ class Reads(OwnedReads):
         self.parts.passed_over.add(id(container))
 
     def _look(self, value: Any, path: str) -> None:
-        """Look into a thing itself, if that is new."""
+        """Record an object itself, if it was not recorded before."""
         if is_dead(value) or isinstance(value, BorrowedArray):
             return
         if isinstance(value, Tensor):
@@ -206,7 +206,7 @@ class Reads(OwnedReads):
                 self._cache(value)
 
     def _stands_for(self, value: Any, parts: tuple[Any, ...], path: str) -> None:
-        """Look into the things that another stands for: a weak reference, a proxy, a property."""
+        """Record the objects behind a weak reference, a proxy or a property."""
         for part in parts:
             thing = part.__self__ if isinstance(part, MethodType) else part
             if isinstance(value, REFERENCES) and id(thing) not in self._met:
@@ -214,7 +214,7 @@ class Reads(OwnedReads):
             self.meet(part, path)
 
     def _cache(self, value: Any) -> None:
-        """A function that keeps its results, which it does not compute while it is traced."""
+        """Record an ``lru_cache``: its results are not computed while a trace runs."""
         self._caches[id(value)] = value, value.cache_info()
         self._refuse_cleared()
         if isinstance(value.__wrapped__, FunctionType) and not is_librarys_cache(value):
@@ -391,7 +391,7 @@ class Reads(OwnedReads):
         return value
 
     def kind(self, kind: Any) -> Any:
-        """Code gets the class of an object, of which it may read more."""
+        """Record that code gets the class of an object, whose attributes it may then read."""
         if isinstance(kind, type) and id(kind) not in self._met:
             with switched(reads=None):
                 self.meet(kind, kind.__name__)

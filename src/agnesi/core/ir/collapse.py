@@ -1,4 +1,4 @@
-"""The loops of a nest: which axes can run as one, and how much they compute."""
+"""Loop collapsing: which axes of a nest can run as one, and the cost of all loops."""
 
 from __future__ import annotations
 

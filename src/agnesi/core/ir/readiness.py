@@ -1,4 +1,4 @@
-"""When the results of a program could be ready, if all that does not wait ran at once."""
+"""Earliest start times of operations, given unlimited execution units (as in list scheduling)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ T = TypeVar("T", bound=Hashable)
 def times(
     order: Sequence[T], operands: Callable[[T], Sequence[T]], step: Callable[[T], int]
 ) -> tuple[dict[T, int], dict[T, int]]:
-    """When each of ``order`` could start at the earliest, and how long what waits for it takes.
+    """Return for each node its earliest start, and the length of the longest chain that follows it.
 
     Makers come first in ``order``; ``step`` is the time from the operands to the result.
     """

@@ -39,7 +39,7 @@ def elements(nanoseconds: int) -> Callable[..., int]:
 
 
 def spread(xs: Sequence[Any]) -> int:
-    """Over how many elements arrays spread together."""
+    """The number of elements of the arrays' broadcast shape."""
     first = xs[0].shape
     if all([x.shape == first for x in xs]):
         return int(xs[0].size)
@@ -93,7 +93,7 @@ class _Worker:
 
 
 class _Task:
-    """A call, and what came of it."""
+    """A call that a worker runs, and its result or exception."""
 
     def __init__(self, function: Callable[..., Any], args: tuple[Any, ...]) -> None:
         self.call: Any = copy_context(), function, args

@@ -107,7 +107,7 @@ def real_of(dtype: np.dtype) -> np.dtype:
 
 
 def computed(dtype: np.dtype) -> np.dtype:
-    """The dtype in which numbers of one are computed with: float32 for those of 16 bits."""
+    """The dtype for arithmetic on numbers of a dtype: float32 for floats of 16 bits."""
     return float32 if dtype in HALVES else dtype
 
 
@@ -118,7 +118,7 @@ def accumulated(dtype: np.dtype) -> np.dtype:
 
 
 def limits(dtype: np.dtype) -> Any:
-    """NumPy's ``finfo`` of a float dtype, or its like."""
+    """NumPy's ``finfo`` of a float dtype, or that of ``ml_dtypes``."""
     if dtype.kind != "V":
         return np.finfo(dtype)
     from ml_dtypes import finfo

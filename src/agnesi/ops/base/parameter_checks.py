@@ -65,14 +65,14 @@ def within_shape(name: str, x: Tensor, wanted: Shape, text: str) -> Tensor:
 
 
 def no_longer(name: str, x: Tensor, sizes: Sequence[Size], text: str) -> Tensor:
-    """``x``, whose axes are at most so long; else ShapeError with the text."""
+    """Return ``x`` if no axis is longer than in a shape; else raise ShapeError with the text."""
     if any(surely_less(m, n) for n, m in zip(x.shape, sizes, strict=True)):
         raise ShapeError(text)
     return ensured_sizes(name, x, x.shape, sizes, text, "at most")
 
 
 def _offenders(names: list[str], values: list[Any], good: np.ndarray) -> str:
-    """The first values that are wrong."""
+    """Return the first values that violate a condition, as text."""
     places = [np.broadcast_to(v, good.shape) if np.ndim(v) <= good.ndim else v for v in values]
     wrong = [v[np.unravel_index(np.argmin(good), good.shape)] for v in places]
     if len(names) == 1:
@@ -96,7 +96,7 @@ def countable(name: str, **params: Any) -> list[Any]:
 
 
 def integral(name: str, **params: Any) -> list[Any]:
-    """Parameters of which integers of that size exist."""
+    """Parameters less than 2**63, so that int64 holds them."""
     return _each(name, "less than 2**63", lambda p: p < 2.0**63, params)
 
 

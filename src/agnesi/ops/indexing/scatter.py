@@ -368,7 +368,7 @@ def _beside(part: Tensor, value: Any) -> Tensor:
 
 
 def _under_mask(taken: Any, value: Any, adding: bool) -> Tensor:
-    """The base of elements under a mask, with a value in their place, or added there."""
+    """Replace the elements under a mask by a value, or add it to them."""
     part = taken.part
     if not taken.is_region:
         raise TypeError("the operand must be an indexed tensor, x[...], not what is computed from "
@@ -380,7 +380,7 @@ def _under_mask(taken: Any, value: Any, adding: bool) -> Tensor:
 
 
 def _at_places(part: Any, value: Any, adding: bool) -> Tensor:
-    """Put or add values at places: where the mask is false, into a row behind the base."""
+    """Put or add values at indices; where the mask is false, into an extra row that is dropped."""
     (op, indices, base), *outer = (place := Place(part.view)).steps
     axis, first = op.axes[0], indices[0]
     n = as_tensor(base.shape[axis])

@@ -51,7 +51,7 @@ _ROUNDING = 1e-8
 
 
 def _by_triangle(a: np.ndarray, function: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
-    """A function of matrices that is known for triangular ones; NaN where it is not real."""
+    """A matrix function by Schur's decomposition, from one of triangles; NaN where not real."""
     flat = a.reshape(-1, *a.shape[-2:]) if a.size else a.reshape(0, *a.shape[-2:])
     found = []
     with np.errstate(all="ignore"):
@@ -139,7 +139,7 @@ def _by_code(a: Tensor, name: str, function: Callable[[Tensor], Tensor]) -> Tens
 
 
 def _logarithm_of(t: Tensor) -> Tensor:
-    """Of triangles, with the logarithms of their diagonals."""
+    """The logarithm of triangles: those of the diagonal are put in, which the code leaves out."""
     values = log(apply(Diagonal(0), t))
     known = apply(reducer("logical_and", (len(t.shape) - 2,), True), isfinite(values))
     values = reshape(where(known, values, np.nan), (*values.shape, 1))

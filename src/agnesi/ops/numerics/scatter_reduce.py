@@ -45,7 +45,7 @@ def _summed(values: Tensor, places: Tensor, count: Any) -> Tensor:
 
 @record
 class Brought(Op):
-    """A vector, and values that are multiplied into its places, or the largest or least there."""
+    """A vector into which values at indices are reduced, by product, maximum or minimum."""
 
     kind: str
     work = elements(16)

@@ -64,7 +64,7 @@ def cumprod(x: TensorLike, /, axis: int | None = None, *, dtype: DTypeLike = Non
 
 def _from_nothing(run: Any, first: int, x: Any, axis: int | None, dtype: Any,
                   include_initial: bool) -> Tensor:
-    """A running result of the array API, with or without that of no elements in front."""
+    """A cumulative result of the array API, with the initial value (0 or 1) in front or without."""
     x = accumulator(x, dtype)
     if axis is None:
         if x.ndim != 1:

@@ -65,7 +65,7 @@ _FEW_AXES = 32
 
 
 def _along(x: np.ndarray, axis: int, function: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
-    """A function of rows, along another axis; it gets few axes, as NumPy's take 32 at most."""
+    """Apply a function of rows along any axis; many axes become one, as NumPy takes 32 at most."""
     last = axis in (-1, x.ndim - 1)
     lines = x if last else np.moveaxis(x, axis, -1)
     if x.ndim > _FEW_AXES:
@@ -286,7 +286,7 @@ class SearchSorted(Op):
         return found
 
     def lower(self, at: Any, row: Any, values: Any) -> Any:
-        """Halving: the place is found bit by bit, from the highest."""
+        """Binary search: the index is found bit by bit, from the highest."""
         n = row.shape[-1]
         value, before_last = values(*at), at[:-1] if len(row.shape) > 1 else ()
         before = self._complex_before if value.dtype.startswith("c") else self._before

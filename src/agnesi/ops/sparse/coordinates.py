@@ -1,4 +1,4 @@
-"""Sparse tensors by coordinates: what is at places that are named one by one.
+"""Sparse tensors in coordinate format (COO): values, and the indices of each.
 
 They are PyTorch's COO tensors, and the gradients of tables of which a step uses a few rows.
 """
@@ -105,7 +105,7 @@ class COO(Words):
 
     @classmethod
     def _made(cls, indices: Tensor, values: Tensor, shape: Any, coalesced: bool = False) -> COO:
-        """A tensor of parts that are known to fit."""
+        """A sparse tensor from indices and values that were checked before."""
         new = object.__new__(cls)
         new._places, new._entries, new.shape = indices, values, tuple(shape)
         new._coalesced, new._lines = coalesced, None
@@ -484,7 +484,7 @@ class COO(Words):
 
 
 def _added(values: Tensor, number: Tensor, count: Any) -> Tensor:
-    """Sums of the values that have the same number."""
+    """Sums of the values that belong to the same segment number."""
     nothing = zeros((count, *values.shape[1:]), dtype=values.dtype)
     return index_add(nothing, 0, number, values)
 

@@ -42,7 +42,7 @@ _RC_NEAR = 0.05
 
 
 def _rc_slope(to_second: bool, g: Tensor, a: Tensor, b: Tensor, y: Tensor) -> Tensor:
-    """The derivative to one operand; formulas are 0 / 0 where both are the same."""
+    """The derivative of ``elliprc`` by one operand; near equal ones, at 0 / 0, a series."""
     near = magnitude(a - b) < _RC_NEAR * magnitude(b)
     off = where(near, 1.0, b - a)
     far = (sqrt(a) / b - y if to_second else y - 1 / sqrt(a)) / (2 * off)

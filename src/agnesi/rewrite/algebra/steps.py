@@ -1,4 +1,4 @@
-"""Differences of one function at two places, by what lies between them.
+"""Finite differences ``f(x + h) - f(x)``, rewritten so that the step ``h`` keeps all its digits.
 
 ``sin(x + h) - sin(x - h)`` is ``2 * sin(h) * cos(x)`` and ``1 / x - 1 / (x + h)`` is
 ``h / (x + h) / x``: the step ``h`` is what is left of the two sums, in which it has all its digits.
@@ -233,7 +233,7 @@ def _opposed(node: Node) -> tuple[Product, Product] | None:
 
 
 def _only(nodes: list[Node]) -> tuple[Node, int] | None:
-    """The only value among factors, and its power."""
+    """Return the base and the exponent where all factors are the same node, else None."""
     return (nodes[0], len(nodes)) if nodes and len({*nodes}) == 1 else None
 
 

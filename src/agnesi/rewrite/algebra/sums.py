@@ -55,7 +55,7 @@ def akin(a: Node, b: Node) -> bool:
 
 
 def _near(node: Node) -> set[Node]:
-    """A node and what it is computed of in two steps."""
+    """A node, its operands and their operands."""
     found, level = {node}, [node]
     for _ in range(2):
         level = [m for n in level if n.op is not None and n.op.pointwise for m in n.inputs]

@@ -1,4 +1,4 @@
-"""Memory of the device: addresses that only the device can follow."""
+"""Memory of the emulated device: its addresses are invalid on the host."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ALIGN = 256
 
 
 class Memory:
-    """Blocks of bytes by their addresses; what lies in none cannot be followed."""
+    """Allocated blocks by their addresses; any other address is a fault."""
 
     def __init__(self) -> None:
         self._next = _FIRST
@@ -27,7 +27,7 @@ class Memory:
         self._blocks: dict[int, np.ndarray] = {}
 
     def take(self, nbytes: int) -> int:
-        """The address of a new block, filled with bytes that are no likely values."""
+        """Allocate a block, filled with a poison pattern, and return its address."""
         address = self._next
         # A gap behind each block: what goes beyond its end is not in the next one.
         self._next += -(-max(nbytes, 1) // _ALIGN) * _ALIGN + _ALIGN

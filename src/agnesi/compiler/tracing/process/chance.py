@@ -12,7 +12,7 @@ _FRESH = {"numpy.random": (623, 624), "random": (624,)}
 
 
 def states() -> dict[str, Any]:
-    """The states of the generators that NumPy and Python keep for everybody."""
+    """The states of the global generators of NumPy and Python."""
     found: dict[str, Any] = {}
     numpys, pythons = imported("numpy.random"), imported("random")
     if numpys is not None:
@@ -31,7 +31,7 @@ def refuse_draws(before: dict[str, Any]) -> None:
 
 
 def undone_draws(before: dict[str, Any]) -> list[str]:
-    """Give the generators their states of before again; return whose were others."""
+    """Restore the generators' states; return the names of those that had changed."""
     drawn = []
     for module, state in states().items():
         then = before.get(module)

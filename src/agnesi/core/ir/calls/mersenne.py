@@ -33,7 +33,7 @@ _ERRORS = {
 
 def drawing(method: str, shape: tuple[Size, ...], each: tuple[Size, ...], dtype: np.dtype,
             trials: int, params: Any) -> Call | None:
-    """The call that draws numbers of a shape, each ``each``; None where Python has to."""
+    """The call that draws numbers of a shape, each ``each``; None where only NumPy can."""
     if method not in METHODS:
         return None
     outer = shape[: len(shape) - len(each)]

@@ -46,7 +46,7 @@ class SVDResult(NamedTuple):
 
 
 def _turns(x: Tensor, inverse: Tensor) -> Tensor:
-    """A diagonal matrix of what is imaginary on the diagonal of ``x``, divided by the values."""
+    """A diagonal matrix: the imaginary parts of that of ``x``, divided by the singular values."""
     n = x.shape[-1]
     phase = arith.multiply(arith.imag(apply(Diagonal(0), x)), inverse)
     return arith.multiply(apply(DiagonalMatrix(0, n, n), cast(phase, x.dtype)), 1j)
@@ -166,7 +166,7 @@ class SVD(MatrixOp):
 
 
 def _sums(s: Tensor) -> Tensor:
-    """``1 / (s[i] + s[j])``, and 0 where that is nothing."""
+    """``1 / (s[i] + s[j])``, and 0 where both are 0."""
     return safe_reciprocal(arith.add(rows(s), columns(s)), s)
 
 
