@@ -51,13 +51,13 @@ class _Emitter:
 
     def at(self, source: Source, dtype_bytes: int, iteration: Value | None = None) -> Value:
         """The address behind a source, at an iteration of the loop."""
-        place = self.outer(source.buffer)
+        pointer = self.outer(source.buffer)
         if source.offset:
-            place = self.b.gep("i8", place, self.b.size(source.offset * dtype_bytes))
+            pointer = self.b.gep("i8", pointer, self.b.size(source.offset * dtype_bytes))
         if source.step and iteration is not None:
             step = self.b.size(source.step * dtype_bytes)
-            place = self.b.gep("i8", place, self.b.mul(iteration, step))
-        return place
+            pointer = self.b.gep("i8", pointer, self.b.mul(iteration, step))
+        return pointer
 
     def copy(self, target: Value, origin: Value, size: Size) -> None:
         if (not isinstance(size, int) or size) and target.ref != origin.ref:
@@ -71,14 +71,15 @@ class _Emitter:
         """
         return self.b.alloca(f"[{max(size, 1)} x i8]", 1)
 
-    def arena(self, block: Block, place: Value) -> Value:
-        """Return the address of a block's temporaries: on the stack, or at ``place``."""
+    def arena(self, block: Block, pointer: Value) -> Value:
+        """Return the address of a block's temporaries: on the stack, or at ``pointer``."""
         size = block.arena_bytes
-        return self.workspace(size) if isinstance(size, int) and size <= _MAX_STACK_BYTES else place
+        small = isinstance(size, int) and size <= _MAX_STACK_BYTES
+        return self.workspace(size) if small else pointer
 
-    def flag(self, place: Value) -> Value:
+    def flag(self, pointer: Value) -> Value:
         """A bool in memory."""
-        return self.b.icmp("ne", self.b.load("i8", place), Value("0", "i8"))
+        return self.b.icmp("ne", self.b.load("i8", pointer), Value("0", "i8"))
 
 
 def _branch(emit: _Emitter, branch: Branch, steps: Sequence[Sequence[Step | NestPlan]]) -> None:
@@ -118,10 +119,10 @@ class _Loop:
         *tested, self.steps = steps
         self.tested = tested[0] if tested else []
         self.scratch = emit.outer(loop.scratch)
-        self.places = loop.places()
+        self.offsets = loop.offsets()
         block = loop.block
         self.entries = block.entries()
-        self.fixed: dict[int, Value] = {len(block.table): self._arena(block, self.places[0])}
+        self.fixed: dict[int, Value] = {len(block.table): self._arena(block, self.offsets[0])}
         #: What is written in an iteration, by slot: rows of results, carries that get it.
         self.rows: dict[int, list[Source]] = {}
         for buffer, source in loop.rows:
@@ -140,12 +141,12 @@ class _Loop:
     def _arena(self, block: Block, offset: Size) -> Value:
         return self.emit.arena(block, self._part(offset))
 
-    # -- places -----------------------------------------------------------------------------
+    # -- memory of carries ------------------------------------------------------------------
     def _settle(self) -> None:
         """Set the address of every table entry, or how each iteration computes it."""
         for i, carry in enumerate(self.loop.carries):
             if self._stays(carry):
-                self._start(carry, self.places[2][i])
+                self._start(carry, self.offsets[2][i])
             else:
                 self.moving.append(carry)
         for buffer in self.entries:
@@ -164,22 +165,22 @@ class _Loop:
     def _start(self, carry: Carry, offset: Size) -> None:
         size = carry.inside.nbytes
         if _is_small(carry.inside):
-            place = self.emit.workspace(size)
+            pointer = self.emit.workspace(size)
         else:
-            place = self.emit.outer(carry.last) if carry.last is not None else self._part(offset)
-        self.emit.copy(place, self._first(carry), size)
-        self.fixed[carry.inside.slot] = place
+            pointer = self.emit.outer(carry.last) if carry.last is not None else self._part(offset)
+        self.emit.copy(pointer, self._first(carry), size)
+        self.fixed[carry.inside.slot] = pointer
 
     def _first(self, carry: Carry) -> Value:
         return self.emit.at(carry.first, carry.inside.dtype.itemsize)
 
     def _invariant(self, buffer: Buffer, source: Source) -> Value:
         """Bind a buffer that does not change in the loop; small values are kept in registers."""
-        place = self.emit.at(source, buffer.dtype.itemsize)
+        pointer = self.emit.at(source, buffer.dtype.itemsize)
         if not _is_small(buffer) or not buffer.nbytes or not buffer.contiguous:
-            return place
+            return pointer
         near = self.emit.workspace(buffer.nbytes)
-        self.emit.copy(near, place, buffer.nbytes)
+        self.emit.copy(near, pointer, buffer.nbytes)
         return near
 
     def _settle_written(self, buffer: Buffer) -> None:
@@ -197,7 +198,7 @@ class _Loop:
         starts = [self._first(c) for c in self.moving]
         iterations = self._iterations()
         if loop.condition is not None:
-            self.asking = self._arena(loop.condition, self.places[1])
+            self.asking = self._arena(loop.condition, self.offsets[1])
             self.answer = self.emit.workspace(1)
             iterations = b.select(self._goes_on(starts), iterations, i64(0))
         pairs = [v for slot in self.swapped for v in self._pair(slot)]
@@ -235,7 +236,7 @@ class _Loop:
         """The two addresses of a double-buffered carry."""
         carry = self.takers[slot][0]
         index = self.loop.carries.index(carry)
-        offset, end = self.places[2][index : index + 2]
+        offset, end = self.offsets[2][index : index + 2]
         return self._part(offset), self._part(offset + (end - offset) // 2)
 
     def _iteration(self, iteration: Value, present: Sequence[Value], pairs: Sequence[Value]
@@ -281,8 +282,8 @@ class _Loop:
         for carry in loop.carries:
             if carry.last is not None:
                 slot = carry.inside.slot
-                place = self.fixed[slot] if slot in self.fixed else where[slot]
-                emit.copy(emit.outer(carry.last), place, carry.inside.nbytes)
+                pointer = self.fixed[slot] if slot in self.fixed else where[slot]
+                emit.copy(emit.outer(carry.last), pointer, carry.inside.nbytes)
         for buffer, source in loop.rows:
             if loop.stop is not None:
                 self._repeat(buffer, source, iterations, done)
@@ -308,5 +309,5 @@ class _Loop:
         b = self.b
         assert self.loop.length is not None
         left = b.mul(b.sub(b.size(self.loop.length), iterations), b.size(buffer.nbytes))
-        place = self.emit.at(source, buffer.dtype.itemsize, iterations)
-        b.call("void", "llvm.memset.p0.i64", place, Value("0", "i8"), left, Value("false", "i1"))
+        pointer = self.emit.at(source, buffer.dtype.itemsize, iterations)
+        b.call("void", "llvm.memset.p0.i64", pointer, Value("0", "i8"), left, Value("false", "i1"))

@@ -30,7 +30,7 @@ _ALONE, _SHARED, _CONTROL, _CHECK = range(4)
 class Step:
     """One kernel as the code around it runs it.
 
-    ``places`` are the buffers whose addresses the kernel gets, in its own order: the kernel's text
+    ``buffers`` are those whose addresses the kernel gets, in its own order: the kernel's text
     does not contain addresses, so equal work is equal code.  A ``control`` step runs others.
     A ``parallel`` step is worth several threads where ``spare`` is not negative.
     The C functions with the numbers ``symbols`` come after the buffers.  A check has no function:
@@ -42,7 +42,7 @@ class Step:
     name: str
     units: Size
     parallel: bool
-    places: tuple[Buffer, ...]
+    buffers: tuple[Buffer, ...]
     callback: int = -1
     control: bool = False
     spare: Size = 0
@@ -71,8 +71,8 @@ def address_key(buffer: Buffer) -> tuple[int, int]:
 
 def address(b: Builder, buffer: Buffer, base: Base) -> Value:
     """Return the address of a buffer; ``base`` gives the entries of the table."""
-    place = base(buffer.slot)
-    return b.gep("i8", place, b.size(buffer.offset)) if buffer.offset else place
+    start = base(buffer.slot)
+    return b.gep("i8", start, b.size(buffer.offset)) if buffer.offset else start
 
 
 class Runner:
@@ -83,7 +83,7 @@ class Runner:
         self.b = b
         self.rt = rt
         self.sizes = sizes
-        most = max((len(s.places) + len(s.symbols) for s in steps), default=0) + len(sizes)
+        most = max((len(s.buffers) + len(s.symbols) for s in steps), default=0) + len(sizes)
         self.workspace = b.alloca("ptr", most or 1)
 
     def __call__(self, step: Step, base: Base) -> None:
@@ -101,22 +101,22 @@ class Runner:
         run()
         spent = b.sub(b.call_pointer("i64", clock), begin)
         counters = b.load("ptr", b.gep("ptr", self.rt, i64(_COUNTERS_ENTRY)))
-        for place, more in ((2 * row, i64(1)), (2 * row + 1, spent)):
-            at = b.gep("i64", counters, i64(place))
+        for column, more in ((2 * row, i64(1)), (2 * row + 1, spent)):
+            at = b.gep("i64", counters, i64(column))
             b.value("i64", f"atomicrmw add ptr {at.ref}, i64 {more.ref} monotonic")
 
     def _run(self, step: Step, base: Base) -> None:
         b = self.b
         if step.failure:
-            self._check(address(b, step.places[0], base), Value(str(step.failure), "i32"))
+            self._check(address(b, step.buffers[0], base), Value(str(step.failure), "i32"))
             return
-        for i, buffer in enumerate(step.places):
+        for i, buffer in enumerate(step.buffers):
             b.store(address(b, buffer, base), b.gep("ptr", self.workspace, i64(i)))
-        for i, symbol in enumerate(step.symbols, len(step.places)):
+        for i, symbol in enumerate(step.symbols, len(step.buffers)):
             functions = b.load("ptr", b.gep("ptr", self.rt, i64(FUNCTIONS_ENTRY)))
             b.store(b.load("ptr", b.gep("ptr", functions, i64(symbol))),
                     b.gep("ptr", self.workspace, i64(i)))
-        for i, n in enumerate(self.sizes, len(step.places) + len(step.symbols)):
+        for i, n in enumerate(self.sizes, len(step.buffers) + len(step.symbols)):
             b.store(b.size(n), b.gep("ptr", self.workspace, i64(i)))
         if step.callback >= 0:
             back = b.load("ptr", b.gep("ptr", self.rt, i64(1)))
@@ -203,13 +203,13 @@ class Runner:
     def _by_table(self, steps: Sequence[Step], bufs: Value, polled: bool) -> None:
         """Many steps as a loop over tables, so that the code does not grow with their number."""
         b, module = self.b, self.b.module
-        ends = accumulate(len(s.places) for s in steps)
+        ends = accumulate(len(s.buffers) for s in steps)
         rows: list[Any] = [
             n for s, end in zip(steps, ends, strict=True)
             for n in (s.failure or s.units, s.way, end)
         ]
-        address_keys: list[Any] = [n for s in steps for p in s.places for n in (p.slot, p.offset)]
-        numbers, places = module.table("i64", rows), module.table("i64", address_keys or [0])
+        address_keys: list[Any] = [n for s in steps for p in s.buffers for n in (p.slot, p.offset)]
+        numbers, entries = module.table("i64", rows), module.table("i64", address_keys or [0])
         functions = module.pointers([s.name for s in steps])
 
         def entry(table: Value, index: Value, width: int, column: int) -> Value:
@@ -219,10 +219,10 @@ class Runner:
         with b.loop(i64(0), i64(len(steps)), 1, [i64(0)], nonempty=True) as loop:
             number, way, end = (entry(numbers, loop.index, 3, k) for k in range(3))
             (first,) = loop.carried
-            with b.loop(first, end) as place:
-                start = b.load("ptr", b.gep("ptr", bufs, entry(places, place.index, 2, 0)))
-                address = b.gep("i8", start, entry(places, place.index, 2, 1))
-                b.store(address, b.gep("ptr", self.workspace, b.sub(place.index, first)))
+            with b.loop(first, end) as row:
+                start = b.load("ptr", b.gep("ptr", bufs, entry(entries, row.index, 2, 0)))
+                address = b.gep("i8", start, entry(entries, row.index, 2, 1))
+                b.store(address, b.gep("ptr", self.workspace, b.sub(row.index, first)))
             function = b.load("ptr", b.gep("ptr", functions, loop.index))
             for kind in sorted({s.way for s in steps}):
                 with b.when(b.icmp("eq", way, i64(kind))):

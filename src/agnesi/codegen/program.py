@@ -40,8 +40,8 @@ from agnesi.core.support.record import record, replace
 from agnesi.core.target import Target
 
 Written = Callable[[str, Callable[[], list[str]]], None]
-_TASK = (("ptr", "places"), ("i64", "begin"), ("i64", "end"), ("i64", "thread"))
-_CONTROL = (("ptr", "places"), ("ptr", "rt"))
+_TASK = (("ptr", "addresses"), ("i64", "begin"), ("i64", "end"), ("i64", "thread"))
+_CONTROL = (("ptr", "addresses"), ("ptr", "rt"))
 #: Units of a group of kernels, about: the parts in which threads share their work.
 _GROUP_UNITS = 64
 
@@ -119,8 +119,8 @@ class _Program:
 
     def _step(self, kernel: Kernel) -> Step:
         if isinstance(kernel, Callback):
-            places = (*kernel.inputs, *kernel.results)
-            return Step(f"python {kernel.op.name}", 1, False, places, self._callbacks[id(kernel)])
+            buffers = (*kernel.inputs, *kernel.results)
+            return Step(f"python {kernel.op.name}", 1, False, buffers, self._callbacks[id(kernel)])
         if isinstance(kernel, Loop | Branch):
             return self._control(kernel)
         if isinstance(kernel, Check):
@@ -134,9 +134,9 @@ class _Program:
         known = self._alike.get(key)
         if known is not None:
             step, picked = known
-            places = tuple([moved(like.buffers[i], by) for i, by in picked])
-            if len({address_key(p) for p in places}) == len(places):
-                return replace(step, places=places)
+            buffers = tuple([moved(like.buffers[i], by) for i, by in picked])
+            if len({address_key(b) for b in buffers}) == len(buffers):
+                return replace(step, buffers=buffers)
         return self._first(kernel, like, key)
 
     def together(self, kernels: Sequence[Kernel], steps: Sequence[Step],
@@ -156,7 +156,7 @@ class _Program:
     def _joined(self, steps: Sequence[Step], work: Sequence[int]) -> Step:
         """One step whose units are those of several, as many of each as it does of all the work."""
         b = Builder(self.module, self.module.fresh("k"), _TASK, attributes=LIGHT)
-        places, begin, end, thread = b.parameters
+        addresses, begin, end, thread = b.parameters
         first = at = 0
         for step, mine in zip(steps, work, strict=True):
             count = max(1, min(guess(step.units), round(_GROUP_UNITS * mine / sum(work))))
@@ -168,11 +168,11 @@ class _Program:
             low = b.intrinsic("smax", begin, i64(first))
             high = b.intrinsic("smin", end, i64(first + count))
             with b.when(b.icmp("slt", low, high)):
-                b.call("void", step.name, b.gep("ptr", places, i64(at)), unit(low), unit(high),
+                b.call("void", step.name, b.gep("ptr", addresses, i64(at)), unit(low), unit(high),
                        thread)
-            first, at = first + count, at + len(step.places)
+            first, at = first + count, at + len(step.buffers)
         b.ret()
-        return Step(self._added(b), first, True, tuple([p for s in steps for p in s.places]),
+        return Step(self._added(b), first, True, tuple([p for s in steps for p in s.buffers]),
                     rows=steps[0].rows, looks=any(s.looks for s in steps))
 
     def _own(self, kernel: Kernel) -> Step:
@@ -180,7 +180,7 @@ class _Program:
         key = structure(kernel)
         if key not in self._known:
             self._known[key] = self._task(kernel)
-        return replace(self._known[key], places=_places(kernel))
+        return replace(self._known[key], buffers=_buffers_of(kernel))
 
     def _first(self, kernel: Kernel, like: Instance, key: Hashable) -> Step:
         """The step of the first kernel of a template; other instances differ in addresses."""
@@ -190,7 +190,7 @@ class _Program:
         at = [(slot, offset + moves.get((slot, offset), 0)) for slot, offset in address_keys]
         numbers = {p: i for i, p in reversed([*enumerate(at)])}
         if len(numbers) == len({*address_keys}):  # none is where another one is by moving only
-            picked = [numbers[address_key(p)] for p in step.places]
+            picked = [numbers[address_key(p)] for p in step.buffers]
             self._alike[key] = step, [(i, moves.get(address_keys[i], 0)) for i in picked]
         return step
 
@@ -200,7 +200,7 @@ class _Program:
         b = Builder(self.module, self.module.fresh("k"), _TASK,
                     attributes=HOT if hot else "nounwind")
         _, begin, end, thread = b.parameters
-        buffers = _places(kernel)
+        buffers = _buffers_of(kernel)
         pointer = self._addresses(b, buffers)
         target = self.module.target
 
@@ -245,10 +245,10 @@ class _Program:
     def _in_chunks(self, name: str, size: int) -> str:
         """A task that runs another one for so many units at a time, and looks for signals."""
         b = Builder(self.module, self.module.fresh("k"), _TASK)
-        places, begin, end, thread = b.parameters
+        addresses, begin, end, thread = b.parameters
         with b.loop(begin, end, size) as loop:
             stop = b.intrinsic("smin", b.add(loop.index, i64(size)), end)
-            b.call("void", name, places, loop.index, stop, thread)
+            b.call("void", name, addresses, loop.index, stop, thread)
             loop.until = b.icmp("ne", poll(b, thread), Value("0", "i32"))
         b.ret()
         return self._added(b)
@@ -295,12 +295,12 @@ class _Program:
             light = all(self._effort.little(plan.work) for plan in inside.values())
         b = Builder(self.module, self.module.fresh("k"), _CONTROL, "i32",
                     attributes=LIGHT if light else "nounwind")
-        places, rt = b.parameters
-        buffers = _places(kernel)
-        b.give_sizes(places, len(buffers), self.sizes)
+        addresses, rt = b.parameters
+        buffers = _buffers_of(kernel)
+        b.give_sizes(addresses, len(buffers), self.sizes)
         called = [s for inner in steps for s in inner if isinstance(s, Step)]
         run = Runner(b, rt, called, self.sizes)
-        emit_control(b, kernel, steps, _given(b, places, buffers), run)
+        emit_control(b, kernel, steps, _given(b, addresses, buffers), run)
         b.ret(Value("0", "i32"))
         return Step(self._added(b), 1, False, buffers, control=True)
 
@@ -312,13 +312,13 @@ class _Program:
         from agnesi.codegen.kernels.ufunc_loop import emit_walk, plan_walk
 
         b = Builder(self.module, self.module.fresh("k"), _TASK)
-        places, begin, end, _ = b.parameters
-        buffers, plan = _places(kernel), plan_walk(kernel, self.module.target)
+        addresses, begin, end, _ = b.parameters
+        buffers, plan = _buffers_of(kernel), plan_walk(kernel, self.module.target)
         symbols = tuple(self._symbols[s] for s in kernel.call.symbols)
-        b.give_sizes(places, len(buffers) + len(symbols), self.sizes)
-        functions = [b.load("ptr", b.gep("ptr", places, i64(len(buffers) + i)))
+        b.give_sizes(addresses, len(buffers) + len(symbols), self.sizes)
+        functions = [b.load("ptr", b.gep("ptr", addresses, i64(len(buffers) + i)))
                      for i in range(len(symbols))]
-        emit_walk(b, plan, _given(b, places, buffers), functions, begin, end)
+        emit_walk(b, plan, _given(b, addresses, buffers), functions, begin, end)
         b.ret()
         name, size = self._added(b), chunk(kernel, plan.units)
         parallel = plan.parallel and self.module.target.threads > 1
@@ -331,11 +331,11 @@ class _Program:
         from agnesi.codegen.kernels.foreign import emit_foreign
 
         b = Builder(self.module, self.module.fresh("k"), _CONTROL, "i32", attributes=LIGHT)
-        places, rt = b.parameters
-        buffers = _places(kernel)
-        b.give_sizes(places, len(buffers), self.sizes)
-        emit_foreign(b, kernel, rt, _given(b, places, buffers), self._symbols[kernel.call.symbol],
-                     self._failures[id(kernel)])
+        addresses, rt = b.parameters
+        buffers = _buffers_of(kernel)
+        b.give_sizes(addresses, len(buffers), self.sizes)
+        emit_foreign(b, kernel, rt, _given(b, addresses, buffers),
+                     self._symbols[kernel.call.symbol], self._failures[id(kernel)])
         return Step(self._added(b), 1, False, buffers, control=True)
 
     def _added(self, b: Builder) -> str:
@@ -346,14 +346,14 @@ class _Program:
         return name
 
 
-def _given(b: Builder, places: Value, buffers: Sequence[Buffer]) -> Callable[[Buffer], Value]:
+def _given(b: Builder, addresses: Value, buffers: Sequence[Buffer]) -> Callable[[Buffer], Value]:
     """The addresses of buffers, from the table that a function gets."""
     numbers = {address_key(buffer): i for i, buffer in enumerate(buffers)}
-    pointers = [b.load("ptr", b.gep("ptr", places, i64(i))) for i in range(len(buffers))]
+    pointers = [b.load("ptr", b.gep("ptr", addresses, i64(i))) for i in range(len(buffers))]
     return lambda buffer: pointers[numbers[address_key(buffer)]]
 
 
-def _places(kernel: Kernel) -> tuple[Buffer, ...]:
+def _buffers_of(kernel: Kernel) -> tuple[Buffer, ...]:
     return _distinct((*kernel.reads(), *kernel.writes()))
 
 

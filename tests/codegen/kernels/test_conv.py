@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 pytest.importorskip("llvmlite.binding")
 
 from agnesi.codegen.kernels.conv import plan_convolution, preferred
-from agnesi.codegen.kernels.conv.weight_pixels_plan import PlacesPlan
+from agnesi.codegen.kernels.conv.weight_pixels_plan import WeightPixelsPlan
 from agnesi.codegen.kernels.conv.winograd.plan import WinogradPlan, WinogradWeightPlan
 from agnesi.codegen.kernels.tilesearch import fewest_blocks
 from agnesi.core.ir.convsizes import ConvSizes
@@ -270,7 +270,7 @@ def test_gradients_to_few_filters(case: str, layout: str) -> None:
     assert len(run.steps) == 2
     assert run.steps[0].parallel
     plan = plan_convolution(run.kernels[0], here)
-    assert isinstance(plan.parts[0], PlacesPlan) == (case != "full vectors")
+    assert isinstance(plan.parts[0], WeightPixelsPlan) == (case != "full vectors")
     vector_bits, dtype = {"last": (128, "float32"), "first": (256, "float64"),
                           "mixed": (512, "float32")}[layout]
     _check("weight", FEW[case], layout, dtype, host(vector_bits, l1=2048, l2=1 << 17))

@@ -416,7 +416,7 @@ class Loop(Kernel):
     def blocks(self) -> list[Block]:
         return [self.block] if self.condition is None else [self.condition, self.block]
 
-    def places(self) -> tuple[Size, Size, list[Size]]:
+    def offsets(self) -> tuple[Size, Size, list[Size]]:
         """Offsets in the scratch memory: block, condition, two of each carry, the end."""
         at: list[Size] = [0]
         asking = self.condition.arena_bytes if self.condition is not None else 0

@@ -181,7 +181,7 @@ def _carries(inside: Sequence[Buffer], nexts: Sequence[Buffer], firsts: Sequence
 
 def _roomy(loop: Loop) -> Loop:
     """Return the loop with the size of the scratch memory that its body needs."""
-    loop.scratch = _scratch(loop.places()[-1][-1])
+    loop.scratch = _scratch(loop.offsets()[-1][-1])
     return loop
 
 

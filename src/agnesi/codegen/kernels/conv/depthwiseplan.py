@@ -171,7 +171,7 @@ class DepthwisePlan(TilePlan):
 
     @property
     def widths(self) -> tuple[int, ...]:
-        """Places of a line in tiles."""
+        """Pixels of a line in tiles."""
         places = self.places
         return (places.height, *places.tails) if isinstance(places, OpenRows) else places.sizes
 

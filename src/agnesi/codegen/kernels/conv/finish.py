@@ -15,9 +15,9 @@ from agnesi.core.ir.extents import Extent
 
 # (sum, (n, group, o, d, h, w), which of them the lanes run along, lanes, mask)
 Finish = Callable[[Value, tuple[Value, ...], int, int, Value | None], None]
-#: (row of sums in memory, their place, pieces of the row)
+#: (row of sums in memory, their position, pieces of the row)
 FinishRow = Callable[[Value, tuple[Value, ...], tuple[Piece, ...]], None]
-#: (sums of a line of the image in memory, the place of the first, elements between them, columns)
+#: (sums of a line of the image in memory, the first one's position, elements between them, columns)
 FinishLine = Callable[[Value, tuple[Value, ...], Value, int], None]
 
 
@@ -27,9 +27,9 @@ def vectors(b: Builder, pointer: Addresses, dense: Dense) -> Finish:
     if dense.key.free:  # else what waits for the sum is not known
         root.hoist([s.value for s in dense.body], dense.axes, root)
 
-    def finish(total: Value, places: tuple[Value, ...], along: int, lanes: int,
+    def finish(total: Value, position: tuple[Value, ...], along: int, lanes: int,
                mask: Value | None) -> None:
-        index = dict(zip(dense.axes, places, strict=True))
+        index = dict(zip(dense.axes, position, strict=True))
         scope = root.inside(index, along=dense.axes[along], lanes=lanes, mask=mask)
         scope.memo[dense.key] = total
         for s in dense.body:
@@ -38,18 +38,19 @@ def vectors(b: Builder, pointer: Addresses, dense: Dense) -> Finish:
     return finish
 
 
-def _beside(b: Builder, place: tuple[Value, ...], along: int, offset: Value) -> tuple[Value, ...]:
-    """Return a place ``offset`` elements further along an axis."""
-    return (*place[:along], b.add(place[along], offset), *place[along + 1:])
+def _beside(b: Builder, position: tuple[Value, ...], along: int, offset: Value
+            ) -> tuple[Value, ...]:
+    """Return a position ``offset`` elements further along an axis."""
+    return (*position[:along], b.add(position[along], offset), *position[along + 1:])
 
 
 def rows(b: Builder, type_: str, finish: Finish, along: int) -> FinishRow:
     """The epilogue for rows of sums."""
-    def finish_row(row: Value, place: tuple[Value, ...], pieces: tuple[Piece, ...]) -> None:
+    def finish_row(row: Value, position: tuple[Value, ...], pieces: tuple[Piece, ...]) -> None:
         for p in pieces:
             offset = i64(p.offset)
             value = b.load(vector(type_, p.lanes), b.gep(type_, row, offset), element_bytes(type_))
-            finish(value, _beside(b, place, along, offset), along, p.lanes, p.mask)
+            finish(value, _beside(b, position, along, offset), along, p.lanes, p.mask)
 
     return finish_row
 
@@ -65,9 +66,9 @@ def lines(b: Builder, type_: str, finish: Finish, dense: Dense, lanes: int,
     count = b.size(dense.spans[2].count)
     rest = dense.spans[2].count % lanes
 
-    def finish_line(line: Value, place: tuple[Value, ...], pitch: Value, columns: int) -> None:
+    def finish_line(line: Value, position: tuple[Value, ...], pitch: Value, columns: int) -> None:
         with b.loop(i64(0), i64(columns), lanes) as column:
-            there = _beside(b, place, 2, column.index)
+            there = _beside(b, position, 2, column.index)
             active = b.intrinsic("smin", b.sub(i64(columns), column.index), i64(lanes))
 
             def square(x: Value, piece: Piece) -> None:
@@ -107,22 +108,22 @@ def _transpose(b: Builder, type_: str, lanes: int, source: Value, target: Value,
 
 def apart(b: Builder, dense: Dense, type_: str, lanes: int, along: int,
           pointer: Callable[[Builder], Addresses]) -> Value:
-    """The epilogue as a function of the table of addresses, a row and its place.
+    """The epilogue as a function of the table of addresses, a row and its position.
 
     A row is as many vectors as the call says, of which some may lie beyond the last column.
     """
-    parameters = [("ptr", "places"), ("ptr", "row"), ("i64", "width"),
+    parameters = [("ptr", "addresses"), ("ptr", "row"), ("i64", "width"),
                   *(("i64", f"x{i}") for i in range(6))]
     own = Builder(b.module, b.module.fresh("finish"), parameters)
-    _, row, width, *place = own.parameters
+    _, row, width, *position = own.parameters
     finish, total = vectors(own, pointer(own), dense), dense.axes[along].extent
     row_of = rows(own, type_, finish, along)
-    count = own.intrinsic("smin", width, own.sub(i64(total), place[along]))
+    count = own.intrinsic("smin", width, own.sub(i64(total), position[along]))
     rest = total % lanes
     whole = own.sub(count, own.op("urem", count, i64(lanes))) if rest else count
 
     def piece(at: Value, some: Piece) -> None:
-        row_of(own.gep(type_, row, at), _beside(own, tuple(place), along, at), (some,))
+        row_of(own.gep(type_, row, at), _beside(own, tuple(position), along, at), (some,))
 
     with own.loop(i64(0), whole, lanes) as loop:
         piece(loop.index, Piece(0, lanes, lanes))
@@ -135,9 +136,9 @@ def apart(b: Builder, dense: Dense, type_: str, lanes: int, along: int,
     return Value(f"@{b.module.shared(own)}", "ptr")
 
 
-def called(b: Builder, function: Value, places: Value, width: Value) -> FinishRow:
+def called(b: Builder, function: Value, addresses: Value, width: Value) -> FinishRow:
     """Return an epilogue that calls the function made by :func:`apart` through its address."""
-    def finish_row(row: Value, place: tuple[Value, ...], pieces: tuple[Piece, ...]) -> None:
-        b.call_pointer("void", function, places, row, width, *place)
+    def finish_row(row: Value, position: tuple[Value, ...], pieces: tuple[Piece, ...]) -> None:
+        b.call_pointer("void", function, addresses, row, width, *position)
 
     return finish_row

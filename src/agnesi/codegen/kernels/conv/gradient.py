@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agnesi.codegen.kernels.conv.finish import Finish
-from agnesi.codegen.kernels.conv.weight_pixels_plan import PlacesPlan
+from agnesi.codegen.kernels.conv.weight_pixels_plan import WeightPixelsPlan
 from agnesi.codegen.kernels.conv.weightplan import WeightPlan
 from agnesi.codegen.llvm.builder import Builder, Value
 
@@ -11,9 +11,9 @@ from agnesi.codegen.llvm.builder import Builder, Value
 class Gradient:
     """Emits the units of one plan: sums come first in scratch, then the packed operands."""
 
-    plan: PlacesPlan | WeightPlan
+    plan: WeightPixelsPlan | WeightPlan
 
-    def __init__(self, b: Builder, plan: PlacesPlan | WeightPlan, source: Value,
+    def __init__(self, b: Builder, plan: WeightPixelsPlan | WeightPlan, source: Value,
                  cotangent: Value, finish: Finish, scratch: Value) -> None:
         self.b, self.plan, self.finish = b, plan, finish
         self.dense = plan.real

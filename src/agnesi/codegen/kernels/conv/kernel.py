@@ -14,7 +14,7 @@ from agnesi.codegen.kernels.conv.layouts import store_cycles
 from agnesi.codegen.kernels.conv.parameter_table import call_with_table, constants
 from agnesi.codegen.kernels.conv.rowsplan import plan_rows
 from agnesi.codegen.kernels.conv.tileplan import TilePlan
-from agnesi.codegen.kernels.conv.weight_pixels_plan import plan_places
+from agnesi.codegen.kernels.conv.weight_pixels_plan import plan_weight_pixels
 from agnesi.codegen.kernels.conv.weightplan import plan_weight
 from agnesi.codegen.kernels.conv.wideplan import fewest_cycles, plan_wide
 from agnesi.codegen.kernels.gemm import GemmPlan
@@ -128,8 +128,8 @@ def _plan_weight(dense: Dense, type_: str,
         if squares is not None and squares.cycles(machine.l2) < typical.work / machine.lanes:
             return _for_sizes(squares, dense)
     plain = plan_weight(dense, type_, machine)
-    places = None if dense.open else plan_places(dense, type_, machine)
-    return places if places is not None and places.cycles < plain.cycles else plain
+    pixels = None if dense.open else plan_weight_pixels(dense, type_, machine)
+    return pixels if pixels is not None and pixels.cycles < plain.cycles else plain
 
 
 def _plan_dense(dense: Dense, type_: str, machine: Machine, long: bool) -> TilePlan:
@@ -221,8 +221,8 @@ def _emit_squares(b: Builder, part: Any, emitter: Any,
     from agnesi.codegen.kernels.conv.winograd.products import product_of
 
     def body(own: Builder, known: Any, *given: Value) -> None:
-        *operands, scratch, low, high, places, product, function = given
-        finish = called(own, function, places, known.width)
+        *operands, scratch, low, high, addresses, product, function = given
+        finish = called(own, function, addresses, known.width)
         emitter(own, known, known, shape, *operands, finish, scratch, product).emit(low, high)
 
     product = product_of(b, part.type, part.panels[0].pieces, part.rows)

@@ -107,23 +107,23 @@ class Copy(NamedTuple):
 
 def copying(width: int, steps: tuple[Size, Size], pitch: int, lanes_: int) -> Copy:
     """Return how to copy places of ``width`` elements."""
-    place_step, step = steps
-    if step == 1 and place_step == pitch == width:
+    pixel_step, step = steps
+    if step == 1 and pixel_step == pitch == width:
         return Copy("whole")
-    if place_step == 1 and step != 1 and width > 1 and lanes_ > 1 and pitch > 0:
+    if pixel_step == 1 and step != 1 and width > 1 and lanes_ > 1 and pitch > 0:
         rest = pieces_of(width % lanes_, lanes_)
         return Copy("transposed", (*[Piece(0, lanes_, lanes_)] * (width >= lanes_), *rest))
     return Copy("each" if step == 1 else "spread")
 
 
-def copy_places(b: Builder, type_: str, source: Value, target: Value, count: Value, width: Any,
+def copy_pixels(b: Builder, type_: str, source: Value, target: Value, count: Value, width: Any,
                 steps: tuple[Any, Any], pitch: Any, lanes_: int, copy: Copy | None = None) -> None:
     """``count`` places of ``width`` elements each; ``steps`` between places and elements.
 
     Behind each place up to a vector of anything is written, before the next one is.
     Numbers may be values where ``copy`` says how they are copied and kernels share code.
     """
-    place_step, step = steps
+    pixel_step, step = steps
     copy = copy or copying(width, steps, pitch, lanes_)
     shared = b.module.policy.shared_kernels and not b.hot
     if copy.how == "whole" and not shared:
@@ -141,12 +141,12 @@ def copy_places(b: Builder, type_: str, source: Value, target: Value, count: Val
     elif shared and copy.how == "spread":
         _copy_plainly(b, type_, source, target, count, width, steps, pitch, lanes_)
     elif shared:
-        _copy_runs(b, type_, source, target, count, width, (place_step, pitch), lanes_)
+        _copy_runs(b, type_, source, target, count, width, (pixel_step, pitch), lanes_)
     else:
         with b.loop(i64(0), count) as at:
-            here = b.gep(type_, source, b.mul(at.index, b.size(place_step)))
+            here = b.gep(type_, source, b.mul(at.index, b.size(pixel_step)))
             there = b.gep(type_, target, b.mul(at.index, i64(pitch)))
-            _copy_place(b, type_, here, there, width, step, lanes_)
+            _copy_pixel(b, type_, here, there, width, step, lanes_)
 
 
 def _copy_plainly(b: Builder, type_: str, source: Value, target: Value, count: Value,
@@ -172,7 +172,7 @@ def _copy_plainly(b: Builder, type_: str, source: Value, target: Value, count: V
             b.size(pitch), b.size(last))
 
 
-def _copy_place(b: Builder, type_: str, source: Value, target: Value, width: int, step: Size,
+def _copy_pixel(b: Builder, type_: str, source: Value, target: Value, width: int, step: Size,
                 lanes_: int) -> None:
     if width > 4 * lanes_:
         if step == 1:
@@ -278,7 +278,7 @@ def pack_filters(b: Builder, type_: str, source: Value, strides: Sequence[Any],
     neighbouring taps and of channels.  What lies behind a row, up to the next, may be anything.
     Where kernels share code, numbers may be values.
     """
-    copy = _copy_plainly if b.module.policy.shared_kernels else copy_places
+    copy = _copy_plainly if b.module.policy.shared_kernels else copy_pixels
     o, c, *space = strides
     channels, *taps = counts
     tap_step, channel_step = steps

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from agnesi.codegen.arithmetic.delinearize import divide
 from agnesi.codegen.kernels.conv.finish import Finish
-from agnesi.codegen.kernels.conv.pack import clear, copy_places, copy_run, copy_spread, pack_filters
+from agnesi.codegen.kernels.conv.pack import clear, copy_pixels, copy_run, copy_spread, pack_filters
 from agnesi.codegen.kernels.conv.rowsplan import PackedPlan, RowsPlan
 from agnesi.codegen.kernels.conv.source import Box, inside, taps_inside
 from agnesi.codegen.kernels.conv.tiles import Tile, TileLoop, number
@@ -92,7 +92,7 @@ class PackedLines:
         b, plan = self.b, self.plan
         w, step = plan.dense.spans[2], plan.dense.source.strides[4]
         start, stop = self._filled(0)
-        copy_places(b, plan.type, b.gep(plan.type, source, i64((w.origin + start) * step)),
+        copy_pixels(b, plan.type, b.gep(plan.type, source, i64((w.origin + start) * step)),
                     b.gep(plan.type, target, i64(start)), i64(plan.dense.channels), stop - start,
                     (1, step), plan.channel, plan.lanes)
 

@@ -42,7 +42,7 @@ class PackedPlan(TilePlan):
 
     @property
     def tallest(self) -> int:
-        """Lines of places of the largest block."""
+        """Lines of pixels of the largest block."""
         raise NotImplementedError
 
     @property
@@ -70,7 +70,7 @@ class PackedPlan(TilePlan):
 class RowsPlan(PackedPlan):
     """A dense convolution and how it is cut.
 
-    Tiles are some outputs by some lines by a panel of a line's places.  Unit ``u`` is (group,
+    Tiles are some outputs by some lines by a panel of a line's pixels.  Unit ``u`` is (group,
     chunk of blocks), the last fastest; block (image, plane, line block).
     """
 
@@ -105,8 +105,8 @@ class RowsPlan(PackedPlan):
 
     @property
     def tallest(self) -> int:
-        places = -(-self.lines.tiles // self.line_blocks) * self.lines.largest
-        return min(places, self.dense.spans[1].count)
+        lines = -(-self.lines.tiles // self.line_blocks) * self.lines.largest
+        return min(lines, self.dense.spans[1].count)
 
     @property
     def areas(self) -> tuple[int, ...]:

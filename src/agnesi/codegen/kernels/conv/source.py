@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from agnesi.codegen.kernels.conv.dense import Dense
-from agnesi.codegen.kernels.conv.pack import Copy, clear, copy_places, copying
+from agnesi.codegen.kernels.conv.pack import Copy, clear, copy_pixels, copying
 from agnesi.codegen.kernels.gemm.unit import share
 from agnesi.codegen.llvm.builder import Builder, Value, i64
 from agnesi.core.ir.dims import Size
@@ -117,7 +117,7 @@ def taps_inside(b: Builder, span: Any, place: Value) -> tuple[Value, Value]:
     return first, b.intrinsic("smax", first, last)
 
 
-def place_in(b: Builder, dense: Dense, type_: str, source: Value, box: Box) -> Value:
+def address_in(b: Builder, dense: Dense, type_: str, source: Value, box: Box) -> Value:
     """Return the address in the source of the first tap of a block's first place."""
     d, h, w = dense.spans
     at = b.mul(box.group, b.size(dense.source.group))
@@ -180,7 +180,7 @@ def pack_source(b: Builder, dense: Any, layout: Any, type_: str, source: Value, 
         with b.when(b.icmp("slt", start, stop)):
             at = b.add(base, b.mul(z, space[0]))
             at = b.add(at, b.add(b.mul(y, space[1]), b.mul(b.add(left, start), space[2])))
-            copy_places(b, type_, b.gep(type_, source, at),
+            copy_pixels(b, type_, b.gep(type_, source, at),
                         b.gep(type_, there, b.mul(start, pixel)), b.sub(stop, start),
                         dense.channels, (dense.source.strides[4], dense.source.strides[1]),
                         layout.pixel, lanes, way.copy)

@@ -11,14 +11,14 @@ from collections.abc import Iterator
 
 from agnesi.codegen.arithmetic.delinearize import divide
 from agnesi.codegen.kernels.conv.gradient import Gradient
-from agnesi.codegen.kernels.conv.pack import copy_places
+from agnesi.codegen.kernels.conv.pack import copy_pixels
 from agnesi.codegen.kernels.conv.source import (
     Box,
+    address_in,
     block_images,
     inside,
     lead,
     pack_source,
-    place_in,
     reached,
 )
 from agnesi.codegen.kernels.conv.tiles import Tile, TileLoop, known
@@ -76,7 +76,7 @@ class Weight(Gradient):
     def _tiles(self) -> Iterator[tuple[tuple[int, int], tuple[Value, ...]]]:
         """Sizes (tap lines, run) and corners of the unit's tiles.
 
-        A corner is (depth, tap beside, tap line, run, place of the sums).
+        A corner is (depth, tap beside, tap line, run, position of the sums).
         """
         b, plan = self.b, self.plan
         with b.loop(self.low, self.high) as loop:
@@ -126,7 +126,7 @@ class Weight(Gradient):
             at = b.gep(self.type, self.packed_a, b.mul(image, i64(plan.image_pitch)))
             pack_source(b, self.dense, plan.layout, self.type, self.source, at, box, plan.lanes)
         if plan.packed_b:
-            self._pack_cotangent(box, b.mul(image, i64(plan.place_lines)))
+            self._pack_cotangent(box, b.mul(image, i64(plan.pixel_lines)))
 
     def _pack_cotangent(self, box: Box, line: Value) -> None:
         """Lines [y, y_end) of the panels of the unit, to packed lines from ``line`` on."""
@@ -143,17 +143,17 @@ class Weight(Gradient):
                 column = b.mul(index.index, b.size(plan.panel_columns * o))
                 here = b.add(b.mul(y.index, b.size(space[1])), column)
                 there = b.add(b.mul(y.index, i64(plan.line_pitch)), self._packed(index.index))
-                copy_places(b, self.type, b.gep(self.type, base, here),
+                copy_pixels(b, self.type, b.gep(self.type, base, here),
                             b.gep(self.type, target, there), b.sub(box.x_end, box.x),
                             panel.columns, (space[2], o), plan.width, plan.lanes)
 
     def _cotangent(self, box: Box) -> Value:
-        """Return the address of a block's first place in the cotangent itself."""
+        """Return the address of a block's first position in the cotangent itself."""
         b, view = self.b, self.dense.filters
         n, _, *space = view.strides
         at = b.add(b.mul(self.group, b.size(view.group)), b.mul(box.image, b.size(n)))
-        for place, stride in zip((box.depth, box.y, box.x), space, strict=True):
-            at = b.add(at, b.mul(place, b.size(stride)))
+        for position, stride in zip((box.depth, box.y, box.x), space, strict=True):
+            at = b.add(at, b.mul(position, b.size(stride)))
         return b.gep(self.type, self.cotangent, b.add(at, b.size(view.offset)))
 
     def _tile(self, panel: Panel, index: Value, size: tuple[int, int],
@@ -181,7 +181,7 @@ class Weight(Gradient):
 
     def _sum(self, panel: Panel, index: Value, size: tuple[int, int], corner: tuple[Value, ...],
              box: Box, counts: tuple[Value, ...], left_out: Value | None = None) -> None:
-        """``left_out`` counts elements of the packed cotangent before the first place."""
+        """``left_out`` counts elements of the packed cotangent before the first position."""
         b, plan, layout = self.b, self.plan, self.plan.layout
         _, h, w = self.dense.spans
         depth, beside, line, run, _ = corner
@@ -189,10 +189,10 @@ class Weight(Gradient):
         at = b.add(b.add(at, b.mul(beside, b.size(layout.pixel * w.step))), run)
         base = self.packed_a
         image: Size = plan.image_pitch
-        cotangent: tuple[Size, ...] = (plan.place_lines * plan.line_pitch, plan.line_pitch,
+        cotangent: tuple[Size, ...] = (plan.pixel_lines * plan.line_pitch, plan.line_pitch,
                                       plan.width)
         if not plan.packed_a:
-            base, image = place_in(b, self.dense, self.type, self.source, box), plan.image_step
+            base, image = address_in(b, self.dense, self.type, self.source, box), plan.image_step
         row = b.gep(self.type, base, at)
         if plan.packed_b:
             first = self._packed(index)
@@ -242,10 +242,10 @@ class Weight(Gradient):
             ):
                 row = b.add(b.mul(i.index, i64(plan.runs.largest)), j.index)
                 over, channel = divide(b, b.add(run, j.index), self.dense.channels)
-                place = (channel, depth, b.add(line, i.index), b.add(beside, over))
-                self._finish_row(b.add(sums, b.mul(row, i64(plan.pitch))), place)
+                position = (channel, depth, b.add(line, i.index), b.add(beside, over))
+                self._finish_row(b.add(sums, b.mul(row, i64(plan.pitch))), position)
 
-    def _finish_row(self, row: Value, place: tuple[Value, ...]) -> None:
+    def _finish_row(self, row: Value, position: tuple[Value, ...]) -> None:
         b, plan, align = self.b, self.plan, element_bytes(self.type)
         for panel in plan.panels:
             start, stop = self._panels(panel)
@@ -255,7 +255,7 @@ class Weight(Gradient):
                 for p in panel.pieces:
                     value = b.load(vector(self.type, p.lanes),
                                    b.gep(self.type, at, i64(p.offset)), align)
-                    self.finish(value, (self.lead, b.add(o, i64(p.offset)), *place), 1,
+                    self.finish(value, (self.lead, b.add(o, i64(p.offset)), *position), 1,
                                 p.lanes, p.mask)
 
 

@@ -1,4 +1,4 @@
-"""Gradients to few filters with lanes along places, for images and cotangents by planes.
+"""Gradients to few filters with lanes along pixels, for images and cotangents by planes.
 
 The sum for one tap and one filter is a vector, whose lanes hold partial sums over the pixels of a
 line and are added at the end.  So vectors are full even with few channels and few filters.
@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from agnesi.codegen.arithmetic.delinearize import divide
 from agnesi.codegen.kernels.conv.gradient import Gradient
-from agnesi.codegen.kernels.conv.pack import clear, copy_places, copy_run
+from agnesi.codegen.kernels.conv.pack import clear, copy_pixels, copy_run
 from agnesi.codegen.kernels.conv.rows import PackedLines
-from agnesi.codegen.kernels.conv.source import Box, lead, place_in
+from agnesi.codegen.kernels.conv.source import Box, address_in, lead
 from agnesi.codegen.kernels.conv.tiles import Tile, TileLoop
-from agnesi.codegen.kernels.conv.weight_pixels_plan import PlacesPlan
+from agnesi.codegen.kernels.conv.weight_pixels_plan import WeightPixelsPlan
 from agnesi.codegen.kernels.conv.wide import tiles
 from agnesi.codegen.kernels.gemm.operands import element_bytes
 from agnesi.codegen.kernels.gemm.unit import share
@@ -21,10 +21,10 @@ from agnesi.codegen.llvm.builder import Value, i64, vector
 from agnesi.codegen.loops.horizontal_reduction import horizontal
 
 
-class Places(Gradient):
+class WeightPixels(Gradient):
     """Emits the work units of a gradient to few filters, with lanes along pixels."""
 
-    plan: PlacesPlan
+    plan: WeightPixelsPlan
 
     def emit(self, begin: Value, end: Value) -> None:
         """Units [begin, end)."""
@@ -60,9 +60,9 @@ class Places(Gradient):
                     self._tile(here, there, taps, size, cells, count)
 
     def _image(self, box: Box) -> Value:
-        """Return the address of the first tap of a block's first place."""
+        """Return the address of the first tap of a block's first pixel."""
         if not self.plan.packed_a:
-            return place_in(self.b, self.dense, self.type, self.source, box)
+            return address_in(self.b, self.dense, self.type, self.source, box)
         self.lines.pack(box)
         return self.packed_a
 
@@ -80,7 +80,7 @@ class Places(Gradient):
             here = b.gep(self.type, source, b.mul(y.index, i64(space[1])))
             there = b.gep(self.type, self.packed_b, b.mul(y.index, i64(line)))
             if space[2] != 1:
-                copy_places(b, self.type, here, there, i64(self.dense.outputs),
+                copy_pixels(b, self.type, here, there, i64(self.dense.outputs),
                             self.dense.spans[2].count, (o, space[2]), plane, plan.lanes)
             else:
                 with b.loop(i64(0), i64(self.dense.outputs), nonempty=True) as out:
@@ -142,5 +142,5 @@ class Places(Gradient):
             total = horizontal(b, "add", self.dense.dtype, b.load(wide, at, align))
             rest, y = divide(b, line.index, h.taps)
             channel, depth = divide(b, rest, d.taps)
-            place = (first, o.index, channel, depth, y, tap.index)
-            self.finish(total, place, 1, 1, None)
+            position = (first, o.index, channel, depth, y, tap.index)
+            self.finish(total, position, 1, 1, None)

@@ -28,15 +28,15 @@ _MAX_SUM_BYTES = 1 << 18
 
 
 @record
-class PlacesPlan(PackedPlan):
+class WeightPixelsPlan(PackedPlan):
     """A gradient to filters and how it is cut.
 
     ``dense`` is the forward convolution with the cotangent in the place of the filters.  Tiles are
-    a run of taps of a line by some filters; every sum has lanes along places, added up at the end.
+    a run of taps of a line by some filters; every sum has lanes along pixels, added up at the end.
     Unit ``u`` is a group or a part of the blocks; block (image, plane, line block).
     """
 
-    emitter = "weight_pixels:Places"
+    emitter = "weight_pixels:WeightPixels"
 
     runs: Rows
     outs: Rows
@@ -95,7 +95,7 @@ class PlacesPlan(PackedPlan):
                 self.lines_for(cotangent) if self.packed_b else 0)
 
 
-def plan_places(dense: Dense, type_: str, machine: Machine) -> PlacesPlan | None:
+def plan_weight_pixels(dense: Dense, type_: str, machine: Machine) -> WeightPixelsPlan | None:
     """The cheapest cut for this machine, where sums fit."""
     sums = dense.depth * dense.outputs * machine.lanes * machine.itemsize
     if machine.lanes < 4 or sums > _MAX_SUM_BYTES:
@@ -109,15 +109,16 @@ def plan_places(dense: Dense, type_: str, machine: Machine) -> PlacesPlan | None
     image, cotangent = elements(dense)
     cost += packed_a * image * (COPY_CYCLES if abs(dense.source.strides[4]) == 1 else PACK_CYCLES)
     cost += packed_b * cotangent * (COPY_CYCLES if pixel == 1 else PACK_CYCLES)
-    plan = PlacesPlan(dense, dense, type_, machine.lanes, machine.itemsize, runs, outs, 1, packed_a,
-                      packed_b, cost * dense.groups * unevenness(dense.groups * dense.parts))
+    plan = WeightPixelsPlan(
+        dense, dense, type_, machine.lanes, machine.itemsize, runs, outs, 1, packed_a, packed_b,
+        cost * dense.groups * unevenness(dense.groups * dense.parts))
     line_blocks = fewest_blocks(
         lambda n: _block_bytes(replace(plan, line_blocks=n)) <= machine.l1 * 3 // 4, 1, h.count)
     plan = replace(plan, line_blocks=line_blocks)
     return plan if plan.scratch <= machine.l2 else None
 
 
-def _block_bytes(plan: PlacesPlan) -> int:
+def _block_bytes(plan: WeightPixelsPlan) -> int:
     """Return the bytes that the tiles of some filters read of a block."""
     _, h, w = plan.dense.spans
     line = w.count * plan.itemsize

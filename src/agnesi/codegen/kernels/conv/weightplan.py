@@ -94,12 +94,12 @@ class WeightPlan(Paneled, TilePlan):
     @property
     def down(self) -> Any:
         """Line blocks, as the code has them."""
-        return blocks_for(self.real.spans[1].count, self.place_lines, self.line_blocks)
+        return blocks_for(self.real.spans[1].count, self.pixel_lines, self.line_blocks)
 
     @property
     def across(self) -> Any:
         """Row blocks, as the code has them."""
-        return blocks_for(self.real.spans[2].count, self.line_places, self.row_blocks)
+        return blocks_for(self.real.spans[2].count, self.line_pixels, self.row_blocks)
 
     @property
     def pitch(self) -> int:
@@ -126,32 +126,32 @@ class WeightPlan(Paneled, TilePlan):
         n, _, _, *source = self.dense.source.strides
         m, _, _, *cotangent = self.dense.filters.strides
         if self.row_blocks > 1:
-            steps = self.line_places * w.stride * source[1], self.line_places * cotangent[1]
+            steps = self.line_pixels * w.stride * source[1], self.line_pixels * cotangent[1]
         elif self.line_blocks > 1:
-            steps = self.place_lines * h.stride * source[0], self.place_lines * cotangent[0]
+            steps = self.pixel_lines * h.stride * source[0], self.pixel_lines * cotangent[0]
         else:
             steps = self.images * n, self.images * m
         return steps[0] * (not self.packed_a), steps[1] * (not self.packed_b)
 
     @property
-    def place_lines(self) -> int:
-        """Lines of places of one image in the largest block."""
+    def pixel_lines(self) -> int:
+        """Lines of pixels of one image in the largest block."""
         return -(-self.dense.spans[1].count // self.line_blocks)
 
     @property
-    def line_places(self) -> int:
-        """Places of a line in the largest block."""
+    def line_pixels(self) -> int:
+        """Pixels of a line in the largest block."""
         return -(-self.dense.spans[2].count // self.row_blocks)
 
     @property
     def line_pitch(self) -> int:
         """Elements of a packed line of a panel of the cotangent."""
-        return self.line_places * self.width
+        return self.line_pixels * self.width
 
     @property
     def panel_pitch(self) -> int:
         """Elements of a packed panel of the cotangent."""
-        return self.images * self.place_lines * self.line_pitch
+        return self.images * self.pixel_lines * self.line_pitch
 
     @property
     def layout(self) -> Layout:
@@ -159,7 +159,7 @@ class WeightPlan(Paneled, TilePlan):
         if not self.packed_a:
             _, c, plane, line, pixel = self.real.source.strides
             return Layout(plane * self.dense.spans[0].step, line, pixel, c)
-        return packed_layout(self.dense, self.place_lines, self.line_places, self.itemsize)
+        return packed_layout(self.dense, self.pixel_lines, self.line_pixels, self.itemsize)
 
     @property
     def image_pitch(self) -> int:

@@ -13,7 +13,7 @@ from agnesi.codegen.arithmetic.delinearize import divide
 from agnesi.codegen.kernels.conv.dense import Dense
 from agnesi.codegen.kernels.conv.finish import Finish
 from agnesi.codegen.kernels.conv.pack import pack_filters
-from agnesi.codegen.kernels.conv.source import Box, pack_source, place_in, taps_inside
+from agnesi.codegen.kernels.conv.source import Box, address_in, pack_source, taps_inside
 from agnesi.codegen.kernels.conv.tiles import Tile, TileLoop
 from agnesi.codegen.kernels.conv.wideplan import WidePlan
 from agnesi.codegen.kernels.gemm.operands import element_bytes
@@ -132,13 +132,13 @@ class Wide:
             base = self.packed_a
             pack_source(b, self.dense, plan.layout, self.type, self.source, base, box, plan.lanes)
         else:
-            base = place_in(b, self.dense, self.type, self.source, box)
+            base = address_in(b, self.dense, self.type, self.source, box)
         for panel in plan.panels:
             with self._panels(panel) as panel_index:
                 for nl, line in tiles(b, plan.lines, lines):
                     with line as top:
                         if plan.clipped:
-                            for some in plan.places:
+                            for some in plan.pixels:
                                 self._tile(panel, panel_index, box, base, (nl, len(some)),
                                            (top, i64(some[0])), some)
                             continue
@@ -151,8 +151,8 @@ class Wide:
                                            sure=sure)
 
     def _tile(self, panel: Panel, index: Value, box: Box, base: Value, size: tuple[int, int],
-              corner: tuple[Value, Value], places: range | None = None, sure: int = 0) -> None:
-        """Emit a register tile; of known ``places`` of the line only those that a tap reaches.
+              corner: tuple[Value, Value], pixels: range | None = None, sure: int = 0) -> None:
+        """Emit a register tile; of known ``pixels`` of the line only those that a tap reaches.
 
         With ``sure``, it is that of the rows left over, and has at least so many of them.
         """
@@ -168,13 +168,13 @@ class Wide:
             at = b.add(b.mul(b.sub(top, box.y), i64(down)), b.mul(b.sub(left, box.x), i64(right)))
             row, column, nest = self._lines(panel.width, b.gep(self.type, base, at),
                                             self._filters(index), box.depth, top, lines)
-            if places is None:
+            if pixels is None:
                 nest += self._taps(panel.width)
                 sums = tile.run(b, row, column, nest, sums)
             else:
                 def inner(b: Builder, row: Value, column: Value,
                           sums: list[Value]) -> list[Value]:
-                    return self._clipped(b, tile, panel.width, places, row, column, sums)
+                    return self._clipped(b, tile, panel.width, pixels, row, column, sums)
 
                 sums = tile.run(b, row, column, nest, sums, inner=inner)
         o = b.mul(index, i64(plan.panel_columns))
@@ -184,9 +184,9 @@ class Wide:
             self._spilled(panel, where, size, sums, rest)
             return
         for n in range(lines * rows):
-            place = (*where[:4], b.add(top, i64(n // rows)), b.add(left, i64(n % rows)))
+            position = (*where[:4], b.add(top, i64(n // rows)), b.add(left, i64(n % rows)))
             with self._present(n % rows, sure):
-                self._line(panel, place, sums[n * len(columns):(n + 1) * len(columns)])
+                self._line(panel, position, sums[n * len(columns):(n + 1) * len(columns)])
 
     @property
     def _rest(self) -> Value:
@@ -214,13 +214,13 @@ class Wide:
         d, h, w = self.dense.spans
         across = w.taps * self.dense.channels * width
         nest = []
-        for span, place, step, beside in (
+        for span, position, step, beside in (
             (d, depth, layout.plane, h.taps * across), (h, top, layout.line * h.step, across),
         ):
             if span.inside or (span is h and lines > 1):
                 nest.append(TileLoop(span.taps, step, beside))
                 continue
-            first, last = taps_inside(b, span, place)
+            first, last = taps_inside(b, span, position)
             row = b.gep(self.type, row, b.mul(first, i64(step)))
             column = b.gep(self.type, column, b.mul(first, i64(beside)))
             nest.append(TileLoop(b.sub(last, first), step, beside, maybe=True))
@@ -234,7 +234,7 @@ class Wide:
         return [TileLoop(w.taps, layout.pixel * w.step, channels * width),
                 TileLoop(channels, layout.channel, width)]
 
-    def _clipped(self, b: Builder, tile: Tile, width: int, places: range, row: Value,
+    def _clipped(self, b: Builder, tile: Tile, width: int, pixels: range, row: Value,
                  column: Value, sums: list[Value]) -> list[Value]:
         """Add the products of a line of taps, one tap after the other, each for those results of
         the tile for which it is inside of the source.
@@ -244,7 +244,7 @@ class Wide:
         for tap in range(w.taps):
             found = [
                 n for n in range(len(tile.rows))
-                if 0 <= w.origin + places[n % len(places)] * w.stride + tap * w.step < w.size
+                if 0 <= w.origin + pixels[n % len(pixels)] * w.stride + tap * w.step < w.size
             ]
             if not found:
                 continue
@@ -259,11 +259,11 @@ class Wide:
         return sums
 
     # -- results --------------------------------------------------------------------------
-    def _line(self, panel: Panel, place: tuple[Value, ...], line: list[Value]) -> None:
+    def _line(self, panel: Panel, position: tuple[Value, ...], line: list[Value]) -> None:
         b = self.b
         for piece, value in zip(panel.pieces, line, strict=True):
-            at = b.add(place[2], i64(piece.offset))
-            self.finish(value, (*place[:2], at, *place[3:]), 2, piece.lanes, piece.mask)
+            at = b.add(position[2], i64(piece.offset))
+            self.finish(value, (*position[:2], at, *position[3:]), 2, piece.lanes, piece.mask)
 
     def _spilled(self, panel: Panel, where: tuple[Value, ...], size: tuple[int, int],
                  sums: list[Value], rest: Value | None = None) -> None:
@@ -286,5 +286,5 @@ class Wide:
                 b.load(vector(self.type, p.lanes), b.gep(self.type, at, i64(p.offset)), align)
                 for p in pieces
             ]
-            place = (*where[:4], b.add(where[4], y.index), b.add(where[5], x.index))
-            self._line(panel, place, line)
+            position = (*where[:4], b.add(where[4], y.index), b.add(where[5], x.index))
+            self._line(panel, position, line)

@@ -55,7 +55,7 @@ class WidePlan(Paneled, TilePlan):
     """A dense convolution and how it is cut.
 
     Unit ``u`` is (group, panel group, chunk of blocks), the last fastest; block (image, plane,
-    line block, row block).  ``lines`` and ``rows`` cut the places of a plane into tiles.
+    line block, row block).  ``lines`` and ``rows`` cut the pixels of a plane into tiles.
     """
 
     emitter = "wide:Wide"
@@ -69,12 +69,12 @@ class WidePlan(Paneled, TilePlan):
     panel_groups: int
     chunks: int
     spill: bool
-    clipped: bool  # tiles have known places, and taps outside of the source are left out
+    clipped: bool  # tiles have known pixels, and taps outside of the source are left out
     cycles: float
 
     @property
-    def places(self) -> list[range]:
-        """The places of each tile of a line."""
+    def pixels(self) -> list[range]:
+        """The pixels of each tile of a line."""
         return split_evenly(self.rows)
 
     @property
@@ -97,8 +97,8 @@ class WidePlan(Paneled, TilePlan):
         if not self.packed:
             _, c, plane, line, pixel = self.dense.source.strides
             return Layout(plane * self.dense.spans[0].step, line, pixel, c)
-        places = _places(self.lines, self.line_blocks), _places(self.rows, self.row_blocks)
-        return packed_layout(self.dense, *places, self.itemsize)
+        pixels = _pixels(self.lines, self.line_blocks), _pixels(self.rows, self.row_blocks)
+        return packed_layout(self.dense, *pixels, self.itemsize)
 
     @property
     def areas(self) -> tuple[int, ...]:
@@ -116,8 +116,8 @@ def blocks_of(rows: Rows, blocks: int) -> Any:
     return blocks_for(rows.count, -(-rows.tiles // blocks), blocks)
 
 
-def _places(rows: Rows, blocks: int) -> int:
-    """Places of the largest block."""
+def _pixels(rows: Rows, blocks: int) -> int:
+    """Pixels of the largest block."""
     most = -(-rows.tiles // blocks) * rows.largest
     return most if isinstance(rows, OpenRows) else min(most, rows.total)
 
@@ -214,8 +214,8 @@ def _blocks(dense: Dense, machine: Machine, cut: Cut) -> tuple[int, int]:
     limit = machine.l2 // _L2_DIVISOR
 
     def size(line_blocks: int, row_blocks: int) -> int:
-        places = _places(cut.lines, line_blocks), _places(cut.rows, row_blocks)
-        layout = packed_layout(dense, *places, machine.itemsize)
+        pixels = _pixels(cut.lines, line_blocks), _pixels(cut.rows, row_blocks)
+        layout = packed_layout(dense, *pixels, machine.itemsize)
         return dense.spans[0].taps * layout.plane * machine.itemsize
 
     down = -(-wanted_units(dense.work, dense.groups) // (2 * _planes(dense, cut.panels)))
