@@ -188,10 +188,6 @@ def solve_circulant(c: TensorLike, b: TensorLike, *, out: Tensor | None = None) 
     return x if c.dtype.kind == "c" else arith.real(x)
 
 
-def _toeplitz(c_or_cr: Any) -> Tensor:
-    return toeplitz(*c_or_cr) if isinstance(c_or_cr, tuple) else toeplitz(c_or_cr)
-
-
 @public
 def solve_toeplitz(c_or_cr: TensorLike, b: TensorLike, *, out: Tensor | None = None) -> Tensor:
     """The solution of ``toeplitz(c, r) @ x = b``.
