@@ -387,14 +387,13 @@ OLD_WORDS = {
 }
 #: Parts of names that say neither what a value is nor where it comes from.
 VAGUE_PARTS = {"lend", "lending", "lends", "lent", "lie", "lies", "tells", "told", "untold"}
-#: The same in the back end, where an iteration, a transposed matrix, a workspace, an address or a
-#: query has the field's name.
+#: The same below the public names, where an iteration, a transposed matrix, a workspace, an address
+#: or a query has the field's name.
 VAGUE_PARTS_OF_CODE = {"asked", "room", "rooms", "spot", "turn", "turned", "turns"}
-BACK_END = ("codegen", "schedule", "compiler", "runtime")
+BELOW_NAMES = ("core", "ops", "rewrite", "codegen", "schedule", "compiler", "runtime")
 #: Words that are said otherwise in the prose of these folders: returned, passed, interleaved,
 #: workspace.
-VAGUE_WORDS, PLAIN = r"\b(told|tells?|spots?|by turns|rooms?)\b", (
-    "codegen", "schedule", "runtime", "core", "ops", "rewrite", "compiler")
+VAGUE_WORDS = r"\b(told|tells?|spots?|by turns|rooms?)\b"
 
 
 def is_number(value: ast.expr) -> bool:
@@ -421,7 +420,7 @@ def test_old_words_are_gone():
     old = re.compile(rf"\b({'|'.join(OLD_WORDS)})\b")
     said = [f"{name_of(path)}: {found[0]}" for path in SOURCES
             for found in old.finditer(path.read_text(encoding="utf-8"))]
-    said += [f"{name_of(path)}: {found[0]}" for folder in PLAIN
+    said += [f"{name_of(path)}: {found[0]}" for folder in BELOW_NAMES
              for path in (ROOT / "src/agnesi" / folder).rglob("*.py")
              for found in re.finditer(VAGUE_WORDS, path.read_text(encoding="utf-8"))]
     assert said == []
@@ -443,8 +442,8 @@ def names_in(tree: ast.Module) -> Iterator[str]:
 def test_names_say_what_values_are():
     vague = []
     for path, tree in trees().items():
-        back_end = path.relative_to(ROOT / "src/agnesi").parts[0] in BACK_END
-        refused = VAGUE_PARTS | (VAGUE_PARTS_OF_CODE if back_end else set())
+        below = path.relative_to(ROOT / "src/agnesi").parts[0] in BELOW_NAMES
+        refused = VAGUE_PARTS | (VAGUE_PARTS_OF_CODE if below else set())
         vague += [f"{name_of(path)}: {name}" for name in dict.fromkeys(names_in(tree))
                   if not refused.isdisjoint(name.lower().split("_"))]
     assert vague == []

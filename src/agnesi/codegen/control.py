@@ -74,8 +74,9 @@ class _Emitter:
     def arena(self, block: Block, pointer: Value) -> Value:
         """Return the address of a block's temporaries: on the stack, or at ``pointer``."""
         size = block.arena_bytes
-        small = isinstance(size, int) and size <= _MAX_STACK_BYTES
-        return self.workspace(size) if small else pointer
+        if isinstance(size, int) and size <= _MAX_STACK_BYTES:
+            return self.workspace(size)
+        return pointer
 
     def flag(self, pointer: Value) -> Value:
         """A bool in memory."""

@@ -64,8 +64,8 @@ def gamma_slope(z: Tensor, a: Tensor) -> Tensor:
     nodes, weights = (as_tensor(x) for x in _rule())
     y = column(where(below, -length, length)) * nodes
     falls = exp(column(shape) * y - column(wide) * expm1(y))
-    turned = (column(log(wide) - digamma(shape)) + y) * falls
-    integral = sum_(turned * weights, -1) * length * wide
+    terms = (column(log(wide) - digamma(shape)) + y) * falls
+    integral = sum_(terms * weights, -1) * length * wide
     return cast(where(below, -integral, integral), z.dtype)
 
 

@@ -71,7 +71,7 @@ def test_stacks_may_have_other_blocks_in_each_matrix():
 @pytest.mark.parametrize("a, why", [
     (np.eye(3), "only where all eigenvalues differ"),
     (np.array([[1.0, 1.0], [0.0, 1.0]]), "only where all eigenvalues differ"),
-    (np.array([[0.0, -1.0], [1.0, 0.0]]), "a multiple of a turn"),
+    (np.array([[0.0, -1.0], [1.0, 0.0]]), "a multiple of a rotation"),
 ])
 def test_there_are_none_where_the_basis_is_free(a, why):
     for run in (lambda h: h, ag.jit):

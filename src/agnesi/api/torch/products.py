@@ -10,7 +10,7 @@ from agnesi.api.torch.texts import torch
 from agnesi.core.accepted import TensorLike
 from agnesi.core.op import typed
 from agnesi.core.support import dtypes
-from agnesi.core.support.errors import ShapeError, check_room
+from agnesi.core.support.errors import ShapeError, check_allocatable
 from agnesi.core.tensor import Tensor
 from agnesi.ops.arrays.grids import indices
 from agnesi.ops.base.arith import conj
@@ -159,7 +159,8 @@ def combinations(x: TensorLike, r: int = 2, with_replacement: bool = False, *,
         itertools.combinations)
     n = int(x.shape[0])
     if r >= 0:
-        check_room((math.comb(max(n + r - 1, 0) if with_replacement else n, r), r), dtypes.int64)
+        rows = math.comb(max(n + r - 1, 0) if with_replacement else n, r)
+        check_allocatable((rows, r), dtypes.int64)
     chosen = list(choose(range(n), r))
     return reshape(take(x, as_tensor([i for c in chosen for i in c], dtypes.int64), axis=0),
                    (len(chosen), r))

@@ -135,12 +135,12 @@ class Extent(Dim):
         low, high = _span(difference)
         if (low is not None and low > 0) or (high is not None and high < 0):
             return False
-        asked = from_user_code()
-        if not asked and (other not in (0, 1) or self._may_vanish()):
+        by_user = from_user_code()
+        if not by_user and (other not in (0, 1) or self._may_vanish()):
             return False  # the library looks for equal shapes, and goes the general way if not
         _note(difference)
         _note(_minus(other, self))
-        raise _unknown(f"{self} == {other}", UnknownSizeError if asked else SmallSizeError)
+        raise _unknown(f"{self} == {other}", UnknownSizeError if by_user else SmallSizeError)
 
     def __repr__(self) -> str:
         if from_user_code() and current_reads() is not None:

@@ -18,7 +18,7 @@ from agnesi.core.support.errors import Where, location
 
 T = TypeVar("T")
 #: Nodes that one question looks at.
-_MAX_ASKED = 128
+_MAX_VISITED = 128
 
 #: A number above those of all nodes made so far, and below those of nodes to come.
 next_serial = itertools.count(1).__next__
@@ -149,7 +149,7 @@ def leaves(outputs: Sequence[Node]) -> Iterator[Node]:
 def answer(node: Node, rule: Callable[[Node, Callable[[Node], T]], T], otherwise: T) -> T:
     """Answer a question about a node by a rule, which is given what answers it about other nodes.
 
-    Each node is looked at once, however many read it, and ``_MAX_ASKED`` of them at most: of the
+    Each node is looked at once, however many read it, and ``_MAX_VISITED`` of them at most: of the
     rest the answer is ``otherwise``.
     """
     known: dict[Node, T] = {}
@@ -157,7 +157,7 @@ def answer(node: Node, rule: Callable[[Node, Callable[[Node], T]], T], otherwise
     def ask(node: Node) -> T:
         if node not in known:
             known[node] = otherwise
-            if len(known) <= _MAX_ASKED:
+            if len(known) <= _MAX_VISITED:
                 known[node] = rule(node, ask)
         return known[node]
 

@@ -274,10 +274,10 @@ def oversized(error: Exception, shape: Any = (), dtype: Any = None) -> Exception
     if dtype is None:
         beyond = ", whose bytes 64 bits do not count" * refused
         return MemoryError(f"there is no memory for it{beyond}")
-    return MemoryError(_no_room(shape, dtype) + why)
+    return MemoryError(_unallocatable(shape, dtype) + why)
 
 
-def check_room(shape: Any, dtype: Any) -> None:
+def check_allocatable(shape: Any, dtype: Any) -> None:
     """Raise the MemoryError for an array that there is no memory for, before anything is computed.
 
     Memory that is reserved and not written costs nothing; small arrays are taken to fit.
@@ -287,10 +287,10 @@ def check_room(shape: Any, dtype: Any) -> None:
     try:
         np.empty(shape, dtype)
     except (MemoryError, ValueError, OverflowError):
-        raise MemoryError(_no_room(shape, dtype)) from None
+        raise MemoryError(_unallocatable(shape, dtype)) from None
 
 
-def _no_room(shape: Any, dtype: Any) -> str:
+def _unallocatable(shape: Any, dtype: Any) -> str:
     """Describe an array that there is no memory for."""
     return no_memory(math.prod(shape) * dtype.itemsize,
                      f"{dtype}[{', '.join(map(str, shape))}]")

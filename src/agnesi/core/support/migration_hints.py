@@ -185,8 +185,8 @@ def elsewhere(owner: str, name: str) -> str:
                       if namespace not in ("", here) for n in _names(namespace)
                       if _spelt(n) == _spelt(name) and n[0] == name[0]), "")
     if not found and len(name) > 5:
-        turned = [n for n in plain.values() if sorted(n) == sorted(name)]
-        found = nearest(name, turned, 0.8) or nearest(name, plain.values(), 0.87)
+        permuted = [n for n in plain.values() if sorted(n) == sorted(name)]
+        found = nearest(name, permuted, 0.8) or nearest(name, plain.values(), 0.87)
     return f"; did you mean `{found}`?" if found else ""
 
 

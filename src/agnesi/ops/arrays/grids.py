@@ -16,7 +16,7 @@ from agnesi.core.op import typed
 from agnesi.core.public import planned, public
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import aside
-from agnesi.core.support.errors import DTypeError, ShapeError, check_room
+from agnesi.core.support.errors import DTypeError, ShapeError, check_allocatable
 from agnesi.core.support.silence import silently
 from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor, wrap
@@ -161,7 +161,7 @@ def unravel_index(indices: Any, shape: Any, order: Literal["C", "F"] = "C") -> t
     (tensor([0, 1]), tensor([1, 2]))
     """
     sizes = sizes_of(shape)
-    flat = checked_within(_whole(indices), _room(sizes), "the position", "unravel_index")
+    flat = checked_within(_whole(indices), _position_count(sizes), "the position", "unravel_index")
     found: list[Tensor] = []
     for n in reversed(sizes) if order == "C" else sizes:
         found.append(flat % n)
@@ -177,7 +177,7 @@ def _whole(indices: Any) -> Tensor:
     return cast(x, dtypes.int64)
 
 
-def _room(sizes: Any) -> Any:
+def _position_count(sizes: Any) -> Any:
     """How many positions there are: so many that int64 can number them."""
     count = product(sizes)
     if isinstance(count, int) and count > np.iinfo(np.int64).max:
@@ -207,7 +207,7 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise",
     tensor([1, 5])
     """
     sizes = tuple(integer(n, "a size", 0) for n in dims)
-    _room(sizes)
+    _position_count(sizes)
     modes = (mode,) * len(sizes) if isinstance(mode, str) else tuple(mode)
     limited = [
         _limited(_whole(i), n, m)
@@ -278,7 +278,7 @@ def geomspace(start: TensorLike, stop: TensorLike, num: int = 50, endpoint: bool
     if kind.kind == "c":  # the ends may be real
         first, last = cast(first, dtypes.complex128), cast(last, dtypes.complex128)
     if is_known(first, last) and not (first._requires_grad or last._requires_grad):
-        check_room((integer(num, "num", 0), max(first.size, last.size)), dtypes.float64)
+        check_allocatable((integer(num, "num", 0), max(first.size, last.size)), dtypes.float64)
         work = num * max(first.size, last.size) if isinstance(num, int) else 0
         found = aside(_GEOMETRIC_NANOSECONDS * work, functools.partial(
             np.errstate(all="ignore")(np.geomspace), axis=axis), first.array, last.array, num,

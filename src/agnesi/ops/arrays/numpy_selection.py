@@ -220,8 +220,8 @@ def place(x: Tensor, mask: TensorLike, values: TensorLike) -> None:
     """
     x = _target(x)
     chosen = reshape(not_equal(as_tensor(mask), 0), (x.size,))
-    turn = cumsum(cast(chosen, dtypes.int64)) - cast(chosen, dtypes.int64)
-    new = reshape(_repeated(as_tensor(values, x.dtype), turn), x.shape)
+    ordinal = cumsum(cast(chosen, dtypes.int64)) - cast(chosen, dtypes.int64)
+    new = reshape(_repeated(as_tensor(values, x.dtype), ordinal), x.shape)
     assign(x, _where(reshape(chosen, x.shape), new, x))
 
 

@@ -105,12 +105,12 @@ def rot90(x: TensorLike, k: int = 1, axes: tuple[int, int] = (0, 1), *,
     a, b = (shapes.axis_of(axis, x.ndim) for axis in axes)
     if a == b:
         raise ValueError(f"the axes must differ: {axes}")
-    turns = k % 4
-    if turns == 0:
+    quarters = k % 4
+    if quarters == 0:
         return x
-    if turns == 2:
+    if quarters == 2:
         return flip(x, (a, b))
-    return swapaxes(flip(x, b), a, b) if turns == 1 else flip(swapaxes(x, a, b), b)
+    return swapaxes(flip(x, b), a, b) if quarters == 1 else flip(swapaxes(x, a, b), b)
 
 
 @planned

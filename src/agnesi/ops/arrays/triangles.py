@@ -12,7 +12,7 @@ from agnesi.core.integers import known_integer
 from agnesi.core.public import planned, public, where_torch
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import aside
-from agnesi.core.support.errors import ShapeError, check_room
+from agnesi.core.support.errors import ShapeError, check_allocatable
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.arrays.replicate import broadcast_to
 from agnesi.ops.base.compare import less_equal
@@ -66,7 +66,7 @@ def _indices(pair: Any, dtype: DTypeLike = None) -> Any:
 
 def _of_triangle(function: Any, n: int, k: int, m: int | None, dtype: DTypeLike) -> Any:
     if isinstance(n, int):
-        check_room((max(n, 0),), dtypes.int64)
+        check_allocatable((max(n, 0),), dtypes.int64)
     work = n * (n if m is None else m) if isinstance(n, int) and isinstance(m, int | None) else 0
     return _indices(aside(_INDEX_NANOSECONDS * work, function, n, k, m), dtype)
 
@@ -240,8 +240,8 @@ def fill_diagonal(x: Tensor, value: TensorLike, wrap: bool = False) -> None:
     end = x.size if wrap or x.ndim > 2 else min(x.size, x.shape[1] * x.shape[1])
     places = np.arange(0, end, int(strides.sum()))
     new = reshape(as_tensor(value, x.dtype), (-1,))
-    turns = np.arange(len(places)) % max(new.shape[0], 1)
-    flat = index_put(reshape(x, (x.size,)), places, new[turns])
+    cyclic = np.arange(len(places)) % max(new.shape[0], 1)
+    flat = index_put(reshape(x, (x.size,)), places, new[cyclic])
     assign(x, reshape(flat, x.shape))
 
 

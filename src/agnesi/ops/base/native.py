@@ -36,8 +36,8 @@ def evaluated(call: Call, arrays: Sequence[np.ndarray], types: Sequence[Any]) ->
         units = map(ctypes.c_int64, (0, call.units, 0))
         ctypes.CFUNCTYPE(None)(place)(ctypes.c_void_p(table.ctypes.data), *units)
         return tuple(results)
-    for turn in range(batch):
-        given = [_argument(a, turn, batch, arrays, results, spare) for a in call.arguments]
+    for index in range(batch):
+        given = [_argument(a, index, batch, arrays, results, spare) for a in call.arguments]
         ctypes.CFUNCTYPE(None)(place)(*given)
     return tuple(results)
 
@@ -48,13 +48,13 @@ def _bits(x: Any) -> int:
     return ctypes.cast(ctypes.byref(whole), ctypes.POINTER(ctypes.c_uint64)).contents.value
 
 
-def _argument(a: Argument, turn: int, batch: int, arrays: Sequence[np.ndarray],
+def _argument(a: Argument, index: int, batch: int, arrays: Sequence[np.ndarray],
               results: Sequence[np.ndarray], spare: Sequence[Any]) -> Any:
     if a.kind == "scratch":
         return ctypes.c_void_p(-(-spare[a.value].ctypes.data // _ALIGN_BYTES) * _ALIGN_BYTES)
     if a.kind in ("operand", "result"):
         x = (arrays if a.kind == "operand" else results)[a.value]
-        return ctypes.c_void_p(x.ctypes.data + turn * (x.nbytes // batch))
+        return ctypes.c_void_p(x.ctypes.data + index * (x.nbytes // batch))
     if a.direct:
         return _NUMBERS[a.kind](a.value)
     if isinstance(a.value, tuple):

@@ -30,17 +30,17 @@ _STRIP_BYTES = 512 * _STRIP_COLUMNS * 2
 class HalfProduct(Native):
     """Sums in float32 of a stack of products; the second matrices may be transposes."""
 
-    turned: bool
+    transposed: bool
     units: int
     name = "matmul"
 
     def infer(self, a: Any, b: Any) -> Any:
-        return (*a.shape[:-1], b.shape[-2 if self.turned else -1]), dtypes.float32
+        return (*a.shape[:-1], b.shape[-2 if self.transposed else -1]), dtypes.float32
 
     @property
     def symbol(self) -> str:
         """The function's name."""
-        return f"generated:halves bfloat16 0 0 {'t' * self.turned} {self.units} {_STRIP_BYTES}"
+        return f"generated:halves bfloat16 0 0 {'t' * self.transposed} {self.units} {_STRIP_BYTES}"
 
     def foreign(self, a: Any, b: Any) -> Any:
         (m, k), n = a.shape[-2:], self.infer(a, b)[0][-1]
@@ -63,15 +63,15 @@ def half_product(node: Node) -> Tensor | None:
     many: Any = product(a.shape[:-2])
     if len(b.shape) == 2:  # the stack's rows are rows of one matrix
         many, m = 1, many * m
-    given, turned = (b.inputs[0], True) if _is_transpose(b) else (b, False)
+    given, transposed = (b.inputs[0], True) if _is_transpose(b) else (b, False)
     if (
-        (type(b.op) is Permute and not turned)
+        (type(b.op) is Permute and not transposed)
         or m < _MIN_ROWS
         or k < 2
         or many * m * n * k < _MIN_MULTIPLY_ADDS
     ):
         return None
-    op = HalfProduct(turned, min(_MAX_UNITS, many * -(-n // _STRIP_COLUMNS)))
+    op = HalfProduct(transposed, min(_MAX_UNITS, many * -(-n // _STRIP_COLUMNS)))
     if not foreign.there(op.symbol):
         return None
     if len(b.shape) == 2 and len(a.shape) > 2:

@@ -22,7 +22,7 @@ from agnesi.core.shapes import Typed, need_shape
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import aside
 from agnesi.core.support.config import HOOKS
-from agnesi.core.support.errors import DTypeError, ShapeError, check_room
+from agnesi.core.support.errors import DTypeError, ShapeError, check_allocatable
 from agnesi.core.support.record import record
 from agnesi.core.support.silence import silently
 from agnesi.core.tensor import Tensor
@@ -82,7 +82,7 @@ def _work(op: Any, a: np.ndarray, b: np.ndarray) -> int:
     Most of it is often to copy windows, above all where few filters read each.
     """
     shape, dtype = op.infer(a, b)
-    check_room(shape, np.dtype(dtype))
+    check_allocatable(shape, np.dtype(dtype))
     maps, filters = {
         "conv": (shape, b.shape), "conv_grad_x": (a.shape, b.shape), "conv_grad_w": (b.shape, shape)
     }[op.name]

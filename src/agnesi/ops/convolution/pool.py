@@ -164,8 +164,8 @@ def avg_pool(x: TensorLike, kernel: PerAxis, stride: PerAxis | None = None,
         return total * (1.0 / divisor_override)
     if count_include_pad and not cover_all:
         return total * (1.0 / math.prod(sizes))
-    asked = borders(padding, sizes, (1,) * len(sizes), windows.stride)
-    return total / _of(_counts(x, windows, sizes, asked if count_include_pad else None), wanted)
+    widths = borders(padding, sizes, (1,) * len(sizes), windows.stride)
+    return total / _of(_counts(x, windows, sizes, widths if count_include_pad else None), wanted)
 
 
 def _of(found: Tensor, wanted: Any) -> Tensor:
@@ -252,8 +252,8 @@ def lp_pool(x: TensorLike, p: float, kernel: PerAxis, stride: PerAxis | None = N
     powers = arith.square(x) if p == 2 else arith.power(x, p)
     total = _of(apply(WindowSum(windows, sizes), powers), wanted)
     if cover_all:  # as if smaller windows were filled up with elements like those in them
-        asked = borders(padding, sizes, (1,) * len(sizes), windows.stride)
-        total = total * (math.prod(sizes) / _of(_counts(x, windows, sizes, asked), wanted))
+        widths = borders(padding, sizes, (1,) * len(sizes), windows.stride)
+        total = total * (math.prod(sizes) / _of(_counts(x, windows, sizes, widths), wanted))
     nothing = total == 0
     whole = select.where(nothing, 1, total)
     root = arith.sqrt(whole) if p == 2 else arith.power(whole, 1 / p)
@@ -290,7 +290,7 @@ def _regular(x: Tensor, wanted: Ints) -> Ints | None:
     return tuple(n // o for n, o in zip(x.shape[2:], wanted, strict=True))
 
 
-def _in_turn(x: Tensor, spans: list[list[Any]], of: Any) -> Tensor:
+def _axis_by_axis(x: Tensor, spans: list[list[Any]], of: Any) -> Tensor:
     """The windows of one axis after the other, by a reduction of each, for sizes not known yet."""
     for axis, rows in enumerate(spans, 2):
         before = (slice(None),) * axis
@@ -326,7 +326,7 @@ def adaptive_max_pool(x: TensorLike, size: ShapeLike, return_indices: bool = Fal
     if not is_static(sizes):
         if return_indices:
             raise ShapeError(f"places of windows that fit need to know the sizes {sizes}")
-        return _in_turn(x, spans, max_of)
+        return _axis_by_axis(x, spans, max_of)
     kernel = tuple(max(b - a for a, b in rows) for rows in spans)
     origins = [np.array([min(a + t, b - 1) for a, b in rows for t in range(k)])
                for rows, k in zip(spans, kernel, strict=True)]
@@ -366,7 +366,7 @@ def adaptive_avg_pool(x: TensorLike, size: ShapeLike, *, out: Tensor | None = No
     if kernel is not None:
         return avg_pool(x, kernel)
     if not is_static(x.shape[2:]):
-        return _in_turn(x, spans, mean)
+        return _axis_by_axis(x, spans, mean)
     for axis, rows in enumerate(spans):
         shares = np.zeros((len(rows), x.shape[axis + 2]), x.dtype)
         for i, (a, b) in enumerate(rows):

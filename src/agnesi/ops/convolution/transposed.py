@@ -78,8 +78,8 @@ def conv_transpose(x: TensorLike, w: TensorLike, bias: TensorLike | None = None,
     for s, d, more in zip(steps, inside, extra, strict=True):
         if more >= max(s, d):
             raise ValueError(f"output_padding {more} must be below the stride {s} or dilation {d}")
-    asked = Windows(steps, borders(padding, kernel, inside, steps), inside)
-    windows, rests, beyond = _reach(asked, extra)
+    requested = Windows(steps, borders(padding, kernel, inside, steps), inside)
+    windows, rests, beyond = _reach(requested, extra)
     op = ConvGradX(windows, groups, _sizes(x, w, groups, windows, rests), requests(algorithm))
     y = apply(bound(op, x, w), x, w)
     if any(beyond):

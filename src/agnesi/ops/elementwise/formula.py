@@ -166,8 +166,8 @@ class _OnScalars:
 
         ``step(n, values, *operands)`` gives the next values, and whether there is another step.
         """
-        def one(turn: loops.Expr, values: list[loops.Expr]) -> Any:
-            following, more = step(loops.cast(turn, "float64"), values, *operands)
+        def one(iteration: loops.Expr, values: list[loops.Expr]) -> Any:
+            following, more = step(loops.cast(iteration, "float64"), values, *operands)
             return known(following), more
 
         def known(values: Sequence[Any]) -> tuple[loops.Expr, ...]:

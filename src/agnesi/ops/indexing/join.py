@@ -22,7 +22,7 @@ from agnesi.core.storage.leaves import COPY
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import elements
 from agnesi.core.support.config import HOOKS
-from agnesi.core.support.errors import ShapeError, check_room, typed
+from agnesi.core.support.errors import ShapeError, check_allocatable, typed
 from agnesi.core.support.foreign import attribute_of
 from agnesi.core.support.record import record
 from agnesi.core.support.tracing import is_known
@@ -273,7 +273,7 @@ def split(x: TensorLike, sections: Any, axis: int = 0) -> list[Tensor]:
         if not isinstance(n, int):
             x = ensured_by("split", x, as_tensor(n) % count == 0,
                            f"axis {axis} does not divide into {count} equal parts")
-        check_room((count,), dtypes.int64)
+        check_allocatable((count,), dtypes.int64)
         size = n // count
         cuts = [size * i for i in range(count)] + [n]
     return [_cut(x, axis, a, b) for a, b in itertools.pairwise(cuts)]
@@ -371,7 +371,7 @@ def pad(x: Any, pad_width: Any, mode: str = "constant", constant_values: Any = 0
             x = concat(_continued(x, axis, before, after, mode), axis)
         else:  # from elements that lie in the border themselves
             positions: Any = np.arange(operator.index(n))
-            check_room((n + before + after,), positions.dtype)
+            check_allocatable((n + before + after,), positions.dtype)
             x = take(x, np.pad(positions, (before, after), mode), axis)  # type: ignore[call-overload]
     return x
 
@@ -470,8 +470,8 @@ def roll(x: TensorLike, /, shift: TensorLike, axis: Axis = None, *,
             check_integer(by, "shift")
             x = take(x, remainder(subtract(arange(n), cast(by, dtypes.int64)), n), a)
             continue
-        by, turns = integer(by, "shift"), combine("max", n, 1) if is_open(n) else n
-        by = combine("%", by, turns) if turns != 0 else 0
+        by, modulus = integer(by, "shift"), combine("max", n, 1) if is_open(n) else n
+        by = combine("%", by, modulus) if modulus != 0 else 0
         if isinstance(by, Dim) or by:
             x = apply(Concat(a), _cut(x, a, n - by, None), _cut(x, a, 0, n - by))
     return x

@@ -18,7 +18,7 @@ from agnesi.core.op import Op, typed
 from agnesi.core.public import planned, public
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import results
-from agnesi.core.support.errors import check_room
+from agnesi.core.support.errors import check_allocatable
 from agnesi.core.support.record import record
 from agnesi.core.support.tracing import is_known, is_tracing
 from agnesi.core.tensor import Tensor, wrap
@@ -53,7 +53,7 @@ class Arange(Op):
     def perform(self) -> np.ndarray:
         start, step = (np.asarray(v).astype(self.dtype) for v in (self.start, self.step))
         size: Any = self.size
-        check_room((size,), dtypes.int64)
+        check_allocatable((size,), dtypes.int64)
         places = np.arange(size).astype(self.dtype, copy=False)
         if start != 0 or step != 1:
             np.multiply(step, places, out=places)
@@ -89,7 +89,7 @@ class Linspace(Op):
 
     @np.errstate(all="ignore")
     def perform(self) -> np.ndarray:
-        check_room((self.num,), dtypes.float64)
+        check_allocatable((self.num,), dtypes.float64)
         return np.linspace(self.start, self.stop, self.num, self.endpoint, dtype=self.dtype)
 
     def lower(self, at: Any) -> Any:
@@ -183,7 +183,7 @@ def arange(start: Any, /, stop: Any = None, step: Any = 1, dtype: DTypeLike = No
         size = max(int(np.ceil((stop - start) / step)), 0) if floats \
             else max(-((start - stop) // step), 0)
         if size >= 1 << 63:
-            check_room((size,), kind)
+            check_allocatable((size,), kind)
         if kind.kind in "iu" and not floats:
             _check_ends(start, step, size, kind)
     if kind.kind in "fV" and any(map(is_live, given)):
@@ -346,7 +346,7 @@ def logspace(start: Any, stop: Any, num: int = 50, base: Any = 10.0, dtype: DTyp
         exponents = _spaced(first, last, operator.index(num), endpoint)
         return _along(axis, cast(power(base, exponents), kind))
     start, stop, base = float(start), float(stop), float(base)
-    check_room((integer(num, "num", 0),), dtypes.float64)
+    check_allocatable((integer(num, "num", 0),), dtypes.float64)
     with np.errstate(all="ignore"):
         values = np.logspace(start, stop, num, endpoint, base, kind)
     return _along(axis, constant(values, values.dtype) if is_tracing() else wrap(values))

@@ -192,8 +192,8 @@ class SlogDet(MatrixOp):
     def vjp(self, gs: Any, ys: Any, a: Tensor) -> tuple[Any, ...]:
         g = gs[1]
         if a.dtype.kind == "c" and gs[0] is not None:
-            turn = cast(arith.imag(arith.multiply(arith.conj(gs[0]), ys[0])), a.dtype) * -1j
-            g = turn if g is None else arith.add(cast(g, a.dtype), turn)
+            phase = cast(arith.imag(arith.multiply(arith.conj(gs[0]), ys[0])), a.dtype) * -1j
+            g = phase if g is None else arith.add(cast(g, a.dtype), phase)
         if g is None:
             return (None,)
         inverse = SOLVE.adjoint(a, broadcast_to(identity(a), a.shape))
@@ -203,8 +203,8 @@ class SlogDet(MatrixOp):
         rate = sum(apply(Diagonal(0), apply(SOLVE, a, ts[0])), -1)
         if a.dtype.kind == "f":
             return None, rate
-        turned = arith.multiply(ys[0], cast(arith.imag(rate), a.dtype) * 1j)
-        return turned, arith.real(rate)
+        phase = arith.multiply(ys[0], cast(arith.imag(rate), a.dtype) * 1j)
+        return phase, arith.real(rate)
 
 
 DET = Det()

@@ -101,16 +101,16 @@ def _each(x: Tensor) -> Tensor:
     return reshape(x, (*x.shape, 1, 1))
 
 
-def _squared(x: Tensor, turns: Tensor) -> Tensor:
-    """Every matrix squared as often as its number says: a loop of as many turns as any needs."""
+def _squared(x: Tensor, counts: Tensor) -> Tensor:
+    """Every matrix squared as often as its count says: a loop of the most iterations."""
     matrix_ = symbol(Node(None, (), x.shape, x.dtype))
-    left = symbol(Node(None, (), turns.shape, turns.dtype))
+    left = symbol(Node(None, (), counts.shape, counts.dtype))
     squared = where(greater(_each(left), 0), times(matrix_, matrix_), matrix_)
     ends = [graph_node(squared), graph_node(left - 1)]
     body = Body(FunctionGraph([graph_node(matrix_), graph_node(left)], ends))
-    most = cast(greatest(turns, initial=0), dtypes.int64)
+    most = cast(greatest(counts, initial=0), dtypes.int64)
     scan = Scan(body, _MOST_SQUARES, 0, 2, 0, counted=True)
-    return applied(scan, most, x, turns)[0]
+    return applied(scan, most, x, counts)[0]
 
 
 @record

@@ -20,8 +20,9 @@ LETTERS = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
 #: How libraries spell functions, with the IR type of their integers.
 _SPELLINGS = (("scipy_{}_64_", "i64"), ("{}_64_", "i64"), ("scipy_{}_", "i32"), ("{}_", "i32"))
 #: What returns a library's name: a function without arguments that gives a text.
-_ASKED = ("scipy_openblas_get_config64_", "openblas_get_config64_", "scipy_openblas_get_config",
-          "openblas_get_config", "openblas_get_config_64_", "bli_info_get_version_str")
+_CONFIG_FUNCTIONS = (
+    "scipy_openblas_get_config64_", "openblas_get_config64_", "scipy_openblas_get_config",
+    "openblas_get_config", "openblas_get_config_64_", "bli_info_get_version_str")
 _OPENMP = 2  # OpenBLAS says so
 #: Functions that only one library has.
 _MARKS = {"mkl_get_max_threads": "MKL", "ATL_buildinfo": "ATLAS", "appleblas_sgemm": "Accelerate"}
@@ -125,8 +126,8 @@ def backend() -> str:
 
 
 def _name(library: Any) -> str:
-    for asked in _ASKED:
-        function = getattr(library, asked, None)
+    for candidate in _CONFIG_FUNCTIONS:
+        function = getattr(library, candidate, None)
         if function is not None:
             function.restype, function.argtypes = ctypes.c_char_p, ()
             return function().decode().strip()

@@ -352,8 +352,8 @@ def lu_solve(lu_and_piv: tuple[TensorLike, ...] | Tensor, b: TensorLike, trans: 
     check_square(factors.shape)
     if not left:
         factors = arith.conj(factors) if adjoint else factors
-        turned = lu_solve((factors, pivots), matrix_transpose(b), 0 if adjoint else 1)
-        return matrix_transpose(turned)
+        solved = lu_solve((factors, pivots), matrix_transpose(b), 0 if adjoint else 1)
+        return matrix_transpose(solved)
     trans = 2 if adjoint else trans
     if trans not in (0, 1, 2):
         raise ValueError(f"trans must be 0, 1 or 2, not {trans!r}")

@@ -87,13 +87,13 @@ def _odd(x: Tensor, pad_width: Any, mode: str) -> Tensor:
         x = join.pad(x, around, mode)
         if n == 1:
             continue
-        turns = arange(-before, n + after) // (n - (mode == "reflect"))
-        turns = reshape(turns, (n + before + after, *[1] * (x.ndim - axis - 1)))
-        turned = select.where(turns % 2 == 1, first + last - x, x)
-        turned = turned + cast(turns, x.dtype) * (last - first)
-        for turn, edge in ((1, last), (-1, first)):  # where the other end may be infinite
-            turned = select.where(turns == turn, edge + edge - x, turned)
-        x = select.where(turns == 0, x, turned)
+        periods = arange(-before, n + after) // (n - (mode == "reflect"))
+        periods = reshape(periods, (n + before + after, *[1] * (x.ndim - axis - 1)))
+        reflected = select.where(periods % 2 == 1, first + last - x, x)
+        reflected = reflected + cast(periods, x.dtype) * (last - first)
+        for side, edge in ((1, last), (-1, first)):  # where the other end may be infinite
+            reflected = select.where(periods == side, edge + edge - x, reflected)
+        x = select.where(periods == 0, x, reflected)
     return x
 
 

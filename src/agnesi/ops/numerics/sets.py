@@ -76,26 +76,26 @@ def _unique_slices(data: np.ndarray, axis: int, **options: Any) -> Any:
     return aside(16 * data.size, unique)
 
 
-def _unique(data: np.ndarray, asked: tuple[bool, ...], equal_nan: bool = True) -> list[Any]:
+def _unique(data: np.ndarray, returned: tuple[bool, ...], equal_nan: bool = True) -> list[Any]:
     """The different elements, and what is asked for: where each is found first, which of them each
     element is, and how often each is there; None for the rest."""
-    if data.size <= _FEW_ELEMENTS and data.dtype.kind in "iu" and not any(asked):
+    if data.size <= _FEW_ELEMENTS and data.dtype.kind in "iu" and not any(returned):
         return [np.unique(data), None, None, None]
-    return aside(16 * data.size, lambda: _from_order(data.reshape(-1), asked, equal_nan))
+    return aside(16 * data.size, lambda: _from_order(data.reshape(-1), returned, equal_nan))
 
 
-def _from_order(flat: np.ndarray, asked: tuple[bool, ...], equal_nan: bool) -> list[Any]:
-    order = _PLACES.perform(flat) if asked[0] or asked[1] else None
+def _from_order(flat: np.ndarray, returned: tuple[bool, ...], equal_nan: bool) -> list[Any]:
+    order = _PLACES.perform(flat) if returned[0] or returned[1] else None
     ordered = comparable(_VALUES.perform(flat) if order is None else flat[order])
     starts = _begins(ordered, equal_nan)
     (places,) = starts.nonzero()
     found: list[Any] = [ordered[places].astype(flat.dtype, copy=False), None, None, None]
-    if order is not None and asked[0]:
+    if order is not None and returned[0]:
         found[1] = order[places]
-    if order is not None and asked[1]:
+    if order is not None and returned[1]:
         found[2] = np.empty(flat.size, np.int64)
         found[2][order] = np.cumsum(starts) - 1
-    if asked[2]:
+    if returned[2]:
         found[3] = np.empty_like(places)
         np.subtract(places[1:], places[:-1], out=found[3][:-1])
         found[3][-1:] = flat.size - places[-1:]
@@ -145,42 +145,43 @@ def unique(x: TensorLike, *, return_index: bool = False, return_inverse: bool = 
     >>> ag.unique(ag.tensor([3, 1, 3]), size=3, return_counts=True)
     (tensor([1, 3, 1]), tensor([1, 2, 0]))
     """
-    asked = (return_index, return_inverse, return_counts)
+    returned = (return_index, return_inverse, return_counts)
     if size is not None:
         if axis is not None:
             raise ValueError("size is for elements; slices along an axis are not bounded")
-        return _bounded(as_tensor(x), size, fill_value, asked)
+        return _bounded(as_tensor(x), size, fill_value, returned)
     x = as_tensor(x)
     if axis is not None:
         axis = shapes.axis_of(axis, x.ndim)
     if not is_known(x):
-        found = _found(x, asked) if axis is None or x.ndim < 2 else _slices(x, axis, asked)
+        found = _found(x, returned) if axis is None or x.ndim < 2 else _slices(x, axis, returned)
         return found if len(found) > 1 else found[0]
     data: Any = x.array
     if axis is None:
         differentiated = x._requires_grad
-        found, first, inverse, counts = _unique(data, (differentiated or asked[0], *asked[1:]))
+        needed = (differentiated or returned[0], *returned[1:])
+        found, first, inverse, counts = _unique(data, needed)
         values = _values(x, first) if differentiated else wrap(found)
         inverse = None if inverse is None else inverse.reshape(data.shape)
     else:
         _, first, inverse, counts = _unique_slices(
             data, axis, return_index=True, return_inverse=True, return_counts=True)
         values = take(x, wrap(first), axis)
-    rest = [wrap(f) for a, f in zip(asked, (first, inverse, counts), strict=True) if a]
+    rest = [wrap(f) for a, f in zip(returned, (first, inverse, counts), strict=True) if a]
     return (values, *rest) if rest else values
 
 
-def _found(x: Tensor, asked: tuple[bool, ...], equal_nan: bool = True) -> tuple[Tensor, ...]:
+def _found(x: Tensor, returned: tuple[bool, ...], equal_nan: bool = True) -> tuple[Tensor, ...]:
     """The different elements, and what else is asked for, from the elements in order."""
     flat = reshape(x, (product(x.shape),))
-    order: Any = argsort(flat) if asked[0] or asked[1] else None
+    order: Any = argsort(flat) if returned[0] or returned[1] else None
     ordered = sort(flat) if order is None else take(flat, order)
     starts = _starts(ordered, equal_nan)
-    place, rest = _places(order, starts, x.shape, asked)
+    place, rest = _places(order, starts, x.shape, returned)
     return take(ordered, place), *rest
 
 
-def _slices(x: Tensor, axis: int, asked: tuple[bool, ...]) -> tuple[Tensor, ...]:
+def _slices(x: Tensor, axis: int, returned: tuple[bool, ...]) -> tuple[Tensor, ...]:
     """The different slices along an axis, and what else is asked for, from the slices in order."""
     n = x.shape[axis]
     first = moveaxis(x, axis, 0)
@@ -189,11 +190,11 @@ def _slices(x: Tensor, axis: int, asked: tuple[bool, ...]) -> tuple[Tensor, ...]
     order = lexsort(flip(matrix_transpose(rows), 0))
     ordered = take(rows, order, 0)
     differ = reduce.any(not_equal(ordered, roll(ordered, 1, 0)), axis=1)
-    place, rest = _places(order, logical_or(differ, equal(arange(n), 0)), (n,), asked)
+    place, rest = _places(order, logical_or(differ, equal(arange(n), 0)), (n,), returned)
     return take(x, take(order, place), axis), *rest
 
 
-def _places(order: Any, starts: Tensor, shape: Any, asked: tuple[bool, ...]
+def _places(order: Any, starts: Tensor, shape: Any, returned: tuple[bool, ...]
           ) -> tuple[Tensor, list[Tensor]]:
     """Where different ones begin in order, and what is asked for about them."""
     n = starts.shape[0]
@@ -205,7 +206,7 @@ def _places(order: Any, starts: Tensor, shape: Any, asked: tuple[bool, ...]
         lambda: apply(Chosen(place.shape[0]),
                       logical_or(last, apply(Shift(0, True), starts))) - place + 1,
     )
-    return place, [make() for w, make in zip(asked, more, strict=True) if w]
+    return place, [make() for w, make in zip(returned, more, strict=True) if w]
 
 
 def _numbers(starts: Tensor) -> Tensor:
@@ -213,7 +214,7 @@ def _numbers(starts: Tensor) -> Tensor:
     return cumsum(cast(starts, dtypes.int64)) - 1
 
 
-def _bounded(x: Tensor, size: int, fill_value: Any, asked: tuple[bool, ...]) -> Any:
+def _bounded(x: Tensor, size: int, fill_value: Any, returned: tuple[bool, ...]) -> Any:
     """So many different elements, from the elements in order."""
     flat = reshape(x, (x.size,))
     n = flat.shape[0]
@@ -233,7 +234,7 @@ def _bounded(x: Tensor, size: int, fill_value: Any, asked: tuple[bool, ...]) -> 
         lambda: index_put(filled((size + 1,), 0, number.dtype), number.clip(0, size), 1,
                           accumulate=True)[:size],
     )
-    rest = [make() for wanted, make in zip(asked, more, strict=True) if wanted]
+    rest = [make() for wanted, make in zip(returned, more, strict=True) if wanted]
     return (values, *rest) if rest else values
 
 

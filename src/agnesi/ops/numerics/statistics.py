@@ -187,8 +187,8 @@ def _variables(m: Any, rowvar: bool) -> Tensor:
     x = as_tensor(m)
     if x.ndim > 2:
         raise ShapeError(f"observations are a vector or a matrix, not of shape {x.shape}")
-    turned = x.ndim == 2 and not rowvar
-    return matrix_transpose(x) if turned else atleast_2d(x)
+    by_columns = x.ndim == 2 and not rowvar
+    return matrix_transpose(x) if by_columns else atleast_2d(x)
 
 
 @planned

@@ -20,7 +20,7 @@ from agnesi.core.shapes import need_shape
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import results
 from agnesi.core.support.config import HOOKS
-from agnesi.core.support.errors import ShapeError, check_room
+from agnesi.core.support.errors import ShapeError, check_allocatable
 from agnesi.core.support.record import record
 from agnesi.ops.random import ahead
 
@@ -63,9 +63,9 @@ def philox_expr(key: Any, counter: Any) -> tuple[loops.Expr, ...]:
     """Four words of Philox4x32-10 as expressions of the loop language."""
     (k0, k1), (x0, x1, x2, x3) = key, counter
     call = loops.call
-    for turn in range(_ROUNDS):
+    for round_ in range(_ROUNDS):
         key0, key1 = (
-            k + _u32(turn * w & WORD) if turn else k
+            k + _u32(round_ * w & WORD) if round_ else k
             for k, w in zip((k0, k1), _WEYL, strict=True)
         )
         m0, m1 = map(_u32, _MULTIPLIERS)
@@ -100,7 +100,7 @@ class RandomBits(Op):
 
     def infer(self, state: Any) -> Any:
         if isinstance(self.size, int) and self.size >= MOST_WORDS:
-            check_room((self.size,), _UINT32)
+            check_allocatable((self.size,), _UINT32)
             raise ShapeError(f"one draw takes fewer than 2**32 words, not {self.size}")
         return (self.size,), _UINT32
 

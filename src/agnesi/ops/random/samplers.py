@@ -284,10 +284,10 @@ class Sampler(Op):
         starts = kind.start(_SCALARS, *own)
         place = loops.cast(places(*at), "uint32")
 
-        def step(turn: Any, values: Any) -> Any:
-            words = self._word_expressions(state, place, loops.cast(turn, "uint32"))
+        def step(iteration: Any, values: Any) -> Any:
+            words = self._word_expressions(state, place, loops.cast(iteration, "uint32"))
             u = _uniforms(loops, words, dtype)
-            return kind.step(_SCALARS, u, loops.cast(turn, dtype), values, *own)
+            return kind.step(_SCALARS, u, loops.cast(iteration, dtype), values, *own)
 
         return loops.in_steps(at, kind.most, wanted(*at), starts, step)
 

@@ -128,8 +128,8 @@ def _real_back(x: Tensor, s: Any, axes: Any, norm: Any) -> Tensor:
     if not axes:
         raise ValueError("at least one axis is needed")
     last = axes[-1]
-    asked = None if s is None else _several(s)[-1]
-    if asked is None or (not isinstance(asked, Dim) and asked == -1):
+    requested = None if s is None else _several(s)[-1]
+    if requested is None or (not isinstance(requested, Dim) and requested == -1):
         sizes[-1], n = x.shape[last], 2 * (x.shape[last] - 1)
     else:
         n = sizes[-1] if isinstance(sizes[-1], Dim) else integer(sizes[-1], "n", 0)

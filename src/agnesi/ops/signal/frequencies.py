@@ -11,7 +11,7 @@ from agnesi.core import shapes
 from agnesi.core.accepted import Axis, DTypeLike, TensorLike
 from agnesi.core.public import planned, public
 from agnesi.core.support import dtypes
-from agnesi.core.support.errors import DTypeError, check_room
+from agnesi.core.support.errors import DTypeError, check_allocatable
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.base.arith import divide
 from agnesi.ops.base.convert import as_tensor, cast, is_live
@@ -31,7 +31,7 @@ def _count(n: Any) -> int:
     count = operator.index(n)
     if count < 1:
         raise ValueError(f"n must be at least 1, not {count}")
-    check_room((count,), dtypes.int64)
+    check_allocatable((count,), dtypes.int64)
     return count
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from agnesi.core.public import planned, public
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import aside
-from agnesi.core.support.errors import check_room
+from agnesi.core.support.errors import check_allocatable
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.base.arith import divide, multiply
 from agnesi.ops.base.convert import as_tensor, cast, is_live
@@ -26,7 +26,7 @@ _NANOSECONDS = 20
 def _number(n: Any) -> int:
     """How many weights, of which there is memory for a vector."""
     n = operator.index(n)
-    check_room((max(n, 0),), dtypes.float64)
+    check_allocatable((max(n, 0),), dtypes.float64)
     return n
 
 

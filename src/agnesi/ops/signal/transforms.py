@@ -187,15 +187,15 @@ def _convolved(x: Tensor, factor: float) -> Tensor:
     n = x.shape[-1]
     size = min(m << max(0, (2 * n - 2) // m).bit_length() for m in (1, 3, 5, 9, 15))
     chirp = roots(2 * n, np.arange(n) ** 2 % (2 * n))  # exp(-1j pi k**2 / n)
-    turns = constant(chirp, x.dtype)
+    phases = constant(chirp, x.dtype)
     spread = np.zeros(size, np.complex128)
     spread[:n] = chirp.conj()
     spread[size - n + 1:] = chirp[:0:-1].conj()
     weights = constant(np.fft.fft(spread) * (factor / size), x.dtype)
     behind = spread_constant((*x.shape[:-1], size - n), 0, x.dtype)
-    given = concat([multiply(x, turns), behind], -1)
+    given = concat([multiply(x, phases), behind], -1)
     found = lines(multiply(lines(given, False, 1.0), weights), True, 1.0)
-    return multiply(found[..., :n], turns)
+    return multiply(found[..., :n], phases)
 
 
 def real_lines(x: Tensor, factor: float, inner: float) -> Tensor:

@@ -116,7 +116,7 @@ ellipkm1: Function = _documented(
 
 
 # -- Jacobi's functions -------------------------------------------------------------------------
-def _turn(u: Tensor, m: Tensor) -> Tensor:
+def _am_by_parameter(u: Tensor, m: Tensor) -> Tensor:
     """Derivative of the amplitude to the parameter."""
     sn, cn, dn, angle = ellipj(u, m)
     gap = _difference(angle, m, u, ellipeinc(angle, m))
@@ -128,13 +128,13 @@ def _part(i: int, *rules: Rule) -> Function:
 
 
 _sn: Function = _part(0, lambda g, a, b: g * _cn(a, b) * _dn(a, b),
-            lambda g, a, b: g * _cn(a, b) * _turn(a, b))
+            lambda g, a, b: g * _cn(a, b) * _am_by_parameter(a, b))
 _cn: Function = _part(1, lambda g, a, b: -g * _sn(a, b) * _dn(a, b),
-            lambda g, a, b: -g * _sn(a, b) * _turn(a, b))
+            lambda g, a, b: -g * _sn(a, b) * _am_by_parameter(a, b))
 _dn: Function = _part(2, lambda g, a, b: -g * b * _sn(a, b) * _cn(a, b),
             lambda g, a, b, y: -g * (0.5 * square(_sn(a, b))
-                                     + b * _sn(a, b) * _cn(a, b) * _turn(a, b)) / y)
-_am: Function = _part(3, lambda g, a, b: g * _dn(a, b), lambda g, a, b: g * _turn(a, b))
+                                     + b * _sn(a, b) * _cn(a, b) * _am_by_parameter(a, b)) / y)
+_am: Function = _part(3, lambda g, a, b: g * _dn(a, b), lambda g, a, b: g * _am_by_parameter(a, b))
 
 
 @public

@@ -153,12 +153,12 @@ def modfresnelm(x: TensorLike, /) -> tuple[Tensor, Tensor]:
 def _modified(x: Any, sign: float) -> tuple[Tensor, Tensor]:
     """``F = integral of exp(sign i t^2)`` from x on, and ``K`` of it, by Faddeeva's function."""
     x = as_tensor(x)
-    turn = complex(math.cos(math.pi / 4), sign * math.sin(math.pi / 4))  # sqrt(sign * i)
+    rotation = complex(math.cos(math.pi / 4), sign * math.sin(math.pi / 4))  # sqrt(sign * i)
     root = complex_of(cast(x, x.dtype), x * 0)
-    # F = sqrt(pi)/2 turn erfc(conj(turn) x), and erfc(z) = exp(-z^2) w(i z).
-    w = wofz(root * (1j * turn.conjugate()))
+    # F = sqrt(pi)/2 rotation erfc(conj(rotation) x), and erfc(z) = exp(-z^2) w(i z).
+    w = wofz(root * (1j * rotation.conjugate()))
     phase = square(x)
-    whole = complex_of(cos(phase), sin(phase) * sign) * w * (0.5 * _ROOT_PI * turn)
+    whole = complex_of(cos(phase), sin(phase) * sign) * w * (0.5 * _ROOT_PI * rotation)
     return whole, 0.5 * w
 
 

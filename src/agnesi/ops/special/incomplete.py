@@ -181,10 +181,10 @@ def _beta(order: int, da: float = 0.0, db: float = 0.0) -> Callable[..., Any]:
         finite = m.logical_and(m.isfinite(a), m.isfinite(b))
         inside = m.logical_and(m.logical_and(x > 0.0, x < 1.0), m.logical_and(positive, finite))
         a, b, y = m.where(inside, a, 1.0), m.where(inside, b, 1.0), m.where(inside, x, 0.5)
-        turned = y > (a + 1.0) / (a + b + 2.0)  # there I_x(a, b) = 1 - I_1-x(b, a) converges
-        p, q, t = m.where(turned, b, a), m.where(turned, a, b), m.where(turned, 1.0 - y, y)
+        reflected = y > (a + 1.0) / (a + b + 2.0)  # there I_x(a, b) = 1 - I_1-x(b, a) converges
+        p, q, t = m.where(reflected, b, a), m.where(reflected, a, b), m.where(reflected, 1.0 - y, y)
         zero = y * 0.0
-        dp, dq = m.where(turned, zero + db, da), m.where(turned, zero + da, db)
+        dp, dq = m.where(reflected, zero + db, da), m.where(reflected, zero + da, db)
         both = p + q
         slope = (dp * (m.log(t) + _digamma_gap(m, p + 1.0, q - 1.0))
                  + dq * (m.log1p(-t) + _digamma_gap(m, q, p)))
@@ -192,7 +192,7 @@ def _beta(order: int, da: float = 0.0, db: float = 0.0) -> Callable[..., Any]:
                 - dq * dq * m.trigamma(q))
         front = Jet([0.0, slope, 0.5 * bend][: order + 1]).exp(_beta_front(m, p, q, t))
         value = _beta_fraction(m, [p, q, t, dp, dq, *front.terms], order)
-        found = m.where(turned, (0.0 if order else 1.0) - value, value)
+        found = m.where(reflected, (0.0 if order else 1.0) - value, value)
         found = m.where(inside, found * float(math.factorial(order)), math.nan)
         found = m.where(m.logical_and(positive, m.equal(x, 0.0)), 0.0, found)
         return m.where(m.logical_and(positive, m.equal(x, 1.0)), 0.0 if order else 1.0, found)

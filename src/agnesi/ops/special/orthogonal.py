@@ -208,5 +208,5 @@ def sph_harm_y(n: TensorLike, m: TensorLike, theta: TensorLike, phi: TensorLike,
     >>> ag.special.sph_harm_y(2, 1, ag.tensor([0.5]), 0.5).real
     tensor([-0.2852482])
     """
-    turn = cast(as_tensor(m), as_tensor(theta).dtype) * phi
-    return _on_sphere(n, m, theta) * complex_of(cos(turn), sin(turn))
+    azimuth = cast(as_tensor(m), as_tensor(theta).dtype) * phi
+    return _on_sphere(n, m, theta) * complex_of(cos(azimuth), sin(azimuth))

@@ -262,7 +262,7 @@ def diric(x: TensorLike, n: int, *, out: Tensor | None = None) -> Tensor:
     """
     x = as_tensor(x)
     half = x * 0.5
-    turns = floor(half / math.pi + 0.5)
+    cycles = floor(half / math.pi + 0.5)
     pole = magnitude(sin(half)) < 1e-9
     safe = where(pole, 1.0, half)
-    return where(pole, cos(math.pi * (n - 1) * turns), sin(n * safe) / (n * sin(safe)))
+    return where(pole, cos(math.pi * (n - 1) * cycles), sin(n * safe) / (n * sin(safe)))

@@ -31,9 +31,9 @@ from agnesi.rewrite.control.scan_sums import (
     Whole,
     bytes_of,
     copied_out,
+    only_expands,
     size_of,
     sum_of,
-    takes_only_room,
 )
 
 Improve = Callable[[FunctionGraph], FunctionGraph]
@@ -284,7 +284,7 @@ class _Better:
                 outside[node] = node
             elif all(n in outside for n in node.inputs) and node.op.condition is None:
                 outside[node] = copied_out(node, [outside[n] for n in node.inputs])
-                if node.outputs is None and not takes_only_room(node):
+                if node.outputs is None and not only_expands(node):
                     new[node] = outside[node]
         model.replace({n: model.constant_for(o) for n, o in _outermost(model, new).items()})
         self.changed |= bool(new)

@@ -178,7 +178,7 @@ def copied_out(node: Node, inputs: Sequence[Node]) -> Node:
     return new
 
 
-def takes_only_room(node: Node) -> bool:
+def only_expands(node: Node) -> bool:
     """Return whether a node only takes more memory than what it is computed from, or looks into
     it."""
     return isinstance(node.op, (BroadcastTo, Permute, Reshape, Slice)) or not node.inputs

@@ -11,7 +11,7 @@ from agnesi.core.substitution import substituted
 from agnesi.core.tensor import symbol
 from agnesi.ops.control.body import Body
 from agnesi.ops.control.loop import While, applied
-from agnesi.rewrite.control.scan_sums import copied_out, takes_only_room
+from agnesi.rewrite.control.scan_sums import copied_out, only_expands
 
 #: Nodes of a graph inside, and what stands for them outside.
 Moved = dict[Node, Node]
@@ -45,7 +45,7 @@ def _moved(graph: FunctionGraph, constants: Sequence[Node]) -> Moved:
                 outside[node] = node
         elif all(n in outside for n in node.inputs) and node.op.condition is None:
             outside[node] = copied_out(node, [outside[n] for n in node.inputs])
-            if node.outputs is None and not takes_only_room(node):
+            if node.outputs is None and not only_expands(node):
                 found[node] = outside[node]
         else:
             used.update(node.inputs)

@@ -76,7 +76,7 @@ OPERATIONS = _table(
     "linalg.spectral.polar NuclearNorm UnitaryFactor",
     "linalg.qr QR",
     "linalg.spectral.schur Schur Sylvester",
-    "linalg.spectral.schur_rules SchurTurn=Turn",
+    "linalg.spectral.schur_rules SchurTurn=Rotation",
     "linalg.solve Inv Solve",
     "linalg.special_matrices.banded BandSolve",
     "linalg.spectral.svd SVD SingularValues",

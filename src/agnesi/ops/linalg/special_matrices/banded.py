@@ -143,8 +143,8 @@ class BandSolve(MatrixOp):
 
     def adjoint(self, ab: Tensor) -> tuple[BandSolve, Tensor]:
         """The solver for the adjoint matrices, and their bands."""
-        turned = [_shifted(row, self.up - i) for i, row in enumerate(self.rows(arith.conj(ab)))]
-        return replace(self, low=self.up, up=self.low), stack(turned[::-1], -2)
+        conjugated = [_shifted(row, self.up - i) for i, row in enumerate(self.rows(arith.conj(ab)))]
+        return replace(self, low=self.up, up=self.low), stack(conjugated[::-1], -2)
 
     def vjp(self, g: Tensor, x: Tensor, ab: Tensor, b: Tensor) -> tuple[Any, ...]:
         other, bands = self.adjoint(ab)

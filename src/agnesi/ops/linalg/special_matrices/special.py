@@ -108,7 +108,7 @@ def hankel(c: TensorLike, r: TensorLike | None = None, *, out: Tensor | None = N
 @planned
 @public
 def circulant(c: TensorLike, *, out: Tensor | None = None) -> Tensor:
-    """The square matrix with first column ``c`` whose columns are turned by one each.
+    """The square matrix with first column ``c`` whose columns are rotated by one each.
 
     :param c: A vector of n elements.
     :returns: Of shape (n, n).
@@ -122,8 +122,8 @@ def circulant(c: TensorLike, *, out: Tensor | None = None) -> Tensor:
     """
     c = vector(c)
     n = c.shape[0]
-    turned = arith.subtract(reshape(arange(n), (n, 1)), arange(n))
-    return take(c, arith.remainder(turned, n))
+    shifts = arith.subtract(reshape(arange(n), (n, 1)), arange(n))
+    return take(c, arith.remainder(shifts, n))
 
 
 @public

@@ -49,8 +49,8 @@ def rq(a: TensorLike, mode: Literal["full", "economic", "r"] = "full") -> Any:
     """
     if mode not in ("full", "economic", "r"):
         raise ValueError(f"mode must be 'full', 'economic' or 'r', not {mode!r}")
-    turned = adjoint(flip(matrix(a), axis=-2))
-    q, r = qr(turned, "reduced" if mode == "economic" else "complete")
+    flipped = adjoint(flip(matrix(a), axis=-2))
+    q, r = qr(flipped, "reduced" if mode == "economic" else "complete")
     upper = flip(adjoint(r), axis=(-2, -1))
     return upper if mode == "r" else (upper, flip(adjoint(q), axis=-2))
 

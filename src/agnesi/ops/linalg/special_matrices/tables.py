@@ -13,7 +13,7 @@ from agnesi.core.ir.dims import is_settled
 from agnesi.core.public import public
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import aside
-from agnesi.core.support.errors import ShapeError, check_room
+from agnesi.core.support.errors import ShapeError, check_allocatable
 from agnesi.core.support.roots import roots
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith
@@ -33,7 +33,7 @@ Kind = Literal["symmetric", "lower", "upper"]
 def _size(n: Any) -> int:
     """The size of both axes of a matrix that there is memory for."""
     n = known_integer(n, "n")
-    check_room((max(n, 0),) * 2, dtypes.int64)
+    check_allocatable((max(n, 0),) * 2, dtypes.int64)
     return n
 
 

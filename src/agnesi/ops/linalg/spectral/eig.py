@@ -60,9 +60,9 @@ def _found(a: Tensor, vectors: bool, name: str) -> Any:
         return None
     subject = called(name, (a,))
     a = ensured(a, isfinite(a), "Array must not contain infs or NaNs", subject)
-    _, w, turn, v, info = apply_many(Geev(vectors), matrix_transpose(doubled(a)))
+    _, w, imaginary, v, info = apply_many(Geev(vectors), matrix_transpose(doubled(a)))
     w, v = all_ensured((w, v), equal(info, 0), "Eigenvalues did not converge", subject)
-    return w if a.dtype.kind == "c" else complex(w, turn), matrix_transpose(v)
+    return w if a.dtype.kind == "c" else complex(w, imaginary), matrix_transpose(v)
 
 
 @record
@@ -91,10 +91,10 @@ class Eig(MatrixOp):
         (_, dtype), _ = self.infer(a)
         if a.dtype.kind == "c":
             return cast(w, dtype), cast(v, dtype)
-        turn = rows(arith.imag(w))
+        imaginary = rows(arith.imag(w))
         zero = spread_constant((*v.shape[:-1], 1), 0, v.dtype)
         behind, before = concat([v[..., 1:], zero], -1), concat([zero, v[..., :-1]], -1)
-        first, second = greater(turn, 0), less(turn, 0)  # of a pair
+        first, second = greater(imaginary, 0), less(imaginary, 0)  # of a pair
         imaginary = where(first, behind, where(second, arith.negative(v), 0))
         return cast(w, dtype), cast(complex(where(second, before, v), imaginary), dtype)
 
@@ -113,10 +113,10 @@ class Eig(MatrixOp):
     def jvp(self, ts: Any, ys: Any, a: Tensor) -> Any:
         w, v = ys
         inner = apply(SOLVE, v, times(cast(ts[0], w.dtype), v))
-        turn = arith.multiply(inner, inverse_gaps(w))
-        grown = arith.real(apply(Diagonal(0), times(adjoint(v), v, turn)))
-        turn = arith.subtract(turn, _diagonal(cast(grown, w.dtype)))
-        return apply(Diagonal(0), inner), times(v, turn)
+        rotation = arith.multiply(inner, inverse_gaps(w))
+        grown = arith.real(apply(Diagonal(0), times(adjoint(v), v, rotation)))
+        rotation = arith.subtract(rotation, _diagonal(cast(grown, w.dtype)))
+        return apply(Diagonal(0), inner), times(v, rotation)
 
 
 @record

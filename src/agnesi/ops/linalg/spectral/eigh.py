@@ -89,8 +89,8 @@ class Eigh(MatrixOp):
     def jvp(self, ts: Any, ys: Any, a: Tensor) -> Any:
         w, v = ys
         inner = times(adjoint(v), hermitian(ts[0]), v)
-        turn = arith.multiply(cast(inverse_gaps(w), a.dtype), inner)
-        return arith.real(apply(Diagonal(0), inner)), times(v, turn)
+        rotation = arith.multiply(cast(inverse_gaps(w), a.dtype), inner)
+        return arith.real(apply(Diagonal(0), inner)), times(v, rotation)
 
 
 @record

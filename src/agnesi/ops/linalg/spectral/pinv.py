@@ -169,8 +169,8 @@ class LeastSquares(MatrixOp):
         total = times(inverse, drive)
         left = arith.subtract(b, times(a, x))
         total = plus(total, times(inverse, times(adjoint(inverse), times(change, left))))
-        turned = times(change, times(adjoint(inverse), x))
-        return plus(total, arith.subtract(turned, times(inverse, times(a, turned))))
+        correction = times(change, times(adjoint(inverse), x))
+        return plus(total, arith.subtract(correction, times(inverse, times(a, correction))))
 
 
 def inverse_of(x: Tensor, share: Any) -> Tensor:

@@ -1,9 +1,9 @@
 """How Schur's form changes with the matrix.
 
-The basis turns by a skew matrix: ``dz = z @ turn``, and ``dt = m - (turn @ t - t @ turn)`` with
-``m = adjoint(z) @ da @ z``.  That ``dt`` is nothing below the blocks decides what ``turn`` is
-there; that LAPACK's blocks of real matrices have equal diagonals decides what it is in them, and
-complex phases stay.
+The basis rotates by a skew matrix: ``dz = z @ rotation``, and
+``dt = m - (rotation @ t - t @ rotation)`` with ``m = adjoint(z) @ da @ z``.  That ``dt`` is 0 below
+the blocks decides what ``rotation`` is there; that LAPACK's blocks of real matrices have equal
+diagonals decides what it is in them, and complex phases stay.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from agnesi.ops.linalg.base import MatrixOp, adjoint, plus, skew, times
 #: Gaps of so many units of the last place of the greatest number are rounding errors.
 _ROUNDING = 16
 _SAME = "Schur's form has a derivative only where all eigenvalues differ"
-_FREE = ("Schur's form has no derivative where a block of T is a multiple of a turn, whose basis "
-         "is not unique; that with output='complex' has one")
+_FREE = ("Schur's form has no derivative where a block of T is a multiple of a rotation, whose "
+         "basis is not unique; that with output='complex' has one")
 
 
 # -- what is below the blocks -------------------------------------------------------------------
@@ -44,7 +44,7 @@ def _blocks(t: np.ndarray) -> list[tuple[int, int]]:
 
 
 def _check(t: np.ndarray, blocks: Sequence[tuple[int, int]], eps: float) -> None:
-    """Refuse triangles of which the basis may turn by anything."""
+    """Refuse triangles of which the basis may rotate by anything."""
     values = np.diagonal(t).astype(np.complex128)
     for i, j in blocks:
         if j - i == 2:
@@ -73,7 +73,7 @@ def _solved(t: np.ndarray, m: np.ndarray, back: bool, eps: float) -> np.ndarray:
 
 
 @record
-class Turn(MatrixOp):
+class Rotation(MatrixOp):
     """``x``, nothing but below the blocks of ``t``, where ``x @ t - t @ x`` is ``m``.
 
     With ``back``, of the adjoint of ``t``.
@@ -98,7 +98,7 @@ class Turn(MatrixOp):
         return found
 
     def vjp(self, g: Tensor, x: Tensor, t: Tensor, m: Tensor) -> tuple[Any, ...]:
-        to_m = apply(Turn(not self.back), t, g)
+        to_m = apply(Rotation(not self.back), t, g)
         to_t = arith.negative(_commutator(adjoint(x), to_m))
         return adjoint(to_t) if self.back else to_t, to_m
 
@@ -138,7 +138,7 @@ def _pairs(t: Tensor) -> Tensor:
 
 
 def _widths(t: Tensor) -> Tensor:
-    """How fast the diagonal of a block changes as its basis turns; 1 where there is no block."""
+    """How fast the diagonal of a block changes as its basis rotates; 1 where there is no block."""
     total = arith.add(_band(t, 1), _band(t, -1))
     return where(_pairs(t), arith.multiply(total, 2.0), 1)
 
@@ -146,31 +146,31 @@ def _widths(t: Tensor) -> Tensor:
 def pushed(da: Tensor, t: Tensor, z: Tensor) -> tuple[Tensor, Tensor]:
     """Return the tangents of the Schur form ``t`` and of its basis ``z`` for the tangent ``da``."""
     m = times(adjoint(z), da, z)
-    turn = skew(apply(Turn(False), t, m))
-    left = arith.subtract(m, _commutator(turn, t))
+    rotation = skew(apply(Rotation(False), t, m))
+    left = arith.subtract(m, _commutator(rotation, t))
     if t.dtype.kind == "f":
         own = _band(left, 0)
         by = arith.divide(arith.subtract(own[..., 1:], own[..., :-1]), _widths(t))
         by = _spread(where(_pairs(t), by, 0), -1, t)
-        turn = arith.add(turn, skew(by))
-        left = arith.subtract(m, _commutator(turn, t))
-    return _upper(left, t), times(z, turn)
+        rotation = arith.add(rotation, skew(by))
+        left = arith.subtract(m, _commutator(rotation, t))
+    return _upper(left, t), times(z, rotation)
 
 
 def pulled(gt: Tensor | None, gz: Tensor | None, t: Tensor, z: Tensor) -> Tensor:
     """The cotangent of the matrix."""
     direct = None if gt is None else _upper(gt, t)
-    turn = None if gz is None else times(adjoint(z), gz)
+    rotation = None if gz is None else times(adjoint(z), gz)
     if direct is not None:
-        turn = plus(turn, arith.negative(_commutator(direct, adjoint(t))))
-    assert turn is not None
+        rotation = plus(rotation, arith.negative(_commutator(direct, adjoint(t))))
+    assert rotation is not None
     if t.dtype.kind == "f":
-        by = arith.divide(arith.subtract(_band(turn, -1), _band(turn, 1)), _widths(t))
+        by = arith.divide(arith.subtract(_band(rotation, -1), _band(rotation, 1)), _widths(t))
         by = where(_pairs(t), by, 0)
         nothing = zeros_like(_band(t, 0)[..., :1])
         own = arith.subtract(concat([nothing, by], -1), concat([by, nothing], -1))
         own = _spread(own, 0, t)
         direct = plus(direct, own)
-        turn = arith.subtract(turn, _commutator(own, adjoint(t)))
-    inner = plus(direct, apply(Turn(True), t, skew(turn)))
+        rotation = arith.subtract(rotation, _commutator(own, adjoint(t)))
+    inner = plus(direct, apply(Rotation(True), t, skew(rotation)))
     return times(z, inner, adjoint(z))

@@ -45,7 +45,7 @@ class SVDResult(NamedTuple):
     Vh: Tensor
 
 
-def _turns(x: Tensor, inverse: Tensor) -> Tensor:
+def _phases(x: Tensor, inverse: Tensor) -> Tensor:
     """A diagonal matrix: the imaginary parts of that of ``x``, divided by the singular values."""
     n = x.shape[-1]
     phase = arith.multiply(arith.imag(apply(Diagonal(0), x)), inverse)
@@ -122,7 +122,7 @@ class SVD(MatrixOp):
             skew = arith.multiply(arith.subtract(along, adjoint(along)), gaps)
             inner = plus(inner, arith.multiply(skew, rows(wide)))
             if a.dtype.kind == "c":
-                inner = plus(inner, _turns(along, inverse))
+                inner = plus(inner, _phases(along, inverse))
         if gvh is not None:
             gv = adjoint(gvh)
             along_v = times(vh, gv)
@@ -152,8 +152,8 @@ class SVD(MatrixOp):
             return None, ds, None
         wide = cast(s, a.dtype)
         right, left = arith.multiply(inner, rows(wide)), arith.multiply(columns(wide), inner)
-        turn = arith.multiply(arith.add(right, adjoint(right)), gaps)
-        du = times(u, plus(turn, _turns(inner, inverse) if a.dtype.kind == "c" else None))
+        rotation = arith.multiply(arith.add(right, adjoint(right)), gaps)
+        du = times(u, plus(rotation, _phases(inner, inverse) if a.dtype.kind == "c" else None))
         dv = times(v, arith.multiply(arith.add(left, adjoint(left)), gaps))
         scale = rows(cast(inverse, a.dtype))
         if m != k:
