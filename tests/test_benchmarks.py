@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from benchmarks import __main__ as main
-from benchmarks import limits, picture, recorded, report, suites
+from benchmarks import limits, picture, recorded, report, suites, without
 from benchmarks.harness import Case, Contender, Context, Result, check_answer, to_numpy
 from benchmarks.simulation import relative_rate
 from benchmarks.suites import _mlp, elementwise, matmul, rows
@@ -174,3 +174,16 @@ def test_the_newest_results_of_each_suite_are_found(tmp_path, monkeypatch):
     assert not missing
     assert {title: [r.ratio for r in found] for title, found in tables} == {
         "Rows": [2.0], "Calls": [4.0]}
+
+
+def test_special_cases_are_found_and_switched():
+    """Their functions are named by text, so that a renamed one is noticed here."""
+    places = [without.found(place) for place, _ in without.CASES.values()]
+    before = [getattr(*place) for place in places]
+    switches = without.Switches()
+    with switches.installed():
+        assert all(getattr(*p) is not b for p, b in zip(places, before, strict=True))
+        module, name = without.found(without.CASES["gemm: short sums"][0])
+        switches.off = "gemm: short sums"
+        assert not getattr(module, name)(None, None)
+    assert [getattr(*place) for place in places] == before
