@@ -15,6 +15,8 @@ TRAITS = {
     "gather": "a movement of the elements at the indices that the other operands hold",
     "transposition": "a permutation of axes; ``axes`` has their order",
     "conversion": "the same elements in another dtype",
+    "extreme": "the greatest or the least of its operand's elements",
+    "indices": "indices along the ``axis`` of its first operand",
     "alias": "the first operand itself, as another tensor",
     "shape": "an integer scalar that is a size of a shape, which ``size`` is",
     "piecewise": "a sum of regions, which may be written one by one",

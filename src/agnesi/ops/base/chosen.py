@@ -31,6 +31,8 @@ class Chosen(Op):
 
     size: Size
     name = "chosen"
+    traits = frozenset(("indices",))
+    axis = 0
     keep_inputs = ()
     differentiable = False
     work = elements(2)

@@ -55,7 +55,8 @@ class Reduce(Op):
         extreme = self.kind in ("maximum", "minimum")
         truth = self.kind.startswith("logical")
         product = self.kind == "multiply"
-        traits = frozenset(("nonlinear",) if extreme or product else ())
+        traits = frozenset(
+            ("nonlinear", "extreme") if extreme else ("nonlinear",) if product else ())
         for attribute, value in {
             "name": _NAMES[self.kind],
             "traits": traits,

@@ -49,6 +49,7 @@ class ArgReduce(Op):
     keepdims: bool = False
     differentiable = False
     names = ("argmax", "argmin")
+    traits = frozenset(("indices",))
 
     work = elements(1)
 

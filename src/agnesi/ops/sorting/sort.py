@@ -90,6 +90,7 @@ class ArgSort(Op):
     axis: int
     descending: bool
     name = "argsort"
+    traits = frozenset(("indices",))
     work = elements(16)
     differentiable = False
 
@@ -211,6 +212,7 @@ class TopIndices(Op):
     axis: int
     largest: bool
     name = "topk"
+    traits = frozenset(("indices",))
     work = elements(16)
     differentiable = False
 

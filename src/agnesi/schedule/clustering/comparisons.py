@@ -13,7 +13,6 @@ from collections.abc import Mapping
 from agnesi.core.ir.node import Node
 from agnesi.schedule.clustering.node_facts import NodeFacts
 
-_EXACT = frozenset(("max", "min"))
 #: Nodes of either side that are looked at.
 _MAX_LOOKED_AT_NODES = 64
 
@@ -38,7 +37,7 @@ def _sums(node: Node, facts: Mapping[int, NodeFacts]) -> dict[int, bool]:
         known = facts[id(maker)] if maker.op is not None else None
         if known is None or not known.lowers or known.product:
             continue
-        if known.axes and maker.dtype.kind in "fcV" and maker.op.name not in _EXACT:
+        if known.axes and maker.dtype.kind in "fcV" and "extreme" not in maker.op.traits:
             found[id(maker)] = found.get(id(maker), True) and fewest >= known.weight
             continue
         fewest = min(fewest, known.weight)

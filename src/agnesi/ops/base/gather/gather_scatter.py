@@ -204,13 +204,10 @@ def passed(op: Op, t: Tensor | None, condition: Tensor) -> Tensor | None:
     return t if t is None or is_known(t, condition) else apply(op, t, condition)
 
 
-#: Operations that give places on an axis of their operand.
-_ORDERS = ("argsort", "topk", "argmax", "argmin")
-
-
 def _hands_on(op: Op) -> bool:
     """Return whether all integers of an operation's result are some of its first operand's."""
-    return op.view or op.flat or op.name in ("broadcast_to", "ensure", "min", "max")
+    moves = op.view or op.flat or "broadcast" in op.traits
+    return moves or "extreme" in op.traits or type(op) is Ensured
 
 
 def span(node: Node) -> tuple[int, int] | None:
@@ -235,10 +232,7 @@ def _span(node: Node) -> tuple[int, int] | None:
             return None
         ends = int(op.start), int(op.start + op.step * (size - 1))
         return min(ends), max(ends)
-    if op.name == "chosen":
-        n = node.inputs[0].shape[0]
-        return (0, n - 1) if isinstance(n, int) else None
-    if op.name in _ORDERS:
+    if "indices" in op.traits:
         return 0, node.inputs[0].shape[op.axis] - 1
     if _hands_on(op):
         return span(node.inputs[0])
@@ -263,8 +257,8 @@ def _are_places(node: Node, size: Any) -> bool:
     """Return whether a node's integers are places of an axis of that size, which need not be known.
     """
     while (op := node.op) is not None:
-        if op.name in ("chosen", *_ORDERS):
-            return node.inputs[0].shape[getattr(op, "axis", 0)] is size
+        if "indices" in op.traits:
+            return node.inputs[0].shape[op.axis] is size
         if op.name == "arange":
             return (op.start, op.step) == (0, 1) and op.size is size
         if not _hands_on(op):
