@@ -20,7 +20,7 @@ from agnesi.core.support.errors import GradientError, Where, at, location
 from agnesi.core.tensor import Tensor
 
 #: So many nodes are looked at before a value counts as one that gradients flow through.
-_MAX_ASKED = 256
+_MAX_LOOKED_AT = 256
 #: No tensor's array, so that each tensor with the node of several gets one of its own when it is
 #: first recorded (``leaves.node_of``).
 _NO_ARRAY = np.empty(0)
@@ -104,7 +104,7 @@ def is_spent(x: Tensor) -> bool:
             continue
         done.add(node)
         inputs = [n for n in node.inputs if n.requires_grad]
-        if not inputs or len(done) > _MAX_ASKED:  # it begins there
+        if not inputs or len(done) > _MAX_LOOKED_AT:  # it begins there
             return False
         stack += inputs
     return True
