@@ -17,7 +17,6 @@ from agnesi.ops.base.elementwise import Elementwise, Function, operand
 from agnesi.ops.base.select import round as nearest
 from agnesi.ops.base.select import where
 from agnesi.ops.elementwise.formula import (
-    MOST_STEPS,
     NO_BOUNDS,
     binary,
     called,
@@ -217,6 +216,8 @@ poch: Function = binary(
     POCH, "Rising factorial, ``gamma(x1 + x2) / gamma(x1)``.", "[2.0], [3.0]", "[24.]"
 )
 binom: Function = binary(BINOM, "``x1`` over ``x2``, of real numbers.", "[5.0], [2.0]", "[10.]")
+#: Below it SciPy counts up to zero for seconds, in one call that no signal ends.
+_LEAST_SHIFT = -1e9
 _hurwitz: Function = binary(ZETA)
 _riemann: Function = unary(RIEMANN)
 
@@ -230,7 +231,7 @@ def zeta(x: TensorLike, q: TensorLike | None = None, /, *, out: Tensor | None = 
 
     :param x: Real numbers.
     :param q: Positive; 1 by default. Both broadcast.
-    :returns: Of the broadcast shape, floating; infinite at 1, NaN where ``q < -1e6``.
+    :returns: Of the broadcast shape, floating; infinite at 1, NaN where ``q < -1e9``.
     :raises DTypeError: For complex numbers.
     :raises ShapeError: If the shapes do not broadcast.
     :see: special.zetac, polygamma
@@ -241,7 +242,7 @@ def zeta(x: TensorLike, q: TensorLike | None = None, /, *, out: Tensor | None = 
     if q is None:
         return _riemann(x)
     whole = isinstance(q, int) or operand("zeta", q).dtype.kind in "iu"  # poles below 1
-    bounds = NO_BOUNDS if whole else {0: (-MOST_STEPS, math.inf)}
+    bounds = NO_BOUNDS if whole else {0: (_LEAST_SHIFT, math.inf)}
     return _hurwitz(x, *within("zeta", bounds, (q,)))
 
 

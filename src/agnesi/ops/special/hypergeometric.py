@@ -38,8 +38,7 @@ hyp0f1: Function = _documented(
 hyp1f1: Function = _documented(
     "hyp1f1", "Kummer's function 1F1 of parameters ``x1`` and ``x2``.", "[1.0], [2.0], [0.0]",
     "[1.]",
-    *fixed("hyp1f1", 2), lambda g, a, b, c: g * a / b * hyp1f1(a + 1, b + 1, c),
-    most={2: (-1e10, 1e10)})
+    *fixed("hyp1f1", 2), lambda g, a, b, c: g * a / b * hyp1f1(a + 1, b + 1, c))
 hyperu: Function = _documented(
     "hyperu", "Tricomi's function U of parameters ``x1`` and ``x2``.", "[1.0], [2.0], [1.0]",
     "[1.]",
