@@ -77,3 +77,15 @@ def test_as_many_rows_as_columns_are_not_the_same_points(name: str) -> None:
     for e, c in zip(*((r if isinstance(r, tuple) else (r,)) for r in (expected, found)),
                     strict=True):
         np.testing.assert_allclose(c.numpy(), e.numpy(), 1e-6, 1e-9)
+
+
+@pytest.mark.parametrize("shape", [(1, 1, 1), (2, 3, 4)])
+def test_labels_have_fewer_axes_than_what_is_reduced(shape: Any) -> None:
+    x, labels = ag.ones(shape, dtype="float64"), ag.zeros((shape[0], shape[2]), dtype=int)
+
+    def f(x: Any) -> Any:
+        return ag.nn.functional.cross_entropy(x, labels * 1, label_smoothing=0.1)
+
+    for optimizer in (None, "None"):
+        found = ag.jit(f, optimizer=optimizer)(x) if optimizer else ag.jit(f)(x)
+        np.testing.assert_allclose(found.item(), f(x).item(), 1e-12, 1e-15)

@@ -179,7 +179,8 @@ class Clustering:
             below = id(operand)
             if elsewhere:
                 self._elsewhere[below] = self._elsewhere.get(below, set()) | elsewhere
-            if axes := self._facts[key].axes or (inside and axes_inside(node, operand, inside)):
+            axes = self._facts[key].axes or (inside and axes_inside(node, operand, inside))
+            if axes := [a for a in axes if a < len(operand.shape)]:  # labels have fewer
                 self._inside[below] = self._inside.get(below, _NO_AXES) | {*axes}
             self._let_use(operand, users)
             if self._depth.get(below, 0) < depth:
