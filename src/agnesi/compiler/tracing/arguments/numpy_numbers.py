@@ -81,10 +81,10 @@ def _loop(ufunc: Any, xs: Any) -> np.dtype | None:
 
 
 def _of_kind(x: Any, kind: np.dtype) -> Any:
-    """An operand of NumPy's as one of tensors'."""
+    """An operand of NumPy's as one of tensors'; Python's numbers take the other one's dtype."""
     if isinstance(x, (NumPyNumber, Number)):
         return cast(symbol(x.node), kind)  # type: ignore[arg-type]
-    return x if isinstance(x, _ARRAYS) else kind.type(x)
+    return x if isinstance(x, _ARRAYS) or type(x) in _PLAIN else kind.type(x)
 
 
 def _operator(name: str, reflected: bool) -> Callable[[Any, Any], Any]:
