@@ -19,6 +19,9 @@ RUN = {
     "codegen/kernels/conv/parameter_table.py: eval":
         "names of fields of a plan, from the code around it",
     "compiler/binding/call_adapter.py: exec": "a text made here, of numbers and names of keywords",
+    "compiler/binding/call_adapter.py: compile": "the same",
+    "compat/theano/graphs/d3viz.py: subprocess": "Graphviz, on a text made here",
+    "compat/theano/graphs/d3viz.py: subprocess.run": "the same",
     "compiler/compilation/copies.py: pickle.loads": "bytes in a pickle that the user loads",
     "compat/chainer/serializers.py: np.load": "arrays of a file, with allow_pickle=False",
     "compat/theano/misc.py: pickle.load": "the file that a program for Theano hands it",

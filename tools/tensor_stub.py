@@ -19,7 +19,7 @@ _HEAD = '''"""Typing surface of core/tensor.py, written by tools/tensor_stub.py.
 # ruff: noqa: E501, N802
 
 import builtins
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NoReturn
 
 import numpy as np

@@ -81,7 +81,7 @@ def test_families_of_operations(name, monkeypatch):
 
 #: Operations that see to it themselves, do nothing that takes long, or run bodies.
 NO_WORK = frozenset((
-    "Advance", "BilinearOp", "BroadcastTo", "Conv", "ConvGradW", "ConvGradX", "Direct",
+    "Advance", "Alias", "BilinearOp", "BroadcastTo", "Conv", "ConvGradW", "ConvGradX", "Direct",
     "Elementwise", "Ensured", "FirstRows", "Fourier", "Identity", "Linear", "LinearOp", "MatMul",
     "OverRows", "Reduce", "Reference", "RowsBefore", "SetValue", "Size", "Unfolded", "_Bilinear",
     "_By",

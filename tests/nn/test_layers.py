@@ -215,8 +215,8 @@ def test_a_sequence_is_edited_as_a_list_and_by_names() -> None:
     assert "1.weight" in plain.state_dict() and plain(x).shape == (2, 1)
     with pytest.raises(AttributeError, match="head"):
         plain.head  # noqa: B018
-    plain.forward = nn.Identity()  # no layer of that name, as for every module
-    assert names(plain) == ["0", "1"] and plain.forward(x) is x
+    plain.forward = nn.Identity()  # a module beside those in sequence, as in PyTorch
+    assert names(plain) == ["0", "1", "forward"] and len(plain) == 2 and plain.forward(x) is x
 
 
 @pytest.mark.parametrize(("layer", "attributes"), [

@@ -447,7 +447,7 @@ def _methods(kind: type) -> None:
         if isinstance(inner, FunctionType) and inner.__code__.co_filename not in (
                 _PUBLIC, __file__):
             numpydoc(inner)
-        if isinstance(inner, FunctionType) and not _looks_itself(inner):
+        if isinstance(inner, FunctionType) and not _looks_itself(_inside(inner)):
             made: Any = strict(inner, kind)
             setattr(kind, name, made if inner is value else type(value)(made))
 
