@@ -284,6 +284,28 @@ def test_gradients_of_maxima_are_worth_compiled_code_soon(monkeypatch):
     assert "max_pool" not in compiled
 
 
+@pytest.mark.parametrize("size", [(5, 3), (12, 2)])
+def test_the_first_of_equal_elements_takes_the_gradient_of_windows_that_fit(size):
+    """Compiled code slices few windows, and repeats elements of many, as eager code does."""
+    x = ag.tensor(np.random.default_rng(1).integers(0, 3, (2, 3, 13, 7)).astype("float32"))
+
+    def loss(x):
+        found = adaptive_max_pool(x, size)
+        return (found * ag.arange(found.size).reshape(found.shape)).sum()
+
+    expected = ag.grad(loss)(x).numpy()
+    np.testing.assert_array_equal(ag.jit(ag.grad(loss))(x).numpy(), expected)
+    wanted = np.zeros(x.shape, "float32")
+    n, c = x.shape[:2]
+    spans = [[(i * m // o, -(-(i + 1) * m // o)) for i in range(o)]
+             for m, o in zip(x.shape[2:], size, strict=True)]
+    weight = iter(range(n * c * size[0] * size[1]))
+    for k, j, (a, b), (d, e) in itertools.product(range(n), range(c), *spans):
+        row, column = divmod(int(x.numpy()[k, j, a:b, d:e].argmax()), e - d)
+        wanted[k, j, a + row, d + column] += next(weight)
+    np.testing.assert_array_equal(expected, wanted)
+
+
 @pytest.mark.parametrize("pool", [adaptive_avg_pool, adaptive_max_pool])
 @pytest.mark.parametrize("size", [2, (None, 3)])
 def test_windows_that_fit_declared_images_of_any_size(pool, size):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import math
+from collections.abc import Sequence
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -28,6 +29,9 @@ from agnesi.ops.convolution.unpool import max_unpool, positions, raveled
 from agnesi.ops.convolution.windows import Ints, Windows, borders, per_axis
 from agnesi.ops.indexing.index import take
 from agnesi.ops.indexing.join import concat
+
+#: Windows of an axis that are sliced one by one: each is a kernel that is compiled.
+_MAX_SLICES = 8
 
 
 def _covering(n: Size, k: int, s: int, low: int, high: int) -> tuple[Size | None, int]:
@@ -299,6 +303,24 @@ def _axis_by_axis(x: Tensor, spans: list[list[Any]], of: Any) -> Tensor:
     return x
 
 
+def _along(x: Tensor, axis: int, rows: Sequence[tuple[int, int]], origin: np.ndarray) -> Tensor:
+    """The greatest elements of windows along one axis behind the channels.
+
+    Compiled code pools a few windows one by one.  Of many, elements of several windows are repeated
+    first, so that windows do not overlap; eagerly, too, where each window would be calls.
+
+    :param rows: Where each window begins and ends.
+    :param origin: The places of the elements of all windows, each as long as the longest.
+    """
+    def pooled(part: Tensor, k: int) -> Tensor:
+        return max_pool(part, tuple(k if a == axis else 1 for a in range(x.ndim - 2)))
+
+    if x.array is not None or len(rows) > _MAX_SLICES:
+        return pooled(take(x, origin, axis + 2), len(origin) // len(rows))
+    before = (slice(None),) * (axis + 2)
+    return concat([pooled(x[(*before, slice(a, b))], b - a) for a, b in rows], axis + 2)
+
+
 @planned
 @public
 def adaptive_max_pool(x: TensorLike, size: ShapeLike, return_indices: bool = False, *,
@@ -332,8 +354,7 @@ def adaptive_max_pool(x: TensorLike, size: ShapeLike, return_indices: bool = Fal
                for rows, k in zip(spans, kernel, strict=True)]
     if not return_indices:  # the last axis first: the first in row-major order takes the gradient
         for axis in reversed(range(len(kernel))):
-            alone = tuple(k if a == axis else 1 for a, k in enumerate(kernel))
-            x = max_pool(take(x, origins[axis], axis + 2), alone)
+            x = _along(x, axis, spans[axis], origins[axis])
         return x
     for axis, origin in enumerate(origins, 2):
         x = take(x, origin, axis)
