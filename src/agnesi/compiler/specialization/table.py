@@ -24,7 +24,10 @@ from agnesi.compiler.specialization.signatures import (
     kinds_of,
 )
 from agnesi.compiler.specialization.specialization import Version
-from agnesi.compiler.specialization.varying_arguments import VaryingArguments
+from agnesi.compiler.specialization.varying_arguments import (
+    MAX_CONSTANT_CHANGES,
+    VaryingArguments,
+)
 from agnesi.compiler.tracing.arguments.facts import IN_SIGNATURES, facts_of
 from agnesi.compiler.tracing.containers.nests import varying
 from agnesi.compiler.tracing.decisions import INSTEAD, MAX_BRANCHES, Decision, Deferral
@@ -46,8 +49,6 @@ _MAX_SIGNATURES = 128
 _MAX_CACHED_SIGNATURES = 1000
 #: Versions for one signature that differ in what Python decided by values.
 _WAYS_KEPT = 64
-#: So often the value of a place may be another until it is an argument.
-_MAX_CONSTANT_CHANGES = 2
 #: Traces that end at what no code can do, and consecutive calls that fill caches of functions,
 #: until the function runs eagerly for good.
 _MAX_OBSTACLES, _MAX_FILLS = 3, 64
@@ -442,7 +443,7 @@ class Versions:
             if made.keys() <= self.hidden.keys() or self.steering & made.keys():
                 continue
             self._changed[place_key] = self._changed.get(place_key, 0) + 1
-            if self._changed[place_key] >= _MAX_CONSTANT_CHANGES:
+            if self._changed[place_key] >= MAX_CONSTANT_CHANGES:
                 self.hidden |= made
                 found = True
         return found

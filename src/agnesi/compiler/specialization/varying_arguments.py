@@ -10,7 +10,7 @@ from agnesi.compiler.tracing.leaves import is_small
 from agnesi.core.support.tree import Tree
 
 #: So often one may be another until it is no constant.
-_MAX_CONSTANT_CHANGES = 2
+MAX_CONSTANT_CHANGES = 2
 
 
 class VaryingArguments:
@@ -31,7 +31,7 @@ class VaryingArguments:
                 continue
             values = self._values.setdefault(place, set())
             values.add(v)
-            if len(values) <= _MAX_CONSTANT_CHANGES:
+            if len(values) <= MAX_CONSTANT_CHANGES:
                 continue
             if number or may_pass_over(self._function):
                 known.add(i)
