@@ -258,3 +258,25 @@ def test_a_recorded_call_of_a_network_is_a_native_call_and_one_operation():
     for p in model.parameters():
         p.requires_grad_(False)
     agrees(x)
+
+
+@pytest.mark.parametrize("order", [(0, 0, 1), (1, 0, 1), (0, 1, 1, 0, 1)])
+def test_code_traced_without_recording_serves_no_call_that_is_recorded(order: Any) -> None:
+    w, x = _pair()
+
+    def step(x: ag.Tensor) -> tuple[ag.Tensor, ag.Tensor]:
+        with ag.enable_grad():
+            y = x @ w
+        return y, y * 2
+
+    f = ag.jit(step)
+    for records in order:
+        found = []
+        for g in (step, f):
+            with ag.set_grad_enabled(bool(records)):
+                y, z = g(x)
+            w.grad = None
+            (y + z).sum().backward()
+            found.append((y.requires_grad, z.requires_grad, w.grad))
+        assert found[0][:2] == found[1][:2] == (True, bool(records))
+        np.testing.assert_allclose(found[0][2].numpy(), found[1][2].numpy(), rtol=1e-12)

@@ -197,6 +197,7 @@ class Version(Retiring):
         behind = symbols[self.argument_tree.leaves:][:len(self.hidden)]
         hidden = [Hidden(p, s) for p, s in zip(self.hidden.values(), behind, strict=True)
                   if isinstance(s, Tensor)]
+        reads.passes_texts = any(type(s) is Text for s in symbols)
         reads.varying = [h.place for h in hidden]
         drawn, known = states(), settings()
         try:
@@ -370,8 +371,10 @@ class Version(Retiring):
 
     @cached_property
     def noted(self) -> bool:
-        """Whether its native code can be called as it is, and the call be recorded behind it."""
-        return self.records and self.plain and is_flat(self.argument_tree, self.statics) and not (
+        """Whether its native code can be called as it is, and the call be recorded behind it; code
+        traced without recording serves no call that is recorded."""
+        flat = self.plain and is_flat(self.argument_tree, self.statics)
+        return self.recording and self.records and flat and not (
             self.laid or self.unseen or self.hidden or self.computed or self.assumed or self.mutated
             or self.spills or self.passing or self.consumed or self.expected)
 
