@@ -190,8 +190,8 @@ class Jit(Direct, Inspectable, Generic[P, R]):
         except OtherWayError:
             self.versions.disagree()
             eager = True
-        except OnceEagerError:
-            self.versions.fill_caches()
+        except OnceEagerError as reason:
+            self.versions.note_eager(reason)
             eager = True
         except ExampleReadError:
             eager = True
@@ -321,8 +321,8 @@ class Jit(Direct, Inspectable, Generic[P, R]):
             return version
         except OnlyEagerError as reason:
             raise TraceError(at(f"{self.name} cannot be compiled, for {reason}")) from None
-        except OnceEagerError:
-            raise TraceError(at(f"{self.name} fills caches of functions: call it once before"
+        except OnceEagerError as reason:
+            raise TraceError(at(f"{self.name} runs eagerly, for {reason}: {reason.advice}"
                                 )) from None
 
     @strict
@@ -472,9 +472,10 @@ def jit(
     it, and a list that is only appended to (``h["loss"].append(loss)``) may grow: neither makes
     another version.  Arrays that code changes otherwise make it run eagerly, with a warning.
     Calls in which one object comes as two arguments, or is one that the function knows otherwise,
-    run eagerly where code compares identities (``x is y``) or changes containers; so do those with
-    gradients at arguments whose ``grad`` it reads.  Arrays whose elements Python or NumPy reads are
-    compared before each call; above 1 MB they make it run eagerly, with a warning.
+    run eagerly where code compares identities (``x is y``, or containers of them by ``==`` and
+    ``in``) or changes containers; so do those with gradients at arguments whose ``grad`` it reads.
+    Arrays whose elements Python or NumPy reads are compared before each call; above 1 MB they make
+    it run eagerly, with a warning.
 
     Where Python decides by a computed value (``if loss > 1``, ``while``, ``int(x.max())``,
     ``x.item()``), each way that it goes is a version of its own, with its gradients.  A version

@@ -470,3 +470,49 @@ def test_containers_are_told_apart_without_functions_of_python() -> None:
     assert not compiled(a, b)[1]
     assert len(entered(compiled, a, b)) == 1
     assert compiled(a, a)[1] and not compiled(a, b)[1]
+
+
+@dataclasses.dataclass(frozen=True)
+class Frozen:
+    a: Any
+    b: Any
+
+
+@pytest.mark.parametrize("same", [
+    lambda a, b: (a, 1) == (b, 1), lambda a, b: [b, a].count(a), lambda a, b: [b, a].index(a),
+    lambda a, b: {"k": a} == {"k": b}, lambda a, b: a in [b], lambda a, b: [W, a].index(a),
+    lambda a, b: Frozen(a, b) == Frozen(b, a), lambda a, b: (a, 2) < (b, 1),
+])
+def test_containers_take_one_object_for_equal(same: Any) -> None:
+    """Whatever its elements are: several, or NaN, which is equal to nothing."""
+    def outcome(f: Any, *args: Any) -> Any:
+        try:
+            return f(*args).tolist()
+        except ValueError as error:
+            return str(error).partition("\n")[0]
+
+    def step(a: Any, b: Any) -> Any:
+        return a * 0 + same(a, b)
+
+    for a, b in ((one(1, 2), one(1, 2)), (ag.array(float("nan")), ag.array(float("nan"))),
+                 (ag.array(2.0), ag.array(2.0))):
+        f = ag.jit(step)
+        for given in ((a, b), (a, a), (W, a), (b, b), (a, b)):
+            np.testing.assert_equal(outcome(f, *given), outcome(step, *given))
+
+
+def test_what_keeps_being_in_two_places_is_said_once() -> None:
+    f, x = ag.jit(lambda a, b: a + ((a, 1) == (b, 1))), one(1, 2)
+    with pytest.warns(RuntimeWarning, match="one tensor in two places, and compares them"):
+        for _ in range(66):
+            assert f(x, x).tolist() == [2, 3]
+    with pytest.raises(ag.TraceError, match="give different ones"):
+        ag.jit(lambda a, b: a + ((a, 1) == (b, 1))).c_function(x, x)
+
+
+def test_classes_are_no_objects_among_arguments() -> None:
+    """A frozen dataclass compares classes in what it has for assignments: calls ask for no more."""
+    for kind in (Frozen, dataclasses.make_dataclass("Plain", ["a", "b"])):
+        f = ag.jit(lambda p: p.a + 1)
+        assert [f(kind(one(v), 2)).tolist() for v in (1, 2, 3)] == [[2], [3], [4]]
+        assert not f.versions.ready[0].assumed

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import warnings
 from typing import Any
 
@@ -37,6 +39,42 @@ def keeps(w: Any, batch: Any, name: str) -> Any:
     return batch["x"]
 
 
+def caught(name: str) -> int:
+    try:
+        return len("".join([name]))
+    except TypeError:
+        return 7
+
+
+def suppressed(name: str) -> int:
+    with contextlib.suppress(TypeError):
+        return len("".join([name]))
+    return 7
+
+
+def stacked(name: str) -> int:
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(contextlib.suppress(TypeError))
+        return name in "file3.png"
+    return 7
+
+
+class Leaves:
+    """A block that no error leaves."""
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *error: Any) -> bool:
+        return True
+
+
+def left(name: str) -> int:
+    with Leaves():
+        return len("".join([name]))
+    return 7
+
+
 def catches(w: Any, batch: Any, name: str) -> Any:
     try:
         return batch["x"] * len("".join(["a", name]))
@@ -64,6 +102,8 @@ LOOKED_AT = {
     "appended": lambda w, batch, name: (LOG.append(name), batch["x"])[1],
     "nested": lambda w, batch, name: (batch["x"], {"all": [batch["name"]]}),
     "keeps": keeps, "catches": catches,
+    **{f.__name__: lambda w, batch, name, f=f: batch["x"] * f(name)
+       for f in (caught, suppressed, left, stacked)},
 }
 
 
@@ -85,6 +125,25 @@ def test_they_mean_what_they_do_eagerly(name: str) -> None:
     assert found[0] == found[1]
     if name in PASSED_OVER:
         assert len(made[1].specialisations) <= 4
+
+
+class Scaled(ag.nn.Module):
+    def forward(self, x: Any, name: str) -> Any:
+        return x * 2
+
+
+class Called:
+    def __call__(self, x: Any, name: str) -> Any:
+        return x * 2
+
+
+@pytest.mark.parametrize("function", [
+    Scaled(), Called(), functools.partial(lambda k, x, name: x * k, 2.0)])
+def test_all_that_is_called_passes_over_them(function: Any) -> None:
+    f = ag.jit(function)
+    for name in NAMES:
+        assert f(ag.tensor(X), name).tolist() == [0, 2, 4]
+    assert len(f.specialisations) <= 3
 
 
 def test_other_things_in_their_place_are_no_texts() -> None:

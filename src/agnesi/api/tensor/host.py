@@ -270,6 +270,9 @@ def _check_box(x: Tensor, use: str) -> None:
 
 
 def __bool__(self: Tensor, /) -> bool:  # noqa: N807
+    note = getattr(current_trace(), "note_truth", None) if self.array is None else None
+    if note is not None:
+        note(self)
     return bool(_one(self, "bool()"))
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.compiler.specialization.signatures import is_thing
 from agnesi.compiler.tracing.places import PLAIN, Place
 from agnesi.core.support.errors import shown, warn
 from agnesi.core.support.tree import Tree
@@ -25,8 +26,6 @@ _MAX_RECOMPILES = 12
 _MAX_TEXTS, _MAX_OBJECTS, _COMES_AGAIN = 8, 64, 3
 #: What is remembered of them.
 _MAX_SEEN = 1000
-#: Types of static arguments of which there are as many versions as values.
-_NUMBERS = (bool, int, complex, slice, range, type(...), type(NotImplemented))
 #: Types of arguments that are none of these.
 _AT_RUN_TIME = frozenset((Tensor, np.ndarray, float, int, bool))
 
@@ -94,7 +93,7 @@ class StaticCounts:
 
     def _new_place(self, key: Any) -> int | None:
         """The place of one that is not compiled, in the list of kinds."""
-        places = [i for i, kind in enumerate(key[1]) if _is_thing(kind)]
+        places = [i for i, kind in enumerate(key[1]) if is_thing(kind)]
         if not places:
             return None
         own = tuple([key[1][i] for i in places])
@@ -114,12 +113,6 @@ class StaticCounts:
         seen[own] = count
         last = next((k for k in reversed(list(seen)) if seen.get(k) == 0), own)
         return next((i for i, a, b in zip(places, own, last, strict=True) if a != b), places[0])
-
-
-def _is_thing(kind: Any) -> bool:
-    """Return whether an argument of this kind is a text, or an object of other values than numbers.
-    """
-    return kind[0] == "object" or (kind[0] == "static" and kind[1][0] not in _NUMBERS)
 
 
 class Settled:

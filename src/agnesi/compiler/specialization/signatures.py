@@ -15,6 +15,10 @@ from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import check_unmasked
 
 
+#: Types of static arguments of which there are as many versions as values.
+_COUNTED = (bool, int, complex, slice, range, type(...), type(NotImplemented))
+
+
 def kinds_of(leaves: Sequence[Any], count: int, dynamic: Collection[int]) -> Iterator[Any]:
     """The kinds of arguments, and of what is hidden behind them."""
     for i, v in enumerate(leaves):
@@ -47,6 +51,12 @@ def kind_of(value: Any) -> Any:
     if is_users_object(type(value)):  # equal objects of the user's may hold different things
         return ("object", id(value))
     return ("static", exact(value))
+
+
+def is_thing(kind: Any) -> bool:
+    """Return whether an argument of this kind is a text, or an object of other values than numbers.
+    """
+    return kind[0] == "object" or (kind[0] == "static" and kind[1][0] not in _COUNTED)
 
 
 def but_sizes(key: Any) -> Any:

@@ -33,7 +33,12 @@ from agnesi.compiler.tracing.containers.nests import varying
 from agnesi.compiler.tracing.decisions import INSTEAD, MAX_BRANCHES, Decision, Deferral
 from agnesi.compiler.tracing.effects import KeptSymbolError
 from agnesi.compiler.tracing.leaves import Constant
-from agnesi.compiler.tracing.obstacles import LookedAtError, OnlyEagerError, refuse_stores
+from agnesi.compiler.tracing.obstacles import (
+    LookedAtError,
+    OnceEagerError,
+    OnlyEagerError,
+    refuse_stores,
+)
 from agnesi.compiler.tracing.places import Place
 from agnesi.compiler.tracing.trace import TRACING
 from agnesi.core.support.config import STATE, config
@@ -49,9 +54,9 @@ _MAX_SIGNATURES = 128
 _MAX_CACHED_SIGNATURES = 1000
 #: Versions for one signature that differ in what Python decided by values.
 _WAYS_KEPT = 64
-#: Traces that end at what no code can do, and consecutive calls that fill caches of functions,
+#: Traces that end at what no code can do, and consecutive calls that run eagerly once each,
 #: until the function runs eagerly for good.
-_MAX_OBSTACLES, _MAX_FILLS = 3, 64
+_MAX_OBSTACLES, _MAX_EAGER_CALLS = 3, 64
 #: Of what changed, so much is named.
 _MAX_NAMED_CHANGES = 3
 
@@ -74,7 +79,7 @@ class Versions:
         self.ready: list[Version] = []
         self.hidden: dict[Any, Place] = {}
         self.dynamic: dict[Tree, set[int]] = {}
-        self._varying = VaryingArguments(self, owner.function)
+        self._varying = VaryingArguments(self)
         #: Facts of arguments besides their values on which some trace relied: part of signatures.
         self.queries: frozenset[str] = frozenset()
         self.deferral = Deferral()
@@ -99,7 +104,7 @@ class Versions:
         self._whole: set[Any] = set()
         self._seen: list[Any] = []
         self._recompiles, self._statics = RecompileCounts(), StaticCounts()
-        self._obstacles = self._let_go = self._disagreed = self._filling = 0
+        self._obstacles = self._let_go = self._disagreed = self._eager_calls = 0
         #: What Python branched on at each line, for each kind of arguments.
         self._ways: dict[Any, dict[Any, Decision]] = {}
 
@@ -270,16 +275,15 @@ class Versions:
             self.give_up("Python decides by numbers whose last digits depend on how they are "
                          "computed", INSTEAD)
 
-    def fill_caches(self) -> None:
-        """Note a call that fills what later calls find: a function may do so at each."""
-        self._filling += 1
-        if self._filling > _MAX_FILLS:
-            self.give_up("each call computes something new that functools keeps",
-                         "Give what it keeps as arguments")
+    def note_eager(self, reason: OnceEagerError) -> None:
+        """Note a call that runs eagerly: a function may give the same reason at each."""
+        self._eager_calls += 1
+        if self._eager_calls > _MAX_EAGER_CALLS:
+            self.give_up(str(reason), reason.instead)
 
     def use(self, version: Version) -> None:
         """Note that a version was used."""
-        self._filling = 0
+        self._eager_calls = 0
         self.ready = [version, *(v for v in self.ready if v is not version)][:MAX_SPECIALIZATIONS]
 
     # -- which there are --------------------------------------------------------------------

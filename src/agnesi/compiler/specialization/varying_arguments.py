@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from agnesi.compiler.tracing.arguments.texts import may_pass_over
 from agnesi.compiler.tracing.leaves import is_small
 from agnesi.core.support.tree import Tree
 
@@ -16,8 +15,8 @@ MAX_CONSTANT_CHANGES = 2
 class VaryingArguments:
     """What values the arguments of a function had, in the places where they are constants."""
 
-    def __init__(self, versions: Any, function: Any) -> None:
-        self._versions, self._function = versions, function
+    def __init__(self, versions: Any) -> None:
+        self._versions = versions
         self._values: dict[tuple[Tree, int], set[Any]] = {}
 
     def promote(self, leaves: Sequence[Any], tree: Tree) -> bool:
@@ -33,11 +32,8 @@ class VaryingArguments:
             values.add(v)
             if len(values) <= MAX_CONSTANT_CHANGES:
                 continue
-            if number or may_pass_over(self._function):
-                known.add(i)
-                found = True
-            else:
-                steering.add(place)
+            known.add(i)
+            found = True
         return found
 
     def demote_texts(self, leaves: Sequence[Any], tree: Tree) -> bool:

@@ -157,30 +157,41 @@ def compared_in(code: CodeType) -> frozenset[str | None]:
     anything else but constants and classes.
 
     >>> def f(x, y, z=None):
-    ...     return x is y or x is None or type(x) is int or x.__class__ is y.__class__
+    ...     return x is y or x is None or isinstance(x, y) or x.__class__ is y.__class__
     >>> sorted(map(str, compared_in(f.__code__)))
-    ['None', 'int']
+    ['None']
+    >>> def g(x, kind):
+    ...     return x is int or type(x) is kind
+    >>> sorted(map(str, compared_in(g.__code__)))
+    ['int']
     """
     found: set[str | None] = {None} if {"is_", "is_not"} & {*code.co_names} else set()
     for inner in codes(code):
-        before = None
-        for i in instructions(inner):
-            if i.opname == "IS_OP" and before is not None and not (
-                    before.opname == "LOAD_CONST" or before.argval == "__class__"
-                    or _is_shortcut(inner, before)):
-                is_name = before.opname in ("LOAD_GLOBAL", "LOAD_NAME")
+        steps = steps_of(inner) if any(i.opname == "IS_OP" for i in instructions(inner)) else ()
+        for n, step in enumerate(steps):
+            if step.name != "IS_OP" or n < 2:
+                continue
+            before = steps[n - 1]
+            if not (before.name == "LOAD_CONST" or before.argval == "__class__"
+                    or _is_class(inner, n - 2) or _is_shortcut(inner, before)):
+                is_name = before.name in ("LOAD_GLOBAL", "LOAD_NAME")
                 found.add(before.argval if is_name else None)
-            before = i if i.opname != "CACHE" else before
     return frozenset(found)
 
 
-def _is_shortcut(code: CodeType, before: dis.Instruction) -> bool:
+def _is_class(code: CodeType, n: int) -> bool:
+    """Return whether a step asks for a class, by ``type(x)``, as the methods of frozen dataclasses
+    do, and the next one only loads what that is compared with."""
+    step, behind = steps_of(code)[n:n + 2]
+    return (step.name == "CALL" and step.arg == 1 and behind.name.startswith("LOAD_")
+            and callee(code, n) == ("name", "type", True))
+
+
+def _is_shortcut(code: CodeType, before: Step) -> bool:
     """Return whether ``__eq__`` asks first whether it is given the object itself, as in dataclasses
     of Python 3.13."""
-    if code.co_name != "__eq__" or not before.opname.startswith("LOAD_FAST"):
-        return False
-    loaded = before.argval if isinstance(before.argval, tuple) else (before.argval,)
-    return code.co_varnames[1] in loaded
+    return (code.co_name == "__eq__" and before.name.startswith("LOAD_FAST")
+            and before.argval == code.co_varnames[1])
 
 
 #: Names of methods that look for an element.

@@ -24,7 +24,17 @@ class OnlyEagerError(BaseException):
 
 
 class OnceEagerError(BaseException):
-    """This call runs eagerly, for it fills a cache; later calls find it filled, and are traced."""
+    """This call runs eagerly; later ones are traced: for it fills a cache, which they find filled,
+    or has one object in two places, which they need not have.
+
+    ``why``, and what to write ``instead``, are said where each call does so, or where it must not
+    run eagerly (``advice``).
+    """
+
+    def __init__(self, why: str, instead: str, advice: str) -> None:
+        super().__init__(why)
+        self.instead = instead
+        self.advice = advice
 
 
 class ExampleReadError(BaseException):

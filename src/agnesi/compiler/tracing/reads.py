@@ -24,6 +24,7 @@ import numpy as np
 
 from agnesi.compiler.binding.call_stub import Direct
 from agnesi.compiler.tracing import hooks
+from agnesi.compiler.tracing.arguments.texts import refuse_catching
 from agnesi.compiler.tracing.builtin_calls import STAND_INS, Replaced, own_code
 from agnesi.compiler.tracing.bytecode import (
     codes,
@@ -122,6 +123,8 @@ class Reads(OwnedReads):
         self._weak: dict[int, Any] = {}
         #: Whether code compares the identity of what may be tensors or containers.
         self.identifies = False
+        #: Whether things that are no texts stand for texts among the arguments.
+        self.passes_texts = False
         #: Containers of the arguments, by identity, which are put together for the trace.
         self.built: dict[int, Any] = {}
         #: Whether code makes text of things.
@@ -297,6 +300,8 @@ class Reads(OwnedReads):
         code = own_code(function)
         library = is_library(code.co_filename)
         if not library:
+            if self.passes_texts:
+                refuse_catching(code)
             self._learn(code)
             self._memory_taken(function, code)
         for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):

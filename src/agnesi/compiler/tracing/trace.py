@@ -16,8 +16,8 @@ import numpy as np
 
 from agnesi.autodiff.recording import Reads, begun, behind, looking
 from agnesi.compiler.binding.new_memory import Renewed
-from agnesi.compiler.tracing.arguments.facts import GRAD
-from agnesi.compiler.tracing.obstacles import ExampleReadError, OnlyEagerError
+from agnesi.compiler.tracing.arguments.facts import GRAD, IDENTITY
+from agnesi.compiler.tracing.obstacles import ExampleReadError, OnceEagerError, OnlyEagerError
 from agnesi.core.ir.extents import Extent, UnknownSizeError
 from agnesi.core.ir.node import Node, next_serial, toposort
 from agnesi.core.op import typed
@@ -29,6 +29,7 @@ from agnesi.core.support.errors import GradientError, TraceError, at, location, 
 from agnesi.core.support.forks import Lock
 from agnesi.core.support.tracing import finish, query_fact
 from agnesi.core.tensor import CONSUMED, Tensor, symbol, wrap
+from agnesi.ops.base.compare import EQUAL
 from agnesi.ops.identity import ALIAS
 
 #: References to what one tensor or one array refers to, where a local name does, too.
@@ -143,6 +144,28 @@ class Trace:
         """The value by which Python decides; None where it is not known in a call."""
         return None if self.decisions is None else self.decisions.decide(
             self.node_of(x), x.weak, use)
+
+    def note_truth(self, x: Tensor) -> None:
+        """Note that Python asks whether a tensor is true: if two are equal, for example, which
+        containers ask of all elements but those that are one object; symbols never are."""
+        node = x.node
+        if self.decisions is None or node is None or node.op is not EQUAL:
+            return
+        things = list(map(self._thing, node.inputs))
+        if None in things:
+            return
+        if things[0] == things[1] and node.inputs[0] is not node.inputs[1]:
+            raise OnceEagerError("each call has one tensor in two places, and compares them",
+                                 "Give a copy (x.clone())", "give different ones")
+        self.questions.add(IDENTITY)
+
+    def _thing(self, node: Node) -> int | None:
+        """The identity of the argument, or of what the function has from outside, that a node
+        stands for."""
+        x = self.arguments.get(node)
+        if x is not None:
+            return self.facts.get(id(x), {}).get(IDENTITY)
+        return next((id(t) for t, n in self.leaves.values() if n is node), None)
 
     def defer(self, x: Tensor, use: str) -> Any:
         """A number that stands for what a use gives; None where Python gets the value."""

@@ -44,9 +44,10 @@ def facts_of(leaves: Iterable[Any], queries: Collection[str]) -> Facts:
 
 def known_facts(leaves: Sequence[Any], symbols: Sequence[Any]) -> dict[int, Mapping[str, Any]]:
     """Return, by each symbol's identity, what it answers when code asks for such facts of the
-    argument.
+    argument, and whose symbol it is.
     """
-    return {id(s): {NAME: v._name, LEAF: is_leaf(v)} if isinstance(v, Tensor) else {}
+    return {id(s): {NAME: v._name, LEAF: is_leaf(v), IDENTITY: id(v)} if isinstance(v, Tensor)
+            else {IDENTITY: id(v)}
             for s, v in zip(symbols, leaves, strict=True) if isinstance(s, Tensor)}
 
 

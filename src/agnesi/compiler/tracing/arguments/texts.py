@@ -7,7 +7,7 @@ version serves all.  While a function is traced for that, an object stands for t
 
 from __future__ import annotations
 
-import dis
+import functools
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -15,6 +15,7 @@ from types import CodeType
 from typing import Any, NoReturn
 
 from agnesi.compiler.binding.call_adapter import ANY_TEXT
+from agnesi.compiler.tracing.bytecode import codes, instructions
 from agnesi.compiler.tracing.obstacles import LookedAtError
 from agnesi.core.tensor import Tensor
 
@@ -67,14 +68,19 @@ def calling(function: Callable[..., Any], nest: Sequence[Any], symbols: Sequence
     return found
 
 
-def may_pass_over(function: Any) -> bool:
-    """Return whether it is worth a trace to see if a function passes over texts: one that catches
-    errors might catch those of what takes no stand-in."""
-    code = getattr(function, "__code__", None)
-    return isinstance(code, CodeType) and not _catches(code)
+def refuse_catching(code: CodeType) -> None:
+    """Let code of the user's that may catch errors have texts: it might catch those of what takes
+    no stand-in (``"".join``)."""
+    if any(map(_catches, codes(code))):
+        raise TextReadError
 
 
+#: Names of what catches errors in a ``with`` block.
+_CATCHING = frozenset(("suppress", "raises", "assertRaises"))
+
+
+@functools.lru_cache(maxsize=4096)
 def _catches(code: CodeType) -> bool:
-    names = [i.opname for i in dis.get_instructions(code)]
-    return names.count("PUSH_EXC_INFO") > names.count("WITH_EXCEPT_START") or any(
-        _catches(c) for c in code.co_consts if isinstance(c, CodeType))
+    names = [i.opname for i in instructions(code)]
+    return (code.co_name in ("__exit__", "__aexit__") or not _CATCHING.isdisjoint(code.co_names)
+            or names.count("PUSH_EXC_INFO") > names.count("WITH_EXCEPT_START"))

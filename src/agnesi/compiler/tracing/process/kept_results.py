@@ -25,7 +25,8 @@ _MAX_KEPT = 64
 
 def fill_first() -> NoReturn:
     """A function would compute a result that it keeps, which this call does: it runs eagerly."""
-    raise OnceEagerError
+    raise OnceEagerError("each call computes something new that functools keeps",
+                         "Give what it keeps as arguments", "call it once before")
 
 
 def refill(caches: Iterable[tuple[Any, Any]]) -> None:
@@ -39,7 +40,7 @@ def refill(caches: Iterable[tuple[Any, Any]]) -> None:
         for function, _ in missed:
             if empty or not computed_now(results_kept(function)):
                 function.cache_clear()
-        raise OnceEagerError
+        fill_first()
 
 
 def results_kept(function: Any) -> list[Any]:
