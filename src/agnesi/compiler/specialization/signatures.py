@@ -14,7 +14,6 @@ from agnesi.core.support.tree import exact
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import check_unmasked
 
-
 #: Types of static arguments of which there are as many versions as values.
 _COUNTED = (bool, int, complex, slice, range, type(...), type(NotImplemented))
 
