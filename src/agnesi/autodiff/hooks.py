@@ -17,7 +17,7 @@ from agnesi.core.ir.node import Node
 from agnesi.core.op import typed
 from agnesi.core.public import explain_errors
 from agnesi.core.support.errors import GradientError, at, call_user, shown
-from agnesi.core.support.tracing import current_reads, is_tracing
+from agnesi.core.support.tracing import current_reads, is_tracing, outermost
 from agnesi.core.tensor import Tensor
 
 Hook = Callable[[Tensor], Any]
@@ -66,10 +66,14 @@ class Hooked:
         self.compiled: dict[int, tuple[Any, weakref.WeakSet[Any]]] = {}
 
     def of(self, x: Tensor) -> dict[int, Hook]:
-        """The hooks of a tensor, to be added to."""
+        """The hooks of a tensor by the numbers of their handles, to be added to."""
         self.any = True
         if not is_leaf(x) or is_tracing():
-            return self.nodes.setdefault(current(x), {})
+            held = self.nodes.setdefault(current(x), {})
+            note = getattr(outermost(), "note_hooks", None)
+            if note is not None:
+                note(x, held)
+            return held
         if id(x) not in self.leaves:
             for code in list(self.compiled.pop(id(x), (None, ()))[1]):
                 code.retire(f"a hook of {typed(x)} was registered")
@@ -107,11 +111,11 @@ class Hooked:
 
     def changed(self, node: Node, owner: Tensor | None, g: Tensor) -> Tensor:
         """The gradient that arrives at a node, as the hooks give it on."""
-        hooks = [*self.nodes.get(node, {}).values()]
+        hooks = dict(self.nodes.get(node, {}))
         if owner is not None and id(owner) in self.leaves:
             held = self._held(owner)
-            hooks += [hook for hook in held.values() if type(hook) is not _Behind]
-        for hook in hooks:
+            hooks |= {n: hook for n, hook in held.items() if type(hook) is not _Behind}
+        for _, hook in sorted(hooks.items()):  # by handles, the first that was registered first
             found = call_user(hook, (g,), {}, "a hook", "hook(gradient)")
             if found is None:
                 continue
@@ -131,8 +135,11 @@ class Hooked:
 
     def arrived(self, x: Tensor) -> None:
         """Call the hooks that wait for the gradient of a parameter to be in its ``grad``."""
-        if id(x) in self.leaves:
-            for hook in [*self._held(x).values()]:
+        if id(x) in self.leaves or self.nodes:
+            hooks = dict(self.nodes.get(current(x), {}))
+            if id(x) in self.leaves:
+                hooks |= self._held(x)
+            for _, hook in sorted(hooks.items()):
                 if type(hook) is _Behind:
                     call_user(hook.function, (x,), {}, "a hook", "hook(parameter)")
 
@@ -155,7 +162,7 @@ def register_hook(self: Tensor, hook: Hook) -> Handle:
     """Let a function see the tensor's gradient whenever one is computed, and change it.
 
     In compiled functions it becomes part of the code, as all that it computes, until it is another
-    one.
+    one; functions that leave one at a tensor run eagerly.
 
     :param hook: It takes the gradient, and gives another one of that shape, or None.
     :type hook: callable

@@ -175,6 +175,7 @@ class Version(Retiring):
         with tracing(trace):
             reads = copy_context().run(self._run, symbols)  # which context variables are undone by
             trace.refuse_flags()
+            trace.refuse_hooks()
             trace.refuse_caught()
             self.renewed = NewMemory(trace, symbols)
             self._take_gradients(trace)

@@ -8,7 +8,7 @@ creates and clears a gradient need not return it.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -88,6 +88,8 @@ class Trace:
         #: Gradients that were taken; tensors whose were, and that have no hooks.
         self.gradients = set[Node]()
         self.unheard: list[Tensor] = []
+        #: Tensors at which the function registers hooks, and those that are registered now.
+        self.hooks: list[tuple[Tensor, Mapping[int, Any]]] = []
         #: Tensors that ask for gradients and held another value for a while.
         self.borrowed: list[Tensor] = []
         self.leaves: dict[int, tuple[Tensor, Node]] = {}
@@ -188,6 +190,17 @@ class Trace:
                for node, x in self.arguments.items()):
             raise OnlyEagerError("it changes requires_grad of an argument",
                                  "Write x.detach().requires_grad_(), or take ag.grad")
+
+    def note_hooks(self, x: Tensor, hooks: Mapping[int, Any]) -> None:
+        """Note the hooks that a traced function registers at a tensor."""
+        self.hooks.append((x, hooks))
+
+    def refuse_hooks(self) -> None:
+        """End the trace where it leaves hooks at a tensor from outside, which later passes call."""
+        if any(hooks and (x.node in self.arguments if x.array is None else id(x) not in self.made)
+               for x, hooks in self.hooks):
+            raise OnlyEagerError("it leaves a hook at a tensor that it does not compute",
+                                 "Register hooks outside, or remove them inside")
 
     def refuse_caught(self) -> None:
         """End the trace where an ``except`` of the user's caught that a value is not there yet,
