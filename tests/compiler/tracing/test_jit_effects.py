@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import enum
 import functools
 import random
 import types
@@ -579,3 +580,29 @@ def test_a_trace_that_was_begun_anew_left_nothing_in_attributes_met_after_a_chan
         model.scale = scale
         assert float(f(ag.tensor(1.0))) == 1 + 0.5 * i + scale
         assert model.steps == 0.5 * i
+
+
+class Mode(enum.Enum):
+    SLOW = 1
+    FAST = 2
+
+
+@pytest.mark.filterwarnings("error")
+def test_members_of_enums_are_nothing_new():
+    kept = types.SimpleNamespace(mode=Mode.SLOW)
+
+    class Lazy(ag.nn.Module):
+        def forward(self, x):
+            if not hasattr(self, "first"):
+                self.register_buffer("first", x.sum())  # which notes that it is saved
+            return x + self.first
+
+    def step(x):
+        kept.mode = Mode(3 - kept.mode.value)
+        return x * kept.mode.value
+
+    step, layer = ag.jit(step), ag.jit(module := Lazy())
+    for i in range(4):
+        assert step(ag.tensor(1.0)).item() == 2 - i % 2 == kept.mode.value
+        assert layer(ag.tensor(float(i + 1))).item() == i + 2
+    assert list(module.state_dict()) == ["first"]

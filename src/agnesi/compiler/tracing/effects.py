@@ -384,7 +384,7 @@ def _in_order(written: Iterable[Written]) -> list[Written]:
 
 def _is_new(value: Any, reads: Reads) -> bool:
     """Return whether each call has to make a thing anew."""
-    if isinstance(value, (Tensor, Extent, _Given)) or reads.knows(value):
+    if isinstance(value, (Tensor, Extent, Enum, _Given)) or reads.knows(value):
         return False
     return is_users_object(type(value)) or not _is_lasting(value)
 
@@ -396,7 +396,7 @@ def _is_lasting(value: Any) -> bool:
     kind = type(value)
     if kind is FunctionType:
         return value.__closure__ is None
-    return kind in _LASTING or isinstance(value, (type, Enum, np.generic, np.dtype)) or (
+    return kind in _LASTING or isinstance(value, (type, np.generic, np.dtype)) or (
         module_of(kind).partition(".")[0] in ("agnesi", "datetime", "decimal", "fractions"))
 
 
