@@ -445,3 +445,28 @@ def test_the_meta_device_keeps_a_module_for_calls_with_other_parameters():
         found = ag.vmap(lambda p, b, x, base=base: ag.func.functional_call(base, (p, b), (x,)))(
             parameters, buffers, x)
         assert np.allclose(found.detach(), ag.stack([n(x[0]) for n in nets]).detach())
+
+
+def test_deep_copies_have_no_gradients_and_shared_parameters_once():
+    class Named(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.w, self.me = nn.Parameter(ag.ones(2)), self
+            self.known = [self.w, self.w.detach()[:1]]
+
+        def __setstate__(self, state):
+            super().__setstate__(state)
+            self.taken = True
+
+    model = Named()
+    model.inner = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2))
+    model.inner[1].weight = model.inner[0].weight
+    model.inner(model.w).sum().backward()
+    optimizer = ag.optim.SGD(model.parameters(), lr=0.1)
+    made, other = copy.deepcopy((model, optimizer))
+    assert all(p.grad is not None for p in model.parameters())
+    assert all(p.grad is None for p in made.parameters())
+    assert made.me is made and made.taken and made.known[0] is made.w
+    assert np.shares_memory(made.known[1].array, made.w.array)
+    assert made.inner[1].weight is made.inner[0].weight is other.param_groups[0]["params"][1]
+    assert copy.copy(model).w.grad is model.w.grad

@@ -7,12 +7,14 @@ it done.
 
 from __future__ import annotations
 
+import copy
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from agnesi.core.support.errors import NestingError, at
 from agnesi.core.support.tree import nested_beyond
+from agnesi.core.tensor import Tensor
 
 #: Nested modules for which the stack is deep enough anyway.
 _MAX_SHALLOW_MODULES = 32
@@ -43,6 +45,17 @@ class Attributes(dict[str, Any]):
         finally:
             _THREAD.modules = before
         yield from self.items()
+
+
+def apart(module: Any, memo: dict[int, Any]) -> Any:
+    """A deep copy of a module, whose parameters have no gradients yet, as in PyTorch."""
+    how, given, state, *_ = module.__reduce_ex__(2)
+    made = memo[id(module)] = how(*copy.deepcopy(given, memo))
+    made.__setstate__(copy.deepcopy(state, memo))
+    for value in vars(made).values():
+        if isinstance(value, Tensor) and value.array is not None:
+            value._grad = None
+    return made
 
 
 def under_way() -> frozenset[int]:

@@ -20,7 +20,7 @@ from agnesi.core.support.errors import StateError, TraceError, at, no_attribute,
 from agnesi.core.support.tracing import current_reads, is_tracing
 from agnesi.core.tensor import Tensor
 from agnesi.nn.base import whole
-from agnesi.nn.base.copies import attributes, begun, facts, ordered, resume
+from agnesi.nn.base.copies import apart, attributes, begun, facts, ordered, resume
 from agnesi.nn.base.fixed import Rule
 from agnesi.nn.base.hooks import called
 from agnesi.nn.base.loaded import LoadedKeys, renaming
@@ -185,6 +185,9 @@ class Module(Stated, Lookups):
         if type(state) is tuple and type(state[0]) is dict and state[0]:
             state = ordered(self, state[0], lambda m: list(m.children())), *state[1:]
         return how, kind, state, *rest
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        return apart(self, memo)
 
     def __setstate__(self, state: Any) -> None:
         """Take attributes over from a copy or a file; a class may have its own, which calls this.
