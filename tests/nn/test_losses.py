@@ -163,3 +163,17 @@ def test_a_divergence_per_sample_of_no_samples_is_no_number() -> None:
 def test_labels_are_not_counted_from_the_end(loss: Any, run: Any) -> None:
     with pytest.raises(IndexError, match=r"a label is out of range: .* less than 3"):
         run(loss)(ag.ones((2, 3)), ag.tensor([0, -1]))
+
+
+@pytest.mark.parametrize("loss", [F.mse_loss, F.l1_loss])
+def test_weighted_means_divide_by_the_weights_of_all_losses(loss: Any) -> None:
+    """Those of fewer axes count once a row; integers have means that are no integers."""
+    x, y = np.arange(6).reshape(2, 3), np.array([[1, 0, 2], [7, 1, 3]])
+    for dtype in ("int64", "float64"):
+        for w in (np.array([1, 2, 4]), np.array([[3], [1]]), np.arange(6).reshape(2, 3)):
+            given = [ag.array(v.astype(dtype)) for v in (x, y, w)]
+            losses, whole = abs(x - y) ** (1 + (loss is F.mse_loss)), np.broadcast_to(w, (2, 3))
+            found = loss(given[0], given[1], weight=given[2])
+            assert float(found) == pytest.approx((losses * w).sum() / whole.sum())
+    none = ag.zeros(0, dtype="int32")
+    assert ag.isnan(loss(none, none, weight=none)).item()

@@ -13,11 +13,13 @@ from agnesi.core.ir.dims import product
 from agnesi.core.op import typed
 from agnesi.core.public import planned, public
 from agnesi.core.support import dtypes
+from agnesi.core.support.config import config
 from agnesi.core.support.errors import DTypeError, ShapeError, warn
 from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith, compare, select
 from agnesi.ops.base.convert import as_tensor, beside, cast
+from agnesi.ops.base.expand import broadcast_to
 from agnesi.ops.base.movement import moveaxis, sized
 from agnesi.ops.base.parameter_checks import within_shape
 from agnesi.ops.base.reduce import mean as mean_of
@@ -57,9 +59,12 @@ def mse_loss(x: TensorLike, target: TensorLike, /, *, reduction: str = "mean",
 
 
 def reduced_loss(losses: Tensor, reduction: str, weights: Tensor | None = None) -> Tensor:
-    """Losses as they are, their sum, or their (weighted) mean."""
+    """Losses as they are, their sum, or their (weighted) mean; weights of fewer axes count for each
+    loss that they stand beside."""
     if weights is not None:
         losses = arith.multiply(losses, weights)
+        if weights.shape != losses.shape:
+            weights = broadcast_to(weights, losses.shape)
     return _reduced(losses, reduction, weights)
 
 
@@ -74,7 +79,8 @@ def _reduced(losses: Tensor, reduction: str, weights: Tensor | None) -> Tensor:
         raise ValueError(f"reduction must be 'mean', 'sum' or 'none', not {reduction!r}")
     if weights is None:
         return mean_of(losses)
-    counted, dtype = tuple(range(len(weights.shape))), losses.dtype
+    counted = tuple(range(len(weights.shape)))
+    dtype = losses.dtype if losses.dtype.kind not in "biu" else config.float_dtype
     # sums of many rows of float16 are infinite
     losses, weights = (cast(x, dtypes.computed(x.dtype)) for x in (losses, weights))
     found = arith.divide(total(losses, everything, False), total(weights, counted, False))
