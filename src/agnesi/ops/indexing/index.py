@@ -314,7 +314,7 @@ def select(x: TensorLike, axis: TensorLike, index: TensorLike = 0, *,
     :type index: int, or array_like
     :param default: NumPy's name for the latter.
     :returns: A view without the axis; or elements of the choices, broadcast with the conditions.
-    :raises TypeError: If the index is a boolean.
+    :raises TypeError: If the index is a boolean, or not one.
     :raises ValueError: If there are not as many choices as conditions, or none.
     :raises IndexError: If the axis or the index is out of range.
     :see: narrow, take, where, choose
@@ -331,6 +331,9 @@ def select(x: TensorLike, axis: TensorLike, index: TensorLike = 0, *,
     if isinstance(index, (bool, np.bool_)) or (
             isinstance(index, Tensor) and index.dtype.kind == "b"):
         raise TypeError(f"index must be an integer, not {typed(index)}")
+    if isinstance(index, (list, tuple)) or getattr(index, "shape", ()):
+        raise TypeError(f"index must be one integer, not {typed(as_tensor(index))}: "
+                        "index_select takes several")
     return getitem(x, (*(slice(None),) * shapes.axis_of(axis, x.ndim), index))
 
 
