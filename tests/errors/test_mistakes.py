@@ -104,6 +104,21 @@ def _free() -> Any:
 
 #: What is done, and what the message says, as a form.
 CASES: list[tuple[Any, str]] = [
+    *[(lambda f=f: f(lambda x: None)(V), r"<lambda> must return tensors, not None, which a function"
+       " without return gives") for f in (ag.jacobian, ag.jacfwd, ag.jacrev, ag.hessian)],
+    (lambda: ag.vjp(lambda x: None, V), "vjp: <lambda> must return tensors, not None"),
+    (lambda: ag.jvp(lambda x: None, (V,), (V,)), "jvp: <lambda> must return tensors, not None"),
+    (lambda: (ag.symbolic.vector("v") + 1).eval(),
+     r"eval: float64\[v.shape\[0\]\] depends on v, which has no value: write eval\({v: value}\)"),
+    (lambda: ag.shared(ag.symbolic.vector("v")), "the value must be known, and .* is symbolic"),
+    (lambda: ag.sort_complex(3.0), r"sort_complex\(3.0\): float32\[\] has no axis to sort"),
+    (lambda: ag.fill_diagonal([[1.0]], 2.0), "x must be a tensor, which is changed in place, not"),
+    (lambda: ag.where(None), r"where\(None\): cannot make a tensor from None"),
+    (lambda: setattr(ag.config, "floatX", "float32"), "default_float is the dtype of tensors, symbolic_float that of"),
+    (lambda: data.default_collate({"a": 1}), "a batch is made of a list of samples, not of {'a'"),
+    (lambda: V.asnumpy(), r"use `x.numpy\(\)`"),
+    (lambda: F.relu_(np.ones(2)), r"input must be a tensor, not a NumPy float64\[2\]; ag.asarray\("
+     r"input\) is one"),
     # the name that the user wrote
     (lambda: ag.concatenate(V, V), r"^concatenate\(float32\[3\], float32\[3\]\): the tensors to"),
     (lambda: ag.concat(V, V), r"^concat\(float32\[3\], float32\[3\]\): the tensors to join"),

@@ -44,8 +44,8 @@ CASES = [
      "positional argument: 'axis'; it is called as unsqueeze(x, axis)"),
     (lambda: ag.zeros(3).fill_(V), ag.ShapeError, "fill_(float32[3], float32[3]): fill_ takes a "
      "number; copy_ takes tensors, and broadcasts them"),
-    (lambda: ag.select(V, 0, [0, 1]), TypeError, "index must be one integer, not int64[2]: "
-     "index_select takes several"),
+    (lambda: ag.select(V, 0, [0, 1]), TypeError, "select(float32[3], 0, [0, 1]): "
+     "index must be one integer, not int64[2]: index_select takes several"),
     (lambda: ag.masked_select(V, V), ag.DTypeError, "masked_select(float32[3], float32[3]): the "
      "mask must be bool, not float32[3]; compare it (mask != 0)"),
     (lambda: nn.BCELoss()(X, X), ValueError,

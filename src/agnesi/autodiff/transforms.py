@@ -536,6 +536,9 @@ def vjp(f: Function, *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
 def tensors_of(f: Function, value: Any, owner: str) -> tuple[list[Tensor], tree.Tree]:
     """The tensors that a function returned, and their nest."""
     leaves, shape = tree.flatten(value)
+    if value is None:
+        raise TypeError(at(f"{owner}: {name_of(f)} must return tensors, not None, which a function "
+                           "without return gives"))
     for y in leaves:
         if not isinstance(y, Tensor):
             raise TypeError(at(f"{owner}: {name_of(f)} must return tensors, not {typed(y)}"

@@ -153,6 +153,7 @@ def shared(value: TensorLike, name: str | None = None, *, borrow: bool = False) 
     :param name: Name for printing.
     :param borrow: Use the array's own memory instead of a copy.
     :returns: With ``get_value()`` and ``set_value()``.
+    :raises TypeError: If the value is symbolic.
     :see: function, symbolic.variable
 
     >>> import agnesi as ag
@@ -163,6 +164,9 @@ def shared(value: TensorLike, name: str | None = None, *, borrow: bool = False) 
     >>> add(2.0), add(3.0), total.get_value()
     (array(0.), array(2.), array(5.))
     """
+    if isinstance(value, Tensor) and value.array is None:
+        raise TypeError(f"the value must be known, and {typed(value)} is symbolic: give what it is "
+                        "at first, as in shared(np.zeros(3)), and its changes as updates")
     with in_program():
         array = value.array if isinstance(value, Tensor) else as_array(value)
     storage = wrap(np.array(array, order="C", copy=None if borrow else True))

@@ -28,7 +28,7 @@ def default_collate(samples: Sequence[Any]) -> Any:
     :rtype: object
     :raises ShapeError: If arrays have different shapes.
     :raises ValueError: If containers have different lengths, or dicts different keys.
-    :raises TypeError: If samples are None.
+    :raises TypeError: If samples are None, or one dict.
     :see: data.PadCollate, data.DataLoader
 
     >>> from agnesi import data
@@ -42,6 +42,9 @@ def _collated(samples: Sequence[Any], stack: Any) -> Any:
     """A batch whose arrays ``stack`` makes of a list of arrays."""
     if not samples:
         raise ValueError(at("DataLoader: there are no samples to make a batch of"))
+    if isinstance(samples, Mapping):
+        raise TypeError(at("DataLoader: a batch is made of a list of samples, not of "
+                           f"{typed(samples)}"))
     first = samples[0]
     if isinstance(first, (Tensor, np.ndarray)) and (
             unlike := [s for s in samples if s is None or isinstance(s, (str, Mapping))]):

@@ -28,7 +28,7 @@ from agnesi.core.storage.memory_order import is_row_major
 from agnesi.core.storage.spent import has_record, is_followed, is_spent
 from agnesi.core.storage.views import looking_through
 from agnesi.core.support.config import MODE, STATE, TRACES
-from agnesi.core.support.errors import GradientError, TraceError, at
+from agnesi.core.support.errors import GradientError, MissingInputError, TraceError, at
 from agnesi.core.support.tracing import current_trace, is_known, is_tracing, query_fact, within
 from agnesi.core.tensor import Tensor, symbol, wrap
 from agnesi.ops.base import movement
@@ -171,7 +171,15 @@ def eval(self: Tensor, inputs: Mapping[Tensor, Any] | None = None) -> Any:
         if not isinstance(variable, Tensor):
             raise TypeError(at("eval: values are by variable, as in x.eval({x: value}); "
                                f"{typed(variable)} is no variable"))
-    return function(list(given), self)(*given.values())
+    try:
+        compiled = function(list(given), self)
+    except MissingInputError as error:
+        name = getattr(getattr(error, "variable", None), "name", None)
+        if name is None:
+            raise
+        raise MissingInputError(at(f"eval: {typed(self)} depends on {name}, which has no value: "
+                                   f"write eval({{{name}: value}})")) from None
+    return compiled(*given.values())
 
 
 def numpy(self: Tensor, *, force: bool = False) -> np.ndarray:

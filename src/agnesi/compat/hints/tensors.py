@@ -23,7 +23,7 @@ grad_dtype output_nr module_load as_subclass reinforce retains_grad volatile has
     `x.requires_grad`, `x.is_leaf`
 at : `x[i] = v`, or `ag.set_subtensor(x[i], v)` and `ag.inc_subtensor(x[i], v)`, which leave `x`
     as it is
-to_numpy : `x.numpy()`
+to_numpy asnumpy : `x.numpy()`
 iloc loc iat : `x[i]`, whose axes have numbers and no names
 apply map applymap : a function of `x` itself, or `ag.vmap(f)(x)` for one of its rows
 append extend : `ag.concat([x, y])`

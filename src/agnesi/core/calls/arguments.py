@@ -216,6 +216,10 @@ def stranger(error: Exception, function: Any, args: tuple[Any, ...],
         given = [e for e in given if type(e[3]).__name__ in types] or [
             e for e in given if any(type(v).__name__ in types for v in _parts(e[3]))] or [
             e for e in given if isinstance(e[3], type) and f"'{e[3].__name__}'" in text]
+    if (given and str(given[0][1]).startswith("Tensor") and "attribute" in text
+            and isinstance(given[0][3], np.ndarray)):
+        return (f"{given[0][0]} must be a tensor, not a NumPy {typed(given[0][3])}; "
+                f"ag.asarray({given[0][0]}) is one")
     return f"{given[0][0]} cannot be {typed(given[0][3])}" if given else ""
 
 

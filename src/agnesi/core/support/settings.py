@@ -105,6 +105,8 @@ def instead(name: str) -> str:
 
     if name == "update":  # JAX's function
         return "write ag.config.name = value, such as ag.config.default_float = 'float64'"
+    if name == "floatX":  # Theano's
+        return "default_float is the dtype of tensors, symbolic_float that of declared variables"
     near = difflib.get_close_matches(name, DEFAULTS, 1, 0.75)
     return f"did you mean {near[0]!r}?" if near else f"there are {sorted(DEFAULTS)}"
 

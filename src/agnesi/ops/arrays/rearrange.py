@@ -11,7 +11,7 @@ from agnesi.core import shapes
 from agnesi.core.accepted import Axis, TensorLike
 from agnesi.core.integers import check_integer
 from agnesi.core.ir.dims import product
-from agnesi.core.op import called
+from agnesi.core.op import called, typed
 from agnesi.core.public import planned, public
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import ShapeError
@@ -521,10 +521,14 @@ def sort_complex(x: TensorLike, *, out: Tensor | None = None) -> Tensor:
 
     :param x: At least one axis.
     :returns: Complex, of the shape of ``x``.
+    :raises ShapeError: If it has no axis.
     :see: sort
 
     >>> ag.sort_complex([3.0, 1.0])
     tensor([1.+0.j, 3.+0.j])
     """
-    x = sort(as_tensor(x), -1)
+    x = as_tensor(x)
+    if not x.shape:
+        raise ShapeError(f"{typed(x)} has no axis to sort: give a vector, or more")
+    x = sort(x, -1)
     return x if x.dtype.kind == "c" else cast(x, dtypes.complex_of(dtypes.floating(x.dtype)))

@@ -9,6 +9,7 @@ import numpy as np
 from agnesi.core.accepted import DTypeLike, TensorLike
 from agnesi.core.dispatch import assign
 from agnesi.core.integers import known_integer
+from agnesi.core.op import typed
 from agnesi.core.public import planned, public, where_torch
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import aside
@@ -225,6 +226,7 @@ def fill_diagonal(x: Tensor, value: TensorLike, wrap: bool = False) -> None:
     :param x: With two or more axes; of one size, if there are more.
     :param value: Repeated along the diagonal.
     :param wrap: Whether to start anew below the square part of tall matrices.
+    :raises TypeError: If ``x`` is no tensor.
     :raises ShapeError: If ``x`` has fewer than 2 axes, or several sizes of more.
     :see: diagonal, diag_indices, diag
 
@@ -234,6 +236,8 @@ def fill_diagonal(x: Tensor, value: TensorLike, wrap: bool = False) -> None:
     tensor([[5., 0.],
             [0., 5.]])
     """
+    if not isinstance(x, Tensor):
+        raise TypeError(f"x must be a tensor, which is changed in place, not {typed(x)}")
     if x.ndim < 2 or (x.ndim > 2 and len(set(x.shape)) > 1):
         raise ShapeError(f"the operand must be a matrix, or have axes of one size, not {x.shape}")
     strides = np.cumprod([1, *x.shape[:0:-1]])

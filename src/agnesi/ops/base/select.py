@@ -104,7 +104,10 @@ def where(condition: TensorLike = NEEDED, input: TensorLike | None = None,
                       (condition, input, other, *more) if more else ())
     out = out_of("where", keywords) if keywords else None
     if input is None and other is None:
-        return nonzero(condition)
+        try:
+            return nonzero(condition)
+        except (ValueError, TypeError) as error:
+            raise explain(error, "where", (condition,)) from None
     if out is None and type(condition) is Tensor and MODE.get().trace is None:
         a = input if type(input) is Tensor else constant(input, other)
         b = other if type(other) is Tensor else constant(other, input)
