@@ -114,7 +114,8 @@ CASES: list[tuple[Any, str]] = [
     (lambda: ag.sort_complex(3.0), r"sort_complex\(3.0\): float32\[\] has no axis to sort"),
     (lambda: ag.fill_diagonal([[1.0]], 2.0), "x must be a tensor, which is changed in place, not"),
     (lambda: ag.where(None), r"where\(None\): cannot make a tensor from None"),
-    (lambda: setattr(ag.config, "floatX", "float32"), "default_float is the dtype of tensors, symbolic_float that of"),
+    (lambda: setattr(ag.config, "floatX", "float32"),
+     "default_float is the dtype of tensors, symbolic_float that of"),
     (lambda: data.default_collate({"a": 1}), "a batch is made of a list of samples, not of {'a'"),
     (lambda: V.asnumpy(), r"use `x.numpy\(\)`"),
     (lambda: F.relu_(np.ones(2)), r"input must be a tensor, not a NumPy float64\[2\]; ag.asarray\("
