@@ -331,7 +331,7 @@ def select(x: TensorLike, axis: TensorLike, index: TensorLike = 0, *,
     if isinstance(index, (bool, np.bool_)) or (
             isinstance(index, Tensor) and index.dtype.kind == "b"):
         raise TypeError(f"index must be an integer, not {typed(index)}")
-    if isinstance(index, (list, tuple)) or getattr(index, "shape", ()):
+    if isinstance(index, (list, tuple)) or getattr(index, "shape", None):
         raise TypeError(f"index must be one integer, not {typed(as_tensor(index))}: "
                         "index_select takes several")
     return getitem(x, (*(slice(None),) * shapes.axis_of(axis, x.ndim), index))
