@@ -15,7 +15,7 @@ a whole stay outside.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import count
 from typing import Any
 
@@ -30,6 +30,7 @@ from agnesi.core.substitution import copied
 from agnesi.core.support.gc_pause import no_gc
 from agnesi.ops.control.body import Body
 from agnesi.ops.control.segment import Segment
+from agnesi.rewrite.words import words
 
 #: Operations from which a graph is searched.
 MIN_OPERATIONS = 3000
@@ -42,8 +43,13 @@ _MAX_ELEMENTS = 4096
 _MAX_PERIOD = 160
 #: Segments that are worth a body.
 _MIN_SEGMENTS = 8
-#: Operations of a segment that comes up again anywhere, at least: a power of 2.
-_MIN_WORD = 2
+#: Places of a segment that is made of two which are segments elsewhere, too: another body takes as
+#: long as so many calls.
+_MIN_PAIRS = 48
+#: Operations between two that stay outside, at least: fewer may be fused with those.
+_MIN_RUN = 8
+#: Operations up to which another one is near: whether the same word reads it decides over its body.
+_NEAR = 4
 _MOVES = frozenset(("broadcast", "permutation", "conversion"))
 
 
@@ -54,7 +60,7 @@ def outlined(graph: FunctionGraph) -> FunctionGraph:
         return graph
     graph = _past_identities(graph)
     nodes, labels = _in_order([n for n in graph.nodes if n.op is not None])
-    stretches = list(_stretches(labels))
+    stretches = list(_stretches(labels, lambda: _within(nodes, labels, graph.outputs)))
     if sum([len(s) for s in stretches]) * 2 < len(nodes):
         return graph
     return _Outlining(graph, nodes, stretches).graph()
@@ -139,8 +145,9 @@ def is_plain(node: Node) -> bool:
         op.reduction(*node.inputs))
 
 
-def _stretches(labels: np.ndarray) -> Iterator[range]:
-    """Places of segments that may be equal to their neighbours, none of which overlap."""
+def _stretches(labels: np.ndarray, within: Callable[[], np.ndarray]) -> Iterator[range]:
+    """Places of segments that may be equal to their neighbours, then of others that come up again,
+    by labels ``within`` words; none overlap."""
     free = np.ones(len(labels), bool)
     for period in range(1, _MAX_PERIOD + 1):
         long = period * -(-SEGMENT_OPERATIONS // period)
@@ -155,38 +162,34 @@ def _stretches(labels: np.ndarray) -> Iterator[range]:
             for first in range(begin, end + period - long + 1, long):
                 free[first:first + long] = False
                 yield range(first, first + long)
-    yield from _words(labels, free)
+    between = np.diff(np.flatnonzero(np.diff(labels < 0, prepend=True, append=True)))[::2]
+    free[labels >= 0] &= np.repeat(between >= _MIN_RUN, between)
+    if np.count_nonzero(free) >= _MIN_SEGMENTS:
+        labels = np.where(free, within(), -1)
+        yield from words(labels, SEGMENT_OPERATIONS, _MIN_SEGMENTS, _MIN_PAIRS)
 
 
-def _words(labels: np.ndarray, free: np.ndarray) -> Iterator[range]:
-    """Places of segments that come up again anywhere else, the longest first; none overlap.
-
-    Words of twice as many labels are numbered by the pairs of their halves.
-    """
-    word, long = np.unique(labels, return_inverse=True)[1], 1
-    words = [word]
-    while long < SEGMENT_OPERATIONS and len(word) > long:
-        pairs = word[:-long] * (np.max(word) + 1) + word[long:]
-        word, long = np.unique(pairs, return_inverse=True)[1], long * 2
-        words.append(word)
-    for word in reversed(words):
-        long = len(labels) - len(word) + 1
-        if long < _MIN_WORD:
-            return
-        taken = np.concatenate([[0], np.cumsum(~free)])
-        places = np.flatnonzero(taken[long:] == taken[:-long])
-        counts = np.bincount(word[places], minlength=1)
-        found: dict[int, list[int]] = {}
-        end = 0
-        for place in places[counts[word[places]] >= _MIN_SEGMENTS].tolist():
-            if place >= end:
-                found.setdefault(int(word[place]), []).append(place)
-                end = place + long
-        for firsts in found.values():
-            if len(firsts) >= _MIN_SEGMENTS:
-                for first in firsts:
-                    free[first:first + long] = False
-                    yield range(first, first + long)
+def _within(nodes: Sequence[Node], labels: np.ndarray, outputs: Iterable[Node]) -> np.ndarray:
+    """Labels that say more: which of the nodes just before are operands, and whether nodes far
+    behind read the value.  Words of the same ones are segments of the same edges, nearly always."""
+    places = {n: i for i, n in enumerate(nodes)}
+    far = np.zeros(len(nodes), bool)
+    far[[places[n] for n in outputs if n in places]] = True
+    moves = []
+    for place, node in enumerate(nodes):
+        distances = []
+        for n in node.inputs:
+            at = places.get(n)
+            distance = 0 if at is None else place - at
+            if distance > _NEAR:
+                far[at] = True
+                distance = 0
+            distances.append(distance)
+        moves.append(tuple(distances))
+    known: dict[Any, int] = {}
+    found = [label if label < 0 else known.setdefault((label, *more), len(known))
+             for label, *more in zip(labels.tolist(), far.tolist(), moves, strict=True)]
+    return np.array(found)
 
 
 # -- the graph of segments ------------------------------------------------------------------
