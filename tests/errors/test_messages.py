@@ -12,6 +12,7 @@ import agnesi as ag
 from agnesi import symbolic as T
 
 LSTM = ag.nn.LSTM(4, 2)
+AxisError = np.exceptions.AxisError
 
 
 def eager(dtype, *shape):
@@ -42,7 +43,7 @@ CASES = [
     (lambda m: ag.tensordot(m("float32", 3, 4), m("float32", 3, 5), axes=1), ag.ShapeError,
      "tensordot(float32[3, 4], float32[3, 5]): sizes 4 (axis 1 of (3, 4)) and 3 (axis 0 of "
      "(3, 5)) differ"),
-    (lambda m: m("float32", 3, 4).sum(axis=2), IndexError,
+    (lambda m: m("float32", 3, 4).sum(axis=2), AxisError,
      "sum(float32[3, 4]): axis 2 is out of range for 2 dimensions"),
     (lambda m: m("float32", 3, 4).sum(axis=(0, -2)), ValueError,
      "sum(float32[3, 4]): axis (0, -2) names an axis twice"),
@@ -63,12 +64,12 @@ CASES = [
      "reshape(float32[3, 4], -1, -1): only one size may be -1, not several of (-1, -1)"),
     (lambda m: m("float32", 3, 4).permute(0, 0), ValueError,
      "permute(float32[3, 4], 0, 0): axes (0, 0) must name each of 2 axes once"),
-    (lambda m: m("float32", 3, 4).permute(0, 1, 2), IndexError,
+    (lambda m: m("float32", 3, 4).permute(0, 1, 2), AxisError,
      "permute(float32[3, 4], 0, 1, 2): axis 2 is out of range for 2 dimensions"),
     (lambda m: m("float32", 3, 4).squeeze(0), ag.ShapeError,
      "squeeze(float32[3, 4], 0): axis 0 has size 3; only axes of size 1 can go (dim= leaves "
      "others, as in PyTorch)"),
-    (lambda m: m("float32", 3, 4).unsqueeze(5), IndexError,
+    (lambda m: m("float32", 3, 4).unsqueeze(5), AxisError,
      "unsqueeze(float32[3, 4], 5): axis 5 is out of range for 3 dimensions"),
     (lambda m: m("float32", 3, 4).expand(2, 4), ag.ShapeError,
      "expand(float32[3, 4], 2, 4): sizes 3 and 2 differ on axis -2 and neither is 1: shapes "
@@ -145,13 +146,13 @@ CASES = [
     (lambda m: ag.where(m("bool", 3), m("float32", 4), m("float32", 3)), ag.ShapeError,
      "where(bool[3], float32[4], float32[3]): sizes 3 and 4 differ on axis -1 and neither "
      "is 1: shapes (3,) and (4,) and (3,) do not broadcast"),
-    (lambda m: ag.cumsum(m("float32", 3, 4), axis=2), IndexError,
+    (lambda m: ag.cumsum(m("float32", 3, 4), axis=2), AxisError,
      "cumsum(float32[3, 4]): axis 2 is out of range for 2 dimensions"),
-    (lambda m: ag.sort(m("float32", 3, 4), axis=2), IndexError,
+    (lambda m: ag.sort(m("float32", 3, 4), axis=2), AxisError,
      "sort(float32[3, 4]): axis 2 is out of range for 2 dimensions"),
     (lambda m: ag.topk(m("float32", 3), 5), ag.ShapeError,
      "topk(float32[3], 5): k = 5 of 3 elements on axis 0; give k of at most 3"),
-    (lambda m: ag.softmax(m("float32", 3), axis=1), IndexError,
+    (lambda m: ag.softmax(m("float32", 3), axis=1), AxisError,
      "softmax(float32[3]): axis 1 is out of range for 1 dimensions"),
     (lambda m: ag.cross_entropy(m("float32", 3, 4), m("int64", 2)), ag.ShapeError,
      "cross_entropy(float32[3, 4], int64[2]): labels need one entry per row of classes: "
@@ -185,9 +186,9 @@ CASES = [
      "full((2,), 300): the integer 300 does not fit into uint8"),
     (lambda m: ag.tril(m("float32")), ag.ShapeError,
      "tril(float32[]): a matrix has at least 2 dimensions, this has shape ()"),
-    (lambda m: ag.flip(m("float32", 3), axis=1), IndexError,
+    (lambda m: ag.flip(m("float32", 3), axis=1), AxisError,
      "flip(float32[3]): axis 1 is out of range for 1 dimensions"),
-    (lambda m: ag.roll(m("float32", 3), 1, axis=1), IndexError,
+    (lambda m: ag.roll(m("float32", 3), 1, axis=1), AxisError,
      "roll(float32[3], 1): axis 1 is out of range for 1 dimensions"),
     (lambda m: ag.pad(m("float32", 3), [(1, 1), (1, 1)]), ValueError,
      "pad(float32[3], [(1, 1), (1, 1)]): pad_width must be n, (before, after), or such a "
@@ -202,16 +203,16 @@ CASES = [
      "add(int8[3], 300): the Python integer 300 does not fit into int8"),
     (lambda m: ag.trace(m("float32", 3)), ag.ShapeError,
      "trace(float32[3]): a matrix has at least 2 dimensions, this has shape (3,)"),
-    (lambda m: ag.norm(m("float32", 3), axis=1), IndexError,
+    (lambda m: ag.norm(m("float32", 3), axis=1), AxisError,
      "norm(float32[3]): axis 1 is out of range for 1 dimensions"),
     (lambda m: ag.add(m("float32", 3), m("float32", 3), out=m("float32", 4)), ag.ShapeError,
      "add(float32[3], float32[3]): the result has shape (3,), but out has (4,); give an out of the "
      "result's shape, such as ag.empty((3,))"),
     (lambda m: ag.add(m("float32", 3), m("float32", 3), out=np.zeros(3)), TypeError,
      "add(float32[3], float32[3]): out must be a Tensor, not ndarray"),
-    (lambda m: m("float32", 3, 4).swapaxes(0, 2), IndexError,
+    (lambda m: m("float32", 3, 4).swapaxes(0, 2), AxisError,
      "swapaxes(float32[3, 4], 0, 2): axis 2 is out of range for 2 dimensions"),
-    (lambda m: m("float32", 3, 4).moveaxis(0, 2), IndexError,
+    (lambda m: m("float32", 3, 4).moveaxis(0, 2), AxisError,
      "moveaxis(float32[3, 4], 0, 2): axis 2 is out of range for 2 dimensions"),
     (lambda m: m("float32", 3, 4).sum(weights=0), TypeError,
      "sum(float32[3, 4]): sum() got an unexpected keyword argument 'weights'; it takes x, axis, "

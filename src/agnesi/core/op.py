@@ -433,7 +433,8 @@ def located(error: Exception, reason: Any, name: str, args: tuple[Any, ...],
         if shown_name != name:
             reason = re.sub(rf"\b{re.escape(name)}\(", f"{shown_name}(", reason)
     kind = type(error)
-    if not kind.__module__.startswith(("builtins", "agnesi", "numpy.linalg")):
+    if not kind.__module__.startswith(
+            ("builtins", "agnesi", "numpy.linalg", "numpy.exceptions")):
         # its constructor may want more
         kind = next(k for k in kind.__mro__ if k.__module__ == "builtins")
     found_error: Any = kind(f"{called(shown_name, args)}: {reason}\n  at {place}")

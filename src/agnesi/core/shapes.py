@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from agnesi.core.integers import known_integer
 from agnesi.core.ir.dims import Dim, Shape, Size, combine, is_open, product
 from agnesi.core.support.errors import ShapeError
@@ -83,7 +85,7 @@ def axis_of(axis: Any, ndim: int) -> int:
     """A valid axis as a number in [0, ndim)."""
     number: int = axis if type(axis) is int else known_integer(axis, "axis")
     if not -ndim <= number < ndim:
-        raise IndexError(f"axis {number} is out of range for {ndim} dimensions")
+        raise np.exceptions.AxisError(f"axis {number} is out of range for {ndim} dimensions")
     return number % ndim
 
 

@@ -150,7 +150,7 @@ class Loop:
             return kind(
                 self.f, self.called, self.carry, xs, self.given, self.length, count=self.count,
                 reverse=self.reverse and not flipped, stops=self.stops if self.until else None,
-                strict=self.strict, owner=self.owner,
+                strict=self.strict, symbolic=self.symbolic, owner=self.owner,
             )
 
         try:

@@ -263,7 +263,8 @@ def looped(fn: Callable[..., Any], sequences: Any, outputs_info: Any, non_sequen
     cut = known_integer(truncate_gradient, "truncate_gradient")
     loop.cut = None if cut < 0 else cut
     loop.updates = updates if not is_tracing() else None
-    loop.symbolic = step.symbolic
+    loop.symbolic = step.symbolic or (not is_tracing() and is_symbolic(
+        *begin.tensors, *loop.xs.tensors, *loop.given.tensors))
     loop.cropped = True
     (windows, _), ys, done = loop.run()
     for target, value in updates.items():

@@ -174,9 +174,10 @@ class TracedScan:
     def __init__(self, f: Function, called: Function, carry: Nest, xs: Nest, given: Nest,
                  length: Size, *, count: Tensor | None = None, reverse: bool = False,
                  stops: Function | None = None, strict: bool = False,
-                 owner: str = "scan") -> None:
+                 symbolic: bool = False, owner: str = "scan") -> None:
         self.f, self.called, self.carry, self.xs, self.given = f, called, carry, xs, given
         self.stops, self.strict, self.owner = stops, strict, owner
+        self.symbolic = symbolic
         self.length, self.count, self.reverse = length, count, reverse
         again(self._trace, carry)
 
@@ -211,7 +212,8 @@ class TracedScan:
         )
         if self.strict:  # what the body changes is state of the loop, such as random streams
             refuse_captures(self.owner, [self.f], [
-                t for t in self.captured if _holds_state(t, self.given.tensors)])
+                t for t in self.captured if _holds_state(t, self.given.tensors)
+                and not (self.symbolic and t.node is None)])  # constants of a graph are no state
         self.recording = recording_for(ends[0])
 
     def _close(self, trace: BodyTrace, inputs: Sequence[Node],

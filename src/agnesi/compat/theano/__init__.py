@@ -16,6 +16,7 @@ import sys
 
 from agnesi.api.objects import generic as generic
 from agnesi.compat.theano import compile as compile
+from agnesi.compat.theano import functions as functions
 from agnesi.compat.theano import gof as gof
 from agnesi.compat.theano import gradient as gradient
 from agnesi.compat.theano import ifelse as ifelse
@@ -91,7 +92,11 @@ for _name, _module in (
         ("gof.params_type", gof), ("raise_op", tensor),
         *((f"tensor.rewriting.{n}", rewriting) for n in (
             "basic", "elemwise", "math", "shape", "subtensor", "uncanonicalize")),
-        ("typed_list", typed_list), ("tensor.random", _streams), ("tensor.random.basic", _streams),
+        ("graph.rewriting.utils", rewriting), ("graph.type", gof), ("graph.utils", gof),
+        ("compile.function", functions), ("sparse.type", sparse), ("sparse.variable", sparse),
+        ("sparse.math", sparse), ("typed_list", typed_list),
+        ("typed_list.basic", typed_list), ("typed_list.type", typed_list),
+        ("tensor.random", _streams), ("tensor.random.basic", _streams),
         ("tensor.random.utils", _streams), ("tensor.random.op", _streams),
         ("tensor.random.type", _streams), ("tensor.random.var", _streams), ("utils", misc),
         ("tests", breakpoint), ("tests.breakpoint", breakpoint), ("breakpoint", breakpoint),
@@ -101,7 +106,8 @@ for _name, _module in (
         ("compat.python2x", misc), ("compat.six", misc), ("compat.six.moves", misc)):
     sys.modules[f"{__name__}.{_name}"] = _module  # type: ignore[assignment]
     _head, _, _tail = f"{__name__}.{_name}".rpartition(".")
-    setattr(sys.modules[_head], _tail, _module)
+    if _tail not in ("function", "type"):  # the function; Python's in the module's own code
+        setattr(sys.modules[_head], _tail, _module)
 sys.modules[f"{__name__}.d3viz.d3viz"] = d3viz  # whose name in it is the function's
 configparser = configdefaults = config
 theano = sys.modules[__name__]  # programs wrote ``from theano import theano``

@@ -19,6 +19,8 @@ from agnesi.compat.theano.tensor.derivatives import hessian as hessian
 from agnesi.compat.theano.tensor.derivatives import hessian_vector_product as hessian_vector_product
 from agnesi.compat.theano.tensor.derivatives import jacobian as jacobian
 from agnesi.compat.theano.tensor.derivatives import numeric_grad as numeric_grad
+from agnesi.compat.theano.tensor.derivatives import pullback as pullback
+from agnesi.compat.theano.tensor.derivatives import pushforward as pushforward
 from agnesi.compat.theano.tensor.derivatives import subgraph_grad as subgraph_grad
 from agnesi.compat.theano.tensor.derivatives import verify_grad as verify_grad
 from agnesi.compat.theano.tensor.derivatives import zero_grad as zero_grad

@@ -7,8 +7,11 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
+from numpy import can_cast
+
 from agnesi.api.symbolic import variable
 from agnesi.compat.theano.variable import wrapped
+from agnesi.core.support.errors import at
 
 __all__ = [
     "ARange", "AdvancedSubtensor", "AdvancedSubtensor1", "All", "Argmax", "CAReduce", "CumOp",
@@ -185,6 +188,21 @@ def _ordering(input_ndim: Any, new_order: Any, **ignored: Any) -> Any:
     return lambda x: x.dimshuffle(*new_order)
 
 
+def _vector(dtype: Any = "int64") -> Any:
+    """``MakeVector("int64")(a, b)``."""
+    def made(*numbers: Any) -> Any:
+        for x in map(_tensor("as_tensor_variable"), numbers):
+            if x.ndim:
+                raise ValueError(at(f"MakeVector takes scalars, not {x!r} of {x.ndim} axes"))
+            if not can_cast(x.dtype, dtype):
+                raise TypeError(at(f"MakeVector: {dtype} does not hold all of {x.dtype}"))
+        if not numbers:
+            return _tensor("zeros")((0,), dtype=dtype)
+        return _tensor("cast")(_tensor("stack")(list(numbers)), dtype)
+
+    return made
+
+
 Elemwise = kind("Elemwise", lambda op: bool(op.pointwise),
                 lambda scalar_op, inplace_pattern=None, name=None: scalar_op)
 DimShuffle = named("DimShuffle", "permute_dims", makes=_ordering)
@@ -213,8 +231,7 @@ CumOp = named("CumOp", "cumsum", "cumprod", makes=lambda axis=None, mode="add": 
 FillDiagonal = named("FillDiagonal", "fill_diagonal", makes=lambda: _tensor("fill_diagonal"))
 FillDiagonalOffset = named("FillDiagonalOffset", "fill_diagonal_offset", makes=lambda: _tensor(
     "fill_diagonal_offset"))
-MakeVector = named("MakeVector", "stack", makes=lambda dtype="int64": lambda *xs: _tensor("cast")(
-    _tensor("stack")(list(xs)), dtype) if xs else _tensor("zeros")((0,), dtype=dtype))
+MakeVector = named("MakeVector", "stack", makes=_vector)
 Split = named("Split", "getitem", makes=lambda len_splits, axis=None: lambda x, *axis_and_sizes:
               _tensor("split")(x, axis_and_sizes[-1], len_splits, (*axis_and_sizes[:-1], axis)[0]))
 DeepCopyOp = named("DeepCopyOp", "copy", makes=lambda: lambda x: _tensor("tensor_copy")(x))

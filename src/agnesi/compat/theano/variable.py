@@ -24,7 +24,7 @@ from agnesi.compat.theano.base.casting import (
 from agnesi.compat.theano.base.tags import Tag, tag_of
 from agnesi.compiler.shared import Shared
 from agnesi.core.dispatch import graph_node
-from agnesi.core.ir.dims import Dim
+from agnesi.core.ir.dims import Dim, product
 from agnesi.core.op import Item
 from agnesi.core.support.config import config
 from agnesi.core.support.errors import at, no_attribute
@@ -317,14 +317,23 @@ class Variable:
         return Sizes(wrapped(as_size(n)) for n in self._value.shape)
 
     @property
+    def size(self) -> Variable:
+        """How many elements there are."""
+        found: Variable = wrapped(as_size(product(self._value.shape)))
+        return found
+
+    @property
     def broadcastable(self) -> tuple[bool, ...]:
         """For each axis, whether its size is known to be 1."""
         return tuple(isinstance(n, int) and n == 1 for n in self._value.shape)
 
     @property
     def T(self) -> Variable:  # noqa: N802
-        """The axes in reverse order."""
-        return wrapped(self._value.T)
+        """The axes in reverse order; it is named after this one."""
+        found: Variable = wrapped(self._value.T)
+        if self.name is not None and found.name is None:
+            found.name = f"{self.name}.T"
+        return found
 
     @property
     def real(self) -> Variable:

@@ -12,12 +12,15 @@ from typing import Any
 
 from agnesi.compat.theano.opclasses import OpOfGraph, name_of
 from agnesi.compat.theano.tensor.creation import as_tensor_variable
-from agnesi.compat.theano.types import Apply, applied
+from agnesi.compat.theano.types import Apply, applied, variable_of
 from agnesi.compat.theano.variable import bare, floats
+from agnesi.core.dispatch import current
+from agnesi.core.graph import FunctionGraph, constant_value, live_tensor
+from agnesi.core.ir.node import toposort
 from agnesi.core.op import typed
 from agnesi.core.support.errors import at
 from agnesi.ops.base.convert import as_tensor
-from agnesi.rewrite import forget_rule, rewrite_rule
+from agnesi.rewrite import forget_rule, rewrite, rewrite_rule
 
 #: The stages, by what Theano calls the databases of them.
 _STAGES = {"canonicalize": "canonicalize", "stabilize": "stabilize", "specialize": "specialize",
@@ -245,6 +248,38 @@ register_canonicalize, register_stabilize, register_specialize, register_uncanon
     _registering(stage) for stage in _STAGES)
 node_rewriter = local_optimizer
 PatternNodeRewriter, SubstitutionNodeRewriter = PatternSub, OpSub
+
+
+def rewrite_graph(graph: Any, clone: bool = True, custom_rewrite: Any = None,
+                  include: Sequence[str] = ("canonicalize",), exclude: Sequence[str] = (),
+                  **ignored: Any) -> Any:
+    """An expression, or a list of them, as rules make it; what it is made of stays as it is.
+
+    Parameters
+    ----------
+    graph : Variable or list of Variable
+    custom_rewrite : LocalOptimizer, optional
+        A rule that runs in front of the stage's own.
+    include : sequence of {"canonicalize", "stabilize", "specialize"}
+        The stages whose rules run; other names of PyTensor's say nothing here.
+    exclude : sequence of str
+        Stages, and names of rules, that do not run.
+    """
+    many = isinstance(graph, (list, tuple))
+    nodes = [current(as_tensor(bare(x))) for x in (graph if many else [graph])]
+    whole = FunctionGraph([n for n in toposort(nodes) if n.op is None and (
+        live_tensor(n) is not None or constant_value(n) is None)], nodes)
+    own = f"rewrite_graph({typed(custom_rewrite)})"
+    if custom_rewrite is not None:
+        optdb.add(own, custom_rewrite, "canonicalize")
+    try:
+        found = rewrite(whole, None, [_STAGES[s] for s in include if s in _STAGES],
+                        [_STAGES.get(s, s) for s in exclude])
+    finally:
+        if custom_rewrite is not None:
+            optdb.remove(own)
+    made = [variable_of(n) for n in found.outputs]
+    return made if many else made[0]
 
 
 def __getattr__(name: str) -> Any:

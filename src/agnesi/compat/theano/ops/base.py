@@ -115,6 +115,9 @@ class Op:
         def perform(*arrays: np.ndarray) -> Any:
             storage: list[list[Any]] = [[None] for _ in kinds]
             cells = list(storage)
+            destroyed = {i for of in dict(getattr(self, "destroy_map", None) or {}).values()
+                         for i in of}
+            arrays = tuple(a.copy() if i in destroyed else a for i, a in enumerate(arrays))
             try:
                 self.perform(node, list(arrays), storage, *params())
             except Exception:

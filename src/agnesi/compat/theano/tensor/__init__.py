@@ -54,8 +54,8 @@ _RENAMED = {
     "rad2deg": "degrees", "deg2rad": "radians",
 }
 #: Submodules that are imported when they are asked for.
-_MODULES = ("fft", "inplace", "linalg", "nlinalg", "nnet", "shared_randomstreams", "signal",
-            "slinalg", "special", "xlogx")
+_MODULES = ("fft", "fourier", "inplace", "io", "linalg", "nlinalg", "nnet",
+            "shared_randomstreams", "signal", "slinalg", "special", "xlogx")
 #: Theano's other modules, whose names are all here.
 for _name in ("basic", "blas", "einsum", "elemwise", "extra_ops", "functional", "interpolate",
               "math", "pad", "raw_random", "shape", "sharedvar", "sort", "subtensor", "type",

@@ -336,7 +336,7 @@ class _Grid:
             sizes = tuple(r.shape[0] for r in rows)
             found = [F.broadcast_to(r, sizes) for r in found]
         grids = wrapped(found)
-        return grids if self.sparse or last else grids[0]
+        return grids if last else grids[0]
 
 
 mgrid, ogrid = _Grid(False), _Grid(True)

@@ -201,9 +201,14 @@ def subgraph_grad(wrt: Any, end: Sequence[Any], start: Any = None, cost: Any = N
 
 
 def Lop(f: Any, wrt: Any, eval_points: Any, consider_constant: Any = None,  # noqa: N802
-        disconnected_inputs: str = "raise") -> Any:
+        disconnected_inputs: str = "raise", return_disconnected: str = "zero") -> Any:
     """The product of a vector and the Jacobian."""
-    return lifted(symbolic.Lop)(f, wrt, eval_points)
+    if consider_constant is None and disconnected_inputs == "raise":
+        return lifted(symbolic.Lop)(f, wrt, eval_points)
+    many = isinstance(f, (list, tuple))
+    known = zip(f, eval_points, strict=True) if many else [(f, eval_points)]
+    return grad(None, wrt, consider_constant, disconnected_inputs, known_grads=dict(known),
+                return_disconnected=return_disconnected)
 
 
 def Rop(f: Any, wrt: Any, eval_points: Any, disconnected_outputs: str = "raise",  # noqa: N802
@@ -216,6 +221,18 @@ def Rop(f: Any, wrt: Any, eval_points: Any, disconnected_outputs: str = "raise",
 
 
 L_op, R_op = Lop, Rop
+
+
+def pushforward(f: Any, wrt: Any, tangents: Any, disconnected_outputs: str = "raise",
+                return_disconnected: str = "zero", use_op_pushforward: bool = False) -> Any:
+    """PyTensor's newer name of :func:`Rop`."""
+    return Rop(f, wrt, tangents, disconnected_outputs, return_disconnected)
+
+
+def pullback(f: Any, wrt: Any, cotangents: Any, consider_constant: Any = None,
+             disconnected_inputs: str = "raise", return_disconnected: str = "zero") -> Any:
+    """PyTensor's newer name of :func:`Lop`."""
+    return Lop(f, wrt, cotangents, consider_constant, disconnected_inputs, return_disconnected)
 
 
 def jacobian(expression: Variable, wrt: Any, consider_constant: Any = None,
@@ -340,8 +357,11 @@ def verify_grad(fun: Any, pt: Sequence[Any], n_tests: int = 2, rng: Any = None,
     def value(*xs: Any) -> Any:
         return as_tensor(bare(fun(*map(wrapped, xs))))
 
+    points = [np.asarray(x) for x in pt]
+    if value(*map(as_tensor, points)).array is None:  # it makes a graph even of what has values
+        value = agnesi.jit(value)
     try:
         agnesi.testing.check_grads(value, pt, order=1)
-        check_other_sizes(value, [np.asarray(x) for x in pt])
+        check_other_sizes(value, points)
     except AssertionError as error:
         raise VerifyGradError(str(error)) from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from agnesi.api import linalg as _ours
@@ -41,3 +42,11 @@ def __getattr__(name: str) -> Any:
         if found is not None and not name.startswith("_"):
             return found
     raise AttributeError(f"pytensor.tensor.linalg.{name} is not here")
+
+
+#: PyTensor's modules of it, whose names are all here.
+for _name in ("constructors", "decomposition", "decomposition.cholesky", "decomposition.eigen",
+              "decomposition.lu", "decomposition.qr", "decomposition.svd", "inverse", "products",
+              "solvers", "solvers.general", "solvers.linear_control", "solvers.lstsq",
+              "solvers.psd", "solvers.triangular", "summary"):
+    sys.modules[f"{__name__}.{_name}"] = sys.modules[__name__]

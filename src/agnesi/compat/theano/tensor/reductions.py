@@ -112,7 +112,10 @@ def _placed(function: Any, x: Any, axis: Any, keepdims: bool) -> Variable:
 
 def max_and_argmax(x: Any, axis: Any = None, keepdims: bool = False) -> tuple[Variable, Variable]:
     """The largest element over axes, and where it is."""
-    return max(x, axis, keepdims), argmax(x, axis, keepdims)
+    places = argmax(x, axis, keepdims)
+    if isinstance(axis, (tuple, list)) and not axis:  # of each element by itself
+        places = as_tensor_variable(x).zeros_like("int64")
+    return max(x, axis, keepdims), places
 
 
 def any(x: Any, axis: Any = None, keepdims: bool = False) -> Variable:
@@ -276,7 +279,10 @@ def nonzero(a: Any, return_matrix: bool = False) -> Any:
 
 def flatnonzero(a: Any) -> Variable:
     """Where elements of the flattened tensor are not zero."""
-    return nonzero(as_tensor_variable(a).flatten())[0]
+    x = as_tensor_variable(a)
+    if x.ndim == 0:
+        raise ValueError(at(f"flatnonzero: a scalar has no places of elements: {x!r}"))
+    return nonzero(x.flatten())[0]
 
 
 def nonzero_values(a: Any) -> Variable:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,8 @@ from agnesi.compat.theano.tensor.creation import _shape, arange, as_tensor_varia
 from agnesi.compat.theano.variable import Sizes, Variable, bare, floats, lifted, wrapped
 from agnesi.core.integers import is_integer
 from agnesi.core.support.errors import ShapeError, at, typed
+from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.base.ensure import ensured_by
 
 
 def shape(x: Any) -> Sizes:
@@ -52,8 +55,7 @@ def dimshuffle(x: Any, *pattern: Any) -> Variable:
 def transpose(x: Any, axes: Any = None) -> Variable:
     """Axes in another order; in reverse order for None."""
     x = as_tensor_variable(x)
-    order = tuple(range(x.ndim))[::-1] if axes is None else tuple(axes)
-    return wrapped(F.permute_dims(x._value, order))
+    return x.T if axes is None else wrapped(F.permute_dims(x._value, tuple(axes)))
 
 
 def swapaxes(x: Any, axis1: int, axis2: int) -> Variable:
@@ -76,6 +78,12 @@ def shape_padright(t: Any, n_ones: int = 1) -> Variable:
 def shape_padaxis(t: Any, axis: int) -> Variable:
     """A new axis of size 1 at a place."""
     return lifted(F.expand_dims)(t, axis=axis)
+
+
+def size(x: Any) -> Variable:
+    """How many elements there are."""
+    found: Variable = as_tensor_variable(as_tensor_variable(x).size)
+    return found
 
 
 def squeeze(x: Any, axis: Any = None) -> Variable:
@@ -172,6 +180,7 @@ def split(x: Any, splits_size: Any, n_splits: int, axis: int = 0) -> list[Variab
         as_tensor_variable(splits_size)[i] for i in range(n_splits)]
     if len(sizes) != n_splits:
         raise ValueError(f"n_splits is {n_splits}, but splits_size has {len(sizes)} sizes")
+    x = _splittable(x, sizes, axis)
     parts, begin = [], 0
     for k in range(n_splits):
         key = [slice(None)] * x.ndim
@@ -179,6 +188,19 @@ def split(x: Any, splits_size: Any, n_splits: int, axis: int = 0) -> list[Variab
         parts.append(x[tuple(key)])
         begin = begin + sizes[k]
     return parts
+
+
+def _splittable(x: Variable, sizes: Any, axis: int) -> Variable:
+    """``x``, once sizes are known to be those of its parts along an axis."""
+    whole, parts = as_tensor(x._value.shape[axis]), [as_tensor(bare(n)) for n in sizes]
+    holds = F.equal(reduce(F.add, parts), whole)
+    for n in parts:
+        holds = F.logical_and(holds, F.greater_equal(n, 0))
+    message = f"sizes must not be negative, and their sum must be the size of axis {axis}"
+    if holds.array is not None and not holds.array:
+        raise ValueError(at(f"split({x!r}, {list(sizes)}): {message}"))
+    return x if holds.array is not None else wrapped(
+        ensured_by("split", x._value, holds, message))
 
 
 def tile(x: Any, reps: Any, ndim: int | None = None) -> Variable:
@@ -336,7 +358,9 @@ def fill_diagonal_offset(a: Any, val: Any, offset: Any) -> Variable:
 
 def inverse_permutation(perm: Any) -> Variable:
     """The permutation that undoes one (each row of a matrix)."""
-    return lifted(F.argsort)(as_tensor_variable(perm), axis=-1)
+    perm = as_tensor_variable(perm)
+    found: Variable = lifted(F.argsort)(perm, axis=-1)
+    return found if found.dtype == perm.dtype else found.astype(perm.dtype)
 
 
 def permute_row_elements(x: Any, y: Any, inverse: Any = 0) -> Variable:

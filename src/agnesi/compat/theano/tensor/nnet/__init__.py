@@ -3,7 +3,10 @@
 import sys
 
 from agnesi.compat.theano.tensor.nnet import abstract_conv as abstract_conv
+from agnesi.compat.theano.tensor.nnet import blocksparse as blocksparse
 from agnesi.compat.theano.tensor.nnet import conv3d2d as conv3d2d
+from agnesi.compat.theano.tensor.nnet import corr as corr
+from agnesi.compat.theano.tensor.nnet import corr as corr3d
 from agnesi.compat.theano.tensor.nnet import ctc as ctc
 from agnesi.compat.theano.tensor.nnet.abstract_conv import conv2d_transpose as conv2d_transpose
 from agnesi.compat.theano.tensor.nnet.abstract_conv import separable_conv2d as separable_conv2d
@@ -24,4 +27,5 @@ from agnesi.core.keywords import strictly as _strictly
 
 for _name in ("nnet", "sigm"):
     sys.modules[f"{__name__}.{_name}"] = globals()[_name] = sys.modules[__name__]
+sys.modules[f"{__name__}.corr3d"] = corr3d  # whose names are in the other, too
 _strictly(__name__)
