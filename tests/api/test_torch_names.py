@@ -67,6 +67,10 @@ logcumsumexp(v, 0) | ag.log(ag.cumsum(ag.exp(v), 0))
 logcumsumexp(x, 1) | ag.log(ag.cumsum(ag.exp(x), 1))
 masked_scatter(x, b, y) | ag.index_put(x, (b,), y.reshape(-1)[:5])
 qr(c) | ag.linalg.qr(c)
+lu(p)[0] | ag.linalg.lu_factor(p)[0]
+lu(ag.stack([p, 0 * p]), get_infos=True)[2] | ag.tensor([0, 1])
+linalg.lu_factor_ex(ag.stack([p, 0 * p])).info | ag.tensor([0, 1])
+as_strided(ag.arange(6), (2, 2), (2, 1), 1) | ag.tensor([[1, 2], [3, 4]])
 svd(x)[0] | ag.linalg.svd(x, full_matrices=False)[0]
 svd(x)[2] | ag.linalg.svd(x, full_matrices=False)[2].T
 svd_lowrank(x.T, 3)[1] | ag.linalg.svdvals(x)

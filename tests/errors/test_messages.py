@@ -351,7 +351,7 @@ def test_changes_of_what_is_read_only():
     line = test_changes_of_what_is_read_only.__code__.co_firstlineno + 2
     assert error is ValueError and text == (
         "add_(float32[3, 2], 1): float32[3, 2] lies in read-only memory, as results of "
-        "broadcast_to, diagonal and sliding_window_view do, and cannot be changed in place; "
+        "broadcast_to and sliding_window_view do, and cannot be changed in place; "
         "change a copy"
         f"\n  at {__file__}:{line}"
     )

@@ -53,7 +53,7 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "set_subtensor": (SQUARE[1:], 1.0), "squeeze": (IMAGE,), "stack": ([SQUARE, OTHER],),
     "swapaxes": (SQUARE, 0, 1), "take": (SQUARE, INTEGERS[0], 0),
     "take_along_axis": (SQUARE, INTEGERS, 0), "tensor": (MATRIX,), "tile": (VECTOR, 2),
-    "tensordot": (SQUARE, OTHER), "unfold": (SQUARE, 0, 2), "vstack": ([SQUARE, OTHER],),
+    "tensordot": (SQUARE, OTHER), "unfold": (SQUARE, 0, 2), "as_strided": (SQUARE, (2, 2), (2, 1)), "vstack": ([SQUARE, OTHER],),
     "where": (MASK, SQUARE, OTHER), "zeros": ((2, 3),), "cumulative_sum": (VECTOR,),
     "cumulative_prod": (VECTOR,), "bernoulli": (SQUARE,), "choice": (5, (2,)),
     "dropout_mask": ((3, 3), 0.5), "exponential": ((2, 3),), "gumbel": ((2, 3),),

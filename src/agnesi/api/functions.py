@@ -158,6 +158,7 @@ if _typing.TYPE_CHECKING:  # loaded at first use
     from agnesi.ops.arrays.replicate import repeat as repeat
     from agnesi.ops.arrays.replicate import tile as tile
     from agnesi.ops.arrays.replicate import unfold as unfold
+    from agnesi.ops.arrays.strided import as_strided as as_strided
     from agnesi.ops.base.ensure import ensure as ensure
     from agnesi.ops.contractions.composite import addcdiv as addcdiv
     from agnesi.ops.contractions.composite import addcmul as addcmul

@@ -9,7 +9,7 @@ _MODULES = {
     "agnesi.api.torch.draws": """
         bernoulli binomial multinomial poisson rand_like randint_like randn_like randperm
     """,
-    "agnesi.api.torch.decompositions": "pca_lowrank qr svd svd_lowrank",
+    "agnesi.api.torch.decompositions": "lu pca_lowrank qr svd svd_lowrank",
     "agnesi.api.torch.kinds": """
         BFloat16Tensor BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor HalfTensor
         IntTensor LongTensor ShortTensor
@@ -108,6 +108,7 @@ _MODULES = {
     "agnesi.ops.arrays.replicate": """
         broadcast_arrays broadcast_shapes broadcast_to copy expand meshgrid repeat tile unfold
     """,
+    "agnesi.ops.arrays.strided": "as_strided",
     "agnesi.ops.base.ensure": "ensure",
     "agnesi.ops.indexing.ranges": "arange eye identity_like linspace logspace",
     "agnesi.ops.elementwise.complexes": "complex polar view_as_complex view_as_real",

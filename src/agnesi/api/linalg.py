@@ -51,6 +51,7 @@ from agnesi.ops.linalg.products import multi_dot as multi_dot
 from agnesi.ops.linalg.qr import qr as qr
 from agnesi.ops.linalg.solve import inv as inv
 from agnesi.ops.linalg.solve import inv_ex as inv_ex
+from agnesi.ops.linalg.solve import lu_factor_ex as lu_factor_ex
 from agnesi.ops.linalg.solve import solve as solve
 from agnesi.ops.linalg.solve import solve_ex as solve_ex
 from agnesi.ops.linalg.solve import tensorinv as tensorinv

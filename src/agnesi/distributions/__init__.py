@@ -12,6 +12,7 @@ from agnesi.core.support.paths import add_paths as _add_paths
 from agnesi.distributions import constraints as constraints
 from agnesi.distributions import crossed as _crossed  # noqa: F401 - importing it is what counts
 from agnesi.distributions import transforms as transforms
+from agnesi.distributions import utils as utils
 from agnesi.distributions.base import Distribution as Distribution
 from agnesi.distributions.circular import VonMises as VonMises
 from agnesi.distributions.continuous import Cauchy as Cauchy

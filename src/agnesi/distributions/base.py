@@ -180,7 +180,7 @@ class Distribution(Explained):
     def _absent(self, name: str) -> Exception:
         return NotImplementedError(at(f"{type(self).__name__} has no {name}"))
 
-    def _shape(self, sample_shape: Any) -> tuple[Any, ...]:
+    def _extended_shape(self, sample_shape: Any = ()) -> tuple[Any, ...]:
         shape = checked_sizes(sample_shape)
         return (*shape, *self._batch_shape, *self._event_shape)
 

@@ -33,7 +33,7 @@ class VonMises(Distribution):
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
         return random.vonmises(self.loc.detach(), self.concentration.detach(),
-                               self._shape(sample_shape), dtype=self.loc.dtype)
+                               self._extended_shape(sample_shape), dtype=self.loc.dtype)
 
     @property
     def mean(self) -> Tensor:

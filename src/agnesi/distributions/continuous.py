@@ -37,7 +37,7 @@ class _Located(Distribution):
         raise NotImplementedError
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        return self.loc + self.scale * self._standard(self._shape(sample_shape))
+        return self.loc + self.scale * self._standard(self._extended_shape(sample_shape))
 
     def _z(self, value: Any) -> Tensor:
         return (self._value(value) - self.loc) / self.scale
@@ -186,7 +186,7 @@ class Uniform(Distribution):
         return C.interval(self.low, self.high)
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        unit = random.uniform(size=self._shape(sample_shape), dtype=self.low.dtype)
+        unit = random.uniform(size=self._extended_shape(sample_shape), dtype=self.low.dtype)
         return self.low + unit * (self.high - self.low)
 
     @property
@@ -230,7 +230,7 @@ class Exponential(Distribution):
         self._take(validate_args, rate=rate)
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        return random.exponential(size=self._shape(sample_shape), dtype=self.rate.dtype) / self.rate
+        return random.exponential(size=self._extended_shape(sample_shape), dtype=self.rate.dtype) / self.rate
 
     @property
     def mean(self) -> Tensor:
@@ -274,7 +274,7 @@ class Gamma(Distribution):
         self._take(validate_args, concentration=concentration, rate=rate)
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        shape = self._shape(sample_shape)
+        shape = self._extended_shape(sample_shape)
         exponents: Any = F.broadcast_to(self.concentration, shape)
         drawn = random.standard_gamma(exponents, dtype=exponents.dtype)
         return drawn / self.rate
@@ -335,7 +335,7 @@ class StudentT(Distribution):
         self._take(validate_args, df=df, loc=loc, scale=scale)
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        shape, kind = self._shape(sample_shape), self.df.dtype
+        shape, kind = self._extended_shape(sample_shape), self.df.dtype
         half: Any = F.broadcast_to(self.df / 2, shape)
         square = 2 * random.standard_gamma(half, dtype=kind)
         return self.loc + self.scale * random.normal(size=shape, dtype=kind) * F.rsqrt(
@@ -385,7 +385,7 @@ class Weibull(Distribution):
         self._take(validate_args, scale=scale, concentration=concentration)
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        drawn = random.exponential(size=self._shape(sample_shape), dtype=self.scale.dtype)
+        drawn = random.exponential(size=self._extended_shape(sample_shape), dtype=self.scale.dtype)
         return self.scale * drawn ** (1 / self.concentration)
 
     def _moment(self, n: int) -> Tensor:

@@ -63,7 +63,7 @@ class Bernoulli(_Chance):
         self._chance(probs, logits, validate_args)
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
-        return random.bernoulli(self.probs.detach(), self._shape(sample_shape), dtype=self._type)
+        return random.bernoulli(self.probs.detach(), self._extended_shape(sample_shape), dtype=self._type)
 
     @property
     def mean(self) -> Tensor:
@@ -98,7 +98,7 @@ class Geometric(_Chance):
         self._chance(probs, logits, validate_args)
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
-        shape = self._shape(sample_shape)
+        shape = self._extended_shape(sample_shape)
         drawn = random.geometric(F.broadcast_to(self.probs.detach(), shape))
         return F.astype(drawn - 1, self._type)
 
@@ -140,7 +140,7 @@ class Binomial(_Chance):
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
         trials = F.astype(self.total_count, "int64")
-        drawn = random.binomial(trials, self.probs.detach(), self._shape(sample_shape))
+        drawn = random.binomial(trials, self.probs.detach(), self._extended_shape(sample_shape))
         return F.astype(drawn, self._type)
 
     @property
@@ -196,7 +196,7 @@ class Poisson(Distribution):
         self._take(validate_args, rate=rate)
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
-        drawn = random.poisson(self.rate.detach(), self._shape(sample_shape))
+        drawn = random.poisson(self.rate.detach(), self._extended_shape(sample_shape))
         return F.astype(drawn, self.rate.dtype)
 
     @property
@@ -230,7 +230,7 @@ class NegativeBinomial(_Chance):
         self._chance(probs, logits, validate_args, total_count=total_count)
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
-        shape = self._shape(sample_shape)
+        shape = self._extended_shape(sample_shape)
         failures: Any = F.broadcast_to(self.total_count.detach(), shape)
         rates = random.standard_gamma(failures, dtype=self._type) * F.exp(self.logits.detach())
         return F.astype(random.poisson(rates, shape), self._type)

@@ -80,7 +80,7 @@ class LowRankMultivariateNormal(Distribution):
         return _log_diagonal(self._inner_factor) + F.sum(F.log(self.cov_diag), -1) / 2
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        shape, kind = self._shape(sample_shape), self.loc.dtype
+        shape, kind = self._extended_shape(sample_shape), self.loc.dtype
         few = random.normal(size=(*shape[:-1], self.cov_factor.shape[-1], 1), dtype=kind)
         many = random.normal(size=shape, dtype=kind)
         return self.loc + matmul(self.cov_factor, few)[..., 0] + F.sqrt(self.cov_diag) * many
@@ -158,7 +158,7 @@ class Wishart(Distribution):
         return inv(self.covariance_matrix)
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        shape, n, kind = self._shape(sample_shape), self._size, self.df.dtype
+        shape, n, kind = self._extended_shape(sample_shape), self._size, self.df.dtype
         below = F.tril(random.normal(size=shape, dtype=kind), -1)
         half: Any = F.broadcast_to((expand_dims(self.df, -1) - F.arange(n, dtype=kind)) / 2,
                                    shape[:-1])
@@ -233,7 +233,7 @@ class LKJCholesky(Distribution):
         before = F.clip(F.arange(n, dtype=kind) - 1, min=0)
         middle = expand_dims(self.concentration + 0.5 * (n - 2), -1)
         lengths = Beta(before + 0.5 + 0 * middle, middle - before / 2, False).sample(sample_shape)
-        directions = F.tril(random.normal(size=self._shape(sample_shape), dtype=kind), -1)
+        directions = F.tril(random.normal(size=self._extended_shape(sample_shape), dtype=kind), -1)
         sizes = F.sqrt(F.sum(F.square(directions), -1, keepdims=True))
         directions = F.where(sizes > 0, directions / F.where(sizes > 0, sizes, 1.0), 0.0)
         below = F.sqrt(expand_dims(lengths, -1)) * directions

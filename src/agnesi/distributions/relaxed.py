@@ -37,7 +37,7 @@ class Kumaraswamy(Distribution):
         self._take(validate_args, concentration1=concentration1, concentration0=concentration0)
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        return self.icdf(random.uniform(size=self._shape(sample_shape),
+        return self.icdf(random.uniform(size=self._extended_shape(sample_shape),
                                         dtype=self.concentration1.dtype))
 
     def _moment(self, n: int) -> Tensor:
@@ -102,7 +102,7 @@ class ContinuousBernoulli(_Chance):
         return F.where(near, math.log(2) + (4 / 3 + 104 / 45 * square) * square, far)
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        return self.icdf(random.uniform(size=self._shape(sample_shape), dtype=self._type))
+        return self.icdf(random.uniform(size=self._extended_shape(sample_shape), dtype=self._type))
 
     @property
     def mean(self) -> Tensor:
@@ -151,7 +151,7 @@ class RelaxedBernoulli(_Chance):
         self.temperature: Tensor
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        noise = random.logistic(size=self._shape(sample_shape), dtype=self._type)
+        noise = random.logistic(size=self._extended_shape(sample_shape), dtype=self._type)
         return F.sigmoid((self.logits + noise) / self.temperature)
 
     def log_prob(self, value: Any) -> Tensor:
@@ -187,7 +187,7 @@ class RelaxedOneHotCategorical(_Categories):
         return type(self)(self.temperature, logits=rows, validate_args=self._validates)
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        noise = random.gumbel(size=self._shape(sample_shape), dtype=self.logits.dtype)
+        noise = random.gumbel(size=self._extended_shape(sample_shape), dtype=self.logits.dtype)
         return F.softmax((self.logits + noise) / self.temperature, -1)
 
     def log_prob(self, value: Any) -> Tensor:

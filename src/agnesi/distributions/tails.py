@@ -39,7 +39,7 @@ class Pareto(Distribution):
         return C.greater_than_eq(self.scale)
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        drawn = random.exponential(size=self._shape(sample_shape), dtype=self.scale.dtype)
+        drawn = random.exponential(size=self._extended_shape(sample_shape), dtype=self.scale.dtype)
         return self.scale * F.exp(drawn / self.alpha)
 
     @property
@@ -97,7 +97,7 @@ class GeneralizedPareto(Distribution):
         return F.where(flat, z, F.log1p(c * z) / F.where(flat, 1.0, c))
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        return self._of_hazard(random.exponential(size=self._shape(sample_shape),
+        return self._of_hazard(random.exponential(size=self._extended_shape(sample_shape),
                                                   dtype=self.loc.dtype))
 
     def _of_hazard(self, hazard: Tensor) -> Tensor:
@@ -146,7 +146,7 @@ class HalfCauchy(Distribution):
         self._take(validate_args, scale=scale)
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        return self.scale * F.abs(random.cauchy(size=self._shape(sample_shape),
+        return self.scale * F.abs(random.cauchy(size=self._extended_shape(sample_shape),
                                                 dtype=self.scale.dtype))
 
     @property
@@ -193,7 +193,7 @@ class InverseGamma(Distribution):
         self._take(validate_args, concentration=concentration, rate=rate)
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        exponents: Any = F.broadcast_to(self.concentration, self._shape(sample_shape))
+        exponents: Any = F.broadcast_to(self.concentration, self._extended_shape(sample_shape))
         return self.rate / random.standard_gamma(exponents, dtype=exponents.dtype)
 
     @property
@@ -237,7 +237,7 @@ class FisherSnedecor(Distribution):
         self._take(validate_args, df1=df1, df2=df2)
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        shape = self._shape(sample_shape)
+        shape = self._extended_shape(sample_shape)
         squares = []
         for n in (self.df1, self.df2):
             half: Any = F.broadcast_to(n / 2, shape)

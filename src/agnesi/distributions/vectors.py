@@ -41,7 +41,7 @@ class Dirichlet(Distribution):
         self._event_shape = self.concentration.shape[-1:]
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        shape = self._shape(sample_shape)
+        shape = self._extended_shape(sample_shape)
         exponents: Any = F.broadcast_to(self.concentration, shape)
         drawn = random.standard_gamma(exponents, dtype=exponents.dtype)
         return drawn / F.sum(drawn, -1, keepdims=True)
@@ -169,7 +169,7 @@ class MultivariateNormal(Distribution):
         return matmul(self.scale_tril, expand_dims(noise, -1))[..., 0]
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        noise = random.normal(size=self._shape(sample_shape), dtype=self.loc.dtype)
+        noise = random.normal(size=self._extended_shape(sample_shape), dtype=self.loc.dtype)
         return self.loc + self._product(noise)
 
     @property
@@ -297,7 +297,7 @@ class MixtureSameFamily(Distribution):
         return F.sum(weights * x, -1 - inner)
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
-        shape, inner = self._shape(sample_shape), len(self._event_shape)
+        shape, inner = self._extended_shape(sample_shape), len(self._event_shape)
         cut = len(shape) - inner
         lead = shape[: cut - len(self._batch_shape)]
         drawn = self.component_distribution.sample(lead)

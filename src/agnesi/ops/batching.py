@@ -24,6 +24,7 @@ from agnesi.core.support import dtypes
 from agnesi.core.support.record import replace
 from agnesi.core.tensor import Tensor
 from agnesi.ops.arrays.replicate import Unfold
+from agnesi.ops.arrays.strided import Strided
 from agnesi.ops.base.convert import Cast
 from agnesi.ops.base.creation import made
 from agnesi.ops.base.elementwise import Elementwise
@@ -54,7 +55,7 @@ from agnesi.ops.convolution.pooled import (
     WindowSum,
 )
 from agnesi.ops.elementwise.complexes import AsComplex, AsReal, Complex, Part
-from agnesi.ops.indexing.diagonal import Diagonal, DiagonalMatrix, Triangle
+from agnesi.ops.indexing.diagonal import Diagonal, DiagonalMatrix, PutDiagonal, Triangle
 from agnesi.ops.indexing.join import Concat
 from agnesi.ops.indexing.ranges import Arange
 from agnesi.ops.indexing.scatter import IndexAdd, IndexPut
@@ -300,8 +301,8 @@ _RULES: dict[Any, tuple[type[Op], ...]] = {
     _sampler: (Sampler,),
     _ensure: (Ensure,),
     trailing: (
-        Diagonal, DiagonalMatrix, Triangle, Pick, SoftmaxLessLabel, Part, AsReal, AsComplex,
-        Unfold,
+        Diagonal, DiagonalMatrix, PutDiagonal, Triangle, Pick, SoftmaxLessLabel, Part, AsReal,
+        AsComplex, Strided, Unfold,
     ),
     _one_axis: (
         ArgReduce, Concat, CumMax, CumMin, CumSum, CumProd, LogCumSum, Shift, Recurrence, ArgSort,

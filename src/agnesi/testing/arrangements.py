@@ -72,6 +72,7 @@ _SMOOTH: dict[str, Made] = {
     "tile": (lambda a: f.tile(a, (2, 1)), (_A,)),
     "trace": (lambda a: f.trace(a, 1), (_A,)),
     "tril": (lambda a: f.tril(a, 1), (_T,)), "triu": (f.triu, (_A,)),
+    "as_strided": (lambda a: f.as_strided(a, (2, 3), (3, 2), 1), (_A,)),
     "unfold": (lambda a: f.unfold(a, 1, 2), (_uniform(56, 2, 4, 3),)),
     "take": (lambda a: f.take(a, [2, 0, 2], axis=0), (_A,)),
     "take_along_axis": (lambda a: f.take_along_axis(a, _I, 0), (_A,)),

@@ -108,13 +108,13 @@ PYTORCH = """
 """
 #: Methods that are functions which are loaded when one is first asked for.
 LATE = """
-    addbmm addcdiv addcmul addmv addr adjoint allclose aminmax argmax argmin argsort argwhere
+    addbmm addcdiv addcmul addmv addr adjoint allclose aminmax argmax argmin argsort argwhere as_strided
     baddbmm bernoulli bincount broadcast_to chunk clamp_max clamp_min conj_physical corrcoef cov
     cummax cummin cumprod cumsum deg2rad diag diag_embed diagflat diagonal diagonal_scatter
     diff digamma dist dsplit einsum erf erfc erfinv fliplr flipud float_power frac frexp gcd
     hardshrink heaviside histc hsplit i0 igamma igammac index_add index_copy index_fill index_put
     index_reduce inner is_nonzero is_same_size is_signed isclose isneginf isposinf isreal istft
-    kthvalue lcm ldexp lerp lgamma log_softmax logaddexp2 logcumsumexp logdet logit logsumexp
+    kthvalue lcm ldexp lerp lgamma log_softmax logaddexp2 logcumsumexp logdet logit logsumexp lu
     masked_fill masked_scatter masked_select mode movedim msort multinomial mv mvlgamma nan_to_num
     nanmean nanquantile nansum narrow_copy nonzero norm prelu put_along_axis qr quantile rad2deg
     renorm repeat_interleave resolve_conj resolve_neg roll rot90 scatter scatter_add scatter_reduce

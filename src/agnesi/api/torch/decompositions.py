@@ -14,9 +14,11 @@ from agnesi.ops.base.reduce import mean
 from agnesi.ops.contractions.matmul import matmul
 from agnesi.ops.linalg import qr as factors
 from agnesi.ops.linalg.base import adjoint, matrix
+from agnesi.ops.linalg.lu import LUFactors
+from agnesi.ops.linalg.solve import lu_factor_ex
 from agnesi.ops.linalg.spectral import svd as singular
 
-__all__ = ["pca_lowrank", "qr", "svd", "svd_lowrank"]
+__all__ = ["lu", "pca_lowrank", "qr", "svd", "svd_lowrank"]
 
 _AXES = "ShapeError | If there are less than two axes."
 
@@ -36,6 +38,20 @@ class SVD(NamedTuple):
 def qr(x: TensorLike, some: bool = True) -> Any:
     """Orthonormal columns and an upper triangular matrix, whose product is ``x``."""
     return factors.qr(x, mode="reduced" if some else "complete")
+
+
+@torch("(Tensor, Tensor) | Both factors in one matrix of shape (..., m, n), and with which row each "
+       "row was exchanged, as :func:`linalg.lu_unpack` takes them; with ``get_infos`` also where "
+       "the first pivot is that is zero, from 1, or 0.", "linalg.lu_factor, linalg.lu, qr",
+       ">>> p, l, u = ag.lu_unpack(*ag.lu(ag.tensor([[1.0, 2.0], [2.0, 8.0]])))\n>>> u\n"
+       "tensor([[ 2.,  8.],\n        [ 0., -2.]])",
+       _AXES + "\nValueError | If ``pivot`` is False.", x="array_like | Of shape (..., m, n).",
+       pivot="bool | Taken from PyTorch's calls: rows are always exchanged.",
+       get_infos="bool | Whether to say which matrices are singular.")
+def lu(x: TensorLike, pivot: bool = True, get_infos: bool = False) -> Any:
+    """LU factors with partial pivoting, in one matrix."""
+    found = lu_factor_ex(x, pivot=pivot)
+    return tuple(found) if get_infos else LUFactors(found.LU, found.pivots)
 
 
 @torch("(Tensor, Tensor, Tensor) | ``U``, ``S`` and ``V``, not its adjoint as of "

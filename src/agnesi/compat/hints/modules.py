@@ -72,7 +72,6 @@ errstate seterr geterr SpecialFunctionWarning SpecialFunctionError : `ag.isfinit
 LINALG = """
 matrix_exp : `ag.linalg.expm(x)`
 eigen eigenvalues eigenvectors : `ag.linalg.eig(x)`, `ag.linalg.eigh(x)` of symmetric matrices
-lu_factor_ex : `ag.linalg.lu_factor(x)`
 ldl_factor ldl_factor_ex ldl_solve : `ag.linalg.lu_factor(a)`, `ag.linalg.lu_solve`
 householder_product : `ag.linalg.qr(x)`
 eigh_tridiagonal : `ag.linalg.eigh(a)` of the whole matrix, or `ag.linalg.solve_banded` to solve
@@ -103,7 +102,7 @@ dct dctn idct idctn : `ag.fft.rfft` of the signal and its mirror, `ag.concat([x,
 
 DISTRIBUTIONS = """
 ExponentialFamily exp_family : `ag.distributions.Distribution`
-utils constraint_registry : `ag.distributions.transforms`, `ag.distributions.constraints`
+constraint_registry : `ag.distributions.transforms`, `ag.distributions.constraints`
 """
 
 TESTING = """

@@ -46,14 +46,13 @@ byteswap getfield setfield setflags : `x.numpy()`, whose methods these are
 fill : `x.fill_(value)`
 resize_as resize : `ag.resize(x, shape)`
 eig symeig : `ag.linalg.eig(x)`, `ag.linalg.eigh(x)`
-lu : `ag.linalg.lu_factor(x)`, which gives LU and pivots, as `ag.lu_unpack(LU, pivots)` takes them
 lu_solve : `ag.linalg.lu_solve((LU, pivots), x)`
 lstsq solve : `ag.linalg.{0}(A, x)`, in this order
 triangular_solve : `ag.linalg.solve_triangular(A, x)`, in this order
 cholesky_inverse cholesky_solve : `ag.{0}`, the function
 geqrf orgqr ormqr : `ag.linalg.qr(x)`
 histogram put argpartition choose compress partition searchsorted : the function, `ag.{0}`
-as_strided nonzero_static slice_inverse
+nonzero_static slice_inverse
     unsafe_chunk unsafe_split unsafe_split_with_sizes : as the function
 as_strided_scatter index : `x[...]`
 polygamma_ : `x.copy_(y)` with the result y of `ag.{0}`, or `ag.fill_diagonal(x, value)`, `ag.put(x,

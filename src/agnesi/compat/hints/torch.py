@@ -15,7 +15,6 @@ solve : `ag.linalg.solve(A, b)`, in this order
 lstsq : `ag.linalg.lstsq(A, b)`, in this order
 triangular_solve : `ag.linalg.solve_triangular(A, b)`, in this order
 lu_solve : `ag.linalg.lu_solve((lu, piv), b)`
-lu : `ag.linalg.lu_factor(x)`
 """
 
 TORCH = """
@@ -79,7 +78,6 @@ BenchmarkConfig BenchmarkExecutionStats ThroughputBenchmark : `timeit`
 builtins ctypes functools glob importlib math os platform sys textwrap threading warnings
     windows : `import {0}`, which is Python's own
 torch : `ag` itself, which has PyTorch's names
-as_strided(v, (2, 2), (1, 1)) | ag.sliding_window_view(v, 2)[:2]
 constant_pad_nd(x, (1, 2), 5.0) | nn.functional.pad(x, (1, 2), value=5.0)
 convolution : `ag.conv1d`, `ag.conv2d`, `ag.conv3d`, `ag.conv_transpose`
 detach(x) | x.detach()

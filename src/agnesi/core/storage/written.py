@@ -33,5 +33,5 @@ def read_only(target: Any) -> str:
     while (view := getattr(target, "_view", None)) is not None and (
             base := view.base).array is not None and not base.array.flags.writeable:
         target = base
-    return (f"{typed(target)} lies in read-only memory, as results of broadcast_to, diagonal "
+    return (f"{typed(target)} lies in read-only memory, as results of broadcast_to "
             "and sliding_window_view do, and cannot be changed in place; change a copy")

@@ -13,13 +13,16 @@ from agnesi.core.dispatch import apply
 from agnesi.core.integers import known_integer
 from agnesi.core.ir import loops
 from agnesi.core.ir.dims import Size, combine
+from agnesi.core.op import Op
 from agnesi.core.public import planned, public
 from agnesi.core.shapes import need_shape
+from agnesi.core.storage.leaves import COPY
 from agnesi.core.support.aside import elements, results
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.base.creation import filled
 from agnesi.ops.base.expand import broadcast_to
 from agnesi.ops.base.movement import moveaxis
 from agnesi.ops.linearity import LinearOp
@@ -53,7 +56,14 @@ class Diagonal(LinearOp):
         return (*rest, _length(rows, columns, self.k)), x.dtype
 
     def perform(self, x: np.ndarray) -> np.ndarray:
-        return np.diagonal(x, self.k, -2, -1)
+        found = np.diagonal(x, self.k, -2, -1)
+        found.flags.writeable = x.flags.writeable
+        return found
+
+    @property
+    def put(self) -> Op:
+        """The operation that gives the matrix with another diagonal."""
+        return PutDiagonal(self.k)
 
     def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
         return (apply(DiagonalMatrix(self.k, *x.shape[-2:]), g),)
@@ -96,13 +106,50 @@ class DiagonalMatrix(LinearOp):
         return (apply(Diagonal(self.k), g),)
 
     def lower(self, at: Any, x: Any) -> Any:
-        *rest, row, column = at
-        if x.shape[-1] == 0:
-            return loops.const(0, x.dtype)
-        low, right = max(-self.k, 0), max(self.k, 0)
-        i = loops.index(row + -low)
-        on = i.eq(loops.index(column + -right)) & (i >= 0) & (i < x.shape[-1])
-        return loops.where(on, x(*rest, _within(row + -low, x.shape[-1])), 0)
+        on, value = _on_diagonal(self.k, at, x)
+        return loops.const(0, x.dtype) if on is None else loops.where(on, value, 0)
+
+
+@record
+class PutDiagonal(Op):
+    """Matrices with diagonal ``k`` of the last two axes replaced."""
+
+    k: int
+    work = elements(2)
+    name = "put_diagonal"
+    keep_inputs = ()
+
+    def infer(self, base: Any, new: Any) -> Any:
+        need_shape(new.shape, Diagonal(self.k).infer(base)[0], "the diagonal")
+        return base.shape, base.dtype
+
+    def perform(self, base: np.ndarray, new: np.ndarray) -> np.ndarray:
+        result = base.copy()
+        Diagonal(self.k).perform(result)[...] = new
+        return result
+
+    def vjp(self, g: Tensor, y: Tensor, base: Tensor, new: Tensor) -> tuple[Any, ...]:
+        return apply(self, g, filled(new.shape, 0, g.dtype)), apply(Diagonal(self.k), g)
+
+    def jvp(self, ts: Any, y: Tensor, base: Tensor, new: Tensor) -> Any:
+        return apply(self, *(filled(x.shape, 0, x.dtype) if t is None else t
+                             for t, x in zip(ts, (base, new), strict=True)))
+
+    def lower(self, at: Any, base: Any, new: Any) -> Any:
+        on, value = _on_diagonal(self.k, at, new)
+        return base(*at) if on is None else loops.where(on, value, base(*at))
+
+
+def _on_diagonal(k: int, at: Any, x: Any) -> tuple[Any, Any]:
+    """Whether an element of matrices lies on diagonal ``k``, and which of ``x`` it is there; None
+    where no element does."""
+    *rest, row, column = at
+    if x.shape[-1] == 0:
+        return None, None
+    low, right = max(-k, 0), max(k, 0)
+    i = loops.index(row + -low)
+    on = i.eq(loops.index(column + -right)) & (i >= 0) & (i < x.shape[-1])
+    return on, x(*rest, _within(row + -low, x.shape[-1]))
 
 
 @record
@@ -188,8 +235,8 @@ def diagonal(x: TensorLike, offset: int = 0, axis1: int = 0, axis2: int = 1, *,
              out: Tensor | None = None) -> Tensor:
     """A diagonal of the matrices on two axes, as the last axis of the result.
 
-    The result looks into ``x``, as NumPy's: later changes of ``x`` show in it, and it cannot be
-    changed itself; see :func:`fill_diagonal`.
+    The result looks into ``x``: later changes of ``x`` show in it, and changes of it in ``x``, as
+    in PyTorch (NumPy's cannot be changed).
 
     :param x: At least two axes.
     :param offset: Which diagonal: 0 the main one, positive ones above it.
@@ -215,11 +262,11 @@ def diagonal(x: TensorLike, offset: int = 0, axis1: int = 0, axis2: int = 1, *,
 def diag(x: TensorLike, k: int = 0, *, out: Tensor | None = None) -> Tensor:
     """The diagonal ``k`` of a matrix, or the matrix with a vector on that diagonal.
 
-    That of a matrix looks into it as :func:`diagonal` does.
+    That of a matrix is a copy, as in PyTorch; :func:`diagonal` looks into it.
 
     :param x: A vector or a matrix.
     :param k: Which diagonal: 0 the main one, positive ones above it.
-    :returns: A vector that is a view, or a matrix of shape (n + |k|, n + |k|).
+    :returns: A vector, or a matrix of shape (n + |k|, n + |k|).
     :raises ShapeError: For other numbers of axes.
     :see: diagonal, diagflat, tril, triu, eye
 
@@ -229,7 +276,7 @@ def diag(x: TensorLike, k: int = 0, *, out: Tensor | None = None) -> Tensor:
     """
     x, k = as_tensor(x), known_integer(k, "k")
     if x.ndim == 2:
-        return apply(Diagonal(k), x)
+        return apply(COPY, apply(Diagonal(k), x))
     if x.ndim != 1:
         raise ShapeError(f"diag takes a vector or a matrix, not shape {x.shape}")
     n = x.shape[0] + abs(k)

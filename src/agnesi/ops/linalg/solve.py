@@ -20,7 +20,7 @@ from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith
 from agnesi.ops.base.compare import equal, not_equal
 from agnesi.ops.base.convert import cast
-from agnesi.ops.base.ensure import ensured_sizes
+from agnesi.ops.base.ensure import ensured_by, ensured_sizes
 from agnesi.ops.base.expand import broadcast_to
 from agnesi.ops.base.movement import expand_dims, matrix_transpose, moveaxis, reshape
 from agnesi.ops.base.reduce import any as any_of
@@ -41,7 +41,7 @@ from agnesi.ops.linalg.base import (
     telling,
     times,
 )
-from agnesi.ops.linalg.lu import GETRF, Getrs
+from agnesi.ops.linalg.lu import GETRF, Getrs, lu_factor
 from agnesi.ops.linalg.small import SmallInv, SmallSolve, many_small
 from agnesi.ops.linalg.triangular import SINGULAR, Solution, SolveTriangular
 from agnesi.ops.reductions.positions import argmax
@@ -163,6 +163,14 @@ class InvExResult(NamedTuple):
     info: Tensor
 
 
+class LUFactorExResult(NamedTuple):
+    """Factors, exchanges of rows, and where the first pivot that is zero is."""
+
+    LU: Tensor
+    pivots: Tensor
+    info: Tensor
+
+
 class SolveExResult(NamedTuple):
     """Solutions, and for each matrix 0 if there is one."""
 
@@ -224,6 +232,37 @@ def solve_ex(a: TensorLike, b: TensorLike, /, *, check_errors: bool = False) -> 
     a, found, info = _screened(a, check_errors)
     found = expand_dims(found, (-1,) if b.ndim == 1 else (-2, -1))
     return SolveExResult(where(found, solve(a, b), np.nan), info)
+
+
+@planned
+@public
+def lu_factor_ex(a: TensorLike, *, pivot: bool = True, check_errors: bool = False
+                 ) -> LUFactorExResult:
+    """LU factors as of :func:`lu_factor`, and which matrices are singular.
+
+    :param a: Of shape (..., m, n).
+    :param pivot: Taken from PyTorch's calls: rows are always exchanged.
+    :param check_errors: Whether to raise for a singular matrix.
+    :returns LU: As of :func:`lu_factor`.
+    :returns pivots: As of :func:`lu_factor`.
+    :returns info: int32, of shape (...): 0, or the place of the first pivot that is zero, from 1.
+    :raises numpy.linalg.LinAlgError: If ``check_errors``, and a matrix is singular.
+    :raises ShapeError: If ``a`` has fewer than 2 axes.
+    :raises ValueError: If ``pivot`` is False.
+    :see: linalg.lu_factor, linalg.inv_ex
+
+    >>> ag.linalg.lu_factor_ex(ag.tensor([[1.0, 2.0], [2.0, 4.0]])).info
+    tensor(2, dtype=int32)
+    """
+    factors, pivots = lu_factor(a, pivot=pivot)
+    zero = equal(apply(Diagonal(0), factors), 0)
+    regular = equal(any_of(zero, axis=-1), False)
+    if check_errors:
+        factors = ensured_by("lu_factor_ex", factors, regular, SINGULAR, "LinAlgError")
+    # An empty matrix has no pivot, and so none that is zero.
+    first = argmax(zero, axis=-1) if zero.shape[-1] != 0 else 0
+    info = cast(where(regular, 0, first + 1), dtypes.int32)
+    return LUFactorExResult(factors, pivots, info)
 
 
 @public
