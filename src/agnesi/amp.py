@@ -61,6 +61,42 @@ class autocast(contextlib.ContextDecorator):  # noqa: N801
         """Nothing is to be undone."""
 
 
+def custom_fwd(fwd: Any = None, *, device_type: str = "cuda", cast_inputs: _DTypeLike = None
+               ) -> Any:
+    """The ``forward`` of an ``autograd.Function`` as it is: no region computes in fewer bits.
+
+    :param fwd: The function; without it a decorator is returned.
+    :type fwd: callable, optional
+    :param device_type, cast_inputs: Taken from PyTorch's calls.
+    :type cast_inputs: dtype, optional
+    :returns: The function itself.
+    :rtype: callable
+    :see: amp.custom_bwd, amp.autocast
+
+    >>> @ag.amp.custom_fwd(device_type="cuda")
+    ... def forward(ctx, x):
+    ...     return x * 2
+    """
+    return (lambda found: found) if fwd is None else fwd
+
+
+def custom_bwd(bwd: Any = None, *, device_type: str = "cuda") -> Any:
+    """The ``backward`` of an ``autograd.Function`` as it is, as :func:`custom_fwd` its forward.
+
+    :param bwd: The function; without it a decorator is returned.
+    :type bwd: callable, optional
+    :param device_type: Taken from PyTorch's calls.
+    :returns: The function itself.
+    :rtype: callable
+    :see: amp.custom_fwd, amp.autocast
+
+    >>> @ag.amp.custom_bwd
+    ... def backward(ctx, g):
+    ...     return g * 2
+    """
+    return (lambda found: found) if bwd is None else bwd
+
+
 class GradScaler:
     """Scales a loss so that gradients of few bits do not vanish, and leaves out steps of those
     that overflow.

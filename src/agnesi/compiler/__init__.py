@@ -47,8 +47,18 @@ if not TYPE_CHECKING:
         raise AttributeError(f"module 'agnesi.compiler' has no attribute {name!r}", name=name)
 
 
+def is_compiling() -> bool:
+    """Return False: compiled functions run the code that eager ones run, whatever it asks.
+
+    :returns: False, as ``jit.is_scripting()`` does.
+    """
+    return False
+
+
+is_dynamo_compiling = is_compiling
+
 #: Names of PyTorch's module ``compiler``, which say what to use.
 _OF_OTHERS = frozenset((
     "allow_in_graph", "assume_constant_result", "compile", "cudagraph_mark_step_begin", "disable",
-    "is_compiling", "is_dynamo_compiling", "is_exporting", "list_backends", "reset", "set_stance",
+    "is_exporting", "list_backends", "reset", "set_stance",
     "substitute_in_graph"))

@@ -12,6 +12,7 @@ from agnesi.api import functions as F
 from agnesi.autodiff.recording import no_grad
 from agnesi.core import shapes
 from agnesi.core.accepted import TensorLike
+from agnesi.core.ir.dims import Sizes
 from agnesi.core.op import typed
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import Explained, at
@@ -81,10 +82,24 @@ class Distribution(Explained):
     #: Names of the parameters as ``expand`` gives them to another one.
     _given: tuple[str, ...] = ()
 
+    _validate_args = True
+
+    @staticmethod
+    def set_default_validate_args(value: bool) -> None:
+        """Choose whether parameters and values are checked where ``validate_args`` does not say.
+
+        :param value: Whether; it is so at first.
+        :raises ValueError: If it is neither True nor False.
+        """
+        if value not in (True, False):
+            raise ValueError(at(f"value must be True or False, not {typed(value)}"))
+        Distribution._validate_args = bool(value)
+
     def __init__(self, batch_shape: Any = (), event_shape: Any = (),
                  validate_args: bool | None = None) -> None:
-        self._batch_shape, self._event_shape = tuple(batch_shape), tuple(event_shape)
-        self._validates = validate_args is not False
+        self._batch_shape, self._event_shape = Sizes(batch_shape), Sizes(event_shape)
+        if validate_args is not None:
+            self._validate_args = validate_args
 
     def _take(self, validate_args: bool | None, **given: Any) -> None:
         """Keep parameters, broadcast to one batch, as attributes."""
@@ -119,7 +134,7 @@ class Distribution(Explained):
 
     def _check(self, name: str, value: Tensor, constraint: Constraint | None) -> Tensor:
         """The value, once it is sure that it is as it must be; compiled code makes sure."""
-        if constraint is None or not self._validates:
+        if constraint is None or not self._validate_args:
             return value
         held = constraint.check(value)
         if held.array is None:
@@ -150,12 +165,12 @@ class Distribution(Explained):
     @property
     def batch_shape(self) -> tuple[Any, ...]:
         """The shape of the parameters."""
-        return self._batch_shape
+        return Sizes(self._batch_shape)
 
     @property
     def event_shape(self) -> tuple[Any, ...]:
         """The shape of one value."""
-        return self._event_shape
+        return Sizes(self._event_shape)
 
     @property
     def mean(self) -> Tensor:
@@ -182,7 +197,7 @@ class Distribution(Explained):
 
     def _extended_shape(self, sample_shape: Any = ()) -> tuple[Any, ...]:
         shape = checked_sizes(sample_shape)
-        return (*shape, *self._batch_shape, *self._event_shape)
+        return Sizes((*shape, *self._batch_shape, *self._event_shape))
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
         """Draws through which no gradient flows.
@@ -259,7 +274,7 @@ class Distribution(Explained):
         """
         raise self._absent("enumerate_support")
 
-    def _listed(self, values: Tensor, expand: bool) -> Tensor:
+    def _enumerated(self, values: Tensor, expand: bool) -> Tensor:
         n = values.shape[0]
         values = F.reshape(values, (n, *(1,) * len(self._batch_shape), *values.shape[1:]))
         return F.broadcast_to(values, (n, *self._batch_shape, *self._event_shape)) if expand else (
@@ -278,7 +293,7 @@ class Distribution(Explained):
         given = {n: getattr(self, n) for n in self._given}
         given = {n: F.broadcast_to(t, (*shape, *t.shape[t.ndim - self._inner.get(n, 0):]))
                  for n, t in given.items()}
-        return type(self)(**given, validate_args=self._validates)
+        return type(self)(**given, validate_args=self._validate_args)
 
     def __repr__(self) -> str:
         shown = ", ".join(f"{n}: {typed(getattr(self, n))}" for n in self._given)

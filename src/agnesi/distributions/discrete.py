@@ -84,7 +84,7 @@ class Bernoulli(_Chance):
         return -self._log_odds(self.probs)
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
-        return self._listed(F.arange(2, dtype=self._type), expand)
+        return self._enumerated(F.arange(2, dtype=self._type), expand)
 
 
 @described(">>> ag.distributions.Geometric(0.25).mean\ntensor(3.)")
@@ -173,7 +173,7 @@ class Binomial(_Chance):
         if is_known(n) and not bool(F.all(n == F.max(n, initial=0))):
             raise NotImplementedError(at("Binomial.enumerate_support: the numbers of trials differ "
                                          f"within the batch: {n.tolist()}"))
-        return self._listed(F.reshape(self._counts(), (-1,)), expand)
+        return self._enumerated(F.reshape(self._counts(), (-1,)), expand)
 
     def _log_mass(self, value: Tensor) -> Tensor:
         n = self.total_count
@@ -328,7 +328,7 @@ class Categorical(_Categories):
         return F.take_along_axis(rows, places, -1)[..., 0]
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
-        return self._listed(F.arange(self._count), expand)
+        return self._enumerated(F.arange(self._count), expand)
 
 
 @described(">>> ag.distributions.OneHotCategorical(ag.tensor([0.0, 3.0])).sample()\n"
@@ -367,7 +367,7 @@ class OneHotCategorical(_Categories):
         return F.sum(F.where(self._value(value) > 0, self.logits, 0), -1)
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
-        return self._listed(self._vectors(F.arange(self._count)), expand)
+        return self._enumerated(self._vectors(F.arange(self._count)), expand)
 
 
 @described(">>> D = ag.distributions\n"
@@ -401,7 +401,7 @@ class Multinomial(_Categories):
 
     def expand(self, batch_shape: Any) -> Any:
         rows = F.broadcast_to(self.logits, (*batch_shape, self._count))
-        return Multinomial(self.total_count, logits=rows, validate_args=self._validates)
+        return Multinomial(self.total_count, logits=rows, validate_args=self._validate_args)
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
         shape = (sample_shape,) if isinstance(sample_shape, int) else tuple(sample_shape)
@@ -419,7 +419,7 @@ class Multinomial(_Categories):
 
     def log_prob(self, value: Any) -> Tensor:
         value = self._value(value)
-        if self._validates:
+        if self._validate_args:
             value = F.ensure(value, F.sum(value, -1) == self.total_count, "Multinomial: the counts "
                              f"of value must sum to total_count={self.total_count}")
         ways = F.lgamma(F.sum(value, -1) + 1) - F.sum(F.lgamma(value + 1), -1)

@@ -226,7 +226,7 @@ class LKJCholesky(Distribution):
 
     def expand(self, batch_shape: Any) -> Any:
         return LKJCholesky(self.dim, F.broadcast_to(self.concentration, tuple(batch_shape)),
-                           self._validates)
+                           self._validate_args)
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
         n, kind = self.dim, self.concentration.dtype

@@ -184,7 +184,7 @@ class RelaxedOneHotCategorical(_Categories):
 
     def expand(self, batch_shape: Any) -> Any:
         rows = F.broadcast_to(self.logits, (*batch_shape, self._count))
-        return type(self)(self.temperature, logits=rows, validate_args=self._validates)
+        return type(self)(self.temperature, logits=rows, validate_args=self._validate_args)
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         noise = random.gumbel(size=self._extended_shape(sample_shape), dtype=self.logits.dtype)

@@ -288,7 +288,7 @@ class MixtureSameFamily(Distribution):
     def expand(self, batch_shape: Any) -> Any:
         shape, parts = tuple(batch_shape), self.component_distribution
         return type(self)(self.mixture_distribution.expand(shape),
-                          parts.expand((*shape, parts.batch_shape[-1])), self._validates)
+                          parts.expand((*shape, parts.batch_shape[-1])), self._validate_args)
 
     def _weighted(self, x: Tensor) -> Tensor:
         inner = len(self._event_shape)

@@ -36,6 +36,7 @@ from agnesi.optim.groups import (
     in_our_words,
     no_parameter,
 )
+from agnesi.optim.hooks import Hooked
 from agnesi.optim.hyper import Hyper
 from agnesi.optim.states import OfAll, is_worded, load_flat, load_worded, worded
 
@@ -47,7 +48,7 @@ _REPEATED = 3
 _OURS = "agnesi.optim."
 
 
-class Optimizer(Written):
+class Optimizer(Hooked, Written):
     """Base of optimizers: a subclass says in :meth:`update` what happens to one parameter.
 
     Parameters

@@ -17,8 +17,15 @@ from agnesi.core.support.errors import GradientError, at, call_user
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.creation import zeros_like
+from agnesi.ops.base.expand import sum_to
 from agnesi.ops.control.loop import applied
 from agnesi.ops.sparse.words import is_sparse
+
+
+def _spreads(shape: Any, wider: Any) -> bool:
+    """Whether a value of the first shape may have been broadcast to the second."""
+    pairs = zip(reversed(shape), reversed(wider), strict=False)
+    return len(shape) <= len(wider) and all(n == 1 or n == m for n, m in pairs)
 
 
 class FunctionCtx:
@@ -225,7 +232,10 @@ class _Call:
             raise GradientError(at(f"{owner} returned {typed(g)} as the gradient of argument {i}, "
                                    f"{typed(x)}; return a tensor of that shape, or None",
                                    place_of(self.cls.backward))) from None
-        return fitted(cast(found, x.dtype), x, owner,
+        found = cast(found, x.dtype)
+        if found.shape != x.shape and _spreads(x.shape, found.shape):
+            found = sum_to(found, x.shape)  # as PyTorch adds what was broadcast
+        return fitted(found, x, owner,
                       f"argument {i}", self.cls.backward, GradientError)
 
 

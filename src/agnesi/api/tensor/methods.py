@@ -108,8 +108,8 @@ PYTORCH = """
 """
 #: Methods that are functions which are loaded when one is first asked for.
 LATE = """
-    addbmm addcdiv addcmul addmv addr adjoint allclose aminmax argmax argmin argsort argwhere as_strided
-    baddbmm bernoulli bincount broadcast_to chunk clamp_max clamp_min conj_physical corrcoef cov
+    addbmm addcdiv addcmul addmv addr adjoint allclose aminmax argmax argmin argsort argwhere
+    as_strided baddbmm bernoulli bincount broadcast_to chunk clamp_max clamp_min conj_physical corrcoef cov
     cummax cummin cumprod cumsum deg2rad diag diag_embed diagflat diagonal diagonal_scatter
     diff digamma dist dsplit einsum erf erfc erfinv fliplr flipud float_power frac frexp gcd
     hardshrink heaviside histc hsplit i0 igamma igammac index_add index_copy index_fill index_put
@@ -150,6 +150,8 @@ IN_PLACE_LATE = """
 AWAY = """
     is_cuda is_meta is_mkldnn is_mps is_nested is_quantized is_sparse is_sparse_csr is_xla is_xpu
 """
+#: What is compared by its elements.
+ARRAYS = (Tensor, np.ndarray, np.generic, list, tuple)
 #: Types that are equal to no tensor.
 UNEQUAL: frozenset[type] = frozenset((type(None), str, bytes, dict, set))
 
@@ -181,9 +183,9 @@ def _operator(function: Method, name: str, unequal: frozenset[type] = frozenset(
             # classes of NumPy's arrays, such as masked ones, would drop gradients
             if isinstance(own, FunctionType) and not isinstance(other, (Tensor, np.ndarray)):
                 found = own(other, self)
-            if found is NotImplemented:
+            if found is NotImplemented and (not unequal or isinstance(other, ARRAYS)):
                 raise
-            return found
+            return found  # to == and != what holds no numbers is another thing, as to Python
 
     return method
 

@@ -205,7 +205,7 @@ def expand(self: Tensor, *shape: Any) -> Tensor:
 
     :param *shape: Sizes, as several arguments or one tuple.
     :type *shape: int
-    :returns: A view that cannot be written to.
+    :returns: A view, which cannot be written to where elements are repeated.
     :raises ShapeError: If an axis of another size than 1 would be repeated.
     """
     sizes = _listed(shape)
@@ -225,7 +225,7 @@ def expand_as(self: Tensor, other: Tensor) -> Tensor:
     """Repeated to the shape of another tensor.
 
     :param other: Whose shape is taken.
-    :returns: A view that cannot be written to.
+    :returns: A view, which cannot be written to where elements are repeated.
     :raises ShapeError: If the shapes do not fit.
     """
     from agnesi.ops.arrays.replicate import broadcast_to

@@ -111,9 +111,7 @@ OPTIMIZER = """
 minimize apply_gradients update apply_updates : `loss.backward()`, and then `optimizer.step()`
 clip_grad_norm : `nn.utils.clip_grad_norm_(parameters, max_norm)`
 backward : `loss.backward()`, and then `optimizer.step()`
-OptimizerPreHook OptimizerPostHook profile_hook_step register_step_pre_hook register_step_post_hook
-    register_state_dict_pre_hook register_state_dict_post_hook register_load_state_dict_pre_hook
-    register_load_state_dict_post_hook : a subclass of `optim.Optimizer`
+OptimizerPreHook OptimizerPostHook profile_hook_step : `optimizer.register_step_post_hook(hook)`
 """
 
 #: Names by their form: functions that write into their operand, and what is no function.

@@ -248,8 +248,6 @@ current_device get_device_name get_device_properties get_device_capability set_d
 """
 
 AMP = """
-custom_fwd custom_bwd : nothing: there are no regions of fewer bits, so `ag.autograd.Function` needs
-    no word about them
 is_autocast_available amp_definitely_not_available : `ag.cuda.is_available()`
 """
 
@@ -262,7 +260,7 @@ set_default_backend get_default_backend set_enable_guard_collectives wrap_numpy
 save_cache_artifacts load_cache_artifacts load_compiled_function : `ag.config.cache`, the folder in
     which compiled code is kept, or a pickle of the function
 compile : `ag.jit(f)`
-is_compiling is_dynamo_compiling is_exporting : nothing: `ag.jit` runs the same code, print and
+is_exporting : nothing: `ag.jit` runs the same code, print and
     branches included, so it need not know
 disable : the function outside of `ag.jit`, or `ag.config(compile=False)` around its calls
 reset : `ag.jit(f)` once more, which has no versions yet

@@ -500,8 +500,17 @@ class Sizes(tuple[Any, ...]):
     def __add__(self, other: Any) -> Any:
         return Sizes(_joined(self, other)) if isinstance(other, tuple) else NotImplemented
 
+    def __radd__(self, other: Any) -> Any:
+        return Sizes(_joined(other, self)) if isinstance(other, tuple) else NotImplemented
+
+    def __mul__(self, times: Any) -> Any:
+        found = _repeated(self, times)
+        return found if found is NotImplemented else Sizes(found)
+
+    __rmul__ = __mul__
+
 
 #: Kinds of tuples that hold whatever they were made of, and nothing beside it.
 TUPLES = (tuple, Sizes)
-_item, _joined = tuple.__getitem__, tuple.__add__
+_item, _joined, _repeated = tuple.__getitem__, tuple.__add__, tuple.__mul__
 tree.register(Sizes, lambda sizes: (sizes, None), lambda extra, sizes: Sizes(sizes))

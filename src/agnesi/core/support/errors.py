@@ -46,16 +46,16 @@ _WRAPPERS = f"{_ROOT}core{__file__[len(_ROOT) + 4]}public.py"
 Where = tuple[CodeType | str, int, str] | None
 
 
-class ShapeError(ValueError):
-    """Shapes do not fit the operation."""
+class ShapeError(ValueError, RuntimeError):
+    """Shapes do not fit the operation; PyTorch's programs expect a RuntimeError."""
 
 
 class DeclaredShapeError(ShapeError):
     """A user's operation returned another shape than it declares."""
 
 
-class DTypeError(TypeError):
-    """Data types do not fit the operation."""
+class DTypeError(TypeError, RuntimeError):
+    """Data types do not fit the operation; PyTorch's programs expect a RuntimeError."""
 
 
 class RankError(ShapeError, TypeError):

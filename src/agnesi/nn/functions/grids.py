@@ -162,6 +162,7 @@ def _picked(x: Tensor, corner: list[Tensor]) -> Tensor:
     index: list[Any] = [F.reshape(F.arange(x.shape[0]), (-1, *(1,) * (corner[0].ndim - 1)))]
     index.append(slice(None))
     for place, n in zip(corner, x.shape[2:], strict=True):
-        inside = inside & (place >= 0) & (place <= n - 1)
-        index.append(F.astype(F.clip(place, 0, n - 1), "int64"))
+        within = (place >= 0) & (place <= n - 1)  # false for NaN, which is no index
+        inside = inside & within
+        index.append(F.astype(F.where(within, place, 0), "int64"))
     return F.where(F.expand_dims(inside, -1), x[tuple(index)], 0.0)

@@ -12,7 +12,7 @@ from agnesi.core import shapes
 from agnesi.core.accepted import ShapeLike, TensorLike
 from agnesi.core.dispatch import apply, symbolic
 from agnesi.core.integers import integer
-from agnesi.core.ir.dims import Dim, Shape, Size, is_open
+from agnesi.core.ir.dims import Dim, Shape, Size, Sizes, is_open
 from agnesi.core.op import typed
 from agnesi.core.public import planned, public, where_torch
 from agnesi.core.shapes import broadcast as broadcast_of
@@ -43,6 +43,9 @@ def _broadcast(x: Tensor, shape: Shape) -> Tensor:
     """``x`` broadcast, as a view: later changes of ``x`` show in it."""
     if x.shape == shape:
         return x
+    extra = len(shape) - x.ndim
+    if extra > 0 and shape[extra:] == x.shape and shape[:extra] == (1,) * extra:
+        return reshape(x, shape)  # nothing is repeated, so that it may be written to
     planning = getattr(current_trace(), "plans", False)
     if planning or (x.array is not None and not is_tracing()):
         return apply(spread.BroadcastTo(shape, True), x)
@@ -58,7 +61,7 @@ def broadcast_to(x: TensorLike, /, shape: ShapeLike, *, out: Tensor | None = Non
 
     :param x: Of a shape that fits the last axes of ``shape``.
     :param shape: Sizes of the result.
-    :returns: A view that cannot be written to.
+    :returns: A view, which cannot be written to where elements are repeated.
     :raises ShapeError: If ``x`` does not broadcast to the shape.
     :see: expand, broadcast_arrays, tile
 
@@ -104,7 +107,7 @@ def broadcast_shapes(*shapes: Any) -> Shape:
     >>> ag.broadcast_shapes((2, 1), (3,))
     (2, 3)
     """
-    return broadcast_of(*map(sizes_of, shapes)) if shapes else ()
+    return Sizes(broadcast_of(*map(sizes_of, shapes)) if shapes else ())
 
 
 @where_torch
@@ -151,7 +154,7 @@ def expand(x: TensorLike, *shape: Any, out: Tensor | None = None) -> Tensor:
     :param x: Of a shape that fits the last axes of ``shape``.
     :param *shape: Sizes, as several arguments or one tuple; -1 keeps that of ``x``.
     :type *shape: int
-    :returns: A view that cannot be written to.
+    :returns: A view, which cannot be written to where elements are repeated.
     :raises ShapeError: If ``x`` does not broadcast to the shape, or has more axes.
     :see: broadcast_to, repeat, tile
 

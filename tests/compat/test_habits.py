@@ -1,0 +1,108 @@
+"""What programs of PyTorch's libraries rely on without a word: kinds of errors, shapes, operators."""
+
+import types
+
+import numpy as np
+import pytest
+
+import agnesi as ag
+from agnesi import nn
+from agnesi.distributions import Distribution, Gamma, Normal
+
+
+@pytest.mark.parametrize("call", [
+    lambda x: x + ag.ones(3), lambda x: x.view(3), lambda x: x @ ag.ones(3), lambda x: ag.cat([x, x[None]]),
+    lambda x: x < object(), lambda x: nn.Linear(3, 1)(x), lambda x: x.expand(3),
+])
+@pytest.mark.parametrize("way", [lambda f: f, ag.jit])
+def test_wrong_shapes_and_types_are_runtime_errors_too(call, way):
+    with pytest.raises(RuntimeError) as caught:
+        way(call)(ag.ones(2))
+    assert isinstance(caught.value, (ValueError, TypeError))
+
+
+@pytest.mark.parametrize("other", [..., slice(1), object(), print, None, "a", {}, types.ModuleType])
+def test_what_holds_no_numbers_equals_no_tensor(other):
+    x = ag.ones(2)
+    assert (x == other) is False and (x != other) is True and (other == x) is False
+    assert other in (x, other) and (x, 3, other).index(other) == 2
+
+
+def test_shapes_stay_shapes():
+    shape = ag.ones(2, 3).shape
+    for found in ((4, *()) + shape, shape + (4,), 2 * shape, shape * 2, shape[:1],
+                  ag.broadcast_shapes((2, 1), (3,)), Normal(ag.ones(2), 1.0).batch_shape,
+                  Normal(0.0, 1.0).event_shape, Gamma(ag.ones(2), 1.0)._extended_shape((5,))):
+        assert type(found) is ag.Size and found.numel() == np.prod(found)
+    with pytest.raises(TypeError, match="can't multiply"):
+        shape * 1.5
+
+
+@pytest.mark.parametrize("way", [lambda f: f, ag.jit])
+def test_what_repeats_nothing_may_be_written_to(way):
+    x = ag.zeros(2, 2)
+    way(lambda x: x.expand(1, 2, 2)[:, :1].fill_(3))(x)
+    way(lambda x: x.expand_as(ag.ones(1, 1, 2, 2)).add_(1))(x)
+    assert x.tolist() == [[4, 4], [1, 1]]
+    with pytest.raises(ValueError, match="read-only memory"):
+        way(lambda x: x.expand(2, 2, 2).add_(1))(x)
+
+
+def test_gradients_of_a_function_are_added_where_the_argument_was_broadcast():
+    class Product(ag.autograd.Function):
+        @staticmethod
+        def forward(ctx, a, b):
+            return a * b
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 2, g * 3
+
+    a, b = ag.ones(1, 1, requires_grad=True), ag.ones(3, 3, requires_grad=True)
+    Product.apply(a, b).sum().backward()
+    assert a.grad.tolist() == [[18]] and b.grad.tolist() == [[3] * 3] * 3
+
+    class Wrong(Product):
+        @staticmethod
+        def backward(ctx, g):
+            return g[:2], g
+
+    with pytest.raises(ag.GradientError, match="their shapes must agree"):
+        Wrong.apply(b, b).sum().backward()
+
+
+def test_a_module_may_be_a_distribution_and_checks_are_chosen_for_all():
+    class Prior(nn.Module, Gamma):
+        def __init__(self):
+            nn.Module.__init__(self)
+            Gamma.__init__(self, ag.tensor(2.0), ag.tensor(3.0))
+
+    assert [name for name, _ in Prior().named_buffers()] == ["concentration", "rate"]
+    shared = {name for name in {*vars(Distribution)} & {*dir(nn.Module)} if not hasattr(object, name)}
+    assert shared <= {"__annotations__", "__strict__", "__getattr__"}
+    try:
+        Distribution.set_default_validate_args(False)
+        assert Normal(0.0, -1.0).scale == -1
+        with pytest.raises(ValueError, match="scale must be"):
+            Normal(0.0, -1.0, validate_args=True)
+    finally:
+        Distribution.set_default_validate_args(True)
+    with pytest.raises(ValueError, match="scale must be"):
+        Normal(0.0, -1.0)
+
+
+def test_nan_is_a_place_outside_of_a_sampled_image():
+    grid = ag.full((1, 1, 1, 2), float("nan"))
+    for mode in ("bilinear", "nearest", "bicubic"):
+        for border in ("zeros", "border", "reflection"):
+            found = nn.functional.grid_sample(ag.ones(1, 1, 2, 2), grid, mode, border)
+            assert found.shape == (1, 1, 1, 1)
+
+
+def test_words_of_mixed_precision_and_compilers_change_nothing():
+    def f(x):
+        return x
+
+    assert ag.amp.custom_fwd(f) is f is ag.amp.custom_fwd(device_type="cuda")(f)
+    assert ag.amp.custom_bwd(f) is f is ag.amp.custom_bwd(device_type="cuda")(f)
+    assert ag.jit(lambda x: x * 2 if ag.compiler.is_compiling() else x)(ag.ones(1)) == 1
