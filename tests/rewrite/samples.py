@@ -341,6 +341,25 @@ SAMPLES = {
         lambda x, y, c: ag.log(x / (1 + x)), lambda x, y, c: ag.log(ag.cos(x)),
         lambda x, y, c: ag.log(ag.sin(x) / x)],
     "root_less_root": [lambda x, y, c: ag.sqrt(ag.square(x) + 1e-6) - 1e-3],
+    "area_over_a_step": [
+        lambda x, y, c: ag.erf(x + y) - ag.erf(x), lambda x, y, c: ag.erfc(x) - ag.erfc(x + 1e-3),
+        lambda x, y, c: ag.special.ndtr(x + 0.5) - ag.special.ndtr(x - 0.5),
+        lambda x, y, c: ag.erf(2 * x) - ag.erf(x),
+    ],
+    "conjugate_of_root": [
+        lambda x, y, c: ag.sqrt(x * x + x + 1) - x,
+        lambda x, y, c: x / ag.sqrt(x * x + x) + 0.5 / ag.sqrt(x * x + x) - 1,
+        lambda x, y, c: x / ag.sqrt(x * x + y * y) - ag.sign(x),
+    ],
+    "common_factor": [
+        lambda x, y, c: y * ag.exp(x + 1) - y * ag.exp(x),
+        lambda x, y, c: 3 * ag.exp(-ag.square(x + y)) - 3 * ag.exp(-ag.square(x)),
+        lambda x, y, c: ag.exp(y) * ag.sin(x + y) - ag.exp(y) * ag.sin(x),
+    ],
+    "complement_of_factor": [
+        lambda x, y, c: x - x * ag.tanh(x), lambda x, y, c: y * ag.erf(x) - y,
+        lambda x, y, c: ag.sigmoid(x) * y - y, lambda x, y, c: y + y * ag.tanh(x),
+    ],
     "difference_in_tail": [
         lambda x, y, c: ag.sigmoid(x + 1) - ag.sigmoid(x),
         lambda x, y, c: ag.sigmoid((x + 0.1) * y) - ag.sigmoid((x - 0.1) * y),

@@ -25,7 +25,9 @@ _LATER = ("log_of_sqrt", "over_one_denominator", "cancelled_terms", "log_near_on
           "difference_of_powers", "difference_of_cubes", "logs_over_a_step",
           "quotients_over_a_step", "rest_of_share", "exp_of_log_or_nan", "exp_of_multiple_of_log",
           "exp_of_log1p_or_nan", "expm1_of_log1p_or_nan", "expm1_of_log_or_nan",
-          "one_monomial_is_left", "angles_over_a_step")
+          "one_monomial_is_left", "angles_over_a_step", "area_over_a_step",
+          "difference_in_tail", "difference_of_halves", "common_factor",
+          "root_beside", "conjugate_of_root")
 
 
 #: Rules by which a value without bounds is what a function and its inverse leave.

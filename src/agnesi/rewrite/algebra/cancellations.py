@@ -28,6 +28,7 @@ from agnesi.ops.special.tails import log_cosh, log_one_minus_exp
 from agnesi.rewrite.algebra.exponentials import opposite
 from agnesi.rewrite.algebra.logarithms import in_small_tails
 from agnesi.rewrite.algebra.quotients import factors, top, written
+from agnesi.rewrite.algebra.steps import step_of_exponents
 from agnesi.rewrite.algebra.sums import akin, shifted, terms
 from agnesi.rewrite.pattern import agree, scalar, variables
 from agnesi.rewrite.rules import Book
@@ -79,7 +80,6 @@ _rule(cosh(x) + sinh(x), exp(x), "cosh_plus_sinh")
 _rule(1 - tanh(x), 2 * sigmoid(-2 * x), "one_minus_tanh")
 _rule(softplus(x) - x, softplus(-x), "softplus_minus")
 _rule(softplus(-x) + x, softplus(x), "softplus_of_minus_plus")
-_rule(x * sigmoid(x) - x, 0 - x * sigmoid(-x), "silu_less_whole")
 _rule(1 + square(sinh(x)), square(cosh(x)), "one_plus_square_sinh")
 _rule(x - softplus(x), 0 - softplus(-x), "minus_softplus")
 _rule(x - (x + log_one_minus_exp(-x)), where(x < np.inf, 0 - log_one_minus_exp(-x), np.nan),
@@ -98,10 +98,15 @@ def difference_of_exponentials(node: Node) -> Tensor | None:
     """exp(a) - exp(b), which is exp(b) * expm1(a - b) where b is the greater one."""
     if node.dtype.kind != "f" or any(n.op_name != "exp" for n in node.inputs):
         return None
-    if not agree(*node.inputs) or not _are_akin(*node.inputs):
+    if not agree(*node.inputs):
+        return None
+    by = step_of_exponents(*(n.inputs[0] for n in node.inputs))
+    if by is None and not _are_akin(*node.inputs):
         return None
     a, b = (symbol(n.inputs[0]) for n in node.inputs)
     apart = where(equal(a, b), 0, a - b)  # of two infinities too
+    if by is not None:
+        apart = where((abs_(a) < math.inf) & (abs_(b) < math.inf), by, apart)
     growth = expm1(-abs_(apart))
     return exp(maximum(a, b)) * where(apart < 0, growth, 0 - growth)
 

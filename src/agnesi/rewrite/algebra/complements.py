@@ -7,11 +7,13 @@ change of volume of a squashed normal, ``-2 * log(cosh(x))``.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable
 
-from agnesi.core.dispatch import apply
+from agnesi.core.dispatch import apply, graph_node
 from agnesi.core.ir.node import Node
 from agnesi.core.tensor import Tensor, symbol
+from agnesi.ops.base.arith import abs as abs_
 from agnesi.ops.base.arith import add, reciprocal, sqrt, square, subtract
 from agnesi.ops.base.select import maximum, where
 from agnesi.ops.elementwise.explog import exp, expm1, log, log1p, sigmoid
@@ -21,6 +23,8 @@ from agnesi.ops.special.normal import ndtr
 from agnesi.ops.special.special import erf, erfc
 from agnesi.ops.special.tails import log_cloglog, log_cosh, log_one_minus_exp
 from agnesi.rewrite.algebra.logarithms import log_of
+from agnesi.rewrite.algebra.quotients import factors, written
+from agnesi.rewrite.algebra.sums import terms
 from agnesi.rewrite.intervals import far_from_zero
 from agnesi.rewrite.pattern import scalar, variables
 from agnesi.rewrite.rules import Book
@@ -43,8 +47,9 @@ def _double(x: Node) -> bool:
     return x.dtype.kind == "f" and x.dtype.itemsize == 8
 
 
-def _rule(pattern: object, replacement: object, name: str, when: object = _real) -> None:
-    BOOK.rule(pattern, replacement, name=name, stage=_STAGE, when=when)  # type: ignore[arg-type]
+def _rule(pattern: object, replacement: object, name: str, when: object = _real,
+          stage: str = _STAGE) -> None:
+    BOOK.rule(pattern, replacement, name=name, stage=stage, when=when)  # type: ignore[arg-type]
 
 
 # -- logarithms -------------------------------------------------------------------------------
@@ -71,6 +76,47 @@ _rule(1 - square(ndtr(x)), ndtr(-x) * (1 + ndtr(x)), "one_minus_square_ndtr")
 _rule(1 - square(erf(x)), erfc(x) * erfc(-x), "one_minus_square_erf")
 _rule(1 - square(erfc(x)), erf(x) * (1 + erfc(x)) + 0, "one_minus_square_erfc")
 _rule(sqrt(1 - square(tanh(x))), reciprocal(cosh(x)), "root_of_squashed")
+_small = exp(-2 * abs_(x))
+_rule(1 - square(tanh(x)), 4 * _small * square(reciprocal(1 + _small)), "one_minus_square_tanh",
+      _double, "specialize")
+_rule(square(tanh(x)) - 1, 0 - 4 * _small * square(reciprocal(1 + _small)),
+      "square_tanh_minus_one", _double, "specialize")
+
+
+#: 1 - f(x), and 1 + f(x).
+_REST: dict[str, Callable[[Tensor], Tensor]] = {
+    "sigmoid": lambda x: sigmoid(-x), "tanh": lambda x: 2 * sigmoid(-2 * x), "erf": erfc,
+    "ndtr": lambda x: ndtr(-x), "erfc": lambda x: erf(x) + 0,
+}
+_MORE: dict[str, Callable[[Tensor], Tensor]] = {
+    "tanh": lambda x: 2 * sigmoid(2 * x), "erf": lambda x: erfc(-x),
+}
+_MOST_FACTORS = 12
+
+
+@BOOK.rewriter(_STAGE, ops=["add", "subtract"], operands=["multiply", "divide", "negative"])
+def complement_of_factor(node: Node) -> Tensor | None:
+    """``x - x * tanh(x)``: what two terms have in common times the complement of what they have
+    not."""
+    parts = terms(node)
+    if not _real(node) or len(parts) != 2 or any(scalar(n) is not None for _, n in parts):
+        return None
+    products = [factors(n, _MOST_FACTORS) for _, n in parts]
+    for (sign, _), p in zip(parts, products, strict=True):
+        p.number *= sign
+    for whole, part in (products, products[::-1]):
+        rest = Counter(part.above()) - Counter(whole.above())
+        if rest.total() != 1 or len(part.above()) != len(whole.above()) + 1 or part.then or (
+                Counter(part.below()) != Counter(whole.below()) or whole.then):
+            continue
+        (f,) = rest
+        made = (_REST if part.number == -whole.number else _MORE).get(f.op_name)
+        if made is None or abs(part.number) != abs(whole.number) or f.shape != node.shape:
+            return None
+        whole.first.above.append(graph_node(made(symbol(f.inputs[0]))))
+        found = written(whole, node)
+        return None if found is None else found + 0
+    return None
 
 
 # -- softmax ----------------------------------------------------------------------------------

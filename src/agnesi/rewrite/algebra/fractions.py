@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.dispatch import graph_node
+from agnesi.core.dispatch import apply, graph_node
 from agnesi.core.ir.node import Node
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.base.arith import abs as abs_
@@ -182,6 +182,102 @@ def _without_roots(given: Polynomial, known: dict[Node, Polynomial]) -> Polynomi
                 part = _times(part, {frozenset(((n, power),)): 1.0})
         for key, d in part.items():
             found[key] = found.get(key, 0.0) + d
+    return found
+
+
+# -- beside roots -----------------------------------------------------------------------------
+@BOOK.rewriter("stabilize", ops=["add", "subtract"],
+               operands=["sqrt", "divide", "reciprocal", "safe_divide", "multiply",
+                         "safe_multiply", "negative", "add", "subtract"])
+def conjugate_of_root(node: Node) -> Tensor | None:
+    """A sum P + r * Q beside a root r, over a denominator, is (P*P - r*r*Q*Q) / (P - r * Q) over it
+    where terms of those squares cancel: x / sqrt(x*x + x) - 1 / 2 / sqrt(x*x + x) - 1 is such a
+    sum.
+    """
+    signed = [(sign, n) for sign, n in terms(node) if scalar(n) != 0]
+    if node.dtype.kind != "f" or not 2 <= len(signed) <= _MOST_TERMS:
+        return None
+    products = [factors(n, _MOST_FACTORS) for _, n in signed]
+    roots = dict.fromkeys(n for p in products for n in (*p.above(), *p.below())
+                          if n.op_name == "sqrt")
+    if len(roots) != 1 or not all(math.isfinite(p.number) for p in products):
+        return None
+    (root,) = roots
+    below = Counter[Node]()
+    for (sign, _), p in zip(signed, products, strict=True):
+        p.number *= sign
+        below |= Counter(p.below())
+    if below.total() > _MOST_BELOW or root.inputs[0].op is None or root.shape != node.shape:
+        return None
+    try:
+        parts = _beside_root(products, below, root)
+        left = parts and _left_of_squares(*parts, root, float(np.finfo(node.dtype).eps))
+        signs = {n for part in parts or () for m in part for n, _ in m if n.op_name == "sign"}
+    except _TooLargeError:
+        return None
+    if not parts or not left:
+        return None
+    p, q = (_sum_of(part, node) for part in parts)
+    if p is None or q is None:
+        return None
+    size = abs_(p) + symbol(root) * abs_(q)
+    near = ((p < 0) == (q > 0)) & (size < math.inf) & (size > 0)
+    for n in (*below, *signs):
+        near = near & (symbol(n) != 0)
+    under = Counter({n: below[n] for m in left for n, _ in m if n in below})
+    under.update(below - under)
+    under[graph_node(where(near, where(p < 0, -size, size), 1.0))] += 1
+    found = _written(left, under, (), False, node)
+    first, second = map(symbol, node.inputs)
+    return None if found is None else where(
+        near, found, apply(node.op, first, where(near, 0.0, second)))
+
+
+def _beside_root(products: Sequence[Product], below: Counter[Node],
+                 root: Node) -> tuple[Polynomial, Polynomial] | None:
+    """``P`` and ``Q`` of the numerator P + root * Q of a sum over its common denominator."""
+    known = dict[Node, Polynomial]()
+    p, q = Polynomial(), Polynomial()
+    for product in products:
+        part: Polynomial = {_ONE: product.number}
+        for n in [*product.above(), *(below - Counter(product.below())).elements()]:
+            part = _times(part, _polynomial(n, known))
+        for m, c in _without_roots(part, known).items():
+            powers = dict(m)
+            odd = powers.pop(root, 0)
+            into, key = (q, frozenset(powers.items())) if odd else (p, m)
+            into[key] = into.get(key, 0.0) + c
+    p, q = ({m: c for m, c in part.items() if c} for part in (p, q))
+    return (p, q) if p and q else None
+
+
+def _left_of_squares(p: Polynomial, q: Polynomial, root: Node, eps: float) -> Polynomial | None:
+    """What is left of P*P - r*r*Q*Q where no sign is 0, if terms that are larger have cancelled."""
+    total, sizes = Polynomial(), Polynomial()
+    inside = _polynomial(root.inputs[0], {})
+    for part, sign in ((_times(p, p), 1), (_times(_times(q, q), inside), -1)):
+        for m, c in part.items():
+            m = frozenset(n for n in m if n[0].op_name != "sign" or n[1] % 2)
+            total[m] = total.get(m, 0.0) + sign * c
+            sizes[m] = sizes.get(m, 0.0) + abs(c)
+    left = {m: c for m, c in total.items() if abs(c) > 4 * eps * sizes[m]}
+    gone = [m for m in total if m not in left]
+    return left if 1 <= len(left) <= 2 and any(_is_beyond(m, left) for m in gone) else None
+
+
+def _sum_of(polynomial: Polynomial, node: Node) -> Tensor | None:
+    """A polynomial written out, if it is short."""
+    if len(polynomial) > _MOST_TERMS:
+        return None
+    found: Any = None
+    for m, c in polynomial.items():
+        term: Any = functools.reduce(operator.mul, [
+            symbol(n) for n, power in m for _ in range(power)]) if m else None
+        if term is None:
+            term = symbol(graph_node(number(c, node.dtype)))
+        elif c != 1:
+            term = term * c
+        found = term if found is None else found + term
     return found
 
 

@@ -48,10 +48,11 @@ def _whole_power(power: Node) -> Tensor | None:
     """(1 + r)**n - 1 for a small number n: ``r * (1 + b + b**2 + ...)`` where b is 1 + r."""
     product = factors(power, 2 * _LARGEST_POWER)
     bases = product.above()
-    base, n = bases[0], len(bases)
-    if product.number != 1 or product.below() or not 2 <= n <= _LARGEST_POWER or any(
-            b is not base for b in bases):
+    n = len(bases)
+    if product.number != 1 or product.below() or not 2 <= n <= _LARGEST_POWER or (
+            len({*bases}) > 1):
         return None
+    base = bases[0]
     r = beside_one(base)
     if r is None:
         return None

@@ -24,7 +24,6 @@ from agnesi.ops.base.arith import (
     divide,
     multiply,
     negative,
-    reciprocal,
     safe_divide,
     safe_multiply,
 )
@@ -270,7 +269,7 @@ def _may_cancel(product: Product, node: Node) -> bool:
 
 def pair_off(product: Product) -> bool:
     """Pair factors that overflow or vanish together; whether there were any."""
-    changed = _pair_sums(product)
+    changed = _pair_tails(product) | _pair_sums(product)
     for n in product.below():
         exponent = logistic(n)
         if exponent is not None:
@@ -392,11 +391,10 @@ def _merge_exponentials(product: Product, e: Node) -> bool:
         product.remove(n, False)
         return True
     for n in product.below():
-        tail = _over_tail(e, n)
-        if tail is not None:
+        if n.op_name in ("erfc", "ndtr") and agree(n, e) and (log := log_of(n)) is not None:
             product.remove(e, True)
             product.remove(n, False)
-            product.first.above.append(graph_node(tail))
+            product.first.above.append(graph_node(exp(symbol(x) - log)))
             return True
     for n in product.above():
         if n.op_name == "exp" and n is not e and agree(n, e):
@@ -410,29 +408,34 @@ def _merge_exponentials(product: Product, e: Node) -> bool:
     return False
 
 
-def _over_tail(e: Node, tail: Node) -> Tensor | None:
-    """exp(-x * x) / erfc(x), as 1 / erfcx(x); the same of ndtr, and of others by logarithms."""
-    if tail.op_name not in ("erfc", "ndtr") or not agree(tail, e) or e.dtype.kind != "f":
-        return None
-    (x,) = tail.inputs
-    if tail.op_name == "ndtr":
-        square_of = _scale_of_square(x, e.inputs[0])
-        if square_of == -0.5:
-            return 2 * reciprocal(erfcx(symbol(x) * -math.sqrt(0.5)))
-    elif abs((_scale_of_square(x, e.inputs[0]) or 0) + 1) < 4 * np.finfo(e.dtype).eps:
-        return reciprocal(erfcx(symbol(x)))
-    log = log_of(tail)
-    return None if log is None else exp(symbol(e.inputs[0]) - log)
+def _pair_tails(product: Product) -> bool:
+    """exp(x * x) * erfc(x) is erfcx(x), on whichever side of the line the two are; the same of
+    ndtr."""
+    sides = [*[(n, True) for n in product.above()], *[(n, False) for n in product.below()]]
+    tails = [(n, above) for n, above in sides if n.op_name in ("erfc", "ndtr")]
+    exps = [(n, above) for n, above in sides if tails and n.op_name == "exp"]
+    for (tail, above), (e, over) in itertools.product(tails, exps):
+        (x,) = tail.inputs
+        scale, by = (1.0, 1.0) if tail.op_name == "erfc" else (0.5, -math.sqrt(0.5))
+        c = _scale_of_square(x, e.inputs[0]) * (1 if over is above else -1) / scale
+        if not agree(tail, e) or abs(c - 1) > 4 * float(np.finfo(e.dtype).eps):
+            continue
+        product.remove(tail, above)
+        product.remove(e, over)
+        side = product.first.above if above else product.first.below
+        side.append(graph_node(erfcx(symbol(x) if by == 1 else symbol(x) * by)))
+        product.number *= scale if above else 1 / scale
+        _pair_tails(product)
+        return True
+    return False
 
 
-def _scale_of_square(x: Node, exponent: Node) -> float | None:
-    """``c`` where an exponent is c * x * x."""
+def _scale_of_square(x: Node, exponent: Node) -> float:
+    """``c`` where an exponent is c * x * x, else 0."""
     found, of_x = factors(exponent, _MAX_NEAR_FACTORS), factors(x, _MAX_NEAR_FACTORS)
-    if found.below() or of_x.below() or not of_x.number:
-        return None
-    if sorted(map(id, found.above())) != sorted(map(id, of_x.above() * 2)):
-        return None
-    return found.number / of_x.number ** 2
+    known = not (found.below() or of_x.below()) and of_x.number and (
+        sorted(map(id, found.above())) == sorted(map(id, of_x.above() * 2)))
+    return found.number / of_x.number ** 2 if known else 0.0
 
 
 def _others(product: Product, *merged: Node) -> bool:

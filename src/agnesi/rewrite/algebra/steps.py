@@ -14,6 +14,8 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+
 from agnesi.core.dispatch import apply, graph_node
 from agnesi.core.ir.node import Node
 from agnesi.core.tensor import Tensor, symbol
@@ -21,9 +23,12 @@ from agnesi.ops.base.arith import abs as abs_
 from agnesi.ops.base.arith import reciprocal, square
 from agnesi.ops.base.convert import number
 from agnesi.ops.base.select import maximum, where
-from agnesi.ops.elementwise.explog import expm1, log1p, sigmoid
+from agnesi.ops.elementwise.explog import exp, expm1, log1p, sigmoid
+from agnesi.ops.elementwise.hyperbolic import cosh
 from agnesi.ops.elementwise.trig import atan2, cos, sin
-from agnesi.rewrite.algebra.quotients import Product, factors
+from agnesi.ops.special.special import erfc
+from agnesi.rewrite.algebra.logarithms import in_small_tails
+from agnesi.rewrite.algebra.quotients import Product, factors, written
 from agnesi.rewrite.algebra.scales import ENDS
 from agnesi.rewrite.algebra.sums import terms
 from agnesi.rewrite.pattern import agree, scalar
@@ -37,6 +42,11 @@ _MOST_IN_SUM, _ROUNDING = 4, 1e-15
 #: Functions of which differences over a step are known, and a step over which digits are not lost.
 _STEPPING = frozenset(("sin", "cos", "tan", "sigmoid", "tanh", "softplus"))
 _FAR_APART = 60.0
+#: Halves of steps over which areas are computed by quadrature, and products of such with what lies
+#: in the middle, at most; places and weights of that on one side of 0.
+_WIDEST_HALF, _STEEPEST = 0.5, 0.5
+_GAUSS = [(float(x), float(w)) for x, w in zip(*np.polynomial.legendre.leggauss(8), strict=True)
+          if x > 0]
 
 
 def step(a: Node, b: Node, multiples: bool = False, times: float = 1.0) -> Tensor | None:
@@ -78,6 +88,22 @@ def _of_squares(signed: list[tuple[int, Node]], times: float) -> Tensor | None:
     (sign, a), (_, b) = ((s, n.inputs[0]) for s, n in signed)
     inside = step(a, b)
     return None if inside is None else _scaled(inside * (symbol(a) + symbol(b)), sign * times)
+
+
+def step_of_exponents(a: Node, b: Node) -> Tensor | None:
+    """``a - b`` of sums with terms in common, and of multiples of squares of such, as the exponents
+    of two normal densities are."""
+    found = step(a, b, True)
+    if found is not None:
+        return found
+    first, second = (factors(n, _MOST_FACTORS) for n in (a, b))
+    if first.below() or second.below() or first.number != second.number:
+        return None
+    of, over = _only(first.above()), _only(second.above())
+    by = step(of[0], over[0], True) if of and over and of[1] == over[1] == 2 else None
+    if by is None or of is None or over is None:
+        return None
+    return _scaled(by * (symbol(of[0]) + symbol(over[0])), first.number)
 
 
 def _scaled(x: Tensor, c: float) -> Tensor:
@@ -156,6 +182,59 @@ def difference_over_a_step(node: Node) -> Tensor | None:
     half: Any = step(a.inputs[0], b.inputs[0], True, 0.5)
     between = y + half
     return 2 * sin(half) * (cos(between) if name == "sin" else -sin(between)) + 0
+
+
+@BOOK.rewriter("stabilize", ops=["add", "subtract"],
+               operands=["multiply", "divide", "negative", "safe_multiply", "safe_divide"])
+def common_factor(node: Node) -> Tensor | None:
+    """c * exp(x + h) - c * exp(x) is c times a difference over a step."""
+    pair = _opposed(node)
+    if pair is None or Counter(pair[0].below()) != Counter(pair[1].below()):
+        return None
+    p, q = pair
+    if Counter(p.then.above) != Counter(q.then.above):
+        return None
+    of, over = (Counter(side.first.above) for side in pair)
+    rest, less = [*(of - over).elements()], [*(over - of).elements()]
+    if len(rest) != 1 or len(less) != 1 or not (p.below() or len(p.above()) > 1 or p.number != 1):
+        return None
+    (f,), (g,) = rest, less
+    if f.op is None or f.op is not g.op or f.shape != node.shape or not agree(f, g):
+        return None
+    known = step_of_exponents if f.op_name == "exp" else step if f.op_name in _STEPPING else None
+    if known is None or known(f.inputs[0], g.inputs[0]) is None:
+        return None
+    p.remove(f, True)
+    p.first.above.append(graph_node(symbol(f) - symbol(g)))
+    return written(p, node)
+
+
+@BOOK.rewriter("stabilize", ops=["subtract"], operands=["erf", "erfc", "ndtr"])
+def area_over_a_step(node: Node) -> Tensor | None:
+    """erf(x + h) - erf(x), the area below a bell curve over a step, and that of erfc and ndtr: by
+    the quadrature of Gauss and Legendre where it is small, else where both are small.
+    """
+    a, b = node.inputs
+    if node.dtype.kind != "f" or a.op is None or a.op is not b.op or node.dtype.itemsize < 4:
+        return None
+    by = step(a.inputs[0], b.inputs[0], True)
+    if by is None:
+        return None
+    x, y = symbol(a.inputs[0]), symbol(b.inputs[0])
+    if a.op_name == "erf":
+        beyond = x + y > 0
+        far = erfc(where(beyond, y, -x)) - erfc(where(beyond, x, -y))
+    else:
+        first, second = in_small_tails(a, b) or (a, b)
+        far = symbol(first) - symbol(second)
+    scale = math.sqrt(0.5) if a.op_name == "ndtr" else 1.0
+    middle, half = _scaled(y + by * 0.5, scale), by * (0.5 * scale)
+    near = (abs_(half) < _WIDEST_HALF) & (abs_(middle * half) < _STEEPEST)
+    middle, half = where(near, middle, 0.0), where(near, half, 0.0)
+    mean = functools.reduce(operator.add, [
+        exp(-square(half * at)) * cosh(middle * half * (2 * at)) * weight for at, weight in _GAUSS])
+    number_ = {"erf": 4.0, "erfc": -4.0, "ndtr": 2.0}[a.op_name] / math.sqrt(math.pi)
+    return where(near, exp(-square(middle)) * half * mean * number_, far) + 0
 
 
 @BOOK.rewriter("stabilize", ops=["subtract"], operands=["sqrt"])
