@@ -217,16 +217,16 @@ def conjugate_of_root(node: Node) -> Tensor | None:
         return None
     if not parts or not left:
         return None
-    p, q = (_sum_of(part, node) for part in parts)
-    if p is None or q is None:
+    plain, beside = (_sum_of(part, node) for part in parts)
+    if plain is None or beside is None:
         return None
-    size = abs_(p) + symbol(root) * abs_(q)
-    near = ((p < 0) == (q > 0)) & (size < math.inf) & (size > 0)
+    size = abs_(plain) + symbol(root) * abs_(beside)
+    near = ((plain < 0) == (beside > 0)) & (size < math.inf) & (size > 0)
     for n in (*below, *signs):
         near = near & (symbol(n) != 0)
     under = Counter({n: below[n] for m in left for n, _ in m if n in below})
     under.update(below - under)
-    under[graph_node(where(near, where(p < 0, -size, size), 1.0))] += 1
+    under[graph_node(where(near, where(plain < 0, -size, size), 1.0))] += 1
     found = _written(left, under, (), False, node)
     first, second = map(symbol, node.inputs)
     return None if found is None else where(

@@ -20,13 +20,7 @@ import numpy as np
 from agnesi.core.dispatch import graph_node
 from agnesi.core.ir.node import Node
 from agnesi.core.tensor import Tensor, symbol
-from agnesi.ops.base.arith import (
-    divide,
-    multiply,
-    negative,
-    safe_divide,
-    safe_multiply,
-)
+from agnesi.ops.base.arith import divide, multiply, negative, safe_divide, safe_multiply
 from agnesi.ops.base.convert import number
 from agnesi.ops.base.select import where
 from agnesi.ops.elementwise.explog import exp, sigmoid
