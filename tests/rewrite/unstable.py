@@ -298,6 +298,7 @@ UNSTABLE = {
     "sqrt(x**2 + x) - x": (lambda m, x: m.sqrt(x * x + x) - x, (0.5, 3.0, 30.0, 800.0, 1e200)),
     "sqrt(x**2 + x + 1) - x": (
         lambda m, x: m.sqrt(x * x + x + 1) - x, (-3.0, 1.5, 30.0, 800.0, 1e200)),
+    "1 / (1 + 1 / x)": (lambda m, x: 1 / (1 + 1 / x), (1e-200, -1e-200, 0.5, 1e200)),
     "erfc(x) / exp(-x**2)": (lambda m, x: m.erfc(x) / m.exp(-x * x), (0.5, 30.0)),
     "log(sigmoid(-x)**x)": (lambda m, x: m.log(m.sigmoid(-x) ** x), (0.7, 30.0, 900.0)),
 }

@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import math
 import operator
+from collections import Counter
 from typing import Any, NamedTuple
 
 from agnesi.core.dispatch import apply, graph_node
@@ -19,7 +20,7 @@ from agnesi.ops.base.arith import abs as abs_
 from agnesi.ops.base.arith import sqrt, square
 from agnesi.ops.base.convert import number
 from agnesi.ops.base.select import maximum, where
-from agnesi.rewrite.algebra.quotients import factors, top, written
+from agnesi.rewrite.algebra.quotients import Product, Side, factors, top, written
 from agnesi.rewrite.algebra.scales import ENDS
 from agnesi.rewrite.algebra.sums import terms
 from agnesi.rewrite.intervals import interval
@@ -165,6 +166,26 @@ def cancel_beside_others(node: Node) -> Tensor | None:
     return written(product, node) if both else None
 
 
+@BOOK.rewriter("specialize", ops=["divide", "safe_divide"])
+def square_of_quotient(node: Node) -> Tensor | None:
+    """1 / (u * u) / (x * x) is the square of 1 / u / x, which overflows and vanishes later."""
+    if node.dtype.kind != "f" or not top(node).below:
+        return None
+    product = factors(node, _MOST_FACTORS)
+    above, below = Counter(product.above()), Counter(product.below())
+    counts = [*above.values(), *below.values()]
+    if len(counts) < 2 or any(c % 2 for c in counts) or not below or product.number <= 0:
+        return None
+    first = {*product.first.above, *product.first.below}
+    sides = [Side([n for n in above for _ in range(above[n] // 2) if (n in first) is wanted],
+                  [n for n in below for _ in range(below[n] // 2) if (n in first) is wanted])
+             for wanted in (True, False)]
+    root = written(Product(*sides), node)
+    if root is None or not agree(graph_node(root), node):
+        return None
+    return square(root) if product.number == 1 else square(root) * product.number
+
+
 class _Ratios:
     """Quotients of a value and a root of a sum of squares that has the value's: at most 1."""
 
@@ -271,8 +292,9 @@ def _scaled(node: Node, below: _Squares, by: Tensor, most: int,
     if node.op is None or not depth:
         return x, 0
     name = node.op_name
-    if name == "square" and most == 2 and node.inputs[0] in below.nodes():
-        return square(symbol(node.inputs[0]) * by), 2
+    if name == "square" and most == 2:
+        inner, power = _scaled(node.inputs[0], below, by, 1, depth - 1)
+        return (square(inner), 2) if power else (x, 0)
     if name == "negative":
         inner, power = _scaled(node.inputs[0], below, by, most, depth - 1)
         return -inner, power
@@ -284,6 +306,9 @@ def _scaled(node: Node, below: _Squares, by: Tensor, most: int,
             parts.append(part)
             power += more
         return apply(node.op, *parts), power
+    if name == "add" and scalar(node.inputs[1]) == 0:
+        inner, power = _scaled(node.inputs[0], below, by, most, depth - 1)
+        return inner + 0, power
     if name in ("add", "subtract"):
         whole = _squares(node, large=False) if most == 2 else None
         if whole is not None and whole.nodes() <= below.nodes():
