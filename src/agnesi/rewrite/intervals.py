@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 from agnesi.core.ir.node import Node, answer
 from agnesi.rewrite.pattern import scalar
 
-#: Levels of operations that are looked at, and the most numbers that are kept in mind.
-_MAX_DEPTH = 12
+#: Levels of operations that are looked at, and under which name their number ended a look.
+_MAX_DEPTH, _CUT = 12, "cut"
 _INF = math.inf
 
 
@@ -66,15 +66,25 @@ def interval(node: Node) -> Interval:
     return found
 
 
-def _operand(node: Node, depth: int, known: dict[Any, Interval]) -> Interval:
-    """Bounds of an operand; ``known`` has those of nodes at a depth."""
-    found = _FOUND.get(node) or known.get((node, depth))
+def _operand(node: Node, depth: int, known: dict[Any, Any]) -> Interval:
+    """Bounds of an operand; ``known`` has those of nodes at a depth, where one of the nodes below
+    was not looked at any more, and how often that was so (of ``_CUT``)."""
+    found = _FOUND.get(node)
+    if found is not None:
+        return found
+    found = known.get((node, depth))
+    before = known.get(_CUT, 0)
     if found is None:
-        found = known[node, depth] = _bounds(node, depth, known)
+        found = _bounds(node, depth, known)
+        if known.get(_CUT, 0) == before:
+            _FOUND[node] = found
+            return found
+        known[node, depth] = found
+    known[_CUT] = before + 1
     return found
 
 
-def _bounds(node: Node, depth: int, known: dict[Any, Interval]) -> Interval:
+def _bounds(node: Node, depth: int, known: dict[Any, Any]) -> Interval:
     value = scalar(node)
     if value is not None:
         if value.dtype.kind == "c" or value != value:
@@ -84,6 +94,7 @@ def _bounds(node: Node, depth: int, known: dict[Any, Interval]) -> Interval:
     if node.dtype.kind == "c":
         return _ANY
     if node.op is None or not depth:
+        known[_CUT] = known.get(_CUT, 0) + (node.op is not None)
         return _NOT_NEGATIVE if node.dtype.kind in "bu" else _ANY
     name = node.op_name
     if name in _KNOWN:

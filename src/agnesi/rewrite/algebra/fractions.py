@@ -159,13 +159,18 @@ def _times(a: Polynomial, b: Polynomial) -> Polynomial:
     found = Polynomial()
     for m, c in a.items():
         for n, d in b.items():
-            powers = Counter(dict(m))
-            powers.update(dict(n))
-            key = frozenset(powers.items())
+            key = m | n if not (m and n) else _joined(m, n)
             found[key] = found.get(key, 0.0) + c * d
     if len(found) > _MOST_MONOMIALS:
         raise _TooLargeError
     return found
+
+
+def _joined(m: Monomial, n: Monomial) -> Monomial:
+    powers = dict(m)
+    for node, power in n:
+        powers[node] = powers.get(node, 0) + power
+    return frozenset(powers.items())
 
 
 def _without_roots(given: Polynomial, known: dict[Node, Polynomial]) -> Polynomial:

@@ -113,7 +113,7 @@ def log_of_beta(node: Node) -> Tensor | None:
     the logarithm of a binomial coefficient."""
     if node.dtype.kind != "f":
         return None
-    parts = terms(node)
+    parts = [*terms(node)]
     for sign in (1, -1):
         sides = [[n for s, n in parts if s == side and n.op_name == "lgamma"
                   and n.shape == node.shape] for side in (sign, -sign)]

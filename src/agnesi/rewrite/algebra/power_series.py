@@ -260,12 +260,13 @@ OPERATIONS: dict[str, Callable[..., Series]] = {
     "negative": lambda a: a.times(-_ONE), "square": lambda a: a * a,
     "reciprocal": lambda a: constant(_ONE, len(a.c)) / a, "sqrt": lambda a: a.power(_HALF),
 }
+_KNOWN = frozenset((*OPERATIONS, *FUNCTIONS))
 
 
 def expandable(node: Node) -> bool:
     """Return whether a node is of an operation that is known here."""
-    return (node.op_name in OPERATIONS or node.op_name in FUNCTIONS or is_scale(node)
-            or bool(mended(node)))
+    name = node.op_name
+    return name in _KNOWN or (name == "where" and (is_scale(node) or mended(node) is not None))
 
 
 def mended(node: Node) -> tuple[str, Node, Node] | None:
@@ -285,6 +286,8 @@ def mended(node: Node) -> tuple[str, Node, Node] | None:
 
 def operands(node: Node) -> tuple[Node, ...]:
     """The parts from which the series of a node is computed."""
+    if node.op_name != "where":
+        return node.inputs
     if is_scale(node):
         return ()
     found = mended(node)

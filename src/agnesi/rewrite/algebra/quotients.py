@@ -85,6 +85,11 @@ class Product:
         self.number = number
         self.numbers = numbers
 
+    def copy(self) -> Product:
+        """The same product, whose factors may be changed."""
+        return Product(Side(self.first.above, self.first.below),
+                       Side(self.then.above, self.then.below), self.number, self.numbers)
+
     def above(self) -> list[Node]:
         """All factors above the line."""
         return self.first.above + self.then.above

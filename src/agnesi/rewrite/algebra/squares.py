@@ -180,7 +180,7 @@ def square_of_quotient(node: Node) -> Tensor | None:
     sides = [Side([n for n in above for _ in range(above[n] // 2) if (n in first) is wanted],
                   [n for n in below for _ in range(below[n] // 2) if (n in first) is wanted])
              for wanted in (True, False)]
-    root = written(Product(*sides), node)
+    root = written(Product(sides[0], sides[1]), node)
     if root is None or not agree(graph_node(root), node):
         return None
     return square(root) if product.number == 1 else square(root) * product.number

@@ -10,6 +10,7 @@ import functools
 import itertools
 import math
 import operator
+import weakref
 from collections import Counter
 from collections.abc import Iterable
 from typing import Any
@@ -277,8 +278,21 @@ def logs_over_a_step(node: Node) -> Tensor | None:
     return found + 0 if sign > 0 else 0 - found
 
 
+#: The node whose products were asked for last, its operands then, and the products: rules ask in a
+#: row.
+_LAST: list[tuple[Any, Any, Any]] = [(lambda: None, (), None)]
+
+
 def _two(node: Node) -> tuple[Product, Product] | None:
     """The two products of which a node is the sum, when equal ones are taken together."""
+    last, inputs, found = _LAST[0]
+    if last() is not node or inputs is not node.inputs:
+        found = _products(node)
+        _LAST[0] = weakref.ref(node), node.inputs, found
+    return None if found is None else (found[0].copy(), found[1].copy())
+
+
+def _products(node: Node) -> tuple[Product, Product] | None:
     signed = terms(node)
     if node.dtype.kind != "f" or not 2 <= len(signed) <= _MOST_IN_SUM:
         return None

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+import weakref
+from collections.abc import Sequence
+from typing import Any
 
 from agnesi.core.ir.node import Node
 from agnesi.core.tensor import Tensor, symbol
@@ -13,8 +16,22 @@ _MOST_TERMS = 8
 _SUMS = frozenset(("add", "subtract", "negative"))
 
 
-def terms(node: Node) -> list[tuple[int, Node]]:
+#: The node whose terms were asked for last, its operands then, and the terms: rules ask in a row.
+_LAST: list[tuple[Any, Any, Sequence[tuple[int, Node]]]] = [(lambda: None, (), ())]
+
+
+def terms(node: Node) -> Sequence[tuple[int, Node]]:
     """Signed terms of a sum."""
+    if node.op_name not in _SUMS:
+        return [(1, node)]
+    last, inputs, found = _LAST[0]
+    if last() is not node or inputs is not node.inputs:
+        found = _terms(node)
+        _LAST[0] = weakref.ref(node), node.inputs, found
+    return found
+
+
+def _terms(node: Node) -> list[tuple[int, Node]]:
     found: list[tuple[int, Node]] = []
     stack = [(1, node)]
     while stack:
