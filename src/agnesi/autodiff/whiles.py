@@ -30,6 +30,7 @@ from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.creation import zeros, zeros_like
 from agnesi.ops.base.select import maximum, minimum
+from agnesi.ops.control.body import Body
 from agnesi.ops.control.loop import Scan, While, applied
 from agnesi.ops.indexing.index import take
 from agnesi.ops.indexing.ranges import arange
@@ -40,6 +41,9 @@ _SEGMENT_BYTES = 1 << 24
 _MIN_SEGMENT_STEPS = 8
 #: Steps of a segment, at most.
 _MAX_SEGMENT_STEPS = 256
+#: Steps of a segment times those of segments inside, which derivatives of derivatives have: rows
+#: may be kept for all of them.
+_NESTED_STEPS = 1 << 12
 
 
 def _while_jvp(op: While, ts: Any, y: Any, *xs: Tensor) -> Any:
@@ -81,17 +85,30 @@ def _while_jvp(op: While, ts: Any, y: Any, *xs: Tensor) -> Any:
     return tangents if n > 1 else tangents[0]
 
 
-def _segment_steps(carries: Sequence[Tensor]) -> int:
+def _segment_steps(body: Body, carries: Sequence[Tensor]) -> int:
     """How many steps a segment has, and how many segments' first states are kept."""
     sizes = [product(x.shape) * x.dtype.itemsize for x in carries if is_static(x.shape)]
-    return max(_MIN_SEGMENT_STEPS, min(_MAX_SEGMENT_STEPS, _SEGMENT_BYTES // max(sum(sizes), 1)))
+    return max(_MIN_SEGMENT_STEPS, min(_MAX_SEGMENT_STEPS, _SEGMENT_BYTES // max(sum(sizes), 1),
+                                       _NESTED_STEPS // _steps_inside(body)))
+
+
+def _steps_inside(body: Body) -> int:
+    """The steps of segments in a body, times those of segments in these."""
+    most = 1
+    for node in body.graph.nodes:
+        op = node.op
+        if op is not None and op.bodies:
+            steps = op.length if isinstance(op, Scan) and op.counted and isinstance(
+                op.length, int) else 1
+            most = max(most, *(steps * _steps_inside(getattr(op, name)) for name in op.bodies))
+    return most
 
 
 def _while_vjp(op: While, g: Any, y: Any, *xs: Tensor) -> tuple[Any, ...]:
     """Segments from the last to the first, each run again as a scan and pulled back through."""
     gs, n = listed(g, op), op.carries
     flags = settled(op.body, [x._requires_grad for x in xs], 0, n)
-    steps = _segment_steps(xs[:n])
+    steps = _segment_steps(op.body, xs[:n])
     segment = Scan(op.body, steps, 0, n, 0, counted=True)
     active = reached(op.body, flags, segment, gs)
     if not active:
