@@ -22,7 +22,7 @@ from typing import Any
 from agnesi.core.support.config import config
 from tests.fuzz.alone import HANGS, ends_badly
 from tests.fuzz.cases import case, report
-from tests.fuzz.check import Failure, Unclear, check
+from tests.fuzz.check import Failure, Unclear, check, watched
 from tests.fuzz.watch import Watch
 
 #: Seconds of the processor for which a worker may be silent: it may be reducing a program.
@@ -44,7 +44,8 @@ def worker(options: argparse.Namespace) -> None:
         for number in range(options.start, options.programs, options.step):
             tell(at=number)
             try:
-                found = case((options.seed, number))
+                with watched():
+                    found = case((options.seed, number))
                 failure = None if found is None else check(found)
             except Unclear:
                 tell(done="unclear")

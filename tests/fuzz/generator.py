@@ -21,6 +21,7 @@ from tests.fuzz.steps import (
     masks,
     movement,
     python,
+    rare,
     rearranged,
     reductions,
 )
@@ -35,7 +36,7 @@ GROUPS = {
     reductions.MAKERS: 0.14, folded.MAKERS: 0.08, idioms.MAKERS: 0.06, control.LOOPS: 0.05,
     called.MAKERS: 0.03, python.MAKERS: 0.03,
     control.CHANGES: 0.06, masks.MAKERS: 0.05, (control.several,): 0.01,
-    library.MAKERS: 0.13,
+    library.MAKERS: 0.11, rare.MAKERS: 0.02,
 }
 #: How many programs begin with a function that has samples, of such operands.
 SAMPLED = 0.3
@@ -68,7 +69,8 @@ def program(seed: Any, kind: str | None = None, dtypes: Sequence[str] = (), firs
         pool.give(name, value)
     if drawn:
         pool.add(drawn[1])
-    groups = groups or ({**GROUPS, births.MAKERS: 0.06, elementwise.MAKERS: 0.11}
+    groups = groups or ({**GROUPS, births.MAKERS: 0.05, rare.DECIDING: 0.01,
+                         elementwise.MAKERS: 0.11}
                         if free and pool.chance(DECIDING) else GROUPS)
     steps = steps or 1 + int(rng.integers(8 if size == "large" else rng.choice([8, 16, 32])))
     for _ in range(steps):

@@ -18,7 +18,7 @@ from tests.fuzz.oracles import reference
 from tests.fuzz.program import Program, defined
 from tests.fuzz.steps.births import DECIDED
 from tests.fuzz.values import is_float
-from tests.fuzz.ways import COMPLEX, DECIDING, PRELUDE, Way
+from tests.fuzz.ways import COMPLEX, DECIDING, PRELUDE, UNKNOWN_SIZES, Way
 
 #: Methods that change tensors, gradients, writes through a reshape that may be a copy.
 _UNLIKE = re.compile(r"\w_\(|grad\(|ag\.jvp|reshape\(-1\)\S* [-+*]?= |sample\(")
@@ -50,7 +50,7 @@ class Case:
                 # forward mode takes memory for each input's tangent beside each value
                 and (way.name != "jacobians" or self._floats() <= FORWARD)
                 # which axes of shared variables, or of open sizes, have size 1 is not known
-                and (way.name not in ("updates", "open sizes", "all sizes open")
+                and (way.name not in UNKNOWN_SIZES
                      or "ag.squeeze(" not in program.source))
 
     def _floats(self) -> int:

@@ -6,7 +6,8 @@ and what ``PRELUDE`` defines.  ``jit`` and ``function`` are agnesi's.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from tests.fuzz import callways
+from tests.fuzz.way import Way
 
 PRELUDE = '''
 def cost(*args):
@@ -336,29 +337,9 @@ def shaken(wrap, of=lambda *some: f(*some)):
 '''
 
 
-@dataclass(frozen=True)
-class Way:
-    """Two expressions and what they need.
-
-    ``gradients``: a float input, and floats among the results.  ``writes``: whether programs may
-    change values.  ``bits``: whether results are the same to the bit.  ``kinds`` of programs.
-    ``real``: numbers are taken for real ones; what is not finite may be anything.
-    """
-
-    name: str
-    expected: str
-    found: str
-    prelude: str = ""
-    weight: float = 1
-    gradients: bool = False
-    writes: bool = True
-    bits: bool = False
-    real: bool = False
-    kinds: tuple[str, ...] = ("whole", "smooth", "wild")
-
-
 SMOOTH = ("smooth",)
 WAYS = (
+    *callways.WAYS,
     Way("jit", "f(*args)", "jit(f)(*args)", weight=8),
     Way("fast_compile", "f(*args)", "jit(f, optimizer='fast_compile')(*args)", weight=2),
     Way("unoptimized", "f(*args)", "jit(f, optimizer='None')(*args)"),
@@ -463,5 +444,9 @@ WAYS = (
 DECIDING = frozenset((
     "jit", "fast_compile", "unoptimized", "jit in jit", "closure", "keywords", "arrays", "calls",
     "state", "held", "views of state", "grad", "value_and_grad", "fast gradients", "nested", "tape",
-    "pickle"))
+    "pickle", "containers", "gradients of containers", "layouts", "numbers", "without rules",
+    "gradients without rules"))
+#: Those in which sizes are not known when the graph is written.
+UNKNOWN_SIZES = frozenset((
+    "updates", "updates by givens", "open sizes", "all sizes open"))
 BY_NAME = {w.name: w for w in WAYS}

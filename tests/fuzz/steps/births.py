@@ -8,7 +8,8 @@ from tests.fuzz.pool import Line, Pool, Value
 
 #: What only runs where the values of a step are known to Python, or decide a size.
 DECIDED = re.compile(r"\bif ag\.|\bint\(ag\.|\bfloat\(ag\.|\.item\(\)|\]\[ag\.ravel\(|ag\.unique\(|"
-                     r"ag\.(argwhere|compress|flatnonzero)\([^=]*\)$|\)\[\(|in range\(int|"
+                     r"ag\.repeat\(.*ag\.clip\(|ag\.(argwhere|compress|flatnonzero)\([^=]*\)$|"
+                     r"\)\[\(|in range\(int|"
                      r"ag\.max\(ag\.clip\([^)]*\)\.astype\('int64'\)\)",
                      re.MULTILINE)
 

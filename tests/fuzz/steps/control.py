@@ -85,13 +85,13 @@ def scanned(p: Pool, x: Value) -> Line | None:
 
 
 def until(p: Pool, x: Value) -> Line | None:
-    """Halved until nothing is large."""
+    """Halved until nothing is large; what is infinite stays so."""
     if x.kind != "f" or not x.size or p.kind == "wild":
         return None
     body = "v / 2" if p.smooth else "ag.trunc(v / 2)"
     first = f"ag.tanh({x}) * 4" if p.smooth else f"{x}"
-    return Line(f"ag.while_loop(lambda v: ag.max(ag.abs(v)) > 2, lambda v: {body}, {first})",
-                not p.smooth)
+    return Line("ag.while_loop(lambda v: (ag.max(ag.abs(v)) > 2) & ag.isfinite(v).all(), "
+                f"lambda v: {body}, {first})", not p.smooth)
 
 
 def each(p: Pool, x: Value) -> Line | None:
