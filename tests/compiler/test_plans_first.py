@@ -74,3 +74,41 @@ def test_backward_passes_of_two_operations_are_compiled(monkeypatch):
     assert made
     y = 1 / (1 + np.exp(-w.detach().numpy()))
     np.testing.assert_allclose(w.grad.numpy(), y * (1 - y), rtol=1e-6)
+
+
+SEVERAL = {
+    "svd": lambda: ag.linalg.svd(ag.tensor([[2.0, 1.0], [1.0, 3.0]])),
+    "topk": lambda: ag.topk(X, 2), "triu_indices": lambda: ag.triu_indices(3, 1),
+    "lstsq": lambda: ag.linalg.lstsq(ag.tensor([[1.0, 0.0], [1.0, 1.0]]), ag.tensor([1.0, 3.0])),
+    "conv_transpose2d": lambda: [ag.nn.functional.conv_transpose2d(
+        ag.ones(1, 1, 3, 3), ag.ones(1, 1, 2, 2))],
+    "fft": lambda: [ag.fft.fft(X)], "argmax": lambda: [ag.argmax(X), ag.argmin(X, 0)],
+    "split": lambda: X.split([1, 2]),
+    "places": lambda: [ag.gather(ag.tensor([[1.0, 2.0]]), 1, ag.tensor([[1, 0]]))],
+    "cumprod": lambda: [ag.cumprod(X, 0)], "searchsorted": lambda: [ag.searchsorted(N, N)],
+    "descending": lambda: [ag.argsort(X, descending=True)],
+    "diag": lambda: [ag.diag(X, k) for k in (-1, 0, 2)],
+}
+
+
+@pytest.mark.parametrize("name", SEVERAL)
+def test_functions_with_several_results_and_with_constant_ones_go_by_plans(name, monkeypatch):
+    plans, plan = [], HOOKS.plan
+    monkeypatch.setattr(HOOKS, "plan", lambda *call: (plans.append(plan(*call)), plans[-1])[1])
+    HOOKS.recount()
+    run = SEVERAL[name]
+    expected = [y.numpy().copy() for y in run()]
+    for _ in range(40):
+        found = run()
+    assert plans and all(isinstance(p, Plan) and p.quick for p in plans)
+    for y, wanted in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(y.numpy(), wanted)
+
+
+def test_gradients_of_one_of_several_results_by_a_plan():
+    for _ in range(40):
+        w = ag.tensor([[2.0, 1.0], [1.0, 3.0]], requires_grad=True)
+        ag.linalg.svd(w)[1].sum().backward()
+        values = ag.linalg.eigh(w.detach())
+        wanted = values.eigenvectors @ values.eigenvectors.T
+        np.testing.assert_allclose(w.grad.numpy(), wanted.numpy(), atol=1e-5)

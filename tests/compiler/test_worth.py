@@ -6,11 +6,14 @@ import subprocess
 import sys
 import textwrap
 
+import numpy as np
 import pytest
 
 import agnesi as ag
 from agnesi import nn
-from agnesi.compiler import regions, worth
+from agnesi.compiler import eager, regions, worth
+from agnesi.compiler.worth import WORK
+from agnesi.core.support.config import HOOKS
 
 
 def test_few_steps_of_a_small_network_load_no_compiler() -> None:
@@ -60,3 +63,22 @@ def test_regions_within_one_that_waits_wait_for_it(monkeypatch: pytest.MonkeyPat
     for _ in range(12):
         net(x).sum().backward()
     assert region.unpaid <= 0 and made == [net]
+
+
+@pytest.mark.parametrize("name, count", [("logaddexp", 2), ("digamma", 1)])
+def test_slow_functions_of_few_elements_are_compiled_once_that_pays(
+        name: str, count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(eager, "_COMPILE_MULTIPLY_ADDS", 1_000_000)
+    HOOKS.recount()
+    WORK.left = 1e12
+    xs = [ag.tensor(np.linspace(0.5, 4.0, 2000)) for _ in range(count)]
+    function = getattr(ag, name)
+    for _ in range(20):
+        expected = function(*xs)
+    assert not eager._functions and eager._spent
+    WORK.loaded()
+    for _ in range(200):
+        found = function(*xs)
+    assert eager._functions
+    np.testing.assert_allclose(found.numpy(), expected.numpy(), rtol=1e-12)
+    HOOKS.recount()

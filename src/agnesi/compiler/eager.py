@@ -23,6 +23,8 @@ from agnesi.core.tensor import wrap
 
 #: Multiply-adds that NumPy does in about the time that compiling takes.
 _COMPILE_MULTIPLY_ADDS = 300_000_000
+#: Multiply-adds that NumPy does in a nanosecond.
+_MULTIPLY_ADDS = 10
 #: Multiply-adds that NumPy does in about the time of a call.
 _CALL_MULTIPLY_ADDS = 100_000
 _MAX_FUNCTIONS = 512
@@ -52,32 +54,45 @@ def run(op: Op, arrays: Sequence[np.ndarray], work: int) -> np.ndarray | None:
     return found(*arrays)
 
 
-def each(op: Op, arrays: Sequence[np.ndarray], work: int) -> np.ndarray | None:
+def each(op: Op, arrays: Sequence[np.ndarray], work: int, few: int = 0) -> np.ndarray | None:
     """The result of a pointwise operation on arrays of one shape, and numbers; one code serves all
-    shapes."""
+    shapes.
+
+    Of few elements ``few`` says how many nanoseconds it saves: it waits until these would have paid
+    for compiling it, and all eager work for loading the compiler.
+    """
     key = op, tuple([(a.dtype.char, not a.ndim) for a in arrays])
     found = _functions.get(key)
     if found is None or not config.compiles:
-        if arrays[-1].dtype.char not in _COMPILED or not _pays(key, arrays, work):
+        if arrays[-1].dtype.char not in _COMPILED or not _pays(key, arrays, work, few):
             return None
         found = _made(*key)
+    return _of_rows(found, arrays)
+
+
+def _of_rows(function: Callable[..., np.ndarray], arrays: Sequence[np.ndarray]) -> np.ndarray:
+    """The result of a function of vectors and numbers."""
     shape = max([a.shape for a in arrays], key=len)
     if len(shape) < 2:
-        return found(*arrays)
-    return found(*[a.ravel() if a.ndim else a for a in arrays]).reshape(shape)
+        return function(*arrays)
+    return function(*[a.ravel() if a.ndim else a for a in arrays]).reshape(shape)
 
 
-def _pays(key: Any, arrays: Sequence[np.ndarray], work: int) -> bool:
+def _pays(key: Any, arrays: Sequence[np.ndarray], work: int, few: int = 0) -> bool:
     """Return whether an operation on such types was wanted often enough; counts this call."""
     if not config.compiles:
         return False
     spent = _spent.get(key, 0)
+    waits = bool(few) and not WORK.pays(few)
     if spent < _COMPILE_MULTIPLY_ADDS:
         if len(_spent) > 16 * _MAX_FUNCTIONS:
             _spent.clear()
-        _spent[key] = spent + work + _CALL_MULTIPLY_ADDS
+        work = few * _MULTIPLY_ADDS if few else work
+        _spent[key] = spent + work + (0 if few else _CALL_MULTIPLY_ADDS)
         if spent + work < _COMPILE_MULTIPLY_ADDS:
             return False
+    if waits:
+        return False
     WORK.loaded()
     return compiles()
 

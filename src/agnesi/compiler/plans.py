@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Container, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from agnesi.core.calls.plans import (
     RegionPlan,
     Step,
 )
-from agnesi.core.dispatch import apply, current, laid
+from agnesi.core.dispatch import apply, apply_many, current, laid
 from agnesi.core.graph import constant_value
 from agnesi.core.ir.node import Node, toposort
 from agnesi.core.op import Item, Op
@@ -103,7 +104,7 @@ def _tried(function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[s
     draws = any("draws" in op.traits for op, *_ in made.steps)
     results, values = repeated(*compared) if draws else [attempt() for attempt in compared]
     found = flatten(results)[0]
-    arrays: list[Any] = [getattr(v, "array", None) for v in values]  # elements are not taken
+    arrays = _arrays_of(values)  # elements are not taken
     made.element = made.build is None and element_place(found[0]) is not None
     planned = flatten(made.result(values))[0]
     magnitude = _magnitude(made, xs)
@@ -114,15 +115,20 @@ def _tried(function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[s
     made.quick = len(values) <= MOST_VALUES and all(
         _is_quick(op, [arrays[i] for i in places]) for op, places, _ in made.steps)
     if made.quick:
-        made.steps = tuple([_directly(step, arrays, y) for step, y in zip(
+        records = any(x._requires_grad for x in xs)
+        made.steps = tuple([_directly(step, arrays, y, records) for step, y in zip(
             made.steps, arrays[len(arrays) - len(made.steps):], strict=True)])
     return made, found, arrays
 
 
+def _arrays_of(values: Sequence[Any]) -> list[Any]:
+    """The arrays of a plan's values; None for several results together."""
+    return [getattr(v, "array", None) for v in values]
+
+
 def _is_quick(op: Op, operands: list[Any]) -> bool:
-    """Return whether native code may run a step: one result, and no work for another thread."""
-    return op.outputs == 1 and type(op) is not Item and (
-        op.work is None or op.work(*operands) < MIN_ASIDE_NANOSECONDS)
+    """Return whether native code may run a step: there is no work for another thread."""
+    return type(op) is Item or op.work is None or op.work(*operands) < MIN_ASIDE_NANOSECONDS
 
 
 def _calls_before_region(made: Plan, arrays: Sequence[np.ndarray], much: bool) -> int:
@@ -134,6 +140,11 @@ def _calls_before_region(made: Plan, arrays: Sequence[np.ndarray], much: bool) -
     time = elements = 0.0
     first = len(arrays) - len(made.steps)
     for y, (op, places, _) in zip(arrays[first:], made.steps, strict=True):
+        if y is None:  # several results, which are steps of their own
+            time += _STEP
+            continue
+        if type(op) is Item:
+            op, places, _ = made.steps[places[0] - first]
         operands = [arrays[i].shape for i in places]
         time += _STEP + regions.nanoseconds(op, y.shape, operands)
         most = max(map(math.prod, [y.shape, *operands]))
@@ -156,7 +167,7 @@ def compiled_plan(made: Plan, function: Callable[..., Any], args: tuple[Any, ...
         WORK.loaded()
     elif not WORK.pays(regions.PRICE * len(made.steps)):  # as much was done until here
         made.calls_left = np.array([_calls_before_region(
-            made, [v.array for v in made.values(xs)], much)])
+            made, _arrays_of(made.values(xs)), much)])
         return made
     records = any(x._requires_grad for x in xs)
     try:
@@ -268,13 +279,14 @@ def _traced(function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[
                 made.requires_grad = made.node.requires_grad = x._requires_grad
         given, more = tree.build([known.get(id(x), x) for x in leaves])
         results, shape = flatten(function(*given, **more))
+        if not all(isinstance(y, Tensor) for y in results):
+            return None
+        ends = [current(y) for y in results]  # which takes in those that were computed outside
         constants = {c.inner: c.outer for c in trace.captures.values()}
         for node in constants:
             node.requires_grad = False
-        if not all(map(_is_constant, trace.captures.values())) or trace.grads or not all(
-                isinstance(y, Tensor) for y in results):
+        if not all(map(_is_constant, trace.captures.values())) or trace.grads:
             return None
-        ends = [current(y) for y in results]
         if [v.node for v in known.values()] != trace.variables:
             return None
         read = set(toposort(ends))
@@ -354,10 +366,15 @@ def _sorted_nodes(ends: Sequence[Node], besides: Sequence[Node], operands: Conta
     return steps, fixed
 
 
-def _directly(step: Step, values: Sequence[Any], known: Any) -> Step:
-    """A step with what native code takes in its place: a stock of numbers, how a view lies, or a C
-    function that gave, for the values that there are, what the step gives."""
+def _directly(step: Step, values: Sequence[Any], known: Any, records: bool) -> Step:
+    """A step with what native code takes in its place: a stock of numbers, how a view lies, a C
+    function that gave, for the values that there are, what the step gives, or what applies an
+    operation with several results or picks one of them."""
     op, places, _ = step
+    if type(op) is Item:
+        return op, places, (None, None, op.index)
+    if op.outputs > 1:
+        return op, places, (partial(apply_many, op) if records else _values_of(op), None)
     if isinstance(op, Draw):
         stock = op.stock()
         return step if stock is None else (op, places, (None, (stock,)))
@@ -371,6 +388,17 @@ def _directly(step: Step, values: Sequence[Any], known: Any) -> Step:
     same = (data.dtype == known.dtype and data.shape == known.shape
             and data.strides == known.strides and data.tobytes() == known.tobytes())
     return (op, places, found) if same else step
+
+
+def _values_of(op: Op) -> Callable[..., tuple[Tensor, ...]]:
+    """An operation with several results, where nothing is recorded."""
+    perform = op.perform
+
+    def run(*xs: Tensor) -> tuple[Tensor, ...]:
+        found = perform(*[x.array for x in xs])
+        return tuple([wrap(np.asarray(y, order="C")) for y in found])
+
+    return run
 
 
 def _layout(x: Any, y: Any) -> bytes | None:

@@ -288,7 +288,7 @@ def test_large_arrays_give_the_same_compiled(dtype: str, monkeypatch: pytest.Mon
         odd = [0.0, -0.0, np.inf, -np.inf, np.nan, 1e-40, -2.5, 0.5, 3e38]
     rows = [op for op in TABLE.values()
             if op.traits & {"branching", "unvectorized"} and kind in op.direct
-            and op.name not in ("clip", "hypot", "logaddexp", "logaddexp2")]  # they round
+            and op.name not in ("clip", "hypot", "logaddexp", "logaddexp2", "sin", "cos")]  # round
     assert rows
     for op in rows:
         xs = [draw.choice(np.array(odd, dtype), (200, 200)) for _ in range(op.arity)]

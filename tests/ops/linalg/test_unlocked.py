@@ -108,7 +108,6 @@ def _kept(work):
 def test_the_loops_are_found():
     for name in ("det", "slogdet", "svd", "eigvals", "eigvalsh_lo", "eigvalsh_up"):
         assert unlocked.unlocked(name, SQUARE) is not None
-    assert unlocked.unlocked("det", SQUARE[:8, :8]) is None
     assert unlocked.unlocked("no such function", SQUARE) is None
 
 
@@ -123,3 +122,49 @@ def test_stacks_of_products_with_few_results(dtype, monkeypatch):
     assert found.dtype == a.dtype
     wide = "complex128" if dtype == "complex64" else "float64"
     np.testing.assert_array_equal(found, (a.astype(wide) @ b.astype(wide)).astype(dtype))
+
+
+SMALL = [(1, 1), (3, 3), (2, 3, 3), (4, 2), (3, 6, 2), (1, 3), (0, 3, 3), (0, 0)]
+
+
+def _hermitian(a):
+    return a @ a.swapaxes(-1, -2).conj() + np.eye(a.shape[-1], dtype=a.dtype)
+
+
+@pytest.mark.parametrize("dtype", "fdFD")
+@pytest.mark.parametrize("shape", SMALL)
+def test_small_matrices_are_numpys_bit_for_bit(shape, dtype):
+    """Also where NumPy's own functions, with their layers of Python, are not called."""
+    rng = np.random.default_rng(0)
+    a = rng.normal(size=shape).astype(dtype)
+    a = a + (rng.normal(size=shape) * 1j).astype(dtype) if dtype in "FD" else a
+    pairs = [(ag.linalg.svd(ag.tensor(a), full), np.linalg.svd(a, full)) for full in (0, 1)]
+    pairs += [(ag.linalg.qr(ag.tensor(a), m), np.linalg.qr(a, m)) for m in ("reduced", "complete")]
+    if shape[-1] == shape[-2]:
+        h, b = _hermitian(a), a[..., :1]
+        pairs += [([ag.linalg.inv(ag.tensor(a))], [np.linalg.inv(a)]),
+                  ([ag.linalg.solve(ag.tensor(a), ag.tensor(b))], [np.linalg.solve(a, b)]),
+                  ([ag.linalg.cholesky(ag.tensor(h))], [np.linalg.cholesky(h)]),
+                  (ag.linalg.eigh(ag.tensor(h)), np.linalg.eigh(h))]
+    for ours, theirs in pairs:
+        for found, wanted in zip(ours, theirs, strict=True):
+            assert (found.shape, found.dtype) == (wanted.shape, wanted.dtype)
+            assert found.numpy().tobytes() == np.ascontiguousarray(wanted).tobytes()
+
+
+@pytest.mark.parametrize("function, bad", [
+    (ag.linalg.inv, np.stack([np.eye(2), np.zeros((2, 2))])), (ag.linalg.cholesky, -np.eye(2)),
+    (ag.linalg.svd, np.full((2, 2), np.nan))])
+def test_small_matrices_that_have_no_result(function, bad):
+    with pytest.raises(np.linalg.LinAlgError):
+        function(ag.tensor(bad))
+
+
+def test_small_matrices_pass_by_numpys_functions(monkeypatch):
+    for name in ("svd", "inv", "qr", "eigh", "cholesky", "solve", "det"):
+        monkeypatch.setattr(np.linalg, name, lambda *call: pytest.fail("the long way"))
+    a = ag.tensor([[2.0, 1.0], [1.0, 3.0]])
+    for function in (ag.linalg.svd, ag.linalg.inv, ag.linalg.qr, ag.linalg.eigh,
+                     ag.linalg.cholesky, ag.linalg.det):
+        function(a)
+    ag.linalg.solve(a, a)

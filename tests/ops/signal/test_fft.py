@@ -161,3 +161,19 @@ def test_frequencies_that_are_not_those_of_the_length_are_refused(n):
     """As a graph file may say; compiled code wrote beyond its memory."""
     with pytest.raises(ShapeError, match=f"{n} real numbers have {n // 2 + 1} frequencies, not 3"):
         apply(RealIfft(-2, n, "backward"), ag.ones((2, 3, 4), dtype="complex128"))
+
+
+@pytest.mark.parametrize("name", ["fft", "ifft", "rfft", "irfft", "ihfft", "fftn", "rfft2"])
+def test_few_numbers_pass_by_the_librarys_functions(name, monkeypatch):
+    """At once and by the plan of the call, with the same bits."""
+    scipy_fft = pytest.importorskip("scipy.fft")
+    x = np.random.default_rng(0).normal(size=(3, 5))
+    x = x.astype("complex128" if name == "irfft" else "float32")
+    wanted = getattr(scipy_fft, name)(x, norm="ortho")
+    for own in ("fftn", "ifftn", "rfft", "irfft"):
+        monkeypatch.setattr(scipy_fft, own, lambda *call, **options: pytest.fail("the long way"))
+    t = ag.tensor(x)
+    for _ in range(40):
+        found = getattr(ag.fft, name)(t, norm="ortho").numpy()
+    assert found.dtype == wanted.dtype
+    np.testing.assert_allclose(found, wanted, rtol=1e-6)

@@ -404,6 +404,7 @@ def cross(self: Tensor, other: TensorLike, axis: int | None = None) -> Tensor:
     return vector_product(self, other, axis=axis)
 
 
+@planned
 @public
 def split(self: Tensor, split_size: Any, dim: int = 0) -> list[Tensor]:
     """Parts of an axis: of one size but for the last, or of the sizes given.

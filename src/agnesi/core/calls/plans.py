@@ -39,8 +39,9 @@ _calls = 0
 
 #: An operation, the places of what it reads, and its C function with what that takes besides; None
 #: with a stock of random numbers (``core.calls.stocks``), from which native code takes them, or
-#: with the words that say how a view lies.
-Step = tuple[Any, tuple[int, ...], tuple[Callable[..., Any] | None, tuple[Any, ...]] | None]
+#: with the words that say how a view lies.  An operation with several results is a function of
+#: tensors, and each of the results a number, with None in the place of what they take.
+Step = tuple[Any, tuple[int, ...], tuple[Any, ...] | None]
 
 
 class Plan:
@@ -54,7 +55,7 @@ class Plan:
         self.constants, self.steps = tuple(constants), tuple(steps)
         #: Places of the results, and what makes one value of several.
         self.ends, self.build = tuple(ends), build
-        #: Whether every operation has one result and takes no time: native code runs such plans.
+        #: Whether no operation takes time: native code runs such plans.
         self.quick = False
         #: Whether the result, a view of one element, is taken out of what it looks into.
         self.element = False

@@ -18,8 +18,8 @@ from agnesi.core.support.aside import spread
 MIN_POOLED_BYTES = 1 << 17
 #: Elements from which a result is worth pooled memory, whatever their dtype.
 MIN_POOLED_ELEMENTS = MIN_POOLED_BYTES // 4
-#: Elements over which small operands may spread together, at most, in the thread that calls.
-_MOST_SPREAD_ELEMENTS = 8 * MIN_POOLED_ELEMENTS  # written out in ``runtime/native/eager.ll``
+#: How often as many elements small operands may spread over together in the thread that calls.
+_MOST_SPREAD = 8  # written out in ``runtime/native/eager.ll``
 
 Empty = Callable[[tuple[int, ...], Any], np.ndarray]
 _empty: Empty = np.empty
@@ -31,11 +31,11 @@ def use(empty: Empty) -> None:
     _empty = empty
 
 
-def are_few(xs: Sequence[np.ndarray]) -> bool:
+def are_few(xs: Sequence[np.ndarray], limit: int = MIN_POOLED_ELEMENTS) -> bool:
     """Return whether operands are small, and so is what comes of them."""
     sizes = [x.size for x in xs]
-    return max(sizes) < MIN_POOLED_ELEMENTS and (
-        math.prod(sizes) <= _MOST_SPREAD_ELEMENTS or spread(xs) <= _MOST_SPREAD_ELEMENTS)
+    most = _MOST_SPREAD * limit
+    return max(sizes) < limit and (math.prod(sizes) <= most or spread(xs) <= most)
 
 
 def copied(array: np.ndarray) -> np.ndarray:

@@ -39,7 +39,7 @@ class Hooks:
     #: Runs an operation on arrays as compiled code, or gives None: ``run(op, arrays, work)``.
     run: Callable[..., np.ndarray | None] = staticmethod(lambda op, arrays, work: None)
     #: The same of a pointwise operation on arrays of one shape.
-    each: Callable[..., np.ndarray | None] = staticmethod(lambda op, arrays, work: None)
+    each: Callable[..., np.ndarray | None] = staticmethod(lambda op, arrays, work, few=0: None)
     #: Compiled code of an operation, to be called with arrays.
     native: Callable[..., Callable[..., np.ndarray]] | None = None
     #: Whether there is a compiler.

@@ -205,6 +205,7 @@ def move_towards(running: Tensor, new: Tensor, share: Any) -> None:
         running.copy_(cast(running * (1 - share) + new * share, running.dtype))
 
 
+@planned
 @public
 def instance_norm(input: TensorLike, running_mean: Any = None, running_var: Any = None,
                   weight: TensorLike | None = None, bias: TensorLike | None = None,

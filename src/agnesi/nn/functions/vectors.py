@@ -278,7 +278,7 @@ def _transposed(n: int) -> Any:
     ({shape})
     """
     function.__module__ = __name__
-    return public(function)
+    return planned(public(function))
 
 
 conv_transpose1d, conv_transpose2d, conv_transpose3d = map(_transposed, (1, 2, 3))

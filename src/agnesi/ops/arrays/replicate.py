@@ -6,7 +6,6 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
 
 from agnesi.core import shapes
 from agnesi.core.accepted import ShapeLike, TensorLike
@@ -17,6 +16,7 @@ from agnesi.core.op import typed
 from agnesi.core.public import planned, public, where_torch
 from agnesi.core.shapes import broadcast as broadcast_of
 from agnesi.core.storage.leaves import COPY
+from agnesi.core.storage.strided import looking_into
 from agnesi.core.storage.views import share
 from agnesi.core.support import dtypes
 from agnesi.core.support.config import HOOKS
@@ -318,7 +318,8 @@ class Unfold(LinearOp):
         return (*x.shape[:-1], self._count(n), size), x.dtype
 
     def perform(self, x: np.ndarray) -> np.ndarray:
-        return sliding_window_view(x, int(self.size), -1)[..., ::self.step, :]
+        (shape, _), last = self.infer(x), x.strides[-1]
+        return looking_into(x, shape, (*x.strides[:-1], self.step * last, last))
 
     def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
         last = len(x.shape) - 1

@@ -23,7 +23,7 @@ from agnesi.core.calls.plans import count_call
 from agnesi.core.dispatch import why
 from agnesi.core.ir import loops
 from agnesi.core.ir.calls import ufuncs
-from agnesi.core.ir.costs import price, traits
+from agnesi.core.ir.costs import FEW_NANOSECONDS, price, saved, traits
 from agnesi.core.ir.foreign import Walk
 from agnesi.core.keywords import NEEDED, operands_of
 from agnesi.core.op import EXPLAINED, Op, explain, in_user_code, renamed_error, reserve, typed
@@ -75,8 +75,7 @@ def with_methods(function: Any) -> Binary:
     """The function, with ``reduce``, ``accumulate``, ``outer``, ``reduceat`` and ``at``."""
     for name in ("reduce", "accumulate", "outer", "reduceat", "at"):
         setattr(function, name, functools.partial(_method, name, function))
-    found: Binary = function
-    return found
+    return function  # type: ignore[no-any-return]
 
 
 def _method(name: str, function: Any, /, *operands: Any, **keywords: Any) -> Any:
@@ -192,11 +191,13 @@ class Elementwise(Op):
         #: Nanoseconds of an element, at most, and multiply-adds that take as long as compiled code
         #: saves; 0 where it saves nothing.
         self._nanoseconds = 20 if self.loop or self.writer is None else price(name)
-        self._weight = 0
+        self._weight = self._saved = 0
+        self._few = memory.MIN_POOLED_ELEMENTS  # elements from which ``in_pool`` is called
         if self.lower is not None and "branching" in self.traits:
             self._weight = _LOOP_MULTIPLY_ADDS
         elif self.lower is not None and (self.writer is None or "unvectorized" in self.traits):
-            self._weight = _SLOW_MULTIPLY_ADDS
+            self._weight, self._saved = _SLOW_MULTIPLY_ADDS, saved(name)
+            self._few = min(self._few, FEW_NANOSECONDS // self._saved)
         TABLE[name] = self
         reserve(name)
 
@@ -230,7 +231,7 @@ class Elementwise(Op):
 
     def perform(self, *xs: np.ndarray) -> np.ndarray:
         kind = xs[-1].dtype.kind
-        small = memory.are_few(xs)
+        small = memory.are_few(xs, self._few)
         if kind in self.direct or (kind == "V" and self.name in _IN_16_BITS):
             return silently(self.function if small else self.in_pool, *xs)
         if kind == "V":
@@ -238,7 +239,7 @@ class Elementwise(Op):
         return silently(aside, _WIDENED_NANOSECONDS * spread(xs), self.of_complex, *xs)
 
     def c_call(self, *xs: np.ndarray) -> Any:
-        few = xs[-1].dtype.kind in self.direct and memory.are_few(xs)
+        few = xs[-1].dtype.kind in self.direct and memory.are_few(xs, self._few)
         return (self.function, ()) if few else None
 
     def _widened(self, *xs: np.ndarray) -> np.ndarray:
@@ -265,8 +266,9 @@ class Elementwise(Op):
         of Python's, or a slow one.
         """
         if self._weight and shape is not None:
-            found: np.ndarray | None = HOOKS.each(self, xs, self._weight * math.prod(shape))
-            if found is not None:
+            n = math.prod(shape)
+            few = self._saved * n if n < memory.MIN_POOLED_ELEMENTS else 0
+            if (found := HOOKS.each(self, xs, self._weight * n, few)) is not None:
                 return found
         if self.writer is None or (shape is None and not all(map(has_rows, xs))):
             return self.function(*xs)
@@ -425,7 +427,7 @@ def ready(op: Elementwise) -> tuple[Any, ...]:
     the dtypes for which that stands, up to how many elements it is called as it is, and what is
     called for more."""
     bits = sum({1 << np.dtype(c).num for c in "?bBhHiIlLqQefdFD" if np.dtype(c).kind in op.direct})
-    return op, op.function, bits, memory.MIN_POOLED_ELEMENTS, op.in_pool
+    return op, op.function, bits, op._few, op.in_pool
 
 
 def mapped(known: tuple[Any, ...], *xs: Any) -> Any:
@@ -449,7 +451,7 @@ def mapped(known: tuple[Any, ...], *xs: Any) -> Any:
         if data is None or data.dtype is not first.dtype:
             return NotImplemented
     try:
-        data = THREAD.run(compute if memory.are_few(arrays) else op.in_pool, *arrays)
+        data = THREAD.run(compute if memory.are_few(arrays, op._few) else op.in_pool, *arrays)
     except (ValueError, RuntimeError):
         return NotImplemented
     except MemoryError as error:

@@ -243,6 +243,11 @@ class CumProd(Scan):
         silently(np.multiply.accumulate, source, 0, None, target)
         return y
 
+    def c_call(self, x: np.ndarray) -> Any:
+        if self.reverse or self.exclusive:
+            return None
+        return np.multiply.accumulate, (self.axis, x.dtype)
+
     def fill(self, out: np.ndarray, x: np.ndarray) -> bool:
         if self.exclusive:
             return False

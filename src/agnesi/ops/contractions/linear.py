@@ -54,6 +54,10 @@ class Linear(Op):
             x.size * weight.shape[0] // 32, silently, _affine, x, weight, bias)
         return found
 
+    def c_call(self, x: np.ndarray, weight: np.ndarray, bias: np.ndarray) -> Any:
+        short = x.size < MIN_LONG_ELEMENTS and weight.size < MIN_LONG_ELEMENTS
+        return (_affine, ()) if short and x.dtype not in dtypes.HALVES else None
+
     def decompose(self, x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
         return add(product_of(x, transposed(weight)), bias)
 

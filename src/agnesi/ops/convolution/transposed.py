@@ -7,7 +7,7 @@ from typing import Any
 from agnesi.core.accepted import PerAxis, TensorLike
 from agnesi.core.dispatch import apply
 from agnesi.core.ir.dims import Size
-from agnesi.core.public import public
+from agnesi.core.public import planned, public
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import pair
@@ -34,6 +34,7 @@ def _reach(windows: Windows, extra: Ints) -> tuple[Windows, Ints, Ints]:
     return Windows(windows.stride, tuple(pads), windows.dilation), tuple(rests), tuple(beyond)
 
 
+@planned
 @public
 def conv_transpose(x: TensorLike, w: TensorLike, bias: TensorLike | None = None,
                    stride: PerAxis = 1, padding: PerAxis | str = 0, output_padding: PerAxis = 0,

@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
 
 from agnesi.core.integers import is_integer
 from agnesi.core.ir import loops
 from agnesi.core.ir.dims import Dim, Shape
 from agnesi.core.ir.extents import Extent, surely
 from agnesi.core.ir.loops import Affine, At, Expr
+from agnesi.core.storage.strided import looking_into
 from agnesi.core.support.errors import ShapeError, shown
 from agnesi.core.support.record import record
 
@@ -53,7 +53,10 @@ class Windows:
         """``x`` with its border."""
         if not any(low or high for low, high in self.padding):
             return x
-        return np.pad(x, ((0, 0), (0, 0), *self.padding), constant_values=value)
+        sizes = [n + low + high for n, (low, high) in zip(x.shape[2:], self.padding, strict=True)]
+        result = np.full((*x.shape[:2], *sizes), value, x.dtype)
+        self.inner(result)[...] = x
+        return result
 
     def inner(self, x: np.ndarray) -> np.ndarray:
         """``x`` without its border."""
@@ -65,12 +68,13 @@ class Windows:
 
     def view(self, padded: np.ndarray, kernel: Ints) -> np.ndarray:
         """All windows: shape (batch, channels, *places, *kernel)."""
-        axes = tuple(range(2, padded.ndim))
-        wide = tuple(d * (k - 1) + 1 for k, d in zip(kernel, self.dilation, strict=True))
-        found = sliding_window_view(padded, wide, axes)
-        places = tuple(slice(None, None, s) for s in self.stride)
-        inside = tuple(slice(None, None, d) for d in self.dilation)
-        return found[(slice(None), slice(None), *places, *inside)]
+        front, own = padded.strides[:2], padded.strides[2:]
+        each = [s * b for s, b in zip(self.stride, own, strict=True)]
+        inside = [d * b for d, b in zip(self.dilation, own, strict=True)]
+        places = [(n - d * (k - 1) - 1) // s + 1 for n, k, s, d in zip(
+            padded.shape[2:], kernel, self.stride, self.dilation, strict=True)]
+        return looking_into(padded, (*padded.shape[:2], *places, *kernel),
+                            (*front, *each, *inside))
 
     def taps(self, kernel: Ints, places: Ints) -> Iterator[tuple[Ints, tuple[slice, ...]]]:
         """Each position in the kernel, and where the windows have it in the padded image."""

@@ -41,6 +41,8 @@ Formula = Callable[..., Any]
 _ROUNDED_AWAY = 2.0 ** -34
 #: Nanoseconds of work for which SciPy is not imported, which takes some three times as many.
 _IMPORT = 60_000_000
+#: Nanoseconds of an element of few, which are computed one by one.
+_ELEMENT_NANOSECONDS = 100
 #: Steps of a recurrence of SciPy's that take some ten milliseconds.
 MOST_STEPS = 1e6
 #: By the operand's place.
@@ -85,7 +87,7 @@ def scipy_later(name: str, own: Numeric, call: int, element: int) -> Numeric:
         if recounts != HOOKS.recounts:
             left, recounts = _IMPORT, HOOKS.recounts
         if left > 0:
-            left -= call + element * x.size
+            left -= min(call, _ELEMENT_NANOSECONDS * x.size) + element * x.size
             found = own
         else:
             found = in_scipy(name) or own

@@ -7,8 +7,8 @@ import numpy as np
 from agnesi.ops.base.arith import safe_divide, sqrt
 from agnesi.ops.base.elementwise import Binary, Elementwise, Function, binary, unary
 
-SIN = Elementwise("sin", np.sin, (lambda g, x: g * cos(x),), kinds="fc")
-COS = Elementwise("cos", np.cos, (lambda g, x: -g * sin(x),), kinds="fc")
+SIN = Elementwise("sin", np.sin, (lambda g, x: g * cos(x),), kinds="fc", numpy="unvectorized")
+COS = Elementwise("cos", np.cos, (lambda g, x: -g * sin(x),), kinds="fc", numpy="unvectorized")
 TAN = Elementwise("tan", np.tan, (lambda g, y: g * (y * y + 1),), kinds="fc")
 ASIN = Elementwise("asin", np.arcsin, (lambda g, x: safe_divide(g, sqrt(1 - x * x)),), kinds="fc")
 ACOS = Elementwise("acos", np.arccos, (lambda g, x: -safe_divide(g, sqrt(1 - x * x)),), kinds="fc")

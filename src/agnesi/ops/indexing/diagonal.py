@@ -98,6 +98,10 @@ class DiagonalMatrix(LinearOp):
 
     def perform(self, x: np.ndarray) -> np.ndarray:
         result = np.zeros((*x.shape[:-1], self.rows, self.columns), x.dtype)
+        if x.ndim == 1:
+            first, step = max(self.k, 0) + self.columns * max(-self.k, 0), self.columns + 1
+            result.reshape(-1)[first : first + x.size * step : step] = x
+            return result
         i = np.arange(x.shape[-1])
         result[..., i + max(-self.k, 0), i + max(self.k, 0)] = x
         return result

@@ -17,6 +17,7 @@ from agnesi.core.op import Op
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import cubes
 from agnesi.core.support.errors import DTypeError, ShapeError, typed
+from agnesi.core.support.silence import silently
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith
 from agnesi.ops.base.convert import as_tensor, cast, common
@@ -61,16 +62,14 @@ class SquareOp(MatrixOp):
 def _with_few_axes(perform: Callable[..., Any]) -> Callable[..., Any]:
     """The function without warnings, and with the axes in front as one, where they are more than
     NumPy's take."""
-    perform = np.errstate(all="ignore")(perform)
-
     @functools.wraps(perform)
     def run(self: Any, *arrays: np.ndarray) -> Any:
         rank = arrays[0].ndim
         if rank - 2 <= _MAX_BATCH_AXES or any(x.ndim not in (2, rank) for x in arrays):
-            return perform(self, *arrays)
+            return silently(perform, self, *arrays)
         front = shapes.of_stacks(*(x.shape[:-2] for x in arrays))
         count = math.prod(front)
-        found = perform(self, *(
+        found = silently(perform, self, *(
             np.broadcast_to(x, (*front, *x.shape[-2:])).reshape(count, *x.shape[-2:])
             for x in arrays))
         several = found if isinstance(found, tuple) else (found,)

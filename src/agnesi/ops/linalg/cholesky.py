@@ -42,6 +42,7 @@ from agnesi.ops.linalg.base import (
 )
 from agnesi.ops.linalg.small import SmallCholesky, many_small
 from agnesi.ops.linalg.triangular import SolveTriangular
+from agnesi.ops.linalg.unlocked import unlocked
 
 NOT_POSITIVE = ("Matrix is not positive definite; a small multiple of the identity may make it so, "
                 "and ag.linalg.eigh takes any symmetric matrix")
@@ -74,7 +75,8 @@ class Cholesky(SquareOp):
 
     @telling(NOT_POSITIVE)
     def perform(self, a: np.ndarray) -> np.ndarray:
-        return np.linalg.cholesky(a)
+        found = unlocked("cholesky_lo", a)
+        return np.linalg.cholesky(a) if found is None else found[0].astype(a.dtype)
 
     def decompose(self, a: Tensor) -> Tensor:
         subject = called(self.name, (a,))
@@ -153,6 +155,7 @@ class CholeskyExResult(NamedTuple):
     info: Tensor
 
 
+@planned
 @public
 def cholesky_ex(x: TensorLike, /, *, upper: bool = False, check_errors: bool = False
                 ) -> CholeskyExResult:
@@ -185,6 +188,7 @@ def cholesky_ex(x: TensorLike, /, *, upper: bool = False, check_errors: bool = F
     return CholeskyExResult(adjoint(factor) if upper else factor, cast(info, dtypes.int32))
 
 
+@planned
 @public
 def cho_factor(a: TensorLike, lower: bool = False) -> tuple[Tensor, bool]:
     """Cholesky's factor for :func:`cho_solve`, and whether it is the lower one.
@@ -204,6 +208,7 @@ def cho_factor(a: TensorLike, lower: bool = False) -> tuple[Tensor, bool]:
     return cholesky(a, upper=not lower), lower
 
 
+@planned
 @public
 def cho_solve(c_and_lower: tuple[Any, bool], b: TensorLike, *, out: Tensor | None = None) -> Tensor:
     """The solution of ``a @ x = b`` from Cholesky's factor of ``a``.

@@ -11,7 +11,7 @@ from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply, graph_node
 from agnesi.core.graph import FunctionGraph
 from agnesi.core.ir.node import Node
-from agnesi.core.public import public
+from agnesi.core.public import planned, public
 from agnesi.core.support import dtypes
 from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor, symbol
@@ -160,6 +160,7 @@ def derivative_by_blocks(function: Any, a: Tensor, change: Tensor) -> Tensor:
     return found[..., :n, n:]
 
 
+@planned
 @public
 def expm(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """The exponential of square matrices: ``1 + x + x @ x / 2 + ...``.

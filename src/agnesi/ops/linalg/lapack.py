@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -19,28 +20,35 @@ from agnesi.ops.linalg.library import LETTERS, address, index_type
 _MIN_MATRICES_PER_ROW = 4
 
 
+@cache
+def _option(letter: str) -> Any:
+    """A letter by its address."""
+    return ctypes.byref(ctypes.c_char(letter.encode()))
+
+
 class _Call:
     """A function of the library, with its options, for several matrices."""
 
-    def __init__(self, name: str, dtype: np.dtype) -> None:
-        place = address(LETTERS[dtype.name] + name)
+    def __init__(self, place: int | None, integers: str) -> None:
         self.ready = place is not None
         if place is not None:
             self.function = ctypes.CFUNCTYPE(None)(place)
-        self.integer = ctypes.c_int64 if index_type() == "int64" else ctypes.c_int32
+        self.integer = ctypes.c_int64 if integers == "int64" else ctypes.c_int32
 
     def __call__(self, *args: Any) -> None:
         """Characters, numbers and arrays, which all go by address."""
-        given = []
-        for a in args:
-            if isinstance(a, str):
-                a = ctypes.byref(ctypes.c_char(a.encode()))
-            elif isinstance(a, int):
-                a = ctypes.byref(self.integer(a))
-            else:
-                a = ctypes.c_void_p(a.ctypes.data)
-            given.append(a)
-        self.function(*given)
+        self.function(*[
+            _option(a) if type(a) is str
+            else ctypes.byref(self.integer(a)) if isinstance(a, int)
+            else ctypes.c_void_p(a.__array_interface__["data"][0]) for a in args])
+
+
+_at = cache(_Call)
+
+
+def _call(name: str, dtype: np.dtype) -> _Call:
+    """The function of that name for a dtype, in the library that is called now."""
+    return _at(address(LETTERS[dtype.name] + name), index_type())
 
 
 def _stack(x: np.ndarray) -> np.ndarray:
@@ -59,7 +67,7 @@ def trsm(a: np.ndarray, b: np.ndarray, lower: bool, transposed: bool, unit: bool
     n, k = b.shape[-2:]
     x = _stack(b)
     matrices = _listed(a, 2)
-    call = _Call("trsm", a.dtype)
+    call = _call("trsm", a.dtype)
     if len(matrices) > _MIN_MATRICES_PER_ROW * n or not call.ready:
         _substitute(matrices, x, lower, transposed, unit)
     elif x.size:
@@ -92,7 +100,7 @@ def potrf(a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     n = a.shape[-1]
     factors = _stack(a)
     info = np.zeros(len(factors), index_type())
-    call = _Call("potrf", a.dtype)
+    call = _call("potrf", a.dtype)
     for i, factor in enumerate(factors if n else ()):
         if call.ready:
             call("U", n, factor, n, info[i:])
@@ -112,7 +120,7 @@ def getrf(a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     *_, n, m = a.shape  # LAPACK's rows are m
     factors = _stack(a)
     pivots = np.zeros((len(factors), min(m, n)), index_type())
-    call = _Call("getrf", a.dtype)
+    call = _call("getrf", a.dtype)
     if len(factors) > _MIN_MATRICES_PER_ROW * n or not call.ready:
         _eliminate(factors.swapaxes(1, 2), pivots)
     elif factors.size:
@@ -144,7 +152,7 @@ def getrs(lu: np.ndarray, pivots: np.ndarray, b: np.ndarray, transposed: bool) -
     k, n = b.shape[-2:]
     x = _stack(b)
     factors, rows = _listed(lu, 2), _listed(pivots, 1)
-    call = _Call("getrs", lu.dtype)
+    call = _call("getrs", lu.dtype)
     if len(factors) > _MIN_MATRICES_PER_ROW * n or not call.ready:
         columns = x.swapaxes(1, 2)
         _solve_factored(factors.swapaxes(1, 2), rows, columns, not transposed)

@@ -13,7 +13,7 @@ from agnesi.core.dispatch import apply, apply_many, symbolic
 from agnesi.core.ir import foreign
 from agnesi.core.ir.dims import Size, is_static
 from agnesi.core.op import Op, typed
-from agnesi.core.public import public
+from agnesi.core.public import planned, public
 from agnesi.core.shapes import surely_less
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import cubes, elements
@@ -226,6 +226,7 @@ _LU = LU()
 
 
 # -- functions ----------------------------------------------------------------------------------
+@planned
 @public
 def lu_factor(a: TensorLike, *, pivot: bool = True) -> LUFactors:
     """LU factors with partial pivoting, as :func:`lu_solve` takes them.
@@ -253,6 +254,7 @@ def _pivoted(a: Any, pivot: bool) -> Any:
     return apply_many(_LU, matrix(a))
 
 
+@planned
 @public
 def lu(a: TensorLike, permute_l: bool = False, *, p_indices: bool = False, pivot: bool = True
        ) -> Any:
@@ -276,6 +278,7 @@ def lu(a: TensorLike, permute_l: bool = False, *, p_indices: bool = False, pivot
     return _parts(factors, pivots, permute_l, p_indices)
 
 
+@planned
 @public
 def lu_unpack(lu: TensorLike, piv: TensorLike) -> LUParts:
     """The three factors of what :func:`lu_factor` gave.
@@ -322,6 +325,7 @@ def _parts(factors: Tensor, pivots: Tensor, permute_l: bool = False, p_indices: 
     return LUParts(places, lower, upper)
 
 
+@planned
 @public
 def lu_solve(lu_and_piv: tuple[TensorLike, ...] | Tensor, b: TensorLike, trans: TensorLike = 0, *,
              left: bool = True, adjoint: bool = False, out: Tensor | None = None) -> Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -23,8 +24,11 @@ from agnesi.ops.indexing.join import concat
 from agnesi.ops.linalg.base import MatrixOp, adjoint, matrix, plus, smaller, times
 from agnesi.ops.linalg.routines import GEQRF, ORGQR, callable_for, doubled
 from agnesi.ops.linalg.triangular import SolveTriangular
+from agnesi.ops.linalg.unlocked import double, function_of
 
 _UPPER = SolveTriangular(False)
+#: Elements up to which NumPy's layers of Python take longer than the matrices.
+_FEW_ELEMENTS = 1000
 
 
 class QRResult(NamedTuple):
@@ -32,6 +36,26 @@ class QRResult(NamedTuple):
 
     Q: Tensor
     R: Tensor
+
+
+@cache
+def _upper(m: int, n: int) -> np.ndarray:
+    """Where the upper triangle is."""
+    return np.tri(m, n, -1, np.bool_) == 0
+
+
+def _factors(a: np.ndarray, complete: bool) -> tuple[np.ndarray, np.ndarray] | None:
+    """The factors of small matrices, by NumPy's C functions as NumPy calls them; None of others."""
+    m, n = a.shape[-2:]
+    run = function_of("qr_r_raw")
+    form = function_of("qr_complete" if complete and m > n else "qr_reduced")
+    if not 0 < a.size <= _FEW_ELEMENTS or run is None or form is None:
+        return None
+    reflectors = np.array(a, double(a.dtype), order="C")
+    tau = run(reflectors)
+    rows = m if complete else min(m, n)
+    upper = np.where(_upper(rows, n), reflectors[..., :rows, :], reflectors.dtype.type(0))
+    return form(reflectors, tau).astype(a.dtype), upper.astype(a.dtype)
 
 
 def _halved(x: Tensor) -> Tensor:
@@ -62,7 +86,9 @@ class QR(MatrixOp):
         return ((*front, m, k), a.dtype), ((*front, k, n), a.dtype)
 
     def perform(self, a: np.ndarray) -> Any:
-        return tuple(np.linalg.qr(a, "complete" if self.complete else "reduced"))
+        found = _factors(a, self.complete)
+        return (tuple(np.linalg.qr(a, "complete" if self.complete else "reduced"))
+                if found is None else found)
 
     def decompose(self, a: Tensor) -> Any:
         if not callable_for("geqrf", a):

@@ -44,6 +44,7 @@ from agnesi.ops.linalg.base import (
 from agnesi.ops.linalg.lu import GETRF, Getrs, lu_factor
 from agnesi.ops.linalg.small import SmallInv, SmallSolve, many_small
 from agnesi.ops.linalg.triangular import SINGULAR, Solution, SolveTriangular
+from agnesi.ops.linalg.unlocked import unlocked
 from agnesi.ops.reductions.positions import argmax
 
 
@@ -66,7 +67,9 @@ class Solve(Solution):
 
     @telling(SINGULAR)
     def perform(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        return np.linalg.solve(a.swapaxes(-1, -2) if self.transposed else a, b)
+        a = a.swapaxes(-1, -2) if self.transposed else a
+        found = unlocked("solve", a, b)
+        return np.linalg.solve(a, b) if found is None else found[0].astype(b.dtype)
 
     def decompose(self, a: Tensor, b: Tensor) -> Tensor:
         return _solved(*stacked(a, b), self.transposed, called(self.name, (a, as_given(b))))
@@ -87,7 +90,8 @@ class Inv(SquareOp):
 
     @telling(SINGULAR)
     def perform(self, a: np.ndarray) -> np.ndarray:
-        return np.linalg.inv(a)
+        found = unlocked("inv", a)
+        return np.linalg.inv(a) if found is None else found[0].astype(a.dtype)
 
     def decompose(self, a: Tensor) -> Tensor:
         if not many_small(a, a.shape[-1]):

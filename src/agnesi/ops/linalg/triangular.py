@@ -104,10 +104,11 @@ class SolveTriangular(Solution):
     name = "solve_triangular"
 
     def perform(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        if not (self.unit or self.sure) and not np.diagonal(a, 0, -2, -1).all():
+        if not (self.unit or self.sure) and not a.diagonal(0, -2, -1).all():
             raise np.linalg.LinAlgError(SINGULAR)
-        front = shapes.of_stacks(a.shape[:-2], b.shape[:-2])
-        a, b = (np.broadcast_to(x, (*front, *x.shape[-2:])) for x in (a, b))
+        if a.shape[:-2] != b.shape[:-2]:
+            front = shapes.of_stacks(a.shape[:-2], b.shape[:-2])
+            a, b = (np.broadcast_to(x, (*front, *x.shape[-2:])) for x in (a, b))
         return lapack.trsm(a, b, self.low, self.transposed, self.unit)
 
     def decompose(self, a: Tensor, b: Tensor) -> Tensor:

@@ -1,8 +1,9 @@
-"""Functions of NumPy's linear algebra whose results are small, without the interpreter's lock.
+"""NumPy's linear algebra without its layers of Python, and without the interpreter's lock.
 
-NumPy keeps the lock where the results have fewer than 500 elements, however large the matrices are:
-the eigenvalues of 499 rows stop all other threads for 0.3 s.  Here the C function that does the
-work is called directly, as NumPy calls it (``core/ir/calls/ufuncs.py``).
+The layers take three times as long as a matrix of three rows: the universal functions under them
+are called directly.  Besides, NumPy keeps the lock where the results have fewer than 500 elements,
+however large the matrices are: the eigenvalues of 499 rows stop all other threads for 0.3 s.  There
+the C function that does the work is called as NumPy calls it (``core/ir/calls/ufuncs.py``).
 """
 
 from __future__ import annotations
@@ -18,10 +19,21 @@ from agnesi.core import shapes
 from agnesi.core.ir.calls.ufuncs import loop_of
 from agnesi.core.support.record import record
 
+_REAL, _COMPLEX = np.dtype(np.float64), np.dtype(np.complex128)
 #: Elements of results from which NumPy gives the lock back.
 _UNLOCKED_ELEMENTS = 500
 #: Elements of matrices, times rows, from which they take a millisecond where they are iterated.
 _LONG_WORK = 1 << 18
+
+
+def function_of(name: str) -> Any:
+    """A function under NumPy's linear algebra, or None."""
+    return getattr(getattr(np.linalg, "_umath_linalg", None), name, None)
+
+
+def double(dtype: np.dtype) -> np.dtype:
+    """The dtype that such functions compute in."""
+    return _COMPLEX if dtype.kind == "c" else _REAL
 
 
 @record
@@ -40,8 +52,7 @@ class _Plan:
 
 def _plan(name: str, letters: str) -> _Plan | None:
     """The function of NumPy's linear algebra that takes operands of these dtypes."""
-    module = getattr(np.linalg, "_umath_linalg", None)
-    found = getattr(module, name, None)
+    found = function_of(name)
     if not isinstance(found, np.ufunc) or found.signature is None:
         return None
     types = next((t for t in found.types if t.partition("->")[0] == letters), "")
@@ -59,7 +70,7 @@ def unlocked(name: str, *operands: np.ndarray) -> tuple[np.ndarray, ...] | None:
     NumPy does; None where NumPy may as well be called, or has to say why there are none."""
     a = operands[0]
     if a.size * min(a.shape[-2:]) < _LONG_WORK:
-        return None
+        return directly(name, *operands)
     plan = _plan(name, "".join("D" if a.dtype.kind == "c" and x.ndim else "d" for x in operands))
     if plan is None:
         return None
@@ -79,6 +90,20 @@ def unlocked(name: str, *operands: np.ndarray) -> tuple[np.ndarray, ...] | None:
     results = [np.empty(shape, t) for shape, t in zip(wanted, plan.types, strict=True)][len(given):]
     _run(plan, math.prod(front), sizes, [*given, *results])
     return None if np.isnan(results[0]).any() else (*results,)
+
+
+def directly(name: str, *operands: np.ndarray) -> tuple[np.ndarray, ...] | None:
+    """The results of such a function in double precision; None where NumPy has to say why there
+    are none, or knows better."""
+    run = function_of(name)
+    if run is None or not all([x.size for x in operands]):
+        return None
+    kind = double(operands[0].dtype)
+    found = run(*[x if x.dtype == kind or not x.ndim else x.astype(kind) for x in operands])
+    several = found if type(found) is tuple else (np.asarray(found),)
+    flat = several[0].ravel()
+    total = flat.dot(flat)
+    return None if total != total else several  # what cannot be computed is NaN
 
 
 def _run(plan: _Plan, count: int, sizes: dict[str, int], arrays: list[np.ndarray]) -> None:

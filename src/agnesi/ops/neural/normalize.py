@@ -160,6 +160,7 @@ def batch_norm(x: Any, running_mean: Any = None, running_var: Any = None, weight
     return _scaled(off * arith.rsqrt(reshape(variance, sizes) + eps), weight, bias)
 
 
+@planned
 @public
 def instance_norm(x: Any, weight: Any = None, bias: Any = None, eps: NotNegative = 1e-5, *,
                   out: Tensor | None = None) -> Tensor:

@@ -31,6 +31,8 @@ from agnesi.ops.base.movement import reshape
 from agnesi.ops.base.reduce import extreme_over, reducer
 from agnesi.ops.indexing.ranges import Arange
 
+#: Elements up to which NumPy's C function is called from native code.
+_FEW_ELEMENTS = 500
 #: Elements from which a row is searched by blocks.
 _MIN_BLOCKED_ELEMENTS = 1 << 13
 #: Elements from which rows are not short, and dtypes, for the function of extremes.
@@ -76,6 +78,11 @@ class ArgReduce(Op):
         if self.keepdims:
             found = np.expand_dims(found, self.axis)
         return np.asarray(found, dtypes.int64)
+
+    def c_call(self, x: np.ndarray) -> Any:
+        if self.keepdims or not 0 < x.size <= _FEW_ELEMENTS or x.dtype.kind not in "biuf":
+            return None
+        return (np.ndarray.argmax if self.kind == "maximum" else np.ndarray.argmin), (self.axis,)
 
     def foreign(self, x: Any) -> Call | None:
         """The function for rows whose elements are neighbours."""

@@ -16,7 +16,7 @@ from agnesi.core.dispatch import apply
 from agnesi.core.integers import integer, is_integer
 from agnesi.core.ir.dims import Dim
 from agnesi.core.op import typed
-from agnesi.core.public import public
+from agnesi.core.public import planned, public
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import DTypeError
 from agnesi.core.support.record import record
@@ -233,7 +233,7 @@ def _named(function: Any, name: str, summary: str, parameters: str, example: str
 
     {example.strip()}
     """
-    return public(function)
+    return planned(public(function))
 
 
 def _along(name: str, summary: str, example: str) -> _Along:

@@ -27,6 +27,10 @@ from agnesi.ops.signal.transforms import columns, lines, ready, real_lines, real
 
 #: The norm with which the transform in the other direction is the adjoint.
 ADJOINT = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
+#: Elements up to which the layers of Python around a transform take longer than it.
+_FEW_ELEMENTS = 2000
+#: What the C function is given for a norm, where it goes forwards.
+_SCALES = {"backward": 0, "ortho": 1, "forward": 2}
 
 
 @functools.cache
@@ -38,11 +42,43 @@ def library() -> Any:
         return np.fft
 
 
+@functools.cache
+def _direct(name: str) -> Any:
+    """The C function behind SciPy's transforms, without the layers of Python around it, which take
+    ten times as long as few numbers; None where there is none of that name."""
+    module = getattr(getattr(library(), "_pocketfft", None), "pypocketfft", None)
+    return getattr(module, name, None)
+
+
 class _Transform(LinearOp):
     """Base.  Axes count from the end, so that examples may lie in front of all others."""
 
     norm: str
     work = elements(8)
+
+    def perform(self, x: np.ndarray) -> np.ndarray:
+        shape, dtype = self.infer(x)
+        if x.size == 0:
+            return np.zeros(shape, dtype)
+        few = self._of_few(x)
+        return np.asarray(self._transformed(x) if few is None else few[0](x, *few[1]), dtype)
+
+    def c_call(self, x: np.ndarray) -> Any:
+        return self._of_few(x)
+
+    def _of_few(self, x: np.ndarray) -> Any:
+        """The C function and what it takes behind the numbers, where these are few."""
+        name, options = self._call
+        run = _direct(name) if 0 < x.size <= _FEW_ELEMENTS else None
+        return None if run is None else (run, options)
+
+    @property
+    def _call(self) -> tuple[str, tuple[Any, ...]]:
+        """The C function, and what it takes behind the numbers."""
+        raise NotImplementedError
+
+    def _transformed(self, x: np.ndarray) -> Any:
+        raise NotImplementedError
 
     def batch(self, node: Any, xs: Any, rows: Any, length: Any) -> Tensor:
         return apply(self, xs[0])
@@ -62,12 +98,14 @@ class Fft(_Transform):
             not_empty(x.shape[axis])
         return x.shape, spectral(x.dtype)
 
-    def perform(self, x: np.ndarray) -> np.ndarray:
-        dtype = spectral(x.dtype)
-        if x.size == 0:
-            return np.zeros(x.shape, dtype)
+    @property
+    def _call(self) -> tuple[str, tuple[Any, ...]]:
+        norm = ADJOINT[self.norm] if self.inverse else self.norm
+        return "c2c", (self.axes, not self.inverse, _SCALES[norm])
+
+    def _transformed(self, x: np.ndarray) -> Any:
         run = library().ifftn if self.inverse else library().fftn
-        return np.asarray(run(x, axes=self.axes, norm=self.norm), dtype)
+        return run(x, axes=self.axes, norm=self.norm)
 
     def decompose(self, x: Tensor) -> Any:
         if not ready(*(x.shape[a] for a in self.axes)) or 0 in x.shape:
@@ -129,13 +167,20 @@ class RealFft(_Transform):
         return with_size(x.shape, self.axis, n // 2 + 1), spectral(x.dtype)
 
     def perform(self, x: np.ndarray) -> np.ndarray:
-        shape, dtype = self.infer(x)
-        if x.size == 0:
-            return np.zeros(shape, dtype)
-        y = np.asarray(library().rfft(x, axis=self.axis, norm=self.norm), dtype)
-        if self.doubled:
+        y = super().perform(x)
+        if self.doubled and y.size:
             y[_inner(y, self.axis, x.shape[self.axis])] *= 2
         return y
+
+    def c_call(self, x: np.ndarray) -> Any:
+        return None if self.doubled else self._of_few(x)
+
+    @property
+    def _call(self) -> tuple[str, tuple[Any, ...]]:
+        return "r2c", ((self.axis,), True, _SCALES[self.norm])
+
+    def _transformed(self, x: np.ndarray) -> Any:
+        return library().rfft(x, axis=self.axis, norm=self.norm)
 
     def decompose(self, x: Tensor) -> Any:
         n = x.shape[self.axis]
@@ -170,13 +215,20 @@ class RealIfft(_Transform):
         return with_size(x.shape, self.axis, self.n), dtypes.real_of(x.dtype)
 
     def perform(self, x: np.ndarray) -> np.ndarray:
-        shape, dtype = self.infer(x)
-        if x.size == 0:
-            return np.zeros(shape, dtype)
-        if self.halved:
+        if self.halved and x.size:
             x = x.copy()
             x[_inner(x, self.axis, self.n)] *= 0.5
-        return np.asarray(library().irfft(x, self.n, axis=self.axis, norm=self.norm), dtype)
+        return super().perform(x)
+
+    def c_call(self, x: np.ndarray) -> Any:
+        return None if self.halved else self._of_few(x)
+
+    @property
+    def _call(self) -> tuple[str, tuple[Any, ...]]:
+        return "c2r", ((self.axis,), self.n, False, _SCALES[ADJOINT[self.norm]])
+
+    def _transformed(self, x: np.ndarray) -> Any:
+        return library().irfft(x, self.n, axis=self.axis, norm=self.norm)
 
     def decompose(self, x: Tensor) -> Any:
         n = self.n

@@ -40,9 +40,21 @@ def stable_order(x: np.ndarray, descending: bool) -> np.ndarray:
     array([1, 0, 3, 2])
     """
     x = comparable(x)
-    if descending:
-        return x.shape[-1] - 1 - np.argsort(x[..., ::-1], axis=-1, kind="stable")[..., ::-1]
-    return np.argsort(x, axis=-1, kind="stable")
+    return first_of_order(x, x.shape[-1]) if descending else x.argsort(-1, "stable")
+
+
+def first_of_order(x: np.ndarray, k: int) -> np.ndarray:
+    """The first ``k`` indices that put the last axis in descending order; NaN is the greatest,
+    equal ones stay.
+
+    >>> import numpy as np
+    >>> from agnesi.ops.sorting.order import first_of_order
+    >>> first_of_order(np.array([2.0, np.nan, 1.0, 2.0]), 2)
+    array([1, 0])
+    """
+    n = x.shape[-1]
+    found = x[..., ::-1].argsort(-1, "stable")[..., n - k:][..., ::-1]
+    return np.subtract(n - 1, found)
 
 
 def first_places(x: np.ndarray, k: int, descending: bool) -> np.ndarray | None:

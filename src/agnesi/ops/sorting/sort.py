@@ -32,7 +32,13 @@ from agnesi.ops.base.gather.gather_scatter import Gather
 from agnesi.ops.base.movement import reshape
 from agnesi.ops.base.slices import FULL, Slice
 from agnesi.ops.indexing.index import along, take, take_along_axis
-from agnesi.ops.sorting.order import comparable, first_places, sorted_rows, stable_order
+from agnesi.ops.sorting.order import (
+    comparable,
+    first_of_order,
+    first_places,
+    sorted_rows,
+    stable_order,
+)
 
 
 class Ordered(NamedTuple):
@@ -104,8 +110,11 @@ class ArgSort(Op):
         return _along(x, self.axis, lambda x: stable_order(x, self.descending))
 
     def c_call(self, x: np.ndarray) -> Any:
-        few = x.size <= _FEW_ELEMENTS and x.dtype.kind in "biuf" and not self.descending
-        return (np.ndarray.argsort, (self.axis, "stable")) if few else None
+        if not 0 < x.size <= _FEW_ELEMENTS or x.dtype.kind not in "biuf":
+            return None
+        if not self.descending:
+            return np.ndarray.argsort, (self.axis, "stable")
+        return (first_of_order, (x.shape[-1],)) if self.axis in (-1, x.ndim - 1) else None
 
     def foreign(self, x: Any) -> Call | None:
         return sorting(x, self.axis, self.descending, True)
@@ -223,6 +232,10 @@ class TopIndices(Op):
                              f"{n}")
         return (*x.shape[: self.axis], self.k, *x.shape[self.axis + 1:]), dtypes.int64
 
+    def c_call(self, x: np.ndarray) -> Any:
+        few = 0 < x.size <= _FEW_ELEMENTS and x.dtype.kind in "biuf" and self.largest
+        return (first_of_order, (self.k,)) if few and self.axis in (-1, x.ndim - 1) else None
+
     def foreign(self, x: Any) -> Call | None:
         return first_few(x, self.axis, self.k, self.largest)
 
@@ -280,12 +293,16 @@ class SearchSorted(Op):
         row, values = comparable(row), comparable(values)
         side: Any = "right" if self.right else "left"
         if row.ndim == 1:
-            return np.asarray(np.searchsorted(row, values, side))
+            return np.asarray(row.searchsorted(values, side))
         self.infer(row, values)
         found = np.empty(values.shape, np.int64)
         for at in np.ndindex(values.shape[:-1]):
             found[at] = np.searchsorted(row[at], values[at], side)
         return found
+
+    def c_call(self, row: np.ndarray, values: np.ndarray) -> Any:
+        few = 0 < values.size <= _FEW_ELEMENTS and row.ndim == 1 and row.dtype.kind != "V"
+        return (np.ndarray.searchsorted, ("right" if self.right else "left",)) if few else None
 
     def lower(self, at: Any, row: Any, values: Any) -> Any:
         """Binary search: the index is found bit by bit, from the highest."""

@@ -14,6 +14,8 @@ import numpy as np
 _POINTS, _END = 64, 6
 #: Terms of each series, of at most 1/128: the next is below rounding.
 _TERMS = 7
+#: Elements up to which Python's own, one by one, is faster.
+_FEW_ELEMENTS = 128
 #: Elements that are computed at once: what is between fits into the cache.
 _BLOCK_ELEMENTS = 8192
 
@@ -33,6 +35,8 @@ def _table() -> np.ndarray:
 
 def erf_from_table(x: np.ndarray) -> np.ndarray:
     """The error function within an ulp, of floats, in double precision."""
+    if x.size <= _FEW_ELEMENTS:
+        return np.array([math.erf(v) for v in x.ravel().tolist()]).reshape(x.shape)
     if x.size > _BLOCK_ELEMENTS:
         flat = np.ascontiguousarray(x).ravel()
         parts = [_erf(flat[i : i + _BLOCK_ELEMENTS]) for i in range(0, flat.size, _BLOCK_ELEMENTS)]

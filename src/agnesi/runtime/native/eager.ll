@@ -1358,7 +1358,7 @@ done:
   ret ptr %answer
 }
 
-; The result of a plan, of which every operation has one result and takes no time; owned, or null.
+; The result of a plan, of which no operation takes time; owned, or null.
 define internal ptr @run_plan(ptr %table, ptr %plan, ptr %known) nounwind {
 entry:
   %values = alloca [128 x ptr]                ; `MOST_VALUES` of core/calls/plans.py
@@ -1429,7 +1429,33 @@ take:
   store ptr %read, ptr %xs.at
   br label %fill
 run:
-  %t = call ptr @run_operation(ptr %table, ptr %op, ptr %xs, ptr %direct)
+  %undirected = icmp eq ptr %direct, %none
+  br i1 %undirected, label %operation, label %directed
+directed:
+  %others = call ptr @item(ptr %direct, i64 1)
+  %of.several = icmp eq ptr %others, %none
+  br i1 %of.several, label %of.many, label %operation
+of.many:                                      ; an operation with several results, or one of them
+  %apply.it = call ptr @item(ptr %direct, i64 0)
+  %picks = icmp eq ptr %apply.it, %none
+  br i1 %picks, label %pick, label %apply
+pick:
+  %parent = call ptr @item(ptr %xs, i64 0)
+  %number.of = call ptr @item(ptr %direct, i64 2)
+  %which.one = call i64 %as.long(ptr %number.of)
+  %picked = call ptr @item(ptr %parent, i64 %which.one)
+  call void @incref(ptr %picked)
+  br label %ran
+apply:
+  %operands.given = getelementptr i8, ptr %xs, i64 {items}
+  %apply.by = call ptr @api_get(i64 22)
+  %applied = call ptr %apply.by(ptr %apply.it, ptr %operands.given, i64 %n, ptr null)
+  br label %ran
+operation:
+  %done.it = call ptr @run_operation(ptr %table, ptr %op, ptr %xs, ptr %direct)
+  br label %ran
+ran:
+  %t = phi ptr [%picked, %pick], [%applied, %apply], [%done.it, %operation]
   call void @decref(ptr %xs)
   %failed = icmp eq ptr %t, null
   br i1 %failed, label %drop.test, label %made
@@ -1483,7 +1509,7 @@ listed.all:
   call void @decref(ptr %listed)
   br label %drop.test
 drop.test:
-  %answer = phi ptr [null, %step], [null, %run], [%whole, %one], [%taken, %take.it], [null, %several], [%built, %listed.all]
+  %answer = phi ptr [null, %step], [null, %ran], [%whole, %one], [%taken, %take.it], [null, %several], [%built, %listed.all]
   br label %drop.next
 drop.next:
   %d = phi i64 [0, %drop.test], [%d1, %drop]

@@ -42,6 +42,11 @@ _FEW_ELEMENTS = 1 << 12
 _ROW_MULTIPLY_ADDS = 200
 
 
+def _elements_at(x: np.ndarray, *indices: np.ndarray) -> np.ndarray:
+    found: np.ndarray = x[indices]
+    return found
+
+
 @record
 class Index(LinearOp):
     """Elements at tensors of indices on some axes; their common shape comes at place ``at``."""
@@ -67,8 +72,11 @@ class Index(LinearOp):
         return taken(x, self.axes, self.at, indices) if found is None else found
 
     def c_call(self, x: np.ndarray, *indices: np.ndarray) -> Any:
-        alone = len(indices) == 1 and self.at == self.axes[0] and 0 < x.size < _FEW_ELEMENTS
-        return (np.ndarray.take, (self.at,)) if alone else None
+        if not 0 < x.size < _FEW_ELEMENTS:
+            return None
+        if len(indices) == 1 and self.at == self.axes[0]:
+            return np.ndarray.take, (self.at,)
+        return (_elements_at, ()) if self.axes == tuple(range(x.ndim)) and not self.at else None
 
     def vjp(self, g: Tensor, y: Tensor, x: Tensor, *indices: Tensor) -> tuple[Any, ...]:
         rest = (None,) * len(indices)

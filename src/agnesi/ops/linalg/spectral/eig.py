@@ -9,7 +9,7 @@ import numpy as np
 from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply, apply_many
 from agnesi.core.op import called
-from agnesi.core.public import public
+from agnesi.core.public import planned, public
 from agnesi.core.support import dtypes
 from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
@@ -150,6 +150,7 @@ EIG = Eig()
 EIGVALS = Eigenvalues()
 
 
+@planned
 @public
 def eig(x: TensorLike, /) -> EigResult:
     """Eigenvalues and eigenvectors, which are complex always (NumPy's are real where all are).
@@ -171,6 +172,7 @@ def eig(x: TensorLike, /) -> EigResult:
     return EigResult(*apply_many(EIG, square(x)))
 
 
+@planned
 @public
 def eigvals(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Eigenvalues, which are complex always, in no order.

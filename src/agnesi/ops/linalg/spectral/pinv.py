@@ -233,6 +233,7 @@ def pinv(x: TensorLike, /, rcond: TensorLike | None = None, hermitian: bool = Fa
     return inverse_of(x, maximum(bound, share))
 
 
+@planned
 @public
 def lstsq(a: TensorLike, b: TensorLike, rcond: float | None = None) -> LstsqResult:
     """Least squares: the shortest ``x`` for which ``a @ x`` is nearest to ``b``.
@@ -274,6 +275,7 @@ def _above(values: Tensor, share: Any) -> Tensor:
     return count_nonzero(greater(values, bound), axis=-1)
 
 
+@planned
 @public
 def matrix_rank(x: TensorLike, /, tol: TensorLike | None = None, hermitian: bool = False, *,
                 rtol: TensorLike | None = None, out: Tensor | None = None) -> Tensor:

@@ -13,7 +13,7 @@ import numpy as np
 from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply, apply_many
 from agnesi.core.ir.dims import is_settled
-from agnesi.core.public import public
+from agnesi.core.public import planned, public
 from agnesi.core.shapes import fits
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import ShapeError
@@ -149,6 +149,7 @@ class NuclearNorm(MatrixOp):
 FACTOR = UnitaryFactor()
 
 
+@planned
 @public
 def polar(a: TensorLike, side: str = "right") -> PolarResult:
     """The factors of matrices that turn and that stretch.

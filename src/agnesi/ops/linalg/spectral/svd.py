@@ -86,7 +86,11 @@ class SVD(MatrixOp):
 
     def perform(self, a: np.ndarray) -> Any:
         need_finite(a, DIVERGED)
-        return tuple(np.linalg.svd(a, self.full))
+        found = unlocked("svd_f" if self.full else "svd_s", a)
+        if found is None:
+            return tuple(np.linalg.svd(a, self.full))
+        u, s, vh = found
+        return u.astype(a.dtype), s.astype(dtypes.real_of(a.dtype)), vh.astype(a.dtype)
 
     def decompose(self, a: Tensor) -> Any:
         found = _found("A" if self.full else "S", a)
