@@ -36,6 +36,7 @@ def loaded_compiler():
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(worth, "LOADING", 0)
+        patch.setattr(worth, "TRACING", 0)
         worth.WORK.begin()
         yield
 

@@ -112,3 +112,24 @@ def test_gradients_of_one_of_several_results_by_a_plan():
         values = ag.linalg.eigh(w.detach())
         wanted = values.eigenvectors @ values.eigenvectors.T
         np.testing.assert_allclose(w.grad.numpy(), wanted.numpy(), atol=1e-5)
+
+
+def test_layers_under_no_grad_go_by_plans_of_their_own(monkeypatch):
+    """Parameters want gradients also where nothing is recorded."""
+    plans, plan = [], HOOKS.plan
+    monkeypatch.setattr(HOOKS, "plan", lambda *call: (plans.append(plan(*call)), plans[-1])[1])
+    HOOKS.recount()
+    w, b = ag.ones(4, 3, requires_grad=True), ag.ones(4, requires_grad=True)
+    x = ag.tensor([[[0.5, 1.0, -2.0]]])
+    for _ in range(2):
+        plans.clear()
+        with ag.no_grad():
+            for _ in range(40):
+                y = ag.nn.functional.layer_norm(ag.nn.functional.linear(x, w, b), 4)
+                assert not y.requires_grad
+        assert all(isinstance(p, Plan) for p in plans)
+        for _ in range(40):
+            w.grad = None
+            z = ag.nn.functional.linear(x, w, b)
+            (z * z).sum().backward()
+            np.testing.assert_allclose(w.grad.numpy(), 2 * 0.5 * np.tile(x.numpy()[0], (4, 1)))

@@ -102,7 +102,8 @@ NOT_SAVED = {
     " Pullback _Called _Later NumpyDraw Draw _Before Stepwise StepwiseVjp GrownSizes Performed Kept"
     " Beside",
     "parts of programs that run eagerly, are traced or compiled": "After CompiledCall Decided"
-    " Deferred Done Example Recompute RegionCall Rerun Segment SetValue Spent",
+    " Deferred Done Example Recompute RegionCall Rerun Segment SetValue Spent"
+    " Steps",
     "they belong to a group of processes": "Begin Collective Finish",
     "what others are made of when they are compiled": "Gather ScatterAdd ScatterPut HalfProduct"
     " Direct Fourier Reference Unfolded Potrf OfTriangle Getrf Getrs Gees Geev Geqrf Gesdd Laswp"

@@ -74,7 +74,7 @@ def plan(function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str
     copies = apart and any(y.size >= MIN_POOLED_ELEMENTS for y in found)
     if not (computing or copies) or any("draws" in op.traits for op, *_ in made.steps):
         return made
-    records = any(x._requires_grad for x in xs)
+    records = _are_recorded(xs)
     much = _is_much(computing)
     if much and not apart:
         return None
@@ -85,6 +85,11 @@ def plan(function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str
     if made.quick or not much:
         return made
     return _region(function, args, keywords, xs, records, made)
+
+
+def _are_recorded(xs: Sequence[Tensor]) -> bool:
+    """Return whether gradients flow from operands now."""
+    return MODE.get().recording and any(x._requires_grad for x in xs)
 
 
 def _is_much(computing: Sequence[Op]) -> bool:
@@ -115,7 +120,7 @@ def _tried(function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[s
     made.quick = len(values) <= MOST_VALUES and all(
         _is_quick(op, [arrays[i] for i in places]) for op, places, _ in made.steps)
     if made.quick:
-        records = any(x._requires_grad for x in xs)
+        records = _are_recorded(xs)
         made.steps = tuple([_directly(step, arrays, y, records) for step, y in zip(
             made.steps, arrays[len(arrays) - len(made.steps):], strict=True)])
     return made, found, arrays
@@ -169,7 +174,7 @@ def compiled_plan(made: Plan, function: Callable[..., Any], args: tuple[Any, ...
         made.calls_left = np.array([_calls_before_region(
             made, _arrays_of(made.values(xs)), much)])
         return made
-    records = any(x._requires_grad for x in xs)
+    records = _are_recorded(xs)
     try:
         plan = _region(function, args, keywords, xs, records, made, True)
         found, known = flatten(plan(xs))[0], flatten(made(xs))[0]
@@ -269,14 +274,15 @@ def _apart(args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
 def _traced(function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any],
             xs: Sequence[Tensor]) -> Plan | None:
     leaves, tree = flatten((args, keywords))
-    with witnessed(), switched(symbolic=False), body_trace(MODE.get().recording) as trace:
+    recording = MODE.get().recording  # without it no gradients flow, also not from parameters
+    with witnessed(), switched(symbolic=False), body_trace(recording) as trace:
         trace.plans = True
         known: dict[int, Any] = {}
         for x in xs:
             if id(x) not in known:
                 made: Any = trace.variable(x)
                 known[id(x)] = made
-                made.requires_grad = made.node.requires_grad = x._requires_grad
+                made.requires_grad = made.node.requires_grad = x._requires_grad and recording
         given, more = tree.build([known.get(id(x), x) for x in leaves])
         results, shape = flatten(function(*given, **more))
         if not all(isinstance(y, Tensor) for y in results):

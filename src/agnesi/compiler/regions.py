@@ -19,6 +19,7 @@ from agnesi.autodiff.bodies import BodyTrace, Capture, body_trace, close
 from agnesi.autodiff.flows import seeds_of
 from agnesi.autodiff.residuals import saved_values, values_of_rules
 from agnesi.autodiff.reverse import backprop, between, overwritten
+from agnesi.compiler import worth
 from agnesi.compiler.jit import jit
 from agnesi.compiler.worth import WORK
 from agnesi.core.dispatch import assign, current, record, record_many
@@ -37,6 +38,9 @@ from agnesi.ops.control.body import Body
 _CALL, _ELEMENT, _PRODUCT, _READ = 8_000, 3.0, 0.1, 0.25
 #: The same of one that makes many calls of NumPy's.
 _COMPOSED_NANOSECONDS = 20_000
+#: Nanoseconds of a function's few operations, and for each element of its operands, by which its
+#: work is guessed before it is traced.
+_FEW_CALLS, _DEEP_ELEMENT = 24_000, 30.0
 #: Nanoseconds that compiling takes for an operation of the graph.
 PRICE = 1_000_000
 #: Nanoseconds that a call must save to be worth its own: one of a region takes about so many.
@@ -60,8 +64,11 @@ class Regions:
     """
 
     def __init__(self, function: Callable[..., Any], wanted: bool = False,
-                 meanwhile: Callable[..., Any] | None = None) -> None:
+                 meanwhile: Callable[..., Any] | None = None,
+                 share: Callable[[Sequence[Any]], float] = lambda operands: 1.0) -> None:
         self.function, self._wanted = function, wanted
+        #: What part of the calls of single operations one takes until it is compiled.
+        self._share = share
         #: What is called until compiled code pays.
         self._meanwhile = function if meanwhile is None else meanwhile
         #: Regions by types; None where it cannot be one, before it is traced the number of calls.
@@ -142,9 +149,13 @@ class Regions:
         """The region for types that were there so often before, if that is often enough."""
         if _WITHIN.get() and not self._wanted:
             return None
-        if calls >= BEFORE or self._wanted:
+        if self._wanted:
             return self._made(key, leaves)
         sizes = [float(x.size) for x in leaves if type(x) is Tensor]
+        guess = int((_FEW_CALLS + _DEEP_ELEMENT * sum(sizes)) * self._share(leaves))
+        WORK.pays(guess)
+        if calls >= BEFORE and calls * guess >= worth.TRACING:
+            return self._made(key, leaves)
         if not calls and math.prod(sizes) >= _PRODUCT_OF_SIZES:
             made = self._made(key, leaves)
             if made is not None and made.work >= _AT_ONCE_NANOSECONDS:
@@ -163,7 +174,8 @@ class Regions:
             return made
         try:
             made = Region(
-                self.function, leaves, self._wanted, *key[:3]) if HOOKS.compiles() else None
+                self.function, leaves, self._wanted, self._share(leaves), *key[:3]
+            ) if HOOKS.compiles() else None
         except Exception:  # whatever it is, the function itself will raise it
             made = None
         self._found[key] = made
@@ -203,7 +215,9 @@ class Region:
     """A function for operands of certain types, as two compiled functions."""
 
     def __init__(self, function: Callable[..., Any], leaves: Sequence[Any], wanted: bool,
-                 recording: bool, tree: Tree | None, places: tuple[int, ...] | None) -> None:
+                 share: float, recording: bool, tree: Tree | None, places: tuple[int, ...] | None
+                 ) -> None:
+        self.share = share
         self.token = object()  # by which it is known without being kept
         args = _tensors(leaves, places)
         with witnessed(), switched(symbolic=False), body_trace(recording) as trace:
@@ -229,7 +243,7 @@ class Region:
         backward = _Backward(trace, nodes, leaves, args) if any(self.flows) else None
         saved = backward.saved(ends) if backward is not None else []
         body, outer = close(trace, nodes, [*ends, *saved])
-        self.work = _work(body) * (3 if backward is not None else 1)
+        self.work = _work(body, _CALL * self.share) * (3 if backward is not None else 1)
         if self.work < GAIN and not wanted:
             raise UnsuitedError
         price = len(body.graph.nodes) + _EACH_FUNCTION
@@ -488,21 +502,24 @@ def _compiled(body: Body) -> Any:
     return jit(lambda *xs: tuple(body(*xs)))
 
 
-def _work(body: Body) -> int:
-    """About how many nanoseconds the operations of a graph take eagerly."""
+def _work(body: Body, call: float) -> int:
+    """About how many nanoseconds the operations of a graph take eagerly, if one takes so many at
+    least."""
     return int(sum(
-        _CALL + nanoseconds(n.op, n.shape, [i.shape for i in n.inputs])
+        call + nanoseconds(n.op, n.shape, [i.shape for i in n.inputs], call)
         for n in body.graph.nodes if n.op is not None and type(n.op) is not Item))
 
 
-def nanoseconds(op: Op, shape: Sequence[int], operands: Sequence[Sequence[int]]) -> float:
+def nanoseconds(op: Op, shape: Sequence[int], operands: Sequence[Sequence[int]],
+                call: float = _CALL) -> float:
     """About how long an operation takes eagerly beside its call, for such a shape of its result and
     such shapes of operands."""
     composed = _COMPOSED_NANOSECONDS * ("composed" in op.traits)
-    return composed + _ELEMENT * math.prod(shape) + _products(op, shape, operands)
+    return composed + _ELEMENT * math.prod(shape) + _products(op, shape, operands, call)
 
 
-def _products(op: Any, shape: Sequence[int], operands: Sequence[Sequence[int]]) -> float:
+def _products(op: Any, shape: Sequence[int], operands: Sequence[Sequence[int]], call: float
+              ) -> float:
     """Nanoseconds of an operation's products, and of the steps of a loop."""
     size = math.prod(shape)
     if op.name in ("matmul", "linear"):
@@ -513,5 +530,6 @@ def _products(op: Any, shape: Sequence[int], operands: Sequence[Sequence[int]]) 
     if op.name == "conv_grad_x":
         return _PRODUCT * math.prod(operands[0]) * math.prod(operands[1][1:])
     if op.bodies:
-        return float(sum(_work(getattr(op, b)) for b in op.bodies) * getattr(op, "length", 1))
+        steps = sum(_work(getattr(op, b), call) for b in op.bodies)
+        return float(steps * getattr(op, "length", 1))
     return 0.0

@@ -183,7 +183,8 @@ def replayed(plans: Plans, args: tuple[Any, ...], keywords: dict[str, Any]) -> A
     ``HOOKS.replayed`` is this, or native code for it (``runtime/native/eager.ll``).
     """
     floats = config._float_dtype
-    key: list[Any] = [floats, MODE.get().symbolic, HOOKS.recounts]
+    mode = MODE.get()
+    key: list[Any] = [floats, mode.symbolic, mode.recording, HOOKS.recounts]
     xs: list[Tensor] = []
     if TRACES.running or floats is None or not signature(args, key, xs) or (
             keywords and not signature((*keywords, *keywords.values()), key, xs)):

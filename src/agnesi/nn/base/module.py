@@ -175,6 +175,10 @@ class Module(Stated, Lookups):
                 raise
             raise found from None
 
+    def _eager_share(self, operands: Any) -> float:
+        """What part of the calls of its single operations one takes before it is compiled."""
+        return 1.0
+
     def __reduce_ex__(self, protocol: Any) -> Any:
         found: Any = super().__reduce_ex__(max(protocol, 2))  # older ones leave slots out
         how, kind, state, *rest = found

@@ -52,7 +52,8 @@ class Whole:
             self.identity = identity
             #: What the classes in it run.
             self.forwards = [] if identity is None else _forwards(module)
-            self.regions = None if identity is None else Regions(module.forward)
+            self.regions = None if identity is None else Regions(
+                module.forward, share=module._eager_share)
 
 
 def is_ours(kind: type) -> bool:

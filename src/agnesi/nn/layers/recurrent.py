@@ -35,6 +35,7 @@ from agnesi.nn.layers.cells import (
     recurrent_sizes,
     shares,
 )
+from agnesi.nn.layers.steps import steps
 from agnesi.nn.utils.rnn import PackedSequence
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.creation import zeros
@@ -246,7 +247,9 @@ class RNNBase(Renewed, Module):
                 return kept, where(now, after[0], 0)
 
             body, rows = (step, given) if live is None else (masked, (given, live))
-            end, outputs = scan(body, start, rows, reverse=suffix.endswith("reverse"))
+            reverse = suffix.endswith("reverse")
+            at_once = None if live is not None else self._at_once(given, start, suffix, reverse)
+            end, outputs = at_once or scan(body, start, rows, reverse=reverse)
             last.append(end)
             found.append(outputs)
         return found[0] if len(found) == 1 else concat(found, -1)
@@ -262,6 +265,31 @@ class RNNBase(Renewed, Module):
             return after, after[0]
 
         return given, step
+
+    def _eager_share(self, operands: Any) -> float:
+        """Where all steps are one operation they take a seventh of the loop's calls."""
+        lengths = any(isinstance(x, Tensor) and x.dtype.kind in "iu" for x in operands)
+        return 1.0 if lengths or self.proj_size else 0.15
+
+    def _at_once(self, given: Tensor, start: State, suffix: str, reverse: bool) -> Any:
+        """All steps as one operation, where that goes."""
+        if self.proj_size:
+            return None
+        inside = self.bias and self._kind.bias_inside()
+        bias = (getattr(self, "bias_hh" + suffix),) if inside else ()
+
+        def composed(given: Tensor, weight: Tensor, *rest: Tensor) -> tuple[Tensor, ...]:
+            theirs, state = (rest[0], rest[1:]) if bias else (None, rest)
+
+            def step(state: State, row: Tensor) -> tuple[State, Tensor]:
+                after = self._kind.step(row, linear(state[0], weight, theirs), state)
+                return after, after[0]
+
+            end, outputs = scan(step, state, given, reverse=reverse)
+            return outputs, *end
+
+        return steps(self.mode, reverse, (given, getattr(self, "weight_hh" + suffix), *bias, *start
+                                          ), composed)
 
     def extra_repr(self) -> str:
         usual = {"num_layers": 1, "bias": True, "batch_first": False, "dropout": 0.0,

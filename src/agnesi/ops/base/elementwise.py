@@ -75,7 +75,7 @@ def with_methods(function: Any) -> Binary:
     """The function, with ``reduce``, ``accumulate``, ``outer``, ``reduceat`` and ``at``."""
     for name in ("reduce", "accumulate", "outer", "reduceat", "at"):
         setattr(function, name, functools.partial(_method, name, function))
-    return function  # type: ignore[no-any-return]
+    return function
 
 
 def _method(name: str, function: Any, /, *operands: Any, **keywords: Any) -> Any:

@@ -1557,6 +1557,7 @@ mode:
 begin:
   %mode.is = load ptr, ptr %found.at
   %symbolic = call ptr @slot(ptr %table, ptr %mode.is, i64 {w:Mode.symbolic})
+  %recording = call ptr @slot(ptr %table, ptr %mode.is, i64 {w:Mode.recording})
   %watch = call ptr @slot(ptr %table, ptr %mode.is, i64 {w:Mode.watch})
   %examples = call ptr @slot(ptr %table, ptr %mode.is, i64 {w:Mode.examples})
   %fixed = call ptr @slot(ptr %table, ptr %mode.is, i64 {w:Mode.fixed})
@@ -1576,6 +1577,8 @@ write:
   %symbolic.word = ptrtoint ptr %symbolic to i64 ; there are four values
   call void @note_word(ptr %known, i64 %floats.word)
   call void @note_word(ptr %known, i64 %symbolic.word)
+  %recording.word = ptrtoint ptr %recording to i64
+  call void @note_word(ptr %known, i64 %recording.word)
   call void @note_word(ptr %known, i64 %recount)
   %size.at = getelementptr i8, ptr %given, i64 16
   %size = load i64, ptr %size.at
