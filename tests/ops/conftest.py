@@ -44,7 +44,7 @@ def _lowered(op: Any, *arrays: np.ndarray) -> np.ndarray:
 
 def _in_order(part: Sequential, at: Any, result: np.ndarray, arrays: Any) -> None:
     own = _read(len(arrays), result)
-    to, expr = part.place(at), part.value(own, at)
+    to, expr = part.target(at), part.value(own, at)
     for place in itertools.product(*map(range, part.shape)):
         axes = {Axis(k, n): i for k, (n, i) in enumerate(zip(part.shape, place, strict=True))}
         here = Element(axes, (*arrays, result))

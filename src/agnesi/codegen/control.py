@@ -186,7 +186,7 @@ class _Loop:
 
     def _settle_written(self, buffer: Buffer) -> None:
         """Choose where a buffer that an iteration writes is: on the stack, in a row, or in one of
-        two places.
+        two buffers.
         """
         if _is_small(buffer):
             self.fixed[buffer.slot] = self.emit.workspace(buffer.nbytes)

@@ -55,8 +55,8 @@ class _Key:
         number = self.buffers.get(id(buffer))
         if number is None:
             self.buffers[id(buffer)] = number = len(self.buffers)
-            place = buffer.slot, buffer.offset
-            address = self.address_keys.setdefault(place, len(self.address_keys))
+            location = buffer.slot, buffer.offset
+            address = self.address_keys.setdefault(location, len(self.address_keys))
             return number, address, buffer.role, buffer.dtype, buffer.shape, buffer.strides
         return number
 

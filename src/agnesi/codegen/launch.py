@@ -34,7 +34,7 @@ class Step:
     does not contain addresses, so equal work is equal code.  A ``control`` step runs others.
     A ``parallel`` step is worth several threads where ``spare`` is not negative.
     The C functions with the numbers ``symbols`` come after the buffers.  A check has no function:
-    the program ends with the code ``failure`` unless the byte at its place is set.
+    the program ends with the code ``failure`` unless the byte at its offset is set.
     In a profiled program ``rows`` are those of its counters: its own, and of kernels inside, each
     with the kernel.  One that ``looks`` for signals may return before its end.
     """

@@ -21,7 +21,7 @@ from agnesi.core.ir.mapping import NestPlan
 _UNKNOWN_ITERATIONS = 100
 #: Scalar instructions that take as long as an element that is stored.
 _INSTRUCTIONS_PER_STORE = 8
-#: Those that take as long as a load from any place of a table beyond the caches.
+#: Those that take as long as a load from anywhere in a table beyond the caches.
 _SCATTERED_INSTRUCTIONS = 128
 #: The same for an element of another library's function, by whatever series it is summed.
 _CALLED_INSTRUCTIONS = 1 << 12

@@ -1,6 +1,6 @@
 """Position-independent kernels: constant offsets become parameters, so that more kernels are equal.
 
-The steps of an unrolled loop look at one row of a tensor after another.  Here the place of the row
+The steps of an unrolled loop look at one row of a tensor after another.  Here the offset of the row
 moves from the indices into the address that the kernel gets.
 """
 
@@ -18,13 +18,13 @@ _AddressKey = tuple[int, int]
 
 
 def anchored(kernel: Kernel, moves: Mapping[_AddressKey, int] | None = None) -> Kernel:
-    """The kernel with every buffer's least constant offset as part of the buffer's place."""
+    """The kernel with every buffer's least constant offset as part of the buffer's address."""
     moves = moves_of(kernel) if moves is None else moves
     return _Anchor(moves).kernel(kernel) if moves else kernel
 
 
 def moves_of(kernel: Kernel) -> dict[_AddressKey, int]:
-    """By how many bytes each place moves, where it does."""
+    """By how many bytes each address moves, where it does."""
     if not isinstance(kernel, Nest | Product | Convolution):
         return {}
     least: dict[_AddressKey, int] = {}
@@ -84,7 +84,7 @@ class _Anchor:
         return replace(kernel, body=body, a=self._matrix(kernel.a), b=self._matrix(kernel.b))
 
     def _by(self, buffer: Buffer) -> int:
-        """By how many elements a buffer's place moves."""
+        """By how many elements a buffer's address moves."""
         return self.moves.get((buffer.slot, buffer.offset), 0) // buffer.dtype.itemsize
 
     def _window(self, buffer: Buffer) -> Buffer:

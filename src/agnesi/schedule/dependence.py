@@ -90,11 +90,11 @@ class Dependence:
                 self.needs[k].add(chosen[i - 1])
                 self.users[chosen[i - 1]].add(k)
         self.order.sort(key=lambda k: (stage[k], k in last))
-        for place, k in enumerate(self.order):
-            self._rank[k] = place
+        for position, k in enumerate(self.order):
+            self._rank[k] = position
 
     def _reached(self, kernel: int, last: int) -> set[int]:
-        """A kernel and those that wait for it, up to a place in the order."""
+        """A kernel and those that wait for it, up to a position in the order."""
         if self._rank[kernel] > last:
             return set()
         found, stack = {kernel}, [kernel]
@@ -106,11 +106,11 @@ class Dependence:
         return found
 
     def _move_behind(self, moved: set[int], first: int, last: int) -> None:
-        """Bring some of the kernels between two places to the end of that range."""
+        """Bring some of the kernels between two positions to the end of that range."""
         if not moved:
             return
         part = self.order[first : last + 1]
         part = [k for k in part if k not in moved] + [k for k in part if k in moved]
         self.order[first : last + 1] = part
-        for place, k in enumerate(part, first):
-            self._rank[k] = place
+        for position, k in enumerate(part, first):
+            self._rank[k] = position

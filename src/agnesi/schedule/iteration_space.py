@@ -34,15 +34,15 @@ def in_order(root: Node, buffer: Buffer, part: Sequential) -> Nest:
     """The nest that writes elements of a root in order."""
     axes = axes_of(part.shape)
     at = point(axes)
-    place = part.place(at)
-    offset = buffer.place(place)
-    alone = {a for i in place if len(i.terms) == 1 for a in i.terms}
+    target = part.target(at)
+    offset = buffer.offset_of(target)
+    alone = {a for i in target if len(i.terms) == 1 for a in i.terms}
     ordered = {a for a in axes if a.extent != 1 and (a not in alone or a.slot in part.order)}
     # An ordered axis that the address lacks gets a term of 0, so that dependence analysis sees it.
     pin = Affine(0, {loops.index(a.index) * 0: 1 for a in axes if a in ordered - offset.free})
 
     def element(i: At) -> Expr:
-        return loops.load(buffer, root.dtype.name, buffer.place(i) + pin)
+        return loops.load(buffer, root.dtype.name, buffer.offset_of(i) + pin)
 
     value = part.value(Read(tuple(root.shape), root.dtype.name, element), at)
     return Nest([root], axes, [Store(buffer, offset + pin, value)], frozenset(ordered))

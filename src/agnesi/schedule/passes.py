@@ -26,7 +26,7 @@ from agnesi.schedule.memory.placement import (
     copy_states,
     donate,
     find_lifetimes,
-    place,
+    place_buffers,
     rematerialize,
     reuse_memory,
     store_narrow,
@@ -62,7 +62,7 @@ PASSES = (
     Pass("bounds_checks", fuse_bounds_checks, "checks made by functions"),
     Pass("materialization", materialize, "kernels for values that loops would repeat"),
     Pass("split_reductions", split_reductions, "kernels for parts of reductions"),
-    Pass("privatization", privatize, "kernels for copies of places"),
+    Pass("privatization", privatize, "kernels for private copies"),
     Pass("complex_numbers", to_real, "kernels in real numbers", required=True),
     Pass("decisions", decide_first, "decisions checked before all else", required=True),
     Pass("communication", overlap_communication, "begins and ends of what goes on beside"),
@@ -76,7 +76,7 @@ PASSES = (
     Pass("donation", donate, "results in the memory of arguments"),
     Pass("in_place_results", write_in_place, "values made where the result lies"),
     Pass("memory_reuse", reuse_memory, "values in the memory of their operands"),
-    Pass("placement", place, "bytes of temporaries", required=True),
+    Pass("placement", place_buffers, "bytes of temporaries", required=True),
 )
 
 

@@ -35,8 +35,7 @@ class Request:
     :ivar replaced: Which outputs, by number, are to lie like the buffers that they replace.
     :ivar inner: Whether they are the body of a loop or branch.
     :ivar updates: State buffers, each with the number of the output that replaces it.
-    :ivar carried: The same, where a result takes the place of the buffer only if that takes no
-        copy.
+    :ivar carried: The same, where a result gets the buffer's memory only where that needs no copy.
     :ivar donated: Arguments that results may be written over.
     :ivar unread: Outputs, by number, that nobody gets: they are computed for the checks that they
         pass.

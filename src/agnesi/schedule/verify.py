@@ -85,24 +85,24 @@ def _check_store(name: str, kernel: Kernel, store: Store) -> None:
     """Check that a store and its loads have the dtypes of their buffers and stay inside."""
     if store.value.dtype != name_of(store.buffer.dtype):
         _fail(name, kernel, f"stores {store.value.dtype} to {_describe_buffer(store.buffer)}")
-    _check_place(name, kernel, store.buffer, store.offset)
+    _check_offset(name, kernel, store.buffer, store.offset)
     for value in walk([store.value, *store.offset.atoms]):
         if value.op == "load":
-            buffer, place = value.param
+            buffer, offset = value.param
             if value.dtype != name_of(buffer.dtype):
                 _fail(name, kernel, f"loads {value.dtype} from {_describe_buffer(buffer)}")
-            _check_place(name, kernel, buffer, place)
+            _check_offset(name, kernel, buffer, offset)
 
 
-def _check_place(name: str, kernel: Kernel, buffer: Buffer, place: Affine) -> None:
-    sizes: list[Any] = [n for a, c in place.terms.items() for n in (getattr(a, "extent", None), c)]
+def _check_offset(name: str, kernel: Kernel, buffer: Buffer, offset: Affine) -> None:
+    sizes: list[Any] = [n for a, c in offset.terms.items() for n in (getattr(a, "extent", None), c)]
     if not is_static((*buffer.shape, *buffer.strides, *sizes)) or 0 in buffer.shape:
         return
-    bounds = place.bounds()
+    bounds = offset.bounds()
     assert bounds is not None
     steps = [(n - 1) * s for n, s in zip(buffer.shape, buffer.strides, strict=True)]
     if bounds[0] < sum(s for s in steps if s < 0) or bounds[1] > sum(s for s in steps if s > 0):
-        _fail(name, kernel, f"touches {_describe_buffer(buffer)} at {place}, outside of it")
+        _fail(name, kernel, f"touches {_describe_buffer(buffer)} at {offset}, outside of it")
 
 
 def check_memory(layout: Layout, name: str) -> None:
@@ -120,10 +120,10 @@ def check_memory(layout: Layout, name: str) -> None:
         copied = b not in written and b.role not in _GIVEN  # by a kernel that has gone
         if b.nbytes and not copied:
             slots.setdefault(b.slot, []).append((b.offset, b.offset + b.nbytes, b))
-    for places in slots.values():
-        places.sort(key=lambda p: p[:2])
-        for i, (_, end, a) in enumerate(places):
-            for start, _, b in places[i + 1:]:
+    for ranges in slots.values():
+        ranges.sort(key=lambda p: p[:2])
+        for i, (_, end, a) in enumerate(ranges):
+            for start, _, b in ranges[i + 1:]:
                 if start >= end:
                     break
                 _check_pair(name, layout.kernels, spans, a, b)

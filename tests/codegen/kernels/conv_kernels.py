@@ -83,12 +83,12 @@ class Runnable:
         axes = tuple(Axis(d, n) for d, n in enumerate(out.shape))
         at = tuple(Affine(0, {axis: 1}) for axis in axes)
         total = Buffer(out.shape, out.dtype, "sum")
-        value = load(total, out.dtype.name, total.place(at))
-        loads = [load(x, x.dtype.name, x.place(at)) for x in buffers[2:]]
+        value = load(total, out.dtype.name, total.offset_of(at))
+        loads = [load(x, x.dtype.name, x.offset_of(at)) for x in buffers[2:]]
         if epilogue is not None:
             value = epilogue(value, *loads)
         first, second = (Matrix(x, 0, x.strides) for x in buffers[:2])
-        body = [Store(buffers[2], buffers[2].place(at), value)]
+        body = [Store(buffers[2], buffers[2].offset_of(at), value)]
         self.kernel = Convolution([], kind, sizes, first, second, axes, total, body)
         self.kernels, more = split_filter_gradients(self.kernel)
         for buffer in more:

@@ -13,7 +13,7 @@ from agnesi.codegen.library.mersenne.draws import mersenne_module
 from agnesi.codegen.library.rowwise.blocks import blocks_module
 from agnesi.codegen.library.rowwise.chosen import chosen_module
 from agnesi.codegen.library.rowwise.extremes import extremes_module
-from agnesi.codegen.library.rowwise.places import add_module, take_module
+from agnesi.codegen.library.rowwise.indexed import add_module, take_module
 from agnesi.codegen.library.rowwise.running import running_module
 from agnesi.codegen.library.sorting.first import first_module
 from agnesi.codegen.library.sorting.module import sort_module

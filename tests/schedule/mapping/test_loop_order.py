@@ -81,5 +81,5 @@ def test_lanes_of_sums_share_lines_of_the_cache() -> None:
             return load(source, "float64", row.index * 60 + column * stride)
 
         value = reduce_("add", [30], body, [row], [1])
-        store = Store(target, target.place([row.index]), value)
+        store = Store(target, target.offset_of([row.index]), value)
         assert lane_axis((row,), [store]) is lanes, stride

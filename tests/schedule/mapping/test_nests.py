@@ -17,8 +17,8 @@ def doubled(*shape: int, turned: bool = False, offset: int = 0) -> Nest:
     source = Buffer(shape[::-1] if turned else shape, np.dtype("float32"), "input")
     source.offset = offset
     places = [Affine(0, {a: 1}) for a in axes]
-    read = load(source, "float32", source.place(places[::-1] if turned else places))
-    return Nest([], axes, [Store(target, target.place(places), call("add", read, read))])
+    read = load(source, "float32", source.offset_of(places[::-1] if turned else places))
+    return Nest([], axes, [Store(target, target.offset_of(places), call("add", read, read))])
 
 
 def test_axes_that_follow_each_other_in_memory_run_as_one():

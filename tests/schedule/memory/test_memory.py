@@ -76,7 +76,7 @@ class Memory:
 def whole(buffer: Buffer) -> np.ndarray:
     if 0 in buffer.shape:
         return np.zeros(0, int)
-    return elements_at(buffer.place(_axes(buffer.shape)))
+    return elements_at(buffer.offset_of(_axes(buffer.shape)))
 
 
 def _axes(shape: tuple[int, ...]) -> list[Affine]:

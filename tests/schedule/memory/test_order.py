@@ -132,7 +132,7 @@ def test_many_kernels_take_seconds():
         for b in touched([kernels[k]])[0]:
             spans[b] = spans.get(b, (place, place))[0], place
     blocks = [arena.Block(arena.rounded(b.nbytes), *span) for b, span in spans.items()]
-    assert arena.place(blocks)[1] < 2 * arena.most_alive(blocks)
+    assert arena.assign_offsets(blocks)[1] < 2 * arena.most_alive(blocks)
     assert time.process_time() - start < 30
 
 
@@ -144,7 +144,7 @@ spans = st.tuples(st.integers(1, 40), st.integers(0, 30), st.integers(0, 12))
 @given(st.lists(spans, max_size=60))
 def test_what_lives_at_the_same_time_does_not_overlap(found):
     blocks = [arena.Block(64 * size, first, first + more) for size, first, more in found]
-    for offsets, total in (arena.place(blocks), arena._in_time(blocks)):
+    for offsets, total in (arena.assign_offsets(blocks), arena._in_time(blocks)):
         assert total >= arena.most_alive(blocks) and all(o % 64 == 0 for o in offsets)
         for i, (a, at) in enumerate(zip(blocks, offsets, strict=True)):
             assert at + a.size <= total

@@ -33,7 +33,7 @@ def _load(scope: Any, buffer: Buffer, at: Affine, varies: bool) -> Pair:
         mask = scope.mask or const(vector("i1", scope.lanes), True)
         re, im = (
             b.gather(vector(type_, scope.lanes), p, mask, item)
-            for p in _places(scope, type_, buffer, at)
+            for p in _addresses(scope, type_, buffer, at)
         )
         return re, im
     both, address = vector(type_, 2 * scope.lanes), _address(scope, type_, buffer, at)
@@ -57,8 +57,8 @@ def store(scope: Any, buffer: Buffer, at: Affine, value: Expr) -> None:
     re, im = (scope.wide(a) for a in value.args)
     if scope.step(at) != 1:
         mask = scope.mask or const(vector("i1", scope.lanes), True)
-        for part, places in zip((re, im), _places(scope, type_, buffer, at), strict=True):
-            b.scatter(part, places, mask, item)
+        for part, addresses in zip((re, im), _addresses(scope, type_, buffer, at), strict=True):
+            b.scatter(part, addresses, mask, item)
         return
     order = [k for i in range(scope.lanes) for k in (i, i + scope.lanes)]
     both, address = b.shuffle(re, im, order), _address(scope, type_, buffer, at)
@@ -78,11 +78,11 @@ def _twice(scope: Any) -> Value:
 
 def _address(scope: Any, type_: str, buffer: Buffer, at: Affine) -> Value:
     """Return the address of the real part of a complex number."""
-    place: Value = scope.b.gep(type_, scope.pointer(buffer), scope.place(at * 2))
-    return place
+    address: Value = scope.b.gep(type_, scope.pointer(buffer), scope.scalar_index(at * 2))
+    return address
 
 
-def _places(scope: Any, type_: str, buffer: Buffer, at: Affine) -> Pair:
+def _addresses(scope: Any, type_: str, buffer: Buffer, at: Affine) -> Pair:
     """Return the offsets of the parts of each lane."""
     re, im = (scope.pointers(type_, buffer, at * 2 + k) for k in (0, 1))
     return re, im

@@ -16,8 +16,8 @@ def divide(b: Builder, value: Value, by: Size | Value) -> tuple[Value, Value]:
     return b.op("udiv", value, b.size(by)), b.op("urem", value, b.size(by))
 
 
-def places(b: Builder, axes: Sequence[Axis], member: Value) -> dict[Axis, Value]:
-    """The places along axes of the member with a number; the last axis counts fastest."""
+def indices_along(b: Builder, axes: Sequence[Axis], member: Value) -> dict[Axis, Value]:
+    """The indices along axes of the batch member with a number; the last axis counts fastest."""
     found = {}
     for axis in reversed(axes[1:]):
         member, found[axis] = divide(b, member, axis.extent)

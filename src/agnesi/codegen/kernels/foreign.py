@@ -36,7 +36,7 @@ _BYTES = {"i8": 1, "i32": 4, "i64": 8, "float": 4, "double": 8, "<2 x float>": 8
           "<2 x double>": 16}
 
 
-def emit_foreign(b: Builder, kernel: Foreign, rt: Value, place: Callable[[Buffer], Value],
+def emit_foreign(b: Builder, kernel: Foreign, rt: Value, address_of: Callable[[Buffer], Value],
                  symbol: int, code: int) -> None:
     """The calls of a kernel, which returns ``code`` where one fails; ``symbol`` is its number."""
     functions = b.load("ptr", b.gep("ptr", rt, i64(FUNCTIONS_ENTRY)))
@@ -45,9 +45,9 @@ def emit_foreign(b: Builder, kernel: Foreign, rt: Value, place: Callable[[Buffer
     assert isinstance(call, Call)
     for i, j in call.copies:
         target, source = kernel.results[i], kernel.inputs[j]
-        b.call("void", "llvm.memcpy.p0.p0.i64", place(target), place(source),
+        b.call("void", "llvm.memcpy.p0.p0.i64", address_of(target), address_of(source),
                b.size(target.nbytes), const("i1", False))
-    maker = _Arguments(b, kernel, call, place)
+    maker = _Arguments(b, kernel, call, address_of)
     if call.units:
         _shared(b, kernel, call, maker, rt, function)
         return
@@ -140,17 +140,17 @@ class _Arguments:
     """The values of a call's arguments."""
 
     def __init__(self, b: Builder, kernel: Foreign, call: Call,
-                 place: Callable[[Buffer], Value]) -> None:
+                 address_of: Callable[[Buffer], Value]) -> None:
         self.b = b
         self.kernel = kernel
         self.call, self.batch = call, call.batch
-        self.place = place
+        self.address_of = address_of
 
     def fixed(self, a: Argument) -> Value | None:
         """The value of an argument that is equal in all calls; None where each call has its own."""
         b = self.b
         if a.kind == "scratch":
-            return self.place(self.kernel.scratch[a.value])
+            return self.address_of(self.kernel.scratch[a.value])
         if a.kind == "sizes":
             sizes = [n for x in self._both for n in x.shape]
             workspace = b.alloca("i64", len(sizes) or 1)
@@ -203,7 +203,7 @@ class _Arguments:
 
     def _part(self, buffer: Buffer, loop: Value) -> Value:
         b, batch = self.b, self.batch
-        start = self.place(buffer)
+        start = self.address_of(buffer)
         if batch == 1:
             return start
         step = buffer.size // batch * buffer.dtype.itemsize

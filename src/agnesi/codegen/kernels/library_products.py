@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from agnesi.codegen.arithmetic.delinearize import divide, places
+from agnesi.codegen.arithmetic.delinearize import divide, indices_along
 from agnesi.codegen.launch import address_key
 from agnesi.codegen.llvm.builder import Builder, Value, const, i64
 from agnesi.codegen.loops.evaluate import Scope, memory_type
@@ -188,8 +188,8 @@ def _by_lines(product: Product, strides: Strides) -> tuple[Lines, tuple[bool, Si
     taken = {*product.axes, *axes_in(product.body)}
     first, within = fresh_axes((line.extent, most), taken)
     key = load(product.total, product.total.dtype.name,
-               product.total.place([a.index for a in product.axes]))
-    total = load(sums, key.dtype, sums.place([within.index, along.index]))
+               product.total.offset_of([a.index for a in product.axes]))
+    total = load(sums, key.dtype, sums.offset_of([within.index, along.index]))
     change = Substitution({line: first.index + within.index}, {key: total})
     body = [Store(s.buffer, change.index(s.offset), change(s.value)) for s in product.body]
     plan = NestPlan((within, along), body, along, most, 0, frozenset())
@@ -252,7 +252,7 @@ def _emit_whole(b: Builder, call: Call, epilogue: Summed, given: list[Value],
             b.store(count, given[2 + call.along])
         operands[call.along] = _line(b, call, operands[call.along], start)
         steps = [store.offset.terms.get(axis, 0) for axis in call.product.axes[:-2]]
-        at = b.add(_place(b, store.offset.const, indices, steps),
+        at = b.add(_offset(b, store.offset.const, indices, steps),
                    b.mul(start, apart if call.along else i64(1)))
         result = b.gep(call.type, pointer(store.buffer), at)
         if base is not None and _copied(call.product, epilogue):
@@ -290,14 +290,14 @@ def _gemm(b: Builder, call: Call, given: list[Value], scaled: tuple[Value, Value
 @contextmanager
 def _units(b: Builder, call: Call, pointer: Callable[[Buffer], Value], begin: Value, end: Value
            ) -> Iterator[tuple[list[Value], list[Value], Value, Value]]:
-    """A loop over units: places along the batch's axes, where operands are, and which lines."""
+    """A loop over units: indices along the batch's axes, where operands are, and which lines."""
     with b.loop(begin, end) as loop:
         member, block = divide(b, loop.index, call.blocks)
         axes = call.product.axes[:-2]
-        found = places(b, axes, member)
+        found = indices_along(b, axes, member)
         indices = [i64(0) if axis.extent == 1 else found[axis] for axis in axes]
         operands = [
-            b.gep(call.type, pointer(m.buffer), _place(b, m.offset, indices, m.strides[:-2]))
+            b.gep(call.type, pointer(m.buffer), _offset(b, m.offset, indices, m.strides[:-2]))
             for m in (call.first, call.second)
         ]
         start, stop = i64(0), b.size(call.numbers[call.along])
@@ -315,9 +315,9 @@ def _line(b: Builder, call: Call, operand: Value, number: Value) -> Value:
     return b.gep(call.type, operand, b.mul(number, i64(call.steps[call.along])))
 
 
-def _place(b: Builder, place: int, indices: Sequence[Value], steps: Sequence[int]) -> Value:
+def _offset(b: Builder, start: int, indices: Sequence[Value], steps: Sequence[int]) -> Value:
     """Return the offset of a member of the batch, in elements."""
-    at = i64(place)
+    at = i64(start)
     for index, step in zip(indices, steps, strict=True):
         at = b.add(at, b.mul(index, i64(step)))
     return at

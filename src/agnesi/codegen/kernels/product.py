@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from agnesi.codegen.arithmetic.delinearize import places
+from agnesi.codegen.arithmetic.delinearize import indices_along
 from agnesi.codegen.kernels.gemm import (
     GemmPlan,
     GemmSpec,
@@ -71,13 +71,13 @@ def emit_product(b: Builder, product: Product, cut: GemmPlan,
     *batches, at_i, at_j = product.axes
     axes = set(product.axes)
     root = Scope(b, pointer, {})
-    key = load(product.total, product.total.dtype.name, product.total.place(_at(product)))
+    key = load(product.total, product.total.dtype.name, product.total.offset_of(_at(product)))
     if key.free:  # else what waits for the sum is not known
         root.hoist([s.value for s in product.body], axes, root)
 
     def epilogue(b: Builder, total: Value, batch: Value, i: Value, j: Value, lanes: int,
                  mask: Value | None, along: str) -> None:
-        index = {**places(b, batches, batch), at_i: i, at_j: j}
+        index = {**indices_along(b, batches, batch), at_i: i, at_j: j}
         scope = root.inside(index, along=at_j if along == "n" else at_i, lanes=lanes, mask=mask)
         scope.memo[key] = total
         for s in product.body:
@@ -86,14 +86,14 @@ def emit_product(b: Builder, product: Product, cut: GemmPlan,
     swept = _swept(product, at_i if cut.swapped else at_j, b.module.target)
 
     def call(b: Builder, batch: Value, i: Value, j: Value, rows: int, columns: int) -> None:
-        scope = root.inside({**places(b, batches, batch), at_i: i, at_j: j})
+        scope = root.inside({**indices_along(b, batches, batch), at_i: i, at_j: j})
         lines: dict[Value, None] = {}
-        for buffer, place in swept:
-            first = scope.address(buffer.dtype.name, buffer, place)
+        for buffer, offset in swept:
+            first = scope.address(buffer.dtype.name, buffer, offset)
             line = max(1, LINE_BYTES // buffer.dtype.itemsize)  # elements of a line of the cache
             for r in range(0, rows, line if cut.swapped else 1):
                 for c in range(0, columns, 1 if cut.swapped else line):
-                    down, right = (b.mul(i64(n), b.size(place.terms[axis]))
+                    down, right = (b.mul(i64(n), b.size(offset.terms[axis]))
                                    for n, axis in ((r, at_i), (c, at_j)))
                     lines[b.gep(memory_type(buffer.dtype.name), first, b.add(down, right))] = None
         for at in lines:
@@ -112,11 +112,11 @@ def _swept(product: Product, along: Axis, target: Target) -> list[tuple[Buffer, 
     at = set(product.axes[-2:])
     loads = [e.param for e in walk([s.value for s in product.body]) if e.op == "load"]
     stores = [(s.buffer, s.offset) for s in product.body if not streams(s.buffer, target)]
-    places = dict.fromkeys([*stores, *loads])
+    accesses = dict.fromkeys([*stores, *loads])
     return [
-        (buffer, place) for buffer, place in places
-        if buffer is not product.total and buffer.dtype.kind != "c" and not place.atoms
-        and place.terms.get(along) == 1 and at <= place.terms.keys()
+        (buffer, offset) for buffer, offset in accesses
+        if buffer is not product.total and buffer.dtype.kind != "c" and not offset.atoms
+        and offset.terms.get(along) == 1 and at <= offset.terms.keys()
     ]
 
 
@@ -132,11 +132,11 @@ def _operand(b: Builder, matrix: Matrix, pointer: Callable[[Buffer], Value], axe
         base = b.gep(type_, base, i64(matrix.offset))
     steps = dict(zip(batches, matrix.strides[:-2], strict=True))
 
-    def place(b: Builder, member: Value) -> Value:
+    def batch_offset(b: Builder, member: Value) -> Value:
         total = i64(0)
-        for axis, at in places(b, batches, member).items():
+        for axis, at in indices_along(b, batches, member).items():
             total = b.add(total, b.mul(at, b.size(steps[axis])))
         return total
 
-    step = place if len(steps) > 1 else next(iter(steps.values()), 0)
+    step = batch_offset if len(steps) > 1 else next(iter(steps.values()), 0)
     return direct(base, type_, matrix.strides[-2:], axes, step)

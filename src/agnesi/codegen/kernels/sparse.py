@@ -215,8 +215,8 @@ class _Emitter:
         """Four entries, or some of them, times the numbers that they belong to, added up."""
         b = self.b
         numbers = Value("poison", total.type)
-        for lane, place in enumerate(self._four_places(k, mask)):
-            number = b.load(self.type, b.gep(self.type, self.second, place))
+        for lane, index in enumerate(self._four_indices(k, mask)):
+            number = b.load(self.type, b.gep(self.type, self.second, index))
             numbers = b.value(total.type, f"insertelement {numbers}, {number}, i64 {lane}")
         there, zero = b.gep(self.type, self.first, k), const(total.type, 0)
         if mask is None:
@@ -235,7 +235,7 @@ class _Emitter:
             flags = (Value(str(n), "i32") for n in (0, 3, 1))  # to read, into all caches, data
             b.call("void", "llvm.prefetch.p0", ahead, *flags)
 
-    def _four_places(self, k: Value, mask: Value | None) -> list[Value]:
+    def _four_indices(self, k: Value, mask: Value | None) -> list[Value]:
         """The indices of four entries, 0 for those that are not there.
 
         Short ones are taken as pairs, since none is negative.
@@ -292,9 +292,9 @@ class _Emitter:
 
     def _entry(self, k: Value, column: Value, masks: Masks, sums: Sequence[Value]) -> list[Value]:
         b = self.b
-        place = self._index(self.index_type, self.indices, k)
+        index = self._index(self.index_type, self.indices, k)
         factor = b.splat(b.load(self.type, b.gep(self.type, self.first, k)), self.plan.lanes)
-        values = self._load(self._line(self.second, place, column), masks)
+        values = self._load(self._line(self.second, index, column), masks)
         return [self._multiply_add(factor, x, s) for x, s in zip(values, sums, strict=True)]
 
     def columns(self, begin: Value, end: Value) -> None:
@@ -325,10 +325,10 @@ class _Emitter:
             own = self._load(self._line(self.second, row.index, column), masks)
             with b.loop(first, last) as entry:
                 k = entry.index
-                place = self._index(self.index_type, self.indices, k)
+                index = self._index(self.index_type, self.indices, k)
                 factor = b.load(self.type, b.gep(self.type, self.first, k))
                 factor = b.splat(factor, self.plan.lanes)
-                there = self._line(self.result, place, column)
+                there = self._line(self.result, index, column)
                 old = self._load(there, masks)
                 new = [self._multiply_add(factor, x, y) for x, y in zip(own, old, strict=True)]
                 self._store(new, there, masks)
@@ -339,13 +339,13 @@ class _Emitter:
         with b.loop(begin, end) as row:
             first, last = self._entries(row.index)
             with b.loop(first, last) as entry:
-                place = self._index(self.index_type, self.indices, entry.index)
+                index = self._index(self.index_type, self.indices, entry.index)
                 total = b.alloca(self.type, 1)
                 b.store(const(self.type, 0), total)
 
                 def tile(column: Value, masks: Masks) -> None:
                     left = self._load(self._line(self.first, row.index, column), masks)
-                    right = self._load(self._line(self.second, place, column), masks)
+                    right = self._load(self._line(self.second, index, column), masks)
                     found = const(self.vector, 0)
                     for x, y in zip(left, right, strict=True):
                         found = self._multiply_add(x, y, found)

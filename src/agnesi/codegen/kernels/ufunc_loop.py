@@ -102,7 +102,7 @@ class _Writer:
         self.inputs = len(before)
         self.wanted = self.inputs + kernel.call.output
         self.buffers = (*kernel.inputs, *kernel.results)
-        self.places = [pointer(buffer) for buffer in self.buffers]
+        self.addresses = [pointer(buffer) for buffer in self.buffers]
         self.workspaces: dict[int, Value] = {}
         self.arguments, self.steps = (b.alloca(t, len(self.dtypes)) for t in ("ptr", "i64"))
         self.count = b.alloca("i64", 1)
@@ -138,7 +138,7 @@ class _Writer:
         converted before it, the result after it.
         """
         b = self.b
-        count, starts = self._places(unit)
+        count, starts = self._starts(unit)
         b.store(count, self.count)
         for k, dtype in enumerate(self.dtypes):
             i = self._buffer(k)
@@ -157,7 +157,7 @@ class _Writer:
     def _inner(self, i: int) -> Value:
         return self.b.size(self.plan.axes[0].steps[i])
 
-    def _places(self, unit: Value) -> tuple[Value, list[Value]]:
+    def _starts(self, unit: Value) -> tuple[Value, list[Value]]:
         """Return the elements of a block, and the addresses of its first ones."""
         b, axes = self.b, self.plan.axes
         blocks = b.size(self.plan.blocks)
@@ -173,19 +173,19 @@ class _Writer:
         return count, [self._at(i, index) for i in range(len(self.buffers))]
 
     def _at(self, i: int, index: Sequence[Value]) -> Value:
-        b, place = self.b, self.places[i]
+        b, address = self.b, self.addresses[i]
         for axis, at in zip(self.plan.axes, index, strict=True):
             if axis.steps[i] != 0:
-                place = b.gep("i8", place, b.mul(at, b.size(axis.steps[i])))
-        return place
+                address = b.gep("i8", address, b.mul(at, b.size(axis.steps[i])))
+        return address
 
     def _convert(self, count: Value, source: tuple[Value, np.dtype, Value],
                  target: tuple[Value, np.dtype, Value]) -> None:
-        """Elements at (place, dtype, step) to another dtype elsewhere."""
+        """Elements at (address, dtype, step) to another dtype elsewhere."""
         b = self.b
-        (start, old, step), (place, new, stride) = source, target
+        (start, old, step), (address, new, stride) = source, target
         with b.loop(i64(0), count) as loop:
             value = b.load(memory_type(old.name), b.gep("i8", start, b.mul(loop.index, step)),
                            old.itemsize)
             value = scalars.cast(b, value, old.name, new.name)
-            b.store(value, b.gep("i8", place, b.mul(loop.index, stride)), new.itemsize)
+            b.store(value, b.gep("i8", address, b.mul(loop.index, stride)), new.itemsize)

@@ -20,8 +20,8 @@ _SINCE, _THREAD, _LEFT = range(3)
 def write_polls(module: Module) -> None:
     """Write ``i1 worked(ptr polls, i64 n)``: counts work; whether the function is to be left."""
     b = Builder(module, "worked", [("ptr", "polls"), ("i64", "n")], "i1")
-    place, n = b.parameters
-    since, thread, left = (b.gep("i64", place, i64(k)) for k in (_SINCE, _THREAD, _LEFT))
+    address, n = b.parameters
+    since, thread, left = (b.gep("i64", address, i64(k)) for k in (_SINCE, _THREAD, _LEFT))
     total = b.add(b.load("i64", since), n)
     b.store(total, since)
     with b.when(b.icmp("sge", total, i64(_POLL_ELEMENTS)), rare=True):
@@ -34,16 +34,16 @@ def write_polls(module: Module) -> None:
 class Polls:
     """The work of a call since its last poll, and whether the call is to end; at an address."""
 
-    def __init__(self, b: Builder, place: Value) -> None:
+    def __init__(self, b: Builder, address: Value) -> None:
         self.b = b
-        self.place = place
+        self.address = address
 
     @classmethod
     def begin(cls, b: Builder, thread: Value) -> Polls:
         """Start the polls of one call by one thread."""
         found = cls(b, b.alloca("i64", 3))
         for k, value in ((_SINCE, i64(0)), (_THREAD, thread), (_LEFT, i64(0))):
-            b.store(value, b.gep("i64", found.place, i64(k)))
+            b.store(value, b.gep("i64", found.address, i64(k)))
         return found
 
     def rows(self, first: Value, last: Value, n: Value, several: int,
@@ -67,12 +67,12 @@ class Polls:
             return []
 
         b.either(b.icmp("sge", b.mul(n, i64(several)), i64(_POLL_ELEMENTS)),
-                 lambda: groups(self), lambda: groups(_Short(b, self.place)))
+                 lambda: groups(self), lambda: groups(_Short(b, self.address)))
 
     def interrupted(self) -> Value:
         """Return whether the function is to be left."""
         b = self.b
-        return b.icmp("ne", b.load("i64", b.gep("i64", self.place, i64(_LEFT))), i64(0))
+        return b.icmp("ne", b.load("i64", b.gep("i64", self.address, i64(_LEFT))), i64(0))
 
     def remaining(self, n: Value) -> Value:
         """Return how many of ``n`` are worth working on: none where the function is to be left."""
@@ -80,7 +80,7 @@ class Polls:
 
     def worked(self, n: Value) -> Value:
         """Count ``n`` elements of work; return whether the function is to be left for a signal."""
-        return self.b.call("i1", "worked", self.place, n)
+        return self.b.call("i1", "worked", self.address, n)
 
     def finished(self, n: Value) -> Value:
         """Count rows of so many elements unless their chunks were; whether to leave."""

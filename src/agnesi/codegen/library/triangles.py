@@ -58,14 +58,14 @@ def _at(b: Builder, base: Value, i: Value) -> Value:
 
 
 def _get(b: Builder, base: Value, i: Value) -> Pair:
-    place = _at(b, base, i)
-    return b.load("double", place), b.load("double", b.gep("double", place, i64(1)))
+    address = _at(b, base, i)
+    return b.load("double", address), b.load("double", b.gep("double", address, i64(1)))
 
 
 def _put(b: Builder, base: Value, i: Value, value: Pair) -> None:
-    place = _at(b, base, i)
-    b.store(value[0], place)
-    b.store(value[1], b.gep("double", place, i64(1)))
+    address = _at(b, base, i)
+    b.store(value[0], address)
+    b.store(value[1], b.gep("double", address, i64(1)))
 
 
 def _times(b: Builder, x: Pair, y: Pair) -> Pair:

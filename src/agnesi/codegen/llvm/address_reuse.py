@@ -6,7 +6,7 @@ from agnesi.codegen.llvm.values import Value, i64
 
 
 class Distances:
-    """Of the places of one function, those that were made by adding a number."""
+    """Of the indices of one function, those that were made by adding a number."""
 
     def __init__(self) -> None:
         self._of: dict[str, tuple[Value, int]] = {}
@@ -16,10 +16,10 @@ class Distances:
         if a.type == "i64" and b.ref[0] != "%" == total.ref[0] and total.ref != a.ref:
             self._of[total.ref] = a, int(b.ref)
 
-    def parted(self, place: Value) -> tuple[Value, int]:
-        """A place as one that its neighbours share, and the distance from there."""
+    def parted(self, index: Value) -> tuple[Value, int]:
+        """An index as one that its neighbours share, and the distance from there."""
         distance = 0
-        while place.ref in self._of:
-            place, by = self._of[place.ref]
+        while index.ref in self._of:
+            index, by = self._of[index.ref]
             distance += by
-        return (place, distance) if place.ref[0] == "%" else (i64(0), int(place.ref) + distance)
+        return (index, distance) if index.ref[0] == "%" else (i64(0), int(index.ref) + distance)

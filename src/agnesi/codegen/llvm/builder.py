@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from agnesi.codegen.llvm.address_reuse import Distances
 from agnesi.codegen.llvm.folding import compared, folded, one_iteration
 from agnesi.codegen.llvm.module import Module as Module
-from agnesi.codegen.llvm.scratch import DECLARED, GIVEN, Workspace, placed
+from agnesi.codegen.llvm.scratch import DECLARED, GIVEN, Workspace, allocated
 from agnesi.codegen.llvm.sizes import Sizes
 from agnesi.codegen.llvm.typenames import as_bits
 from agnesi.codegen.llvm.typenames import is_float as is_float
@@ -143,7 +143,7 @@ class Builder:
     def text(self) -> str:
         """The function as it stands."""
         entry, *lines = self._lines
-        workspaces = placed(self._workspaces, self.result)
+        workspaces = allocated(self._workspaces, self.result)
         if workspaces.taken:
             for known in DECLARED:
                 self.module.declare(*known)

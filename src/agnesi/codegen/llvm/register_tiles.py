@@ -22,7 +22,7 @@ def transposed(b: Builder, rows: Sequence[Value]) -> list[Value]:
     own = min(_LANE_BYTES // _BYTES[scalar(rows[0].type)], count)
     squares = [_within(b, rows[i : i + own], own) for i in range(0, count, own)]
     moved = [_among(b, column, own) for column in zip(*squares, strict=True)]
-    return [column for places in zip(*moved, strict=True) for column in places]
+    return [column for columns in zip(*moved, strict=True) for column in columns]
 
 
 def _within(b: Builder, rows: Sequence[Value], own: int) -> list[Value]:
@@ -66,18 +66,18 @@ class Tiles:
         """Where rows begin that lie one behind the other; the last one stands for those behind."""
         b = self.b
         last = b.sub(count, i64(1))
-        places = (b.intrinsic("smin", b.add(first, i64(i)), last) for i in range(self.lanes))
-        return [b.gep(self.type, base, b.mul(at, i64(size))) for at in places]
+        indices = (b.intrinsic("smin", b.add(first, i64(i)), last) for i in range(self.lanes))
+        return [b.gep(self.type, base, b.mul(at, i64(size))) for at in indices]
 
-    def at(self, tile: Value, place: Value | int) -> Value:
+    def at(self, tile: Value, index: Value | int) -> Value:
         """Return the address of an element of all rows."""
-        return self.b.gep(self.vector, tile, i64(place) if isinstance(place, int) else place)
+        return self.b.gep(self.vector, tile, i64(index) if isinstance(index, int) else index)
 
-    def load(self, tile: Value, place: Value | int) -> Value:
-        return self.b.load(self.vector, self.at(tile, place))
+    def load(self, tile: Value, index: Value | int) -> Value:
+        return self.b.load(self.vector, self.at(tile, index))
 
-    def store(self, value: Value, tile: Value, place: Value | int) -> None:
-        self.b.store(value, self.at(tile, place))
+    def store(self, value: Value, tile: Value, index: Value | int) -> None:
+        self.b.store(value, self.at(tile, index))
 
     @contextmanager
     def _blocks(self, size: int) -> Iterator[Value]:

@@ -40,7 +40,7 @@ class Workspace(NamedTuple):
         return -(-nbytes(self.type) * self.elements // ALIGN_BYTES) * ALIGN_BYTES
 
 
-class Placed(NamedTuple):
+class Allocated(NamedTuple):
     """Where arrays lie: ``first`` lines begin the function, ``then`` lines its first block.
 
     Where a block was taken, the first lines are a block of their own.
@@ -51,7 +51,7 @@ class Placed(NamedTuple):
     taken: bool
 
 
-def placed(workspaces: Iterable[Workspace], result: str) -> Placed:
+def allocated(workspaces: Iterable[Workspace], result: str) -> Allocated:
     """The lines that make arrays of a function with this result."""
     arrays = list(workspaces)
     on_stack, stack, block, size = _on_stack(arrays), [], [], 0
@@ -64,7 +64,7 @@ def placed(workspaces: Iterable[Workspace], result: str) -> Placed:
             block.append(f"  {array.ref} = getelementptr inbounds i8, ptr {_ALL}, i64 {size}")
             size += array.bytes
     if not block:
-        return Placed([], stack, False)
+        return Allocated([], stack, False)
     taken = [
         f"  {_ALL} = call noalias align {ALIGN_BYTES} ptr @{_TAKE}(i64 {size})",
         f"  %scratch.lack = icmp eq ptr {_ALL}, null",
@@ -72,7 +72,7 @@ def placed(workspaces: Iterable[Workspace], result: str) -> Placed:
         "scratch.none:",
         "  ret void" if result == "void" else f"  ret {result} zeroinitializer",
     ]
-    return Placed(["scratch.take:", *stack, *taken], block, True)
+    return Allocated(["scratch.take:", *stack, *taken], block, True)
 
 
 def _on_stack(arrays: list[Workspace]) -> set[Workspace]:

@@ -9,14 +9,14 @@ from agnesi.core.ir.extents import Extent, UnknownSizeError, surely
 
 
 class Sizes:
-    """The values known of sizes in one function; ``places`` of those that calls pass: (table,
+    """The values known of sizes in one function; ``positions`` of those that calls pass: (table,
     entry).
 
     Numbers are made by a builder, which is at the function's beginning then.
     """
 
-    def __init__(self, places: Mapping[Extent, tuple[Any, int]]) -> None:
-        self._places = places
+    def __init__(self, positions: Mapping[Extent, tuple[Any, int]]) -> None:
+        self._positions = positions
         self._known: dict[Extent, Any] = {}
 
     def number(self, b: Any, n: Extent) -> Any:
@@ -27,8 +27,8 @@ class Sizes:
 
     def _worked_out(self, b: Any, n: Extent) -> Any:
         if not n.op:
-            table, place = self._places[n]
-            return b.load("i64", b.gep("i64", table, b.size(place)))
+            table, position = self._positions[n]
+            return b.load("i64", b.gep("i64", table, b.size(position)))
         if n.op == "sum":
             return _total(b, n)
         first, second = map(b.size, n.args)

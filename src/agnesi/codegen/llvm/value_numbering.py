@@ -15,36 +15,36 @@ _Table = dict[str, V]
 class Known(Generic[V]):
     """Values by the text of their instructions.
 
-    All of them are known in their block.  Places, which are numbers of 64 bits, are known in all
+    All of them are known in their block.  Indices and sizes, of 64 bits, are known in all
     blocks that can only be reached through theirs: those behind it, and those in loops there.
     What else is kept for later blocks would need registers meanwhile.
     """
 
     def __init__(self) -> None:
         self._made: _Table[V] = {}
-        self._places: _Table[V] = {}
-        #: The places of the first block of the loop, branch or function that this block is in.
-        self._first = self._places
+        self._indices: _Table[V] = {}
+        #: Those of the first block of the loop, branch or function that this block is in.
+        self._first = self._indices
 
     def of(self, type_: str) -> _Table[V]:
         """Return the known values of a type."""
-        return self._places if type_ == "i64" else self._made
+        return self._indices if type_ == "i64" else self._made
 
     def block(self) -> None:
         """Begin another block."""
         self._made = {}
-        self._places = dict(self._first)
+        self._indices = dict(self._first)
 
     def here(self) -> tuple[_Table[V], _Table[V]]:
         """Return the values that are known at the begin of a loop or branch."""
-        here = self._first, self._places
-        self._first = self._places
+        here = self._first, self._indices
+        self._first = self._indices
         return here
 
     def enter(self) -> None:
         """This block is the first one of a loop or branch."""
-        self._first = self._places
+        self._first = self._indices
 
     def leave(self, before: tuple[_Table[V], _Table[V]]) -> None:
         """This block is the one behind a loop or branch."""
-        self._first, self._places = before
+        self._first, self._indices = before

@@ -66,14 +66,14 @@ def _blocks(nest: Any, scope: Scope, across: tuple[Value, Value]) -> None:
     """The blocks of both loops."""
     b, plan = nest.b, nest.plan
     first_across, first_along = fresh_axes((1, 1), axes_in(nest.stores))  # where a block begins
-    places = Affine(0, {plan.across: BLOCK_ELEMENTS, plan.along: 1, first_across: -BLOCK_ELEMENTS,
+    offset = Affine(0, {plan.across: BLOCK_ELEMENTS, plan.along: 1, first_across: -BLOCK_ELEMENTS,
                         first_along: -1})
     reads, kept = reads_across(_values(nest), plan.along, plan.across), {}
     wide = _wide(reads, b.module.target.costs.near_bytes)
     for v in reads:
         workspace = Buffer((wide * BLOCK_ELEMENTS,), np.dtype(v.param[0].dtype), ROW)
         nest.rows[workspace] = b.alloca(memory_type(v.dtype), wide * BLOCK_ELEMENTS)
-        kept[v] = load(workspace, v.dtype, places)
+        kept[v] = load(workspace, v.dtype, offset)
     inner = scope.inside({})
     scope.hoist(_values(nest), {plan.across, plan.along}, inner)
     length = b.size(plan.along.extent)
@@ -129,17 +129,17 @@ def _transpose_block(b: Builder, type_: str, own: int, source: Value, step: Valu
     small = b.icmp("slt", b.intrinsic("smin", last_row, last_column), i64(0))
     with b.when(small), b.loop(i64(0), rows) as i, b.loop(i64(0), columns) as j:
         one = b.load(type_, b.gep(type_, source, b.add(b.mul(i.index, step), j.index)), size)
-        place = b.add(b.mul(j.index, i64(BLOCK_ELEMENTS)), i.index)
-        b.store(one, b.gep(type_, target, place), size)
+        offset = b.add(b.mul(j.index, i64(BLOCK_ELEMENTS)), i.index)
+        b.store(one, b.gep(type_, target, offset), size)
     large = b.op("xor", small, Value("true", "i1"))
     with b.when(large), b.loop(i64(0), rows, own) as i, b.loop(i64(0), columns, own) as j:
         row = b.intrinsic("smin", i.index, last_row)
         column = b.intrinsic("smin", j.index, last_column)
-        place = b.gep(type_, source, b.add(b.mul(row, step), column))
+        address = b.gep(type_, source, b.add(b.mul(row, step), column))
         square = []
         for _ in range(own):
-            square.append(b.load(vector(type_, own), place, size))
-            place = b.gep(type_, place, step)
+            square.append(b.load(vector(type_, own), address, size))
+            address = b.gep(type_, address, step)
         start = b.gep(type_, target, b.add(b.mul(column, i64(BLOCK_ELEMENTS)), row))
         for k, value in enumerate(transposed(b, square)):
             b.store(value, b.gep(type_, start, i64(k * BLOCK_ELEMENTS)), size)

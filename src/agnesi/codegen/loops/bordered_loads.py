@@ -27,14 +27,14 @@ _END = 1 << 31
 
 
 class Border(NamedTuple):
-    """A load at ``at`` for those lanes whose ``place`` on an axis of ``size`` is inside of it.
+    """A load at ``at`` for those lanes whose ``position`` on an axis of ``size`` is inside of it.
 
     Without a size they are never beyond the end.
     """
 
     buffer: Buffer
     at: Affine
-    place: Affine
+    position: Affine
     size: int | None
 
 
@@ -50,7 +50,7 @@ def bordered(scope: Any, value: Expr) -> Expr:
         if load.op == "load" and load.dtype not in PARTS and scope.varies(load):
             border = _border(scope, load, tests)
             if border is not None:
-                free = border.at.free | border.place.free
+                free = border.at.free | border.position.free
                 changes[load] = loops.make(BORDERED, border.at.atoms, load.dtype, border, free)
     if not changes:
         return value
@@ -87,19 +87,19 @@ def _border(scope: Any, load: Expr, tests: set[Expr]) -> Border | None:
     needed = [value >= 0] * clipped + ([] if size is None else [value < size])
     if value.op != "index" or not needed or not tests.issuperset(needed):
         return None
-    place = value.param
+    position = value.param
     if size is None and scope.mask is not None and scope.active is None:
         return None  # some lanes may be beyond the end
-    if not _is_short(place) or (size or 0) >= _END or not _moves(scope, place):
+    if not _is_short(position) or (size or 0) >= _END or not _moves(scope, position):
         return None
     rest = Affine(at.const, {a: c for a, c in at.terms.items() if a is not moving[0]})
-    return Border(buffer, rest + place, place, size)
+    return Border(buffer, rest + position, position, size)
 
 
-def _is_short(place: Affine) -> bool:
-    """Return whether a place, and those of some lanes behind it, fits 32 bits."""
-    most = abs(place.const)
-    for atom, c in place.terms.items():
+def _is_short(position: Affine) -> bool:
+    """Return whether a position, and those of some lanes behind it, fits 32 bits."""
+    most = abs(position.const)
+    for atom, c in position.terms.items():
         axes = [atom] if isinstance(atom, Axis) else [*atom.free]
         if atom not in axes and atom.op not in ("floor_divide", "remainder"):
             return False
@@ -110,17 +110,17 @@ def _is_short(place: Affine) -> bool:
     return most < _END // 2
 
 
-def _moves(scope: Any, place: Affine) -> bool:
+def _moves(scope: Any, position: Affine) -> bool:
     """Return whether lanes go along an axis in equal steps, or several at a time."""
-    step = scope.step(place)
+    step = scope.step(position)
     if step is None:
-        return _period(scope, place) is not None
+        return _period(scope, position) is not None
     return isinstance(step, int) and 1 <= step <= LONGEST_STEP
 
 
-def _period(scope: Any, place: Affine) -> tuple[Expr, Period] | None:
-    moving = [a for a in place.atoms if scope.varies(a)]
-    if len(moving) != 1 or scope.along in place.terms or place.terms[moving[0]] != 1:
+def _period(scope: Any, position: Affine) -> tuple[Expr, Period] | None:
+    moving = [a for a in position.atoms if scope.varies(a)]
+    if len(moving) != 1 or scope.along in position.terms or position.terms[moving[0]] != 1:
         return None
     period = period_of(moving[0], scope.along, scope.unit)
     if period is None or moving[0].op != "floor_divide":
@@ -131,13 +131,13 @@ def _period(scope: Any, place: Affine) -> tuple[Expr, Period] | None:
 def load_bordered(scope: Any, border: Border, type_: str, align: int) -> Value:
     """The elements that lie inside, in the lanes that want them."""
     b, count, active = scope.b, scope.lanes, scope.active or scope.lanes
-    step, at, place = scope.step(border.place), border.at, border.place
+    step, at, position = scope.step(border.position), border.at, border.position
     if step is None:
-        atom, period = _period(scope, place)  # type: ignore[misc]
-        first = b.op("sdiv", scope.place(period.start), i64(period.length))
-        found = _without(scope, at, atom, first), _without(scope, place, atom, first)
+        atom, period = _period(scope, position)  # type: ignore[misc]
+        first = b.op("sdiv", scope.position(period.start), i64(period.length))
+        found = _without(scope, at, atom, first), _without(scope, position, atom, first)
     else:
-        found = scope.parted(at), scope.parted(place)
+        found = scope.parted(at), scope.parted(position)
     row = _row(scope, border, *found, type_, align)
     if step is None:
         return load_repeated(b, row, count, period, active)
@@ -146,27 +146,27 @@ def load_bordered(scope: Any, border: Border, type_: str, align: int) -> Value:
 
 
 def _without(scope: Any, at: Affine, atom: Expr, value: Value) -> tuple[Value, int]:
-    """An index, parted, with a value in the place of an atom."""
+    """An index, parted, with a value instead of an atom."""
     rest = Affine(at.const, {a: c for a, c in at.terms.items() if a is not atom})
     first, by = scope.parted(rest)
     return scope.b.op("add nsw", first, value), by
 
 
-def _row(scope: Any, border: Border, at: tuple[Value, int], place: tuple[Value, int], type_: str,
+def _row(scope: Any, border: Border, at: tuple[Value, int], position: tuple[Value, int], type_: str,
          align: int) -> Row:
-    """Elements side by side, counted from an index that is ``place`` on the axis."""
+    """Elements side by side, counted from an index that is ``position`` on the axis."""
     b, size = scope.b, border.size
     address = b.pure("ptr", f"getelementptr {type_}, {scope.pointer(border.buffer)}, {at[0]}")
-    first = b.cast("trunc", b.op("add nsw", place[0], i64(place[1])), "i32")
+    first = b.cast("trunc", b.op("add nsw", position[0], i64(position[1])), "i32")
 
     def row(start: int, count: int, active: int) -> Value:
         whole = max(count, 2)
         ramp = lanes(vector("i32", whole), range(start, start + whole))
-        places = b.add(b.splat(first, whole), ramp)
+        positions = b.add(b.splat(first, whole), ramp)
         if size is not None:
-            mask = b.icmp("ult", places, const(places.type, size))
+            mask = b.icmp("ult", positions, const(positions.type, size))
         else:
-            mask = b.icmp("sge", places, const(places.type, 0))
+            mask = b.icmp("sge", positions, const(positions.type, 0))
             if active < whole:
                 mask = b.op("and", mask, lanes(mask.type, [k < active for k in range(whole)]))
         wide = vector(type_, whole)

@@ -112,7 +112,7 @@ class Scope:
         self.watch: Watch | None = None if parent is None else parent.watch
         #: How many lanes a mask has set that is only known at run time.
         self.remaining: Value | None = None
-        #: Places that the lanes run through: that of the first lane, and the others' distances.
+        #: Indices that the lanes run through: that of the first lane, and the others' distances.
         self.runs: Mapping[Expr, tuple[Value, tuple[int, ...]]] = (
             {} if parent is None else parent.runs)
 
@@ -200,7 +200,7 @@ class Scope:
                 return truth
             period = period_of(value, self.along, self.unit)
             if period is not None:
-                return pattern(self.b, value, period, self.place(period.start), self.lanes)
+                return pattern(self.b, value, period, self.scalar_index(period.start), self.lanes)
         args = [self.value(a) for a in value.args]
         if value.op == "divide" and width(args[0].type) > 1 == width(args[1].type):
             divisor = self._divisor(value.args[1])
@@ -218,7 +218,7 @@ class Scope:
         return self.lanes > 1 and self.along in value.free
 
     # -- indices --------------------------------------------------------------------------
-    def place(self, at: Affine) -> Value:
+    def scalar_index(self, at: Affine) -> Value:
         """An index as a scalar, for lane 0."""
         first, distance = self.parted(at)
         return self.b.op("add nsw", first, i64(distance))
@@ -239,10 +239,10 @@ class Scope:
 
     def _index(self, at: Affine) -> Value:
         if not self.varies(at):
-            return self.place(at)
+            return self.scalar_index(at)
         if not any(self.varies(a) for a in at.atoms):
             step = at.terms[self.along]
-            first = self.b.splat(self.place(at), self.lanes)
+            first = self.b.splat(self.scalar_index(at), self.lanes)
             return self.b.add(first, self.ramp(step))
         type_ = vector("i64", self.lanes)
         total = const(type_, at.const)
@@ -322,17 +322,17 @@ class Scope:
         if period is None or self.along in at.terms:
             return None
         rest = Affine(at.const, {a: c for a, c in at.terms.items() if a is not moving[0]})
-        first = self.b.op("sdiv", self.place(period.start), i64(period.length))
+        first = self.b.op("sdiv", self.scalar_index(period.start), i64(period.length))
         address = self.b.gep(type_, self.address(dtype, buffer, rest), first)
         row = rows_at(self.b, type_, address, ITEM_BYTES[dtype])
         return load_repeated(self.b, row, self.lanes, period, active)
 
     def pointers(self, type_: str, buffer: Buffer, at: Affine) -> Value:
-        places = self._index(at)
+        indices = self._index(at)
         base = self.pointer(buffer)
         return self.b.value(
             f"<{self.lanes} x ptr>",
-            f"getelementptr inbounds {type_}, {base}, {places}",
+            f"getelementptr inbounds {type_}, {base}, {indices}",
         )
 
     def _gather(self, type_: str, dtype: str, buffer: Buffer, at: Affine) -> Value:

@@ -1,4 +1,4 @@
-"""Loads at places that run through memory piece by piece, such as those of borders and rolls.
+"""Loads at indices that run through memory piece by piece, such as those of borders and rolls.
 
 ``x[where(i < 2, 2 - i, i - 2)]`` along lanes would gather.  The loop is split by what the lanes of
 its iterations read: those in the middle read adjacent elements, and those where one run ends and
@@ -19,21 +19,21 @@ from agnesi.core.ir.loops import Affine, Axis, Expr
 
 #: Loops that one is split into, at most.
 _MAX_GROUPS = 8
-#: The longest axis whose places are looked at one by one.
+#: The longest axis whose indices are looked at one by one.
 _MAX_EXTENT = 1 << 12
 
 
 class LaneRun(NamedTuple):
     """Iterations of a loop whose lanes read in the same pattern.
 
-    They run from ``start`` to before ``stop``, with so many ``active`` lanes.  ``places`` has for
+    They run from ``start`` to before ``stop``, with so many ``active`` lanes.  ``indices`` has for
     each address that of the first lane, its step per index, and the offsets of the other lanes.
     """
 
     start: int
     stop: int
     active: int
-    places: dict[Expr, tuple[int, int, tuple[int, ...]]]
+    indices: dict[Expr, tuple[int, int, tuple[int, ...]]]
 
 
 def in_lane_runs(scope: Any, axis: Axis, values: Sequence[Expr], wide: int,
@@ -74,14 +74,14 @@ def _lane_runs_of(values: Sequence[Expr], axis: Axis, wide: int) -> list[LaneRun
 
 def _together(before: LaneRun, run: LaneRun, wide: int) -> LaneRun | None:
     """Join a run and the one behind it; return None if its pattern is another one."""
-    places = {}
-    for a, (first, by, offsets) in before.places.items():
-        place, _, others = run.places[a]
-        step, rest = divmod(place - first, run.start - before.start)
+    indices = {}
+    for a, (first, by, offsets) in before.indices.items():
+        start, _, others = run.indices[a]
+        step, rest = divmod(start - first, run.start - before.start)
         if others != offsets or rest or (step != by and before.stop - before.start > wide):
             return None
-        places[a] = first, step, offsets
-    return LaneRun(before.start, run.stop, wide, places)
+        indices[a] = first, step, offsets
+    return LaneRun(before.start, run.stop, wide, indices)
 
 
 def _table(value: Expr, axis: Axis) -> list[int]:
@@ -100,7 +100,7 @@ def _table(value: Expr, axis: Axis) -> list[int]:
 
 
 def load_run(scope: Any, type_: str, buffer: Buffer, at: Affine, align: int) -> Value | None:
-    """The elements at an index with a place that this loop knows; None if there is no such."""
+    """The elements at an index with a term that this loop knows; None if there is no such."""
     b, moving = scope.b, [a for a in at.atoms if scope.varies(a)]
     active = scope.lanes if scope.mask is None else scope.active
     if len(moving) != 1 or moving[0] not in scope.runs or active is None:
@@ -109,20 +109,20 @@ def load_run(scope: Any, type_: str, buffer: Buffer, at: Affine, align: int) -> 
     by, step = at.terms[atom], at.terms.get(scope.along, 0)
     if not isinstance(by, int) or not isinstance(step, int):
         return None
-    places = [by * offset + step * k for k, offset in enumerate(offsets)]
-    low, high = min(places), max(places)
+    distances = [by * offset + step * k for k, offset in enumerate(offsets)]
+    low, high = min(distances), max(distances)
     if high - low >= 2 * scope.lanes:
         return None
     rest = Affine(at.const + low, {a: c for a, c in at.terms.items() if a is not atom})
-    place = b.op("add nsw", scope.place(rest), b.op("mul nsw", first, i64(by)))
-    row = rows_at(b, type_, b.gep(type_, scope.pointer(buffer), place), align)
-    if places == list(range(low, low + active)):
+    offset = b.op("add nsw", scope.scalar_index(rest), b.op("mul nsw", first, i64(by)))
+    row = rows_at(b, type_, b.gep(type_, scope.pointer(buffer), offset), align)
+    if distances == list(range(low, low + active)):
         return row(0, scope.lanes, active)
     if low == high:
-        return b.splat(b.load(type_, b.gep(type_, scope.pointer(buffer), place), align),
+        return b.splat(b.load(type_, b.gep(type_, scope.pointer(buffer), offset), align),
                        scope.lanes)
     whole = 1 << (high - low).bit_length()
-    picks = [p - low for p in places] + [0] * (scope.lanes - active)
+    picks = [p - low for p in distances] + [0] * (scope.lanes - active)
     return b.shuffle(row(0, whole, high - low + 1), None, picks)
 
 
@@ -131,4 +131,4 @@ def _places_in(run: LaneRun, index: Value, b: Any
     """The addresses that an iteration beginning at an index reads."""
     return {a: (b.op("add nsw", b.op("mul nsw", index, i64(by)), i64(first - by * run.start)),
                 offsets)
-            for a, (first, by, offsets) in run.places.items()}
+            for a, (first, by, offsets) in run.indices.items()}

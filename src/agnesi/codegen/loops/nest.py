@@ -178,7 +178,7 @@ class _Nest:
                         lambda inner, _: store_all(inner, stores), [])
 
     def _values(self, stores: Iterable[Store]) -> list[Expr]:
-        """All that is computed for stores: values, and places that depend on values."""
+        """All that is computed for stores: values, and indices that depend on values."""
         return [v for s in stores for v in (s.value, *s.offset.atoms)]
 
     def _left(self) -> list[Store]:

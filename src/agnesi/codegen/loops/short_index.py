@@ -15,7 +15,7 @@ _COMPARISONS = {"equal": "eq", "not_equal": "ne", "less": "slt", "less_equal": "
 def short_index(scope: Any, at: Affine) -> Value:
     """An index in all lanes, if it changes by a constant from one to the next."""
     b, type_ = scope.b, vector("i32", scope.lanes)
-    first = b.splat(b.cast("trunc", scope.place(at), "i32"), scope.lanes)
+    first = b.splat(b.cast("trunc", scope.scalar_index(at), "i32"), scope.lanes)
     if not scope.varies(at):
         return first
     return b.add(first, b.cast("trunc", scope.ramp(at.terms[scope.along]), type_))

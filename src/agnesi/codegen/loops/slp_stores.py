@@ -65,18 +65,19 @@ def _store_together(scope: Scope, group: Sequence[Store]) -> None:
     start, past = scope.address(dtype, buffer, group[0].offset), scope.streams(buffer,
                                                                               group[0].offset)
     chunk = min(scope.lanes, REGISTER_BYTES // size)
-    place = 0
+    position = 0
     for first in range(0, scope.lanes, chunk):
         own = range(first, min(first + chunk, scope.lanes))
         for piece in interleaved(b, [_lanes(b, v, own) for v in values]):
-            _write(scope, piece, b.gep(type_, start, i64(place)), place, len(group), past, size)
-            place += len(own)
+            address = b.gep(type_, start, i64(position))
+            _write(scope, piece, address, position, len(group), past, size)
+            position += len(own)
 
 
-def _write(scope: Scope, piece: Value, address: Value, place: int, count: int, past: bool,
+def _write(scope: Scope, piece: Value, address: Value, position: int, count: int, past: bool,
            size: int) -> None:
     """Write a register that begins so many elements behind the first; each lane has ``count``."""
-    b, own = scope.b, [(place + k) // count for k in range(width(piece.type))]
+    b, own = scope.b, [(position + k) // count for k in range(width(piece.type))]
     if scope.mask is None or (scope.active is not None and own[-1] < scope.active):
         (b.stream(piece, address) if past else b.store(piece, address, size))
     elif scope.active is None:
@@ -105,10 +106,10 @@ def _picked(b: Builder, values: Sequence[Value], part: int) -> Value:
     """Return vector number ``part`` of the values interleaved: lane 0 of each value, then lane 1.
     """
     own = width(values[0].type)
-    places = [divmod(part * own + k, len(values)) for k in range(own)]
+    positions = [divmod(part * own + k, len(values)) for k in range(own)]
     result = values[0]
     for j, value in enumerate(values[1:], 1):
         picks = [own + lane if which == j else lane if j == 1 else k
-                 for k, (lane, which) in enumerate(places)]
+                 for k, (lane, which) in enumerate(positions)]
         result = b.shuffle(result, value, picks)
     return result

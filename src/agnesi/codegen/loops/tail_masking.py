@@ -145,12 +145,12 @@ class _Iterations:
 
 def _settle(nest: Any, scope: Scope, values: Sequence[Expr], axis: Axis) -> None:
     """Compute the addresses of rows before the loops along them, not in every iteration."""
-    places = [s.offset for s in nest.stores]
-    places += [v.param[1] for v in walk(list(values)) if v.op == "load"]
-    for at in places:
+    offsets = [s.offset for s in nest.stores]
+    offsets += [v.param[1] for v in walk(list(values)) if v.op == "load"]
+    for at in offsets:
         outside = {a: c for a, c in at.terms.items() if isinstance(a, Axis) and a in scope.axes}
         if axis in at.terms and any(isinstance(c, Extent) for c in outside.values()):
-            scope.place(Affine(0, outside))
+            scope.scalar_index(Affine(0, outside))
 
 
 def _neutral(reduction: Expr, count: int) -> Value:

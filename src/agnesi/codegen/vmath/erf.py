@@ -64,9 +64,9 @@ def _erf_in_pieces(x: Lane) -> Lane:
     coefficients are looked up in registers.
     """
     size = x.abs().least_of(3.9374)
-    place = (size + MAGIC["float"] / 8).bits()  # 8 |x|, rounded
-    d = size - avx512.lookup(place, ERF_AT)
-    at, *rest = (avx512.lookup(place, row) for row in ERF)
+    index = (size + MAGIC["float"] / 8).bits()  # 8 |x|, rounded
+    d = size - avx512.lookup(index, ERF_AT)
+    at, *rest = (avx512.lookup(index, row) for row in ERF)
     result = rest[-1]
     for c in rest[-2::-1]:
         result = mad(d, result, c)

@@ -320,19 +320,19 @@ def _combine(e: Lane, f: Lane) -> Lane:
     return mad(e, high, f + y)
 
 
-def _sum_near(r: Lane, place: Lane, e: Lane, unit: float) -> Lane:
-    """``e unit + log(1+r)`` less the logarithm in a place of the table."""
+def _sum_near(r: Lane, index: Lane, e: Lane, unit: float) -> Lane:
+    """``e unit + log(1+r)`` less the logarithm at an index of the table."""
     z = r * r
     near = mad(z, poly_by_pairs(r, z, _LOG_NEAR[r.element]), r)
-    return mad(e, unit, avx512.lookup(place, RECIPROCAL_LOGS[r.element]) + near)
+    return mad(e, unit, avx512.lookup(index, RECIPROCAL_LOGS[r.element]) + near)
 
 
 def _log_by_table(x: Lane) -> Lane:
     m = avx512.significand(x)
     e = avx512.exponent(x) - avx512.exponent(m)
-    place = m.bits().lshr(x.mantissa - 4)
-    r = mad(m, avx512.lookup(place, RECIPROCALS[x.element]), -1.0)
-    return _sum_near(r, place, e, LN_2)
+    index = m.bits().lshr(x.mantissa - 4)
+    r = mad(m, avx512.lookup(index, RECIPROCALS[x.element]), -1.0)
+    return _sum_near(r, index, e, LN_2)
 
 
 def log(x: Lane) -> Lane:
@@ -350,11 +350,11 @@ def _log1p_by_table(x: Lane) -> Lane:
     # 2^(2-e), which is a normal number up to the largest e.
     power = (bits + (1 << (x.mantissa - 1))) & (-1 << x.mantissa)
     scale = (x.like(-0.0).bits() - power).real()
-    place = bits.lshr(x.mantissa - 4)
-    factor = scale * avx512.lookup(place, [c / 4 for c in RECIPROCALS[x.element]])
+    index = bits.lshr(x.mantissa - 4)
+    factor = scale * avx512.lookup(index, [c / 4 for c in RECIPROCALS[x.element]])
     # The signs are such that minus zero comes through.
     r = mad(factor, x, -(1.0 - factor))
-    result = _sum_near(r, place, avx512.exponent(scale) - 2.0, -LN_2)
+    result = _sum_near(r, index, avx512.exponent(scale) - 2.0, -LN_2)
     return avx512.logarithm_special(u, result)
 
 

@@ -61,9 +61,9 @@ def _tanh_by_roots(x: Lane) -> Lane:
 
 def _tanh_in_pieces(x: Lane) -> Lane:
     size = x.abs().least_of(9.2)
-    place = select(size > 0.0625, size, 0.0625).bits().lshr(21)
-    d = size - avx512.lookup(place, TANH_AT)
-    at, *rest = (avx512.lookup(place, row) for row in TANH)
+    index = select(size > 0.0625, size, 0.0625).bits().lshr(21)
+    d = size - avx512.lookup(index, TANH_AT)
+    at, *rest = (avx512.lookup(index, row) for row in TANH)
     result = rest[-1]
     for c in (*rest[-2::-1], at):
         result = mad(d, result, c)

@@ -57,11 +57,11 @@ _LOG = (
 def _log_pair_by_table(a: Lane) -> tuple[Lane, Lane]:
     m = avx512.significand(a)
     e = avx512.exponent(a) - avx512.exponent(m)
-    place = m.bits().lshr(48)
-    r = mad(m, avx512.lookup(place, SHORT_RECIPROCALS), -1.0)
+    index = m.bits().lshr(48)
+    r = mad(m, avx512.lookup(index, SHORT_RECIPROCALS), -1.0)
     high, low = LN2["double"]
-    base = mad(e, high, avx512.lookup(place, SHORT_LOGS))
-    rest = mad(e, low, avx512.lookup(place, SHORT_LOGS_LOST))
+    base = mad(e, high, avx512.lookup(index, SHORT_LOGS))
+    rest = mad(e, low, avx512.lookup(index, SHORT_LOGS_LOST))
     square, square_low = two_product(r, r)
     first, first_low = quick_sum(base, r)
     second = mad(square, -0.5, first)

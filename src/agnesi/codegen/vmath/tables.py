@@ -85,7 +85,7 @@ SHORT_LOGS_LOST = (
 )  # fmt: skip
 
 # tanh in float32 on [0, 10), in pieces of a quarter of an octave.  The top of the exponent's low
-# three bits and of the mantissa's first two is the place in these tables; the first piece, at 12,
+# three bits and of the mantissa's first two is the index into these tables; the first piece, at 12,
 # reaches down to 0.  The middle c of a piece, tanh(c), which float32 holds to 2^-30, and the
 # coefficients of (tanh(c + d) - tanh(c)) / d; relative error 2^-27, at 1 2^-26.
 TANH_AT = (

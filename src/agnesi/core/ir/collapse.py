@@ -17,7 +17,7 @@ def cost(values: Sequence[Expr]) -> int:
 
 
 def total_work(stores: Sequence[Store], scattered: int = 0) -> int:
-    """Rough number of scalar instructions of all loops; a load from a place that is computed counts
+    """Rough number of scalar instructions of all loops; a load at a computed index counts
     ``scattered`` more."""
     prices: dict[frozenset[Axis], int] = {}  # of an iteration of the loops over these axes
     for v in walk([s.value for s in stores]):

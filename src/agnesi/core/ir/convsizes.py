@@ -22,19 +22,19 @@ class ConvSizes:
     filters: int  # channels of the result, in one group
     image: tuple[Any, ...]
     kernel: tuple[int, ...]
-    places: tuple[Any, ...]
+    output: tuple[Any, ...]
     stride: tuple[int, ...]
     dilation: tuple[int, ...]
     padding: tuple[tuple[int, int], ...]  # (low, high)
-    parts: int = 1  # of the places; a gradient to filters has a result for each
+    parts: int = 1  # of the output's pixels; a gradient to filters has a result for each
 
     @property
     def open(self) -> bool:
         """Whether sizes of images are run-time values."""
-        return not is_static((*self.image, *self.places))
+        return not is_static((*self.image, *self.output))
 
     @property
     def work(self) -> Size:
         """Multiply-adds of any of the three kinds."""
         pairs = self.groups * self.channels * self.filters
-        return product((self.batch, pairs, *self.places, *self.kernel))
+        return product((self.batch, pairs, *self.output, *self.kernel))

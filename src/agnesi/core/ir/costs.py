@@ -6,7 +6,7 @@ from __future__ import annotations
 TRAITS = {
     "cheap": "takes less for an element than the element's way through memory",
     "heavy": "worth keeping rather than repeating",
-    "commutative": "its two operands may change places",
+    "commutative": "its two operands may be swapped",
     "comparison": "says whether its two operands are equal, or is 0, 1 or one of them where they "
                   "are",
     "movement": "an element of the result is one of the first operand's",
@@ -23,7 +23,7 @@ TRAITS = {
     "decision": "the first operand, where Python's branch on the second was the same",
     "ordering": "the first operand, once the others are computed",
     "control": "holds graphs that run as programs of their own",
-    "segment": "holds a graph that is lowered in its place",
+    "segment": "holds a graph that is lowered instead of it",
     "raises": "refuses some values of its operands",
     "sizes": "has steps whose sizes only the values of its operands decide",
     "draws": "takes numbers of the default generator: runs in the order of the program",

@@ -65,8 +65,8 @@ class Call:
     :ivar when: {"", "early", "late"}: "early" starts work that goes on beside the program: it runs
         as soon as its operands are there.  "late" waits for such work: all that does not need its
         results runs before it.
-    :ivar leave: ``library:function`` without arguments, which is called if the program stops at any
-        place.
+    :ivar leave: ``library:function`` without arguments, which is called if the program stops
+        anywhere.
     """
 
     symbol: str

@@ -32,7 +32,7 @@ class Buffer:
 
     ``role`` is "argument", "state", "constant", "output" (a new array, at a multiple of 64 bytes),
     "result" (of a body: where its caller says), "temporary" or "sum" (the running sum of a matrix
-    product, which has no memory).  The memory plan sets ``slot`` (place in the table of
+    product, which has no memory).  The memory plan sets ``slot`` (index in the table of
     pointers) and ``offset`` (bytes from there); buffers may share memory.
     """
 
@@ -62,7 +62,7 @@ class Buffer:
         self.size: Any = product(shape)
         self.nbytes = self.size * self.dtype.itemsize
 
-    def place(self, at: Sequence[Affine]) -> Affine:
+    def offset_of(self, at: Sequence[Affine]) -> Affine:
         """Offset of an element, counted in elements."""
         const: Size = 0
         terms: dict[Any, int] = {}
@@ -107,16 +107,16 @@ class Instance:
     buffers: list[Buffer]
 
     @cached_property
-    def places(self) -> dict[Buffer, int]:
+    def positions(self) -> dict[Buffer, int]:
         """Where each buffer is in the list."""
         return dict(zip(reversed(self.buffers), range(len(self.buffers) - 1, -1, -1), strict=True))
 
     def key(self) -> Hashable:
         """A key of kernels of equal code: the template, and which buffers share an address."""
         numbers: dict[tuple[int, int], int] = {}
-        places = [(numbers.setdefault((b.slot, b.offset), len(numbers)), b.role)
+        positions = [(numbers.setdefault((b.slot, b.offset), len(numbers)), b.role)
                   for b in self.buffers]
-        return self.model, *places
+        return self.model, *positions
 
 
 @struct
@@ -235,13 +235,13 @@ class Convolution(Contraction):
     ========= =============== ============= ==================
     kind      first           second        result
     ========= =============== ============= ==================
-    "forward" image           filters       (n, o, *places)
+    "forward" image           filters       (n, o, *output)
     "input"   cotangent       filters       (n, c, *image)
     "weight"  image           cotangent     (o, c, *kernel)
     ========= =============== ============= ==================
 
     Image is (n, groups * channels, *space), filters (groups * filters, channels, *kernel), and
-    the cotangent (n, groups * filters, *places); operands have a stride for each of these axes.
+    the cotangent (n, groups * filters, *output); operands have a stride for each of these axes.
     ``axes`` has one for each of the result's, in that order; in front, one for ``parts`` if any.
     ``symbol`` names the library's function for matrix products that may serve.
     """
@@ -303,7 +303,7 @@ class Sparse(_Whole):
 #: What compiled code returns if the first of its checks fails; callbacks return less.
 FIRST_FAILURE = 2
 #: What it returns where Python would have decided otherwise: another version takes the call.  The
-#: checks for that have this word in the place of an error.
+#: checks for that have this word instead of an error.
 ELSEWHERE = 1 << 30
 DECIDES = "elsewhere"
 

@@ -457,14 +457,14 @@ class Part:
 class Sequential:
     """A result written in order: an element may be written several times, or read again later.
 
-    Point ``at`` of ``shape`` writes ``value(own, at)`` to element ``place(at)``; ``own`` reads the
-    result as written so far.  Axes are sequential if they are in ``order``, or if ``place`` is
+    Point ``at`` of ``shape`` writes ``value(own, at)`` to element ``target(at)``; ``own`` reads the
+    result as written so far.  Axes are sequential if they are in ``order``, or if ``target`` is
     computed from loaded indices along them; along all other axes points never write the same
     element, and may run in any order.
     """
 
     shape: tuple[int, ...]
-    place: Callable[[At], At]
+    target: Callable[[At], At]
     value: Callable[[Read, At], Expr]
     order: tuple[int, ...] = ()
 
@@ -505,7 +505,7 @@ class Substitution:
         return Affine(const, terms)
 
     def _axes(self, axis: Axis) -> frozenset[Axis]:
-        """The axes in the place of one."""
+        """The axes instead of one."""
         return self.axes[axis].free if axis in self.axes else frozenset((axis,))
 
     def __call__(self, value: Expr) -> Expr:

@@ -118,7 +118,7 @@ def toposort(
 
 
 def creation(node: Node) -> int:
-    """The place of a node among all in the order in which they were made; leaves come first."""
+    """The position of a node in the order in which all were made; leaves come first."""
     return abs(node.serial) if node.op is not None else 0
 
 

@@ -322,14 +322,14 @@ class Clustering:
         if new.op is None or self._facts[id(new)].weight * MIN_SIZE_RATIO > (
                 self._facts[id(base)].weight):
             return
-        places = {id(base)}
+        bases = {id(base)}
         while base.op is not None and (base.op.changes or base.op.view):
             base = base.inputs[0]
-            places.add(id(base))
+            bases.add(id(base))
         stack, seen = [new], {id(new)}
         while stack:
             maker = stack.pop()
-            if not places.isdisjoint(map(id, maker.inputs)) or len(seen) > MAX_SEARCHED_NODES:
+            if not bases.isdisjoint(map(id, maker.inputs)) or len(seen) > MAX_SEARCHED_NODES:
                 self._required.add(id(new))
                 return
             facts = self._facts[id(maker)]

@@ -1,4 +1,4 @@
-"""How often values would be computed where they are used, and in how many places at a time."""
+"""How often values would be computed where they are used, and at how many points."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from agnesi.core.ir.node import Node
 from agnesi.schedule.clustering.node_facts import NodeFacts, leading_axes
 from agnesi.schedule.evaluation_counts import MAX_CHEAP_EVALUATIONS, MAX_EXPENSIVE_EVALUATIONS
 
-#: In how many places a reduction may be computed that has far fewer results than elements: each
+#: At how many points a reduction may be computed that has far fewer results than elements: each
 #: takes loops of its own, in which what is expensive may be computed twice.
-_MAX_REDUCTION_PLACES = 1
+_MAX_REDUCTION_EVALUATIONS = 1
 #: How many times fewer results.
 _MIN_SIZE_RATIO = 8
 #: Elements in all from which a value counts: below, computing it again costs about nothing.
@@ -39,17 +39,17 @@ class Evaluations:
         self._reads: dict[int, tuple[dict[Around, float], float]] = {}
         #: How many reductions along leading axes a value goes into, one after the other.
         self._levels: dict[int, dict[Axes, int]] = {}
-        #: In places of a value: those where it is used or broadcast, and others.
-        self._places: dict[int, tuple[float, float]] = {}
+        #: The points at which a value is evaluated: where it is used or broadcast, and others.
+        self._evaluations: dict[int, tuple[float, float]] = {}
 
     def visit(self, node: Node, kept: bool) -> None:
         """Add a node's reads to the counts of its operands, after its users were visited.  A
         ``kept`` node is materialized."""
-        reads, places = self._reads.pop(id(node), _ONCE), self._places.pop(id(node), ())
+        reads, evaluations = self._reads.pop(id(node), _ONCE), self._evaluations.pop(id(node), ())
         times = 1.0 if kept else max(_total(reads), 1.0)
         around: dict[Around, float] = reads[0] if not (kept or reads[1]) else {((), 0): times}
         levels = self._levels_above(node)
-        points = 1.0 if kept else max(sum(places), 1.0)
+        points = 1.0 if kept else max(sum(evaluations), 1.0)
         op, mine = node.op, self._facts[id(node)]
         for operand in node.inputs:
             if operand.op is None:
@@ -67,12 +67,12 @@ class Evaluations:
                 once = op.pointwise or op.parts is not None or "broadcast" in op.traits
                 moved += times * (min(many, 1.0) if once else many)
             self._reads[id(operand)] = aligned, moved
-            here, elsewhere = self._places.get(id(operand), (0.0, 0.0))
+            here, elsewhere = self._evaluations.get(id(operand), (0.0, 0.0))
             if mine.axes or op.pointwise or op.flat or "broadcast" in op.traits:
                 here = max(here, points)
             else:
                 elsewhere += points
-            self._places[id(operand)] = here, elsewhere
+            self._evaluations[id(operand)] = here, elsewhere
 
     def _levels_above(self, node: Node) -> dict[Axes, int]:
         """How many reductions along leading axes the operands of a node go into."""
@@ -92,10 +92,10 @@ class Evaluations:
             return True
         if not self._facts[id(node)].axes:
             return False
-        places = sum(self._places.get(id(node), (1.0,)))
+        evaluations = sum(self._evaluations.get(id(node), (1.0,)))
         many = self._facts[id(node.inputs[0])].weight
-        return (places > _MAX_REDUCTION_PLACES and many >= _MIN_SIZE_RATIO * size
-                and many * places >= _MIN_REDUCED_ELEMENTS)
+        return (evaluations > _MAX_REDUCTION_EVALUATIONS and many >= _MIN_SIZE_RATIO * size
+                and many * evaluations >= _MIN_REDUCED_ELEMENTS)
 
 
 def _larger(one: dict[K, V], other: dict[K, V]) -> dict[K, V]:

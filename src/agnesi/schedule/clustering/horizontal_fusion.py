@@ -110,10 +110,10 @@ def _unite(group: Sequence[Cluster], stored: Callable[[Node], bool],
                 grown[first] = grown.get(first, 0) + grown.get(second, 0) + 1
 
 
-def _next(places: list[int], place: int) -> list[int]:
-    """Return the indices in a sorted list that follow ``place`` by _MAX_CANDIDATES at most."""
-    begin = bisect_right(places, place)
-    return places[begin:bisect_right(places, place + _MAX_CANDIDATES, begin)]
+def _next(positions: list[int], position: int) -> list[int]:
+    """Return the indices in a sorted list that follow ``position`` by _MAX_CANDIDATES at most."""
+    begin = bisect_right(positions, position)
+    return positions[begin:bisect_right(positions, position + _MAX_CANDIDATES, begin)]
 
 
 def _reads(cluster: Cluster, stored: Callable[[Node], bool], least: int) -> set[int]:

@@ -168,14 +168,14 @@ def repeats_reductions(gather: Node, facts: Mapping[int, NodeFacts], most: int) 
     """
     base = gather.inputs[0]
     rest = product([n for a, n in enumerate(base.shape) if a not in gather.op.axes])
-    places = facts[id(gather)].weight // max(guess(rest), 1)
+    count = facts[id(gather)].weight // max(guess(rest), 1)
     stack, seen = [base], {id(base)}
     while stack and len(seen) <= MAX_SEARCHED_NODES:
         maker = stack.pop()
         if maker.op is None:
             continue
         known = facts[id(maker)]
-        if known.axes and places > most * known.weight:
+        if known.axes and count > most * known.weight:
             return True
         if known.lowers and not known.product and not known.axes:
             waiting = [i for i in maker.inputs if id(i) not in seen]

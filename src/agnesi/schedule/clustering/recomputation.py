@@ -26,7 +26,7 @@ MIN_ELEMENTS = 1 << 12
 MIN_SIZE_RATIO = 8
 #: Operations of a value that is computed again rather than kept, at most.
 _MAX_RECOMPUTED_OPS = 4
-#: Operations between a product and the value that is stored in its place, at most.
+#: Operations between a product and the value that is stored instead of it, at most.
 _MAX_EPILOGUE_OPS = 4
 #: Instructions from which a large value with several uses is materialized.
 _LARGE_VALUE_INSTRUCTIONS = 15
@@ -98,7 +98,7 @@ class Recomputation:
         return total >= _SMALL_VALUE_INSTRUCTIONS
 
     def ends_product(self, node: Node, steps: int = _MAX_EPILOGUE_OPS) -> bool:
-        """Return whether a value can be the epilogue of a product: it is stored in the place of the
+        """Return whether a value can be the epilogue of a product: it is stored instead of the
         product, which would be materialized anyway."""
         if node.op is None or not node.op.pointwise or not steps or not (
             self._facts[id(node)].lowers

@@ -55,7 +55,7 @@ def called(root: Node, result: Buffer, element: Element, target: Target) -> list
 def _copied(root: Node, node: Node, result: Buffer, element: Element) -> list[Kernel]:
     """Writes a value where the result is going to be, unless it is there."""
     axes = axes_of(node.shape)
-    store = Store(result, result.place(point(axes)), element(node))
+    store = Store(result, result.offset_of(point(axes)), element(node))
     if store.value.op == "load" and store.value.param == (result, store.offset):
         return []
     return [Nest([root], axes, [store])]

@@ -31,7 +31,7 @@ class Maker:
     """Makes the kernels of loops and branches.
 
     :param schedule: The program of a graph, from its outputs, the buffers of its leaves, and which
-        of those outputs take the place of, by their numbers.
+        of those outputs replace, by their numbers.
     :type schedule: callable
     :param constant: The buffer outside of a constant of a body.
     :type constant: callable

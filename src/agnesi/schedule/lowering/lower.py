@@ -87,10 +87,10 @@ class _Lowering:
         self._claim_outputs(outputs, self.program.request.replaced)
         self._continue_bases(order)
         self._note_checks(order)
-        places = {id(node): place for place, node in enumerate(order)}
+        position = {id(node): i for i, node in enumerate(order)}
         for cluster in self.clusters:
             if cluster.lowers and cluster.product is None:  # in one order, so that equals are equal
-                cluster.roots.sort(key=lambda root: places[id(root)])
+                cluster.roots.sort(key=lambda root: position[id(root)])
             known = len(self.program.kernels)
             self._emit(cluster)
             self._let_wait(known)
@@ -129,7 +129,8 @@ class _Lowering:
         axes = axes_of(node.shape)
         at = point(axes)
         value = self._read(node, frozenset())(*at)
-        self.program.kernels.append(Nest([node], axes, [Store(target, target.place(at), value)]))
+        store = Store(target, target.offset_of(at), value)
+        self.program.kernels.append(Nest([node], axes, [store]))
 
     # -- buffers --------------------------------------------------------------------------
     def _continue_bases(self, order: Sequence[Node]) -> None:
@@ -193,13 +194,13 @@ class _Lowering:
 
         def element(at: At) -> Expr:
             if total is not None and node is total[0]:
-                return loops.load(total[1], name_of(node.dtype), total[1].place(at))
+                return loops.load(total[1], name_of(node.dtype), total[1].offset_of(at))
             constant = uniform(node)
             if constant is not None:
                 return loops.const(constant, name_of(node.dtype))
             if node.op is None or (id(node) in self.plan.root and id(node) not in inside):
                 buffer = self._buffer(node)
-                return loops.load(buffer, name_of(node.dtype), buffer.place(at))
+                return loops.load(buffer, name_of(node.dtype), buffer.offset_of(at))
             base = flat_source(node)
             stored = id(base) in self.plan.root and id(base) not in inside
             if base is not node and (base.op is None or stored):
@@ -273,7 +274,7 @@ class _Lowering:
         for root in cluster.roots:
             at = point_in(root.shape, axes)
             buffer = self._buffer(root)
-            body.append(Store(buffer, buffer.place(at), self._read(root, inside)(*at)))
+            body.append(Store(buffer, buffer.offset_of(at), self._read(root, inside)(*at)))
         self.program.kernels.append(Nest(list(cluster.roots), by_memory(axes, body), body))
 
     def _in_parts(self, cluster: Cluster) -> None:
@@ -294,7 +295,8 @@ class _Lowering:
         total = Buffer(node.shape, node.dtype, "sum", node=node)
 
         def stores(at: At) -> list[Store]:
-            return [Store(buffer, buffer.place(at), self._read(root, inside, (node, total))(*at))
+            return [Store(buffer, buffer.offset_of(at),
+                          self._read(root, inside, (node, total))(*at))
                     for root in cluster.roots for buffer in [self._buffer(root)]]
 
         parts = list(node.op.parts(*[self._read(i, frozenset()) for i in node.inputs]))
@@ -358,7 +360,7 @@ class _Lowering:
         self.program.kernels.append(maker.kernel(root, operands, results))
 
     def _segment(self, root: Node) -> None:
-        """Lower a call of an outlined graph: its kernels are made in this place."""
+        """Lower a call of an outlined graph: its kernels are made here."""
         if self._segments is None:
             from agnesi.schedule.lowering.segments import Segments
 
@@ -399,7 +401,7 @@ class _Lowering:
             return found
         strides = strides_in(channels_last(len(axes)), node.shape) if last else None
         copy = self._new(node, "temporary", strides)
-        store = Store(copy, copy.place(point(axes)), value)
+        store = Store(copy, copy.offset_of(point(axes)), value)
         self.program.kernels.append(Nest([node], by_memory(axes, [store]), [store]))
         return Matrix(copy, 0, copy.strides)
 
@@ -422,7 +424,7 @@ class _Lowering:
         inside = frozenset(id(r) for r in cluster.roots)
         total = Buffer(node.shape, node.dtype, "sum", node=node)
         at = tuple([axis.index for axis in axes])
-        body = [Store(buffer, buffer.place(at), self._read(root, inside, (node, total))(*at))
+        body = [Store(buffer, buffer.offset_of(at), self._read(root, inside, (node, total))(*at))
                 for root in cluster.roots for buffer in [self._buffer(root)]]
         return axes, at, total, body
 
@@ -435,8 +437,8 @@ class _Lowering:
         whole = only_at(body, total, at)
         if not whole:
             buffer = self._separate(node, cluster)
-            value = loops.load(total, name_of(node.dtype), total.place(at))
-            nodes, body = [node], [Store(buffer, buffer.place(at), value)]
+            value = loops.load(total, name_of(node.dtype), total.offset_of(at))
+            nodes, body = [node], [Store(buffer, buffer.offset_of(at), value)]
         kind, sizes = sizes_of(node)
         kernels, buffers = split_filter_gradients(
             Convolution(nodes, kind=kind, sizes=sizes, a=a, b=b, axes=axes, total=total, body=body,
@@ -473,8 +475,8 @@ class _Lowering:
         nodes = [*dict.fromkeys([node, *cluster.roots])]
         if cut is None:
             buffer = self._separate(node, cluster)
-            value = loops.load(total, name_of(node.dtype), total.place(at))
-            cut = cut_batch(axes[:-2], strides, [Store(buffer, buffer.place(at), value)])
+            value = loops.load(total, name_of(node.dtype), total.offset_of(at))
+            cut = cut_batch(axes[:-2], strides, [Store(buffer, buffer.offset_of(at), value)])
             nodes = [node]
         assert cut is not None
         batch, body = cut
@@ -520,6 +522,6 @@ class _Lowering:
         value = loops.Substitution({a: Affine() for a in every if a.extent == 1})(value)
         copy = Buffer(tuple(a.extent for a in every), operand.dtype, "temporary")
         self.program.buffers.append(copy)
-        place = copy.place([a.index for a in every])
-        self.program.kernels.append(Nest([operand], every, [Store(copy, place, value)]))
-        return Matrix(copy, 0, tuple(place.terms.get(a, 0) for a in (*batch, *pair)))
+        target = copy.offset_of([a.index for a in every])
+        self.program.kernels.append(Nest([operand], every, [Store(copy, target, value)]))
+        return Matrix(copy, 0, tuple(target.terms.get(a, 0) for a in (*batch, *pair)))

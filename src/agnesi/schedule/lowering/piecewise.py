@@ -29,7 +29,7 @@ def filled(root: Node, buffer: Buffer, parts: Iterable[Any]) -> list[Nest]:
             continue
         axes = axes_of(part.shape)
         at = point(axes)
-        store = Store(buffer, buffer.place(_target(part, at)), part.function(at))
+        store = Store(buffer, buffer.offset_of(_target(part, at)), part.function(at))
         if store.value.op == "load" and store.value.param == (buffer, store.offset):
             continue
         nest = together.get(part.shape)
@@ -61,7 +61,7 @@ def finished(roots: Sequence[Node], parts: Iterable[Any], total: Buffer,
         body = stores(target)
         if not only_at(body, total, target):
             return None
-        element = loops.load(total, total.dtype.name, total.place(target))
+        element = loops.load(total, total.dtype.name, total.offset_of(target))
         value = part.function(at)
         body = [Store(s.buffer, s.offset, _with(s.value, element, value)) for s in body]
         nest = together.get(part.shape)
@@ -79,9 +79,9 @@ def _target(part: Part, at: At) -> At:
 
 def only_at(body: Sequence[Store], total: Buffer, at: At) -> bool:
     """Return whether stores read a sum only at the index where it is finished."""
-    place = total.place(at)
+    offset = total.offset_of(at)
     for value in walk([s.value for s in body]):
-        if value.op == "load" and value.param[0] is total and value.param[1] != place:
+        if value.op == "load" and value.param[0] is total and value.param[1] != offset:
             return False
         if value.op == "reduce" and total in buffers_of([value]):
             return False

@@ -63,8 +63,8 @@ class Segments:
                        for i, n in enumerate(body.outputs)]
             self._again(made, operands, results)
         self._results[id(root)] = results
-        places = {id(b) for b in claimed.values()}
-        self._program.buffers += [b for b in results if id(b) not in places]
+        ids = {id(b) for b in claimed.values()}
+        self._program.buffers += [b for b in results if id(b) not in ids]
         for i, target in claimed.items():
             if results[i] is not target:
                 self._copy(body.outputs[i], results[i], target)
@@ -127,5 +127,6 @@ class Segments:
         """Add a kernel that copies a result to where it is to be."""
         axes = axes_of(node.shape)
         at = point(axes)
-        value = loops.load(source, name_of(node.dtype), source.place(at))
-        self._program.kernels.append(Nest([node], axes, [Store(target, target.place(at), value)]))
+        value = loops.load(source, name_of(node.dtype), source.offset_of(at))
+        store = Store(target, target.offset_of(at), value)
+        self._program.kernels.append(Nest([node], axes, [store]))

@@ -36,13 +36,13 @@ def split_filter_gradients(kernel: Convolution) -> tuple[list[Kernel], list[Buff
     shape, result = (count, *total.shape), kernel.body[0].buffer
     part = Buffer(shape, dtype, "sum", node=total.node)
     partial = Buffer(shape, dtype, "temporary", strides=(total.size, *_dense(result, total)))
-    place = partial.place((axis.index, *at))
-    value = load(part, dtype.name, part.place((axis.index, *at)))
+    offset = partial.offset_of((axis.index, *at))
+    value = load(part, dtype.name, part.offset_of((axis.index, *at)))
     first = replace(kernel, axes=(axis, *kernel.axes), total=part,
-                    body=[Store(partial, place, value)], sizes=replace(kernel.sizes, parts=count))
+                    body=[Store(partial, offset, value)], sizes=replace(kernel.sizes, parts=count))
 
     def summed(p: Affine) -> Expr:
-        return load(partial, dtype.name, partial.place((p, *at)))
+        return load(partial, dtype.name, partial.offset_of((p, *at)))
 
     change = _Retold(total, loops.reduce_("add", [count], summed, taken, [axis.slot]))
     body = [replace(s, value=change(s.value)) for s in kernel.body]
@@ -53,7 +53,7 @@ def _parts(kernel: Convolution) -> int:
     """Return how many parts the pixels are cut into."""
     s = kernel.sizes
     elements = s.filters * s.channels * math.prod(s.kernel)
-    places = guess(s.batch) * math.prod(map(guess, s.places))
+    pixels = guess(s.batch) * math.prod(map(guess, s.output))
     if (
         kernel.kind != "weight"
         or s.groups > 1
@@ -62,7 +62,7 @@ def _parts(kernel: Convolution) -> int:
     ):
         return 1
     least = max(_MIN_PART_PIXELS, _MIN_PART_MULTIPLY_ADDS // elements)
-    return next((n for n in _PART_COUNTS if places >= n * least), 1)
+    return next((n for n in _PART_COUNTS if pixels >= n * least), 1)
 
 
 def _dense(result: Buffer, total: Buffer) -> tuple[int, ...]:

@@ -43,7 +43,7 @@ def most_alive(blocks: Sequence[Block]) -> int:
     return most
 
 
-def place(blocks: Sequence[Block]) -> tuple[list[int], int]:
+def assign_offsets(blocks: Sequence[Block]) -> tuple[list[int], int]:
     """An offset for every block, and the size of the arena.
 
     Blocks go one after another to the tightest gap between those that live at the same time; of
@@ -71,14 +71,14 @@ def place(blocks: Sequence[Block]) -> tuple[list[int], int]:
 
 
 def _one_by_one(blocks: Sequence[Block], order: Sequence[int]) -> tuple[list[int], int]:
-    """Blocks in a given order, each in the tightest gap among those placed before it."""
+    """Blocks in a given order, each in the tightest gap among those before it."""
     offsets = [0] * len(blocks)
     taken = np.zeros((len(blocks), 4), np.int64)  # offset, size, first, last
     total = 0
     for count, i in enumerate(order):
         size, first, last = blocks[i]
-        placed = taken[:count]
-        busy = placed[(placed[:, 2] <= last) & (placed[:, 3] >= first)]
+        before = taken[:count]
+        busy = before[(before[:, 2] <= last) & (before[:, 3] >= first)]
         offset = _tightest(size, busy[np.argsort(busy[:, 0], kind="stable")].tolist())
         offsets[i] = offset
         taken[count] = offset, size, first, last
@@ -98,7 +98,7 @@ def _tightest(size: int, busy: Sequence[Sequence[int]]) -> int:
 
 
 def _in_time(blocks: Sequence[Block]) -> tuple[list[int], int]:
-    """Blocks as they come to life, each in the tightest place that is free then."""
+    """Blocks as they come to life, each in the tightest gap that is free then."""
     offsets = [0] * len(blocks)
     ends = sorted(range(len(blocks)), key=lambda i: blocks[i].last)
     free = _Free()

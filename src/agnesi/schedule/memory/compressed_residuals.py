@@ -32,25 +32,25 @@ def narrowed(kernels: Sequence[Kernel], dtype: np.dtype) -> list[Kernel]:
             fixed.update(buffers)
     peak = _peak(lives, len(kernels))
     chosen: dict[Buffer, int] = {}
-    for b, places in lives.items():
-        behind = bisect.bisect_right(places, peak)
+    for b, uses in lives.items():
+        behind = bisect.bisect_right(uses, peak)
         if (
             b not in fixed and b.role == "temporary" and b.dtype.kind == "f"
             and b.dtype.itemsize > dtype.itemsize and b.nbytes >= _LEAST_BYTES
-            and 0 < behind < len(places) and places[behind] - places[behind - 1] >= _LEAST_GAP
-            and _made_once(b, [kernels[k] for k in places])
+            and 0 < behind < len(uses) and uses[behind] - uses[behind - 1] >= _LEAST_GAP
+            and _made_once(b, [kernels[k] for k in uses])
         ):
-            chosen[b] = places[behind]
+            chosen[b] = uses[behind]
     return _Narrower(kernels, chosen, lives, dtype).result
 
 
 def _peak(lives: Mapping[Buffer, Sequence[int]], count: int) -> int:
     """The kernel during which most bytes of temporaries are alive."""
     changes = [0] * (count + 1)
-    for b, places in lives.items():
+    for b, uses in lives.items():
         if b.role == "temporary":
-            changes[places[0]] += b.nbytes
-            changes[places[-1] + 1] -= b.nbytes
+            changes[uses[0]] += b.nbytes
+            changes[uses[-1] + 1] -= b.nbytes
     alive = np.cumsum(changes)
     return int(np.argmax(alive))
 
@@ -113,9 +113,9 @@ class _Narrower:
             found = self.wide[b] = Buffer(b.shape, b.dtype, b.role, node=b.node, strides=b.strides)
             axes = tuple(Axis(d, n) for d, n in enumerate(b.shape))
             at = [Affine() if a.extent == 1 else Affine(0, {a: 1}) for a in axes]
-            value = cast(load(small, small.dtype.name, small.place(at)), b.dtype.name)
+            value = cast(load(small, small.dtype.name, small.offset_of(at)), b.dtype.name)
             nodes = [] if b.node is None else [b.node]
-            self.result.append(Nest(nodes, axes, [Store(found, found.place(at), value)]))
+            self.result.append(Nest(nodes, axes, [Store(found, found.offset_of(at), value)]))
         return found
 
 

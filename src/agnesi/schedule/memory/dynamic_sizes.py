@@ -17,7 +17,8 @@ from agnesi.schedule.memory import arena
 _SIZE_STEP_ELEMENTS = arena.ALIGN_BYTES // 4
 
 
-def place(sizes: Sequence[Size], spans: Sequence[tuple[int, int]]) -> tuple[list[Any], Any]:
+def assign_offsets(sizes: Sequence[Size], spans: Sequence[tuple[int, int]]
+                   ) -> tuple[list[Any], Any]:
     """An offset for every buffer of these bytes and lifetimes, and the size of the arena."""
     groups: dict[Size, list[tuple[int, int]]] = {}
     for i, n in enumerate(sizes):
@@ -32,8 +33,8 @@ def place(sizes: Sequence[Size], spans: Sequence[tuple[int, int]]) -> tuple[list
             else (unit + (_SIZE_STEP_ELEMENTS - 1)) // _SIZE_STEP_ELEMENTS * _SIZE_STEP_ELEMENTS
         )
         blocks = [arena.Block(count, *spans[i]) for i, count in members]
-        places, total = arena.place(blocks)
-        for (i, _), at in zip(members, places, strict=True):
+        offsets_of, total = arena.assign_offsets(blocks)
+        for (i, _), at in zip(members, offsets_of, strict=True):
             offsets[i] = start + at * step
         start = start + total * step
     return offsets, start

@@ -15,20 +15,20 @@ def reads_rows_first(nest: Nest, source: Buffer, target: Store) -> bool:
     before the loops that store along these axes, and so do stores of one element for each row.
     Threads share out rows.
     """
-    place = target.offset
+    offset = target.offset
     sums = [*reductions([s.value for s in nest.body])]
-    if not sums or place.atoms:
+    if not sums or offset.atoms:
         return False
     along = frozenset(sums[0].param[1])
     around = frozenset(a for a in nest.axes[:len(nest.axes) - len(along)] if a.extent != 1)
-    if not nest.ordered < around or place.free != around | {a for a in along if a.extent != 1}:
+    if not nest.ordered < around or offset.free != around | {a for a in along if a.extent != 1}:
         return False
     if not along <= {*nest.axes} or any(
         {*v.param[1]} != along or not v.free <= around for v in sums
     ):
         return False
     whole = {v.param[1] for s in sums for v in walk(s.args) if _is_load(v, source)}
-    if not whole <= {place} or any(
+    if not whole <= {offset} or any(
         _is_load(v, source) for s in nest.body for v in walk(s.offset.atoms)
     ):
         return False
@@ -37,10 +37,10 @@ def reads_rows_first(nest: Nest, source: Buffer, target: Store) -> bool:
         for value in _outside(s.value):
             if not _is_load(value, source):
                 continue
-            if s.offset.free <= around and _is_in_row(value.param[1], place, along):
+            if s.offset.free <= around and _is_in_row(value.param[1], offset, along):
                 continue
             # Behind the store it would be read anew: before it, what the sums have may be kept.
-            if value.param[1] != place or s.offset.free != place.free or written:
+            if value.param[1] != offset or s.offset.free != offset.free or written:
                 return False
         written |= s is target
     return True
@@ -61,16 +61,16 @@ def _outside(value: Expr) -> Iterator[Expr]:
         stack += new
 
 
-def _is_in_row(at: Affine, place: Affine, along: frozenset[Axis]) -> bool:
-    """Return whether an index is surely an element of the row that ``place`` is in."""
+def _is_in_row(at: Affine, offset: Affine, along: frozenset[Axis]) -> bool:
+    """Return whether an index is surely an element of the row that ``offset`` is in."""
     if len(at.atoms) != 1 or len(along) != 1:
         return False
     (atom,), (axis,) = at.atoms, along
-    if at.terms[atom] != place.terms.get(axis) or not _is_between(atom, axis.extent):
+    if at.terms[atom] != offset.terms.get(axis) or not _is_between(atom, axis.extent):
         return False
     rest = {a: c for a, c in at.terms.items() if a is not atom}
-    return at.const == place.const and rest == {
-        a: c for a, c in place.terms.items() if a is not axis
+    return at.const == offset.const and rest == {
+        a: c for a, c in offset.terms.items() if a is not axis
     }
 
 

@@ -76,14 +76,14 @@ def _greedy(touched: Sequence[Mapping[Buffer, int]], touching: Mapping[Buffer, S
             needs: Sequence[set[int]], users: Sequence[set[int]],
             present: Sequence[int]) -> list[int]:
     """Always the kernel that adds the fewest bytes; of equal ones the first in ``present``."""
-    places = [0] * len(present)
-    for place, k in enumerate(present):
-        places[k] = place
+    positions = [0] * len(present)
+    for position, k in enumerate(present):
+        positions[k] = position
     left = {b: len(ks) for b, ks in touching.items()}
     # Bytes that become alive by a kernel, less those that die.
     costs = [sum([size for b, size in buffers.items() if left[b] > 1]) for buffers in touched]
     missing = [len(n) for n in needs]
-    ready = [(costs[k], places[k], k) for k in present if not missing[k]]
+    ready = [(costs[k], positions[k], k) for k in present if not missing[k]]
     heapq.heapify(ready)
     done = [False] * len(present)
     result: list[int] = []
@@ -103,9 +103,9 @@ def _greedy(touched: Sequence[Mapping[Buffer, int]], touching: Mapping[Buffer, S
                 if not done[other]:
                     costs[other] -= saved
                     if not missing[other]:
-                        heapq.heappush(ready, (costs[other], places[other], other))
+                        heapq.heappush(ready, (costs[other], positions[other], other))
         for user in users[k]:
             missing[user] -= 1
             if not missing[user]:
-                heapq.heappush(ready, (costs[user], places[user], user))
+                heapq.heappush(ready, (costs[user], positions[user], user))
     return result

@@ -46,28 +46,28 @@ class Overwriting:
 
     def __init__(self, kernel: Kernel) -> None:
         self._kernel = kernel
-        self._places = {} if kernel.like is None else kernel.like.places
+        self._positions = {} if kernel.like is None else kernel.like.positions
 
     def safely(self, source: Buffer, target: Buffer) -> bool:
         """Return whether ``target`` may be written over the memory of ``source``."""
         if not same_layout(source, target):
             return False
-        if source not in self._places:
+        if source not in self._positions:
             return self._may(source, target)
-        key = overwrites_safely, self._places[source], self._places[target]
+        key = overwrites_safely, self._positions[source], self._positions[target]
         return bool(self._kernel.answer(key, lambda: self._may(source, target)))
 
     def _may(self, source: Buffer, target: Buffer) -> bool:
         kernel = self._kernel
-        places = self._stored.get(target, ())
-        if len(places) != 1 or not isinstance(kernel, Nest | Product | Convolution):
+        stores = self._stored.get(target, ())
+        if len(stores) != 1 or not isinstance(kernel, Nest | Product | Convolution):
             return False
         if isinstance(kernel, Product | Convolution):
             if source in (kernel.a.buffer, kernel.b.buffer):
                 return False
-        elif self._sums and reads_rows_first(kernel, source, self._stores[places[0]]):
+        elif self._sums and reads_rows_first(kernel, source, self._stores[stores[0]]):
             return True
-        return self._reads_where_it_writes(source, places[0])
+        return self._reads_where_it_writes(source, stores[0])
 
     def _reads_where_it_writes(self, source: Buffer, target: int) -> bool:
         """Return whether elements are read where the same elements of the target are written, and
@@ -76,12 +76,12 @@ class Overwriting:
         Threads share out loops that other stores may need alone: each of them would read and write
         the target.
         """
-        place = self._stores[target].offset
-        free = place.free
+        offset = self._stores[target].offset
+        free = offset.free
         if source in self._apart or not all([axes <= free for axes in self._along]):
             return False
-        first, places = self._reads.get(source, (target, {place}))
-        return first <= target and places == {place} and not any(
+        first, offsets = self._reads.get(source, (target, {offset}))
+        return first <= target and offsets == {offset} and not any(
             [source in reads_of(s.value) for axes, stores in self._along.items() if axes != free
              for s in stores])
 
@@ -91,7 +91,7 @@ class Overwriting:
 
     @cached_property
     def _stored(self) -> dict[Buffer, list[int]]:
-        """The places of the stores to each buffer."""
+        """The indices of the stores to each buffer."""
         found: dict[Buffer, list[int]] = {}
         for i, store in enumerate(self._stores):
             found.setdefault(store.buffer, []).append(i)
@@ -99,7 +99,7 @@ class Overwriting:
 
     @cached_property
     def _reads(self) -> dict[Buffer, tuple[int, set[Affine]]]:
-        """The place of the first store whose value reads a buffer, and the addresses of all."""
+        """The index of the first store whose value reads a buffer, and the addresses of all."""
         found: dict[Buffer, tuple[int, set[Affine]]] = {}
         done: set[Expr] = set()
         for i, store in enumerate(self._stores):
@@ -122,7 +122,7 @@ class Overwriting:
 
     @cached_property
     def _apart(self) -> set[Buffer]:
-        """The buffers that are read at steps of their own, or for the places of stores."""
+        """The buffers that are read at steps of their own, or for the offsets of stores."""
         sums = reductions([s.value for s in self._stores])
-        places = [atom for s in self._stores for atom in s.offset.atoms]
-        return {buffer for v in (*sums, *places) for buffer in reads_of(v)}
+        atoms = [atom for s in self._stores for atom in s.offset.atoms]
+        return {buffer for v in (*sums, *atoms) for buffer in reads_of(v)}

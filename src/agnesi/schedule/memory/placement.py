@@ -35,8 +35,8 @@ def update_in_place(program: Program) -> Program:
     request, dependence = program.request, program.dependence
     failing = {k for k, kernel in enumerate(program.kernels) if may_fail(kernel)}
     pairs = [*((*u, failing) for u in request.updates), *((*c, set()) for c in request.carried)]
-    for state, place, before in pairs:
-        result = program.outputs[place]
+    for state, i, before in pairs:
+        result = program.outputs[i]
         if result.role == "output" and _goes_in_place(
             program.kernels, dependence, state, result, before
         ):
@@ -49,7 +49,7 @@ def update_in_place(program: Program) -> Program:
 def copy_states(program: Program) -> Program:
     """Put kernels into the order of their dependences, then copy results into states that could not
     be updated in place."""
-    updates = [(state, program.outputs[place]) for state, place in program.request.updates]
+    updates = [(state, program.outputs[i]) for state, i in program.request.updates]
     copied = [(s, result) for s, result in updates if program.shared.get(result) is not s]
     program.kernels = [program.kernels[k] for k in program.dependence.order]
     program.kernels += [_copy(state, result) for state, result in copied]
@@ -120,8 +120,8 @@ def reuse_memory(program: Program) -> Program:
     return program
 
 
-def place(program: Program) -> Program:
-    """Give every buffer its memory: an entry in the table of pointers, or a place in the arena."""
+def place_buffers(program: Program) -> Program:
+    """Give every buffer memory: an entry in the table of pointers, or an offset in the arena."""
     kernels, shared, spans = program.kernels, program.shared, program.lifetimes
     owners = program.owners
     if owners is None:
@@ -130,7 +130,7 @@ def place(program: Program) -> Program:
     for slot, buffer in enumerate(table):
         buffer.slot = slot
     _check_sizes((*owners, *table))
-    offsets, arena_bytes = _places(owners, spans)
+    offsets, arena_bytes = _offsets(owners, spans)
     for buffer, offset in zip(owners, offsets, strict=True):
         buffer.slot, buffer.offset = len(table), offset
     for buffer, owner in shared.items():
@@ -188,7 +188,7 @@ def _limited(program: Program, limit: int) -> list[Kernel]:
     def arena(kernels: Sequence[Kernel]) -> int:
         spans = _lifetimes(kernels, traffic)
         owners = _owners(kernels, spans, dict(program.shared), traffic)
-        return guess(_places(owners, spans)[1])
+        return guess(_offsets(owners, spans)[1])
 
     try:
         return fit(remaker, limit - outside, arena)
@@ -217,9 +217,9 @@ def _address(buffer: Buffer) -> tuple[int, int]:
 def _copy(state: Buffer, result: Buffer) -> Kernel:
     axes = tuple(Axis(d, n) for d, n in enumerate(state.shape))
     at = tuple(Affine() if a.extent == 1 else Affine(0, {a: 1}) for a in axes)
-    place = result.place(at) if result.shape == state.shape else ravel(at, state.shape)
-    value = load(result, result.dtype.name, place)
-    kernel = Nest([], axes, [Store(state, state.place(at), value)])
+    offset = result.offset_of(at) if result.shape == state.shape else ravel(at, state.shape)
+    value = load(result, result.dtype.name, offset)
+    kernel = Nest([], axes, [Store(state, state.offset_of(at), value)])
     if "c" in (state.dtype.kind, result.dtype.kind):
         from agnesi.schedule.complexes import split
 
@@ -338,8 +338,8 @@ def _owners(kernels: Sequence[Kernel], spans: dict[Buffer, tuple[int, int]],
     return owners
 
 
-def _places(owners: Mapping[Buffer, int],
-            spans: Mapping[Buffer, tuple[int, int]]) -> tuple[list[Any], Any]:
+def _offsets(owners: Mapping[Buffer, int],
+             spans: Mapping[Buffer, tuple[int, int]]) -> tuple[list[Any], Any]:
     """Offsets of temporaries in the arena, and its size in bytes."""
-    return dynamic_sizes.place([b.nbytes for b in owners],
-                         [(spans[b][0], last) for b, last in owners.items()])
+    return dynamic_sizes.assign_offsets([b.nbytes for b in owners],
+                                        [(spans[b][0], last) for b, last in owners.items()])

@@ -1,7 +1,7 @@
 """Rematerialization: values are computed again after a gap instead of being kept over it.
 
 Kernels are in order already.  A *split* of a buffer at a kernel says: from there on, another buffer
-takes its place, which the kernel that made it fills a second time.  Splits are added one by one,
+is used instead, which the kernel that made it fills a second time.  Splits are added one by one,
 each the one that saves most for its cost, until the memory suffices or nothing helps any more.
 """
 
@@ -35,10 +35,10 @@ _MAX_CORRECTIONS = 6
 class Run:
     """A kernel of the new order: one as given, or one that fills a version of a buffer again.
 
-    ``place`` is the kernel as given before which it runs, or which it is.
+    ``position`` is the kernel as given before which it runs, or which it is.
     """
 
-    place: int
+    position: int
     remade: Version | None
     reads: dict[Buffer, Version] = field(default_factory=dict)
     writes: list[Version] = field(default_factory=list)
@@ -163,18 +163,18 @@ class Remaker:
         for t, run in enumerate(runs):
             for version in (*run.reads.values(), *run.writes):
                 if version[0].role == "temporary":
-                    places = found.setdefault(version, [])
-                    if not places or places[-1] != t:
-                        places.append(t)
+                    uses = found.setdefault(version, [])
+                    if not uses or uses[-1] != t:
+                        uses.append(t)
         return found
 
     def profile(self, runs: Sequence[Run], lives: Mapping[Version, list[int]]) -> list[int]:
         """Bytes of temporaries during each run."""
         changes = [0] * (len(runs) + 1)
-        for version, places in lives.items():
+        for version, uses in lives.items():
             size = self._bytes[version[0]]
-            changes[places[0]] += size
-            changes[places[-1] + 1] -= size
+            changes[uses[0]] += size
+            changes[uses[-1] + 1] -= size
         for t, run in enumerate(runs):
             taken = self._taken_over(t, run, lives)
             changes[t] -= taken
@@ -194,7 +194,7 @@ class Remaker:
         for new in run.writes:
             if new[0].role != "temporary" or lives[new][0] != t:
                 continue
-            k = run.place if run.remade is None else self.writer[new[0]]
+            k = run.position if run.remade is None else self.writer[new[0]]
             for old in self._candidates(k, new[0]):
                 version = run.reads.get(old)
                 if version is not None and version not in gone and lives[version][-1] == t:
@@ -234,7 +234,7 @@ class Remaker:
               profile: Sequence[int], goal: int) -> list[Run] | None:
         """The order with many more splits, apart from each other, for half of what is missing."""
         before, present = _excess(profile, goal), self.splits
-        ends = {v: runs[places[-1]].place for v, places in lives.items()}
+        ends = {v: runs[uses[-1]].position for v, uses in lives.items()}
         gaps = sorted(self._gaps(runs, lives, profile, goal), key=lambda gap: -gap[0])
         idle = sum(self._bytes[b] for _, b, _ in gaps)
         stride = max(2, 2 * idle // max(max(profile) - max(goal, 0), 1))
@@ -253,7 +253,7 @@ class Remaker:
               profile: Sequence[int], goal: int) -> list[Run] | None:
         """The order with the best further split; None if none helps."""
         before = _excess(profile, goal)
-        ends = {v: runs[places[-1]].place for v, places in lives.items()}
+        ends = {v: runs[uses[-1]].position for v, uses in lives.items()}
         ranked = sorted(self._gaps(runs, lives, profile, goal), key=lambda gap: -gap[0])
         best: tuple[float, dict[Buffer, list[int]], list[Run]] | None = None
         present = self.splits
@@ -308,15 +308,15 @@ class Remaker:
         for alive in profile:
             over.append(over[-1] + max(alive - goal, 0))
         peak = max(range(len(profile)), key=profile.__getitem__)
-        for (b, _), places in lives.items():
+        for (b, _), uses in lives.items():
             if b not in self.writer:
                 continue
-            i = bisect.bisect_right(places, peak)
-            if not 0 < i < len(places) or places[i - 1] == peak:
+            i = bisect.bisect_right(uses, peak)
+            if not 0 < i < len(uses) or uses[i - 1] == peak:
                 continue
-            before, behind = places[i - 1], places[i]
-            k = runs[behind].place
-            if runs[before].place < k:
+            before, behind = uses[i - 1], uses[i]
+            k = runs[behind].position
+            if runs[before].position < k:
                 covered = over[behind] - over[before + 1]
                 yield covered * rounded(b.nbytes) / self.costs[b], b, k
 
@@ -345,7 +345,7 @@ class Remaker:
                 kernel = self.kernels[self.writer[b]]
                 result.append(swapped(kernel, {**others, b: buffer(run.remade)}, b))
             else:
-                kernel = self.kernels[run.place]
+                kernel = self.kernels[run.position]
                 result.append(swapped(kernel, others) if others else kernel)
         return result
 
@@ -374,7 +374,7 @@ def _cost(kernel: Kernel, b: Buffer, costs: Costs) -> float:
 def _multiply_adds(kernel: Convolution) -> int:
     sizes = kernel.sizes
     count = sizes.batch * sizes.groups * sizes.channels * sizes.filters
-    for n in (*sizes.places, *sizes.kernel):
+    for n in (*sizes.output, *sizes.kernel):
         count *= n
     return count
 

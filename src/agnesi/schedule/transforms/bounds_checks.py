@@ -26,7 +26,7 @@ def fuse_bounds_checks(program: Program) -> Program:
         if call.bounds_check is not None and sweep is not None:
             flag = checks[0].flag
             sweep.axes = ()
-            first = flag.place(tuple(loops.Affine() for _ in flag.shape))
+            first = flag.offset_of(tuple(loops.Affine() for _ in flag.shape))
             sweep.change([Store(flag, first, loops.const(True, "bool"))])
             arguments = list(call.arguments)
             arguments[call.bounds_check.argument] = result(len(kernel.results))

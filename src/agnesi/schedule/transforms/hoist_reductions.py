@@ -80,12 +80,12 @@ def _apart(kernel: Any) -> list[Any]:
 def _stored(value: Expr, axes: Loops) -> tuple[Store, Expr]:
     """The store of a value to memory of its own, and what loads it from there."""
     buffer = Buffer(tuple([a.extent for a in axes]), as_dtype(value.dtype), "temporary")
-    place = buffer.place([a.index for a in axes])
-    return Store(buffer, place, value), load(buffer, value.dtype, place)
+    offset = buffer.offset_of([a.index for a in axes])
+    return Store(buffer, offset, value), load(buffer, value.dtype, offset)
 
 
 def _reading(kernel: Any, known: dict[Expr, Expr]) -> Any:
-    """A kernel that has other values in the place of some."""
+    """A kernel that has other values instead of some."""
     change = Substitution({}, known)
     body = [Store(s.buffer, change.index(s.offset), change(s.value)) for s in kernel.body]
     return replace(kernel, body=body)

@@ -67,7 +67,7 @@ def _position(kernels: list[Kernel], kernel: Kernel) -> int:
 
 
 def _independent(kernel: Kernel, others: Iterable[Kernel]) -> bool:
-    """Return whether a kernel may change places with all the others."""
+    """Return whether a kernel may be swapped with all the others."""
     reads, writes = {*kernel.reads(), *kernel.waits}, {*kernel.writes()}
     return all(
         writes.isdisjoint([*other.reads(), *other.waits])

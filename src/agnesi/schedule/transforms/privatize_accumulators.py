@@ -17,7 +17,7 @@ from agnesi.core.ir.loops import Affine, Axis, Substitution, fresh_axis
 from agnesi.schedule.iteration_space import axes_of, point
 from agnesi.schedule.program import Program
 
-#: How places are kept.
+#: How indices are kept.
 _PLACE = np.dtype(np.int64)
 #: Copies of the target of a scatter.
 _PRIVATE_COPIES = 4
@@ -78,7 +78,7 @@ def _spread(nest: Nest) -> tuple[list[Nest], list[Kernel], list[Buffer]]:
     both.
     """
     (axis,) = nest.axes
-    nest, found, tables = _with_places(nest, axis)
+    nest, found, tables = _with_indices(nest, axis)
     iterations, rest = divmod(axis.extent, _PRIVATE_COPIES)
     sizes = [s.buffer.size for s in nest.body]
     workspace = Buffer(((_PRIVATE_COPIES - 1) * sum(sizes),), nest.body[0].buffer.dtype,
@@ -95,19 +95,19 @@ def _spread(nest: Nest) -> tuple[list[Nest], list[Kernel], list[Buffer]]:
                 frozenset((iteration,)), waits=nest.waits)
     ends = [Nest(nest.nodes, (), stores(rest, Affine(_PRIVATE_COPIES * iterations)))
             ] if rest else []
-    (place,), nothing = point(axes_of(workspace.shape)), loops.const(-0.0, workspace.dtype.name)
-    start = Nest(nest.nodes, axes_of(workspace.shape), [Store(workspace, place, nothing)])
+    (offset,), nothing = point(axes_of(workspace.shape)), loops.const(-0.0, workspace.dtype.name)
+    start = Nest(nest.nodes, axes_of(workspace.shape), [Store(workspace, offset, nothing)])
     return found, [start, main, *ends, *_totals(nest, copies)], [workspace, *tables]
 
 
 def _copies(nest: Nest, workspace: Buffer) -> list[list[tuple[Buffer, int]]]:
-    """For each target where its copies lie: itself first, the others one after the other."""
-    result, place = [], 0
+    """For each target where its copies are: itself first, the others one after the other."""
+    result, start = [], 0
     for s in nest.body:
         copies = [(s.buffer, 0)]
         for _ in range(_PRIVATE_COPIES - 1):
-            copies.append((workspace, place))
-            place += s.buffer.size
+            copies.append((workspace, start))
+            start += s.buffer.size
         result.append(copies)
     return result
 
@@ -127,8 +127,8 @@ def _is_taken_in(nest: Nest, kernels: Sequence[Kernel]) -> bool:
     return False
 
 
-def _with_places(nest: Nest, axis: Axis) -> tuple[Nest, list[Nest], list[Buffer]]:
-    """The nest with places from tables, which lanes fill before: one for each kind of index."""
+def _with_indices(nest: Nest, axis: Axis) -> tuple[Nest, list[Nest], list[Buffer]]:
+    """The nest with indices from tables, which lanes fill before: one for each kind of index."""
     tables: dict[Affine, Buffer] = {}
     at = Affine(0, {axis: 1})
     body = []

@@ -179,15 +179,15 @@ def _by_rows(kernel: Nest, totals: list[Store], others: list[Store]) -> list[Any
     if not {*sums}.isdisjoint(walk([s.value for s in others])):
         return []
     taken = {*axes, *axes_in(kernel.body)}
-    rows, places = _rows(axes, taken)
+    rows, indices = _rows(axes, taken)
     if not rows:
         return []
-    change = Substitution(dict(zip(axes, places, strict=True)))
+    change = Substitution(dict(zip(axes, indices, strict=True)))
     body = [Store(s.buffer, change.index(s.offset), change(s.value)) for s in others]
     nest, known = replace(kernel, axes=rows, body=body), {}
     for value in sums:
         kind, bound = value.param
-        element = Substitution(dict(zip(bound, places, strict=True)))(value.args[0])
+        element = Substitution(dict(zip(bound, indices, strict=True)))(value.args[0])
         total = loops.make("reduce", (element,), value.dtype, (kind, rows[-1:]),
                            element.free - {rows[-1]})
         known[value] = _stored(nest, total, rows[:-1], kind, taken)
@@ -237,9 +237,9 @@ def _stored(nest: Nest, total: Expr, parts: tuple[Axis, ...], kind: str, taken: 
     expression that reduces them, for another kernel."""
     axes = (*parts, *others)
     buffer = Buffer(tuple([a.extent for a in axes]), np.dtype(total.dtype), "temporary")
-    nest.body.append(Store(buffer, buffer.place([a.index for a in axes]), total))
+    nest.body.append(Store(buffer, buffer.offset_of([a.index for a in axes]), total))
     return loops.reduce_(
         kind, [a.extent for a in parts],
-        lambda *at: load(buffer, total.dtype, buffer.place((*at, *[a.index for a in others]))),
+        lambda *at: load(buffer, total.dtype, buffer.offset_of((*at, *[a.index for a in others]))),
         taken, [a.slot for a in parts],
     )

@@ -1,4 +1,4 @@
-"""Convolutions of one tap are matrix products, where places lie in memory as one axis."""
+"""Convolutions of one tap are matrix products, where pixels are in memory as one axis."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ def _strides(view: View) -> tuple[int, ...]:
 def _dense(kernel: Convolution, dense: Dense, counts: tuple[Any, ...]) -> Product | None:
     n, group, o, *space = dense.axes
     source, filters = dense.source, dense.filters
-    for batch, places, first in ((group, (n, *space), 0), (n, tuple(space), 1)):
+    for batch, pixels, first in ((group, (n, *space), 0), (n, tuple(space), 1)):
         if first and dense.groups > 1:
             continue
         step = merged_stride(_strides(source)[first:], counts[first:])
-        found = _merged(kernel, dense, (batch, *places, o), places)
+        found = _merged(kernel, dense, (batch, *pixels, o), pixels)
         if step is None or found is None:
             continue
         total, axis, body = found
@@ -75,24 +75,24 @@ def _weight(kernel: Convolution, dense: Dense, counts: tuple[Any, ...]) -> Produ
     b = Matrix(kernel.a.buffer, source.offset, (source.group, down, source.strides[1]))
     dtype = kernel.total.dtype
     total = Buffer((group.extent, o.extent, c.extent), dtype, "sum")
-    at = total.place([Affine(0, {axis: 1}) for axis in (group, o, c)])
+    at = total.offset_of([Affine(0, {axis: 1}) for axis in (group, o, c)])
     sizes = (group.extent, o.extent, c.extent, math.prod(counts))
     body = list(stores_with_sum(dense, load(total, dtype.name, at)))
     return Product(kernel.nodes, sizes, a, b, (group, o, c), total, body, symbol=kernel.symbol)
 
 
 def _merged(kernel: Convolution, dense: Dense, every: tuple[Axis, ...],
-            places: tuple[Axis, ...]) -> tuple[Buffer, Axis, list[Store]] | None:
-    """The body with ``places`` as one axis, and its sum, which lies like ``every``."""
+            pixels: tuple[Axis, ...]) -> tuple[Buffer, Axis, list[Store]] | None:
+    """The body with ``pixels`` as one axis, and its sum, which lies like ``every``."""
     dtype = kernel.total.dtype
     spread = Buffer(tuple(a.extent for a in every), dtype, "sum")
-    length = math.prod(a.extent for a in places)
-    flat = [a.extent for a in every if a not in places]
-    flat.insert(every.index(places[0]), length)
+    length = math.prod(a.extent for a in pixels)
+    flat = [a.extent for a in every if a not in pixels]
+    flat.insert(every.index(pixels[0]), length)
     total = Buffer(tuple(flat), dtype, "sum")
-    at = spread.place([Affine(0, {a: 1}) for a in every])
+    at = spread.offset_of([Affine(0, {a: 1}) for a in every])
     stores = stores_with_sum(dense, load(total, dtype.name, at))
-    left, both, _ = collapse(places, [*stores, Store(total, at, load(total, dtype.name, at))])
+    left, both, _ = collapse(pixels, [*stores, Store(total, at, load(total, dtype.name, at))])
     if len(left) > 1:
         return None
-    return total, left[0] if left else places[-1], both[:-1]
+    return total, left[0] if left else pixels[-1], both[:-1]

@@ -24,7 +24,7 @@ Ints = tuple[int, ...]
 
 @record
 class Span:
-    """One spatial axis: place ``p`` reads tap ``t`` at ``origin + p * stride + t * step``.
+    """One spatial axis: result ``p`` reads tap ``t`` at ``origin + p * stride + t * step``.
 
     The source is zero outside of [0, size).  ``step`` is positive.
     """
@@ -38,7 +38,7 @@ class Span:
 
     @property
     def reach(self) -> int:
-        """Positions from the first to the last tap of a place."""
+        """Positions from the first to the last tap of a result."""
         return (self.taps - 1) * self.step + 1
 
     @property
@@ -54,7 +54,7 @@ class Span:
 
     @property
     def typical(self) -> Span:
-        """This axis with typical numbers in the place of run-time sizes, to plan for."""
+        """This axis with typical numbers instead of run-time sizes, to plan for."""
         return replace(self, count=guess(self.count), size=guess(self.size)) if self.open else self
 
     @property
@@ -78,7 +78,7 @@ class View:
 
     @property
     def typical(self) -> View:
-        """This operand with typical numbers in the place of run-time sizes, to plan for."""
+        """This operand with typical numbers instead of run-time sizes, to plan for."""
         return View(guess(self.offset), tuple(map(guess, self.strides)), guess(self.group))
 
 
@@ -104,7 +104,7 @@ class Dense:
     key: Expr  # the sum, as the body reads it
     dtype: str
     images: Size  # the batch as the code has it; ``batch`` is a typical one, to plan for
-    parts: int = 1  # of the places, in a gradient to filters: then the first axis counts them
+    parts: int = 1  # of the pixels, in a gradient to filters: then the first axis counts them
 
     @property
     def open(self) -> bool:
@@ -138,10 +138,10 @@ class Dense:
     @property
     def results(self) -> int:
         """Elements of the result."""
-        return self.batch * self.groups * self.outputs * math.prod(map(guess, self._places))
+        return self.batch * self.groups * self.outputs * math.prod(map(guess, self._pixels))
 
     @property
-    def _places(self) -> tuple[Size, ...]:
+    def _pixels(self) -> tuple[Size, ...]:
         return tuple([s.count for s in self.spans])
 
     def squared(self, lanes: int) -> bool:
@@ -156,7 +156,7 @@ class Dense:
     def actual_work(self) -> Size:
         """Multiply-adds of the sizes as the code has them, which may be run-time values."""
         each = self.groups * self.outputs * max(1, self.depth)
-        return product((self.images, *self._places, each))
+        return product((self.images, *self._pixels, each))
 
     def blocks(self, each: Size) -> Size:
         """Blocks of all images, ``each`` of a plane of one."""
@@ -190,7 +190,7 @@ def merged_stride(strides: Sequence[int], counts: Sequence[Any]) -> int | None:
 
 
 def flat(dense: Dense) -> Dense:
-    """A gradient to filters of one tap with its places as one axis, where memory has them so."""
+    """A gradient to filters of one tap with its pixels as one axis, where memory has them so."""
     if not isinstance(dense.images, int) or dense.open or not all(s.plain for s in dense.spans):
         return dense
     counts = [dense.images, *(s.count for s in dense.spans)]
@@ -214,12 +214,12 @@ def group_axes(kernel: Convolution, counts: tuple[Any, ...], steps: tuple[tuple[
     extents = (sizes.batch, sizes.groups, channels, *counts)
     new = fresh_axes(extents, {*kernel.axes, *axes_in(kernel.body)})
     rank = len(sizes.kernel)
-    places = [_index(new[0]), _index(new[1], channels) + _index(new[2])]
-    places += [
+    indices = [_index(new[0]), _index(new[1], channels) + _index(new[2])]
+    indices += [
         _index(axis, step, first)
         for axis, (first, step) in zip(new[6 - rank:], steps[3 - rank:], strict=True)
     ]
-    return new, *substituted(kernel, places)
+    return new, *substituted(kernel, indices)
 
 
 def _index(axis: Axis, step: int = 1, first: int = 0) -> Affine:
@@ -227,12 +227,12 @@ def _index(axis: Axis, step: int = 1, first: int = 0) -> Affine:
     return Affine(first, {axis: step} if axis.extent != 1 else {})
 
 
-def substituted(kernel: Convolution, places: list[Affine]) -> tuple[tuple[Store, ...], Expr]:
+def substituted(kernel: Convolution, indices: list[Affine]) -> tuple[tuple[Store, ...], Expr]:
     """The body with other indices for the axes of the result, and the sum as it reads it."""
-    change = Substitution(dict(zip(kernel.axes, places, strict=True)))
+    change = Substitution(dict(zip(kernel.axes, indices, strict=True)))
     body = tuple(Store(s.buffer, change.index(s.offset), change(s.value)) for s in kernel.body)
     at = tuple(Affine(0, {a: 1}) for a in kernel.axes)
-    return body, change(load(kernel.total, kernel.total.dtype.name, kernel.total.place(at)))
+    return body, change(load(kernel.total, kernel.total.dtype.name, kernel.total.offset_of(at)))
 
 
 def stores_with_sum(dense: Dense, key: Expr) -> list[Store]:
@@ -266,11 +266,11 @@ def weight_part(kernel: Convolution) -> Dense:
     counts = (sizes.groups * sizes.parts, sizes.filters, sizes.channels)
     axes = fresh_axes((*counts, *(s.taps for s in three)), {*kernel.axes, *axes_in(kernel.body)})
     if sizes.parts > 1:
-        places = [_index(axes[0]), _index(axes[1]), _index(axes[2])]
+        indices = [_index(axes[0]), _index(axes[1]), _index(axes[2])]
     else:
-        places = [_index(axes[0], sizes.filters) + _index(axes[1]), _index(axes[2])]
-    places += [_index(axis) for axis in axes[6 - len(sizes.kernel):]]
-    body, key = substituted(kernel, places)
+        indices = [_index(axes[0], sizes.filters) + _index(axes[1]), _index(axes[2])]
+    indices += [_index(axis) for axis in axes[6 - len(sizes.kernel):]]
+    body, key = substituted(kernel, indices)
     a, b = kernel.a, kernel.b
     return folded(Dense(
         guess(sizes.batch), sizes.groups, sizes.channels, sizes.filters, three,
@@ -289,7 +289,7 @@ def _spans(sizes: ConvSizes) -> list[Span]:
     return [
         Span(count, size, taps, -low, stride, step)
         for count, size, taps, stride, step, (low, _) in zip(
-            sizes.places, sizes.image, sizes.kernel, sizes.stride, sizes.dilation, sizes.padding,
+            sizes.output, sizes.image, sizes.kernel, sizes.stride, sizes.dilation, sizes.padding,
             strict=True)
     ]
 
@@ -318,7 +318,7 @@ class _Phase:
 
 
 def _phases(sizes: ConvSizes, axis: int) -> list[_Phase]:
-    size, taps, places = sizes.image[axis], sizes.kernel[axis], sizes.places[axis]
+    size, taps, positions = sizes.image[axis], sizes.kernel[axis], sizes.output[axis]
     stride, step, low = sizes.stride[axis], sizes.dilation[axis], sizes.padding[axis][0]
     found = []
     common = math.gcd(stride, step)
@@ -327,10 +327,10 @@ def _phases(sizes: ConvSizes, axis: int) -> list[_Phase]:
         count = (size - first + stride - 1) // stride
         mine = [t for t in range(taps) if (first + low - t * step) % stride == 0]
         if not mine:
-            found.append(_Phase(Span(count, places, 0, 0, 1, 1), first, 0, 0))
+            found.append(_Phase(Span(count, positions, 0, 0, 1, 1), first, 0, 0))
             continue
-        origin = (first + low - mine[-1] * step) // stride  # later taps read earlier places
-        span = Span(count, places, len(mine), origin, 1, step // common)
+        origin = (first + low - mine[-1] * step) // stride  # later taps read earlier pixels
+        span = Span(count, positions, len(mine), origin, 1, step // common)
         found.append(_Phase(span, first, mine[-1], -jump))
     return found
 

@@ -1,6 +1,6 @@
 """Depthwise convolutions of channels-last images: lanes along the channels, which are independent.
 
-A tile of several lines and places reads each vector of its window once for all the taps and places
+A tile of several lines and columns reads each vector of its window once for all taps and results
 that use it.  Channels are the innermost loop, so that memory is read in runs.
 """
 
@@ -56,13 +56,13 @@ class _Channels:
         with b.loop(low, high) as loop:
             rest, down = divide(b, loop.index, plan.lines.count)
             image, depth = divide(b, rest, self.dense.spans[0].count)
-            y, every = plan.lines.start(b, down), (i64(0), b.size(plan.places.count))
+            y, every = plan.lines.start(b, down), (i64(0), b.size(plan.columns.count))
             for tall, mine in self._tall(down):
                 with b.when(mine):
-                    for wide, starts in tiles(b, plan.places, every):
+                    for wide, starts in tiles(b, plan.columns, every):
                         with starts as x:
                             yield Window(self.dense, tall, wide), Corner(image, depth, y, x)
-                    for wide, _, start in tails(b, plan.places, every[1]):
+                    for wide, _, start in tails(b, plan.columns, every[1]):
                         with start as x:
                             yield (Window(self.dense, tall, wide),
                                    Corner(image, depth, y, x, partly=True))
@@ -130,13 +130,13 @@ class Depthwise(_Channels):
             sums, taps = list(sums), {}
             for at, pairs in uses.items():
                 value = self.windows.load(window, way, row, at, channel, piece)
-                for tap, place in pairs:
+                for tap, result in pairs:
                     if tap not in taps:
                         taps[tap] = self._vector(column, self._tap(tap), piece)
-                    sums[place] = multiply_add(b, value, taps[tap], sums[place])
+                    sums[result] = multiply_add(b, value, taps[tap], sums[result])
             return sums
 
-        count = window.lines * window.places
+        count = window.lines * window.columns
         tile = Tile(self.type, tuple(range(count)), (Piece(0, piece.lanes, piece.active),))
         sums = tile.run(b, way.at(b, self.type, channel), b.gep(self.type, self.taps, channel),
                         plan.nest(window, way.steps), tile.zeros(), inner=inner)
@@ -144,17 +144,17 @@ class Depthwise(_Channels):
             self._spilled(window, corner, piece, channel, sums)
             return
         for n, value in enumerate(sums):
-            i, j = divmod(n, window.places)
+            i, j = divmod(n, window.columns)
             self._finish(corner, i64(i), i64(j), piece, channel, value)
 
     def _finish(self, corner: Corner, i: Value, j: Value, piece: Piece, channel: Value,
                 value: Value) -> None:
         b = self.b
-        place = (corner.image, channel, i64(0), corner.depth, b.add(corner.y, i),
+        index = (corner.image, channel, i64(0), corner.depth, b.add(corner.y, i),
                  b.add(corner.x, j))
         present = self._present(corner, i, j)
         with b.when(present) if present is not None else nullcontext():
-            self.finish(value, place, 1, piece.lanes, piece.mask)
+            self.finish(value, index, 1, piece.lanes, piece.mask)
 
     def _spilled(self, window: Window, corner: Corner, piece: Piece, channel: Value,
                  sums: list[Value]) -> None:
@@ -166,9 +166,9 @@ class Depthwise(_Channels):
             b.store(value, b.gep(self.type, self.sums, i64(n * lanes)), self.align)
         with (
             b.loop(i64(0), i64(window.lines), nonempty=True) as i,
-            b.loop(i64(0), i64(window.places), nonempty=True) as j,
+            b.loop(i64(0), i64(window.columns), nonempty=True) as j,
         ):
-            index = b.add(b.mul(i.index, i64(window.places)), j.index)
+            index = b.add(b.mul(i.index, i64(window.columns)), j.index)
             at = b.gep(self.type, self.sums, b.mul(index, i64(lanes)))
             value = b.load(vector(self.type, piece.lanes), at, self.align)
             self._finish(corner, i.index, j.index, piece, channel, value)
@@ -218,12 +218,12 @@ class DepthwiseWeight(_Channels):
         start = b.gep(self.type, self._cotangent(corner), channel)
         if plan.ahead:
             for i in range(window.lines):
-                for j in range(window.places):
+                for j in range(window.columns):
                     next_ = (i + window.lines) * space[1] + j * space[2]
                     prefetch(b, b.gep(self.type, start, b.size(next_)), near=False)
         cotangent = []
         for i in range(window.lines):
-            for j in range(window.places):
+            for j in range(window.columns):
                 at = b.gep(self.type, start, b.size(i * space[1] + j * space[2]))
                 present = self._present(corner, i64(i), i64(j))
                 if present is not None:
@@ -239,8 +239,8 @@ class DepthwiseWeight(_Channels):
             found = [b.load(vector(self.type, piece.lanes), cell, self.align) for cell in cells]
             for at, pairs in uses.items():
                 value = self.windows.load(window, way, row, at, channel, piece)
-                for tap, place in pairs:
-                    found[tap] = multiply_add(b, value, cotangent[place], found[tap])
+                for tap, result in pairs:
+                    found[tap] = multiply_add(b, value, cotangent[result], found[tap])
             for value, cell in zip(found, cells, strict=True):
                 b.store(value, cell, self.align)
             return sums
@@ -253,8 +253,8 @@ class DepthwiseWeight(_Channels):
         """Return the address of a tile's cotangent."""
         b, view = self.b, self.dense.filters
         at = b.add(b.mul(corner.image, b.size(view.strides[0])), b.size(view.offset))
-        for place, stride in zip(corner[1:4], view.strides[2:], strict=True):
-            at = b.add(at, b.mul(place, b.size(stride)))
+        for index, stride in zip(corner[1:4], view.strides[2:], strict=True):
+            at = b.add(at, b.mul(index, b.size(stride)))
         return b.gep(self.type, self.other, at)
 
     def _finish_taps(self) -> None:

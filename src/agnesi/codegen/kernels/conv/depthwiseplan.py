@@ -47,8 +47,8 @@ class Steps(NamedTuple):
 
 @record
 class Window:
-    """The part of the image that a tile of ``lines`` x ``places`` results reads: planes of lines of
-    pixels.
+    """The part of the image that a tile of ``lines`` x ``columns`` results reads: planes of
+    lines of pixels.
 
     Only lines and pixels that some tap may meet are counted; ``down`` and ``right`` are the
     positions of the source from one to the next.
@@ -56,7 +56,7 @@ class Window:
 
     dense: Dense
     lines: int
-    places: int
+    columns: int
 
     @property
     def down(self) -> int:
@@ -64,7 +64,7 @@ class Window:
 
     @property
     def right(self) -> int:
-        return _unit(self.dense.spans[2], self.places)
+        return _unit(self.dense.spans[2], self.columns)
 
     @property
     def rows(self) -> int:
@@ -72,7 +72,7 @@ class Window:
 
     @property
     def pixels(self) -> int:
-        return _reach(self.dense.spans[2], self.places) // self.right + 1
+        return _reach(self.dense.spans[2], self.columns) // self.right + 1
 
     @property
     def pitch(self) -> int:
@@ -115,7 +115,7 @@ class DepthwisePlan(TilePlan):
     registers: int
     weight: bool
     lines: Rows
-    places: Rows
+    columns: Rows
     chunks: int
     spill: bool  # sums go through scratch to the epilogue
     ahead: bool  # lines are called into the second-level cache before they are read
@@ -172,8 +172,8 @@ class DepthwisePlan(TilePlan):
     @property
     def widths(self) -> tuple[int, ...]:
         """Pixels of a line in tiles."""
-        places = self.places
-        return (places.height, *places.tails) if isinstance(places, OpenRows) else places.sizes
+        columns = self.columns
+        return (columns.height, *columns.tails) if isinstance(columns, OpenRows) else columns.sizes
 
     def nest(self, window: Window, steps: Steps) -> list[TileLoop]:
         """Loops over the taps that are not written out, in a window of such steps."""
@@ -184,19 +184,19 @@ class DepthwisePlan(TilePlan):
                 TileLoop(w.taps // wide, steps.pixel * (w.step // window.right), self.pitch)]
 
     def uses(self, window: Window) -> dict[tuple[int, int], list[tuple[int, int]]]:
-        """Return which (tap, place) meet in each (line, pixel) of a window, for the taps written
+        """Return which (tap, result) meet in each (line, pixel) of a window, for the taps written
         out.
         """
         found: dict[tuple[int, int], list[tuple[int, int]]] = {}
         _, h, w = self.dense.spans
         tall, wide = self.taps
         for tap in range(tall * wide):
-            for place in range(window.lines * window.places):
-                i, j = divmod(place, window.places)
+            for result in range(window.lines * window.columns):
+                i, j = divmod(result, window.columns)
                 y = i * h.stride + tap // wide * h.step
                 x = j * w.stride + tap % wide * w.step
                 at = (y // window.down, x // window.right)
-                found.setdefault(at, []).append((tap, place))
+                found.setdefault(at, []).append((tap, result))
         return dict(sorted(found.items()))
 
     @property
@@ -212,7 +212,7 @@ class DepthwisePlan(TilePlan):
         their gradient, and the sums of a tile.
         """
         table = max(window.table_bytes for window in self.windows())
-        sums = self.lines.largest * self.places.largest * self.lanes if self.spill else 0
+        sums = self.lines.largest * self.columns.largest * self.lanes if self.spill else 0
         return (whole_lines(table), whole_lines(self.pitch * self.itemsize),
                 self.lines_for(self.dense.depth * self.pitch), whole_lines(sums * self.itemsize))
 
@@ -236,14 +236,14 @@ def plan_depthwise(dense: Dense, type_: str, machine: Machine, weight: bool,
     far = size * machine.itemsize > machine.l2 // 2
     plans = (
         DepthwisePlan(dense, real, type_, machine.lanes, machine.itemsize, machine.registers,
-                      weight, lines, places, 1, long_epilogue and not weight, far)
-        for lines, places in _tiles(dense, machine)
+                      weight, lines, columns, 1, long_epilogue and not weight, far)
+        for lines, columns in _tiles(dense, machine)
     )
     best = min(plans, key=_cost)
     if real.open:
         _, h, w = real.spans
         best = replace(best, lines=opened(best.lines, h.count),
-                       places=opened(best.places, w.count))
+                       columns=opened(best.columns, w.count))
     if best.scratch > 2 * MAX_WORKSPACE_BYTES:
         return None
     if dense.work < 1 << 17:
@@ -260,13 +260,13 @@ def _runs(vectors: int) -> int:
 
 
 def _tiles(dense: Dense, machine: Machine) -> Iterator[tuple[Rows, Rows]]:
-    """Lines and places in tiles whose sums leave some registers."""
+    """Lines and columns of tiles whose sums leave some registers."""
     _, h, w = dense.spans
     most = machine.registers - 4
     deep = 4 if written_out(dense)[0] == h.taps else 1
     for lines in heights(h.count, min(deep, h.count)):
-        for places in heights(w.count, min(most // lines.largest, w.count)):
-            yield lines, places
+        for columns in heights(w.count, min(most // lines.largest, w.count)):
+            yield lines, columns
 
 
 def _cost(plan: DepthwisePlan) -> float:
@@ -286,7 +286,7 @@ def _cost(plan: DepthwisePlan) -> float:
         around = _TILE_CYCLES + _EDGE_CYCLES * met * plan.outer
         return len(panel.pieces) * (cycles * unit + 5) + around, products + loads + ends + sums
 
-    total, code = tally((Panel(0, 1, plan.pieces, Rows(1, 1)),), plan.lines, plan.places, tile)
+    total, code = tally((Panel(0, 1, plan.pieces, Rows(1, 1)),), plan.lines, plan.columns, tile)
     return total * (1 + _INSTRUCTION_TIME_SHARE * code * len({p[1:] for p in plan.pieces}))
 
 

@@ -161,7 +161,7 @@ def _plan_dense(dense: Dense, type_: str, machine: Machine, long: bool) -> TileP
 
 def _for_sizes(plan: P, dense: Dense) -> P:
     """Return the Winograd plan of a convolution: ``plan`` itself where all sizes of ``dense`` are
-    static; otherwise the plan, which was made for typical sizes, with dynamic ones in their place.
+    static; otherwise the plan, which was made for typical sizes, with dynamic ones instead.
     """
     if not dense.open:
         return plan

@@ -58,7 +58,7 @@ def preferred(kind: str, sizes: ConvSizes, *, target: Target,
     lanes = target.lanes(itemsize)
     if open_ := sizes.open:
         sizes = replace(sizes, image=tuple(map(guess, sizes.image)),
-                        places=tuple(map(guess, sizes.places)))
+                        output=tuple(map(guess, sizes.output)))
     rank = len(sizes.kernel)
     space, plain = tuple(range(2, 2 + rank)), tuple(range(2 + rank))
     last, filters = (0, *space, 1), (*space, 1, 0)
@@ -117,7 +117,7 @@ def _steps(kind: str, sizes: ConvSizes, itemsize: int) -> tuple[float, float]:
     """Return estimated cycles to store a result that is not contiguous along its channels, or its
     pixels.
     """
-    made = sizes.image if kind == "input" else sizes.places
+    made = sizes.image if kind == "input" else sizes.output
     wide = sizes.groups * (sizes.channels if kind == "input" else sizes.filters)
     return store_cycles(guess(math.prod(made)), itemsize), store_cycles(wide, itemsize)
 
@@ -158,7 +158,7 @@ def _in_squares(taps: int) -> float:
 
 def _by_rows(kind: str, sizes: ConvSizes, lanes: int) -> float:
     """Return estimated cycles with lanes along the rows of images."""
-    row = sizes.image[-1] if kind == "input" else sizes.places[-1]
+    row = sizes.image[-1] if kind == "input" else sizes.output[-1]
     return guess(sizes.work) / row * -(-row // lanes)
 
 
@@ -173,7 +173,7 @@ def _filled(kind: str, sizes: ConvSizes, lanes: int) -> float:
 def _elements(kind: str, sizes: ConvSizes) -> tuple[int, int, int]:
     """Return the numbers of elements of both operands and of the result."""
     image = guess(sizes.batch) * sizes.groups * sizes.channels * math.prod(sizes.image)
-    cotangent = guess(sizes.batch) * sizes.groups * sizes.filters * math.prod(sizes.places)
+    cotangent = guess(sizes.batch) * sizes.groups * sizes.filters * math.prod(sizes.output)
     filters = sizes.groups * sizes.filters * sizes.channels * math.prod(sizes.kernel)
     return {"forward": (image, filters, cotangent), "input": (cotangent, filters, image),
             "weight": (image, cotangent, filters)}[kind]

@@ -92,13 +92,13 @@ def copy_spread(b: Builder, type_: str, source: Value, target: Value, count: Val
     whole = b.sub(count, b.op("urem", count, i64(lanes_)))
     for start, stop, width in ((i64(0), whole, lanes_), (whole, count, 1)):
         with b.loop(start, stop, width) as at:
-            place = b.gep(type_, source, b.mul(at.index, b.size(step)))
-            value = load_strided(b, place, type_, step, width, None)
+            address = b.gep(type_, source, b.mul(at.index, b.size(step)))
+            value = load_strided(b, address, type_, step, width, None)
             b.store(value, b.gep(type_, target, at.index), align)
 
 
 class Copy(NamedTuple):
-    """How places are copied, all in one or each alone; ``pieces`` are of those that are
+    """How pixels are copied, all in one or each alone; ``pieces`` are of those that are
     transposed."""
 
     how: str
@@ -106,7 +106,7 @@ class Copy(NamedTuple):
 
 
 def copying(width: int, steps: tuple[Size, Size], pitch: int, lanes_: int) -> Copy:
-    """Return how to copy places of ``width`` elements."""
+    """Return how to copy pixels of ``width`` elements."""
     pixel_step, step = steps
     if step == 1 and pixel_step == pitch == width:
         return Copy("whole")
@@ -118,9 +118,9 @@ def copying(width: int, steps: tuple[Size, Size], pitch: int, lanes_: int) -> Co
 
 def copy_pixels(b: Builder, type_: str, source: Value, target: Value, count: Value, width: Any,
                 steps: tuple[Any, Any], pitch: Any, lanes_: int, copy: Copy | None = None) -> None:
-    """``count`` places of ``width`` elements each; ``steps`` between places and elements.
+    """``count`` pixels of ``width`` elements each; ``steps`` between pixels and elements.
 
-    Behind each place up to a vector of anything is written, before the next one is.
+    Behind each pixel up to a vector of anything is written, before the next one is.
     Numbers may be values where ``copy`` says how they are copied and kernels share code.
     """
     pixel_step, step = steps
@@ -151,7 +151,7 @@ def copy_pixels(b: Builder, type_: str, source: Value, target: Value, count: Val
 
 def _copy_plainly(b: Builder, type_: str, source: Value, target: Value, count: Value,
                   width: Number, steps: tuple[Number, Number], pitch: Number, lanes_: int) -> None:
-    """Copy ``count`` places element by element, which is little code; unused lanes become zero."""
+    """Copy ``count`` pixels element by element, which is little code; unused lanes become zero."""
     align, last = element_bytes(type_), pitch
     if isinstance(width, int) and isinstance(pitch, int):
         piece = pieces_of(width, lanes_)[-1]
@@ -159,13 +159,13 @@ def _copy_plainly(b: Builder, type_: str, source: Value, target: Value, count: V
 
     def body(b: Builder, source: Value, target: Value, count: Value, width: Value, down: Value,
              beside: Value, pitch: Value, last: Value) -> None:
-        with b.loop(i64(0), width) as n, b.loop(i64(0), count) as place:
-            here = b.add(b.mul(place.index, down), b.mul(n.index, beside))
-            there = b.add(b.mul(place.index, pitch), n.index)
+        with b.loop(i64(0), width) as n, b.loop(i64(0), count) as pixel:
+            here = b.add(b.mul(pixel.index, down), b.mul(n.index, beside))
+            there = b.add(b.mul(pixel.index, pitch), n.index)
             item = b.load(type_, b.gep(type_, source, here), align)
             b.store(item, b.gep(type_, target, there), align)
-        with b.loop(width, last) as n, b.loop(i64(0), count) as place:
-            there = b.add(b.mul(place.index, pitch), n.index)
+        with b.loop(width, last) as n, b.loop(i64(0), count) as pixel:
+            there = b.add(b.mul(pixel.index, pitch), n.index)
             b.store(const(type_, 0), b.gep(type_, target, there), align)
 
     _shared(b, "plain", type_, body, source, target, count, b.size(width), *map(b.size, steps),
@@ -211,7 +211,7 @@ def _pack_transposed(
     target: Value,
     pitch: Number,
 ) -> None:
-    """Pack one piece from memory that is contiguous along the places: blocks are transposed on the
+    """Pack one piece from memory that is contiguous along the pixels: blocks are transposed on the
     way.
     """
     def body(b: Builder, source: Value, target: Value, count: Value, step: Value,
@@ -222,22 +222,22 @@ def _pack_transposed(
             b.size(pitch))
 
 
-def _transpose(b: Builder, type_: str, places: tuple[Value, Value], steps: tuple[Value, Value],
+def _transpose(b: Builder, type_: str, addresses: tuple[Value, Value], steps: tuple[Value, Value],
                count: Value, piece: Piece) -> None:
-    """Blocks of a few places are transposed inside of 128-bit lanes, which every machine does
+    """Blocks of a few pixels are transposed inside of 128-bit lanes, which every machine does
     fast."""
     depth, align = 16 // element_bytes(type_), element_bytes(type_)
-    (source, target), (step, pitch) = places, steps
+    (source, target), (step, pitch) = addresses, steps
 
     def block(at: Value, mask: Value | None) -> list[tuple[Value, Value]]:
         here = b.gep(type_, source, at)
         wide = vector(type_, depth)
         columns = []
         for n in range(piece.active):
-            place = b.gep(type_, here, b.mul(step, i64(n)))
+            address = b.gep(type_, here, b.mul(step, i64(n)))
             columns.append(
-                b.load(wide, place, align) if mask is None
-                else b.masked_load(wide, place, mask, align, const(wide, 0))
+                b.load(wide, address, align) if mask is None
+                else b.masked_load(wide, address, mask, align, const(wide, 0))
             )
         columns += [const(wide, 0)] * (max(piece.lanes, depth) - piece.active)
         rows = zip_rounds(b, [joined(b, columns[n::depth]) for n in range(depth)], depth)
@@ -250,8 +250,8 @@ def _transpose(b: Builder, type_: str, places: tuple[Value, Value], steps: tuple
     rest = b.op("urem", count, i64(depth))
     whole = b.sub(count, rest)
     with b.loop(i64(0), whole, depth) as loop:
-        for row, place in block(loop.index, None):
-            b.store(row, place, align)
+        for row, address in block(loop.index, None):
+            b.store(row, address, align)
     if b.module.policy.shared_kernels:
         with b.loop(whole, count) as loop:
             there = b.gep(type_, target, b.mul(loop.index, pitch))
@@ -264,9 +264,9 @@ def _transpose(b: Builder, type_: str, places: tuple[Value, Value], steps: tuple
         return
     with b.when(b.icmp("ne", rest, i64(0))):
         last = block(whole, first_lanes(b, depth, rest))
-        for n, (row, place) in enumerate(last[:-1]):
+        for n, (row, address) in enumerate(last[:-1]):
             with b.when(b.icmp("sgt", rest, i64(n))):
-                b.store(row, place, align)
+                b.store(row, address, align)
 
 
 def pack_filters(b: Builder, type_: str, source: Value, strides: Sequence[Any],

@@ -39,24 +39,24 @@ def call_with_table(b: Builder, prefix: str, key: Hashable, plan: Any, body: Cal
               *given: Value) -> None:
     """Call a function that all plans of this key share, with the plan's numbers in a table.
 
-    ``body`` takes the function's builder, the plan as :class:`Told`, and what is given.
+    ``body`` takes the function's builder, the plan as :class:`ParameterTable`, and what is given.
     """
     module = b.module
     if (prefix, key) not in module.tables:
         parameters = [("ptr", "table"), *((v.type, f"x{i}") for i, v in enumerate(given))]
         own = Builder(module, module.fresh(prefix), parameters)
         table, *values = own.parameters
-        places: dict[str, Value] = {}
+        loads: dict[str, Value] = {}
 
         def number(path: str, _: Size) -> Value:
-            if path not in places:
+            if path not in loads:
                 with own.beginning():
-                    places[path] = own.load("i64", own.gep("i64", table, i64(len(places))))
-            return places[path]
+                    loads[path] = own.load("i64", own.gep("i64", table, i64(len(loads))))
+            return loads[path]
 
         body(own, ParameterTable(plan, number), *values)
         own.ret()
-        numbers = eval(f"lambda plan: [{', '.join(f'plan{path}' for path in places)}]")
+        numbers = eval(f"lambda plan: [{', '.join(f'plan{path}' for path in loads)}]")
         module.tables[prefix, key] = module.shared(own), numbers
     name, numbers = module.tables[prefix, key]
     b.call("void", name, _table(b, numbers(plan)), *given)

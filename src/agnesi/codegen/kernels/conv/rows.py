@@ -48,8 +48,8 @@ class PackedLines:
         base = b.add(b.mul(box.group, i64(dense.source.group)), b.mul(box.image, i64(n)))
         base = b.add(base, i64(dense.source.offset))
         top = b.add(b.mul(box.y, i64(h.stride)), i64(h.origin))
-        places = b.sub(b.sub(box.y_end, box.y), i64(1))
-        lines = b.add(b.mul(places, i64(h.stride)), i64(h.reach))
+        steps = b.sub(b.sub(box.y_end, box.y), i64(1))
+        lines = b.add(b.mul(steps, i64(h.stride)), i64(h.reach))
         first = b.add(b.mul(box.depth, i64(d.stride)), i64(d.origin))
         by_pixels = c == 1 and w.stride == 1 and dense.channels > 1
         with (
@@ -113,7 +113,7 @@ class PackedLines:
             clear(b, plan.type, there, i64(plan.line), plan.lanes)
 
     def tap(self, x: int) -> int:
-        """Return the address of tap ``x`` of a line's first place."""
+        """Return the address of tap ``x`` of a line's first pixel."""
         w = self.plan.dense.spans[2]
         beyond, rest = divmod(x * w.step, w.stride)
         return rest * self.plan.part + beyond
@@ -235,9 +235,9 @@ class RowLanes:
         o, top, x = corner
         for n, value in enumerate(line):
             p = pieces[n % len(pieces)]
-            place = (box.image, self.group, o, box.depth, b.add(top, i64(n // len(pieces))),
+            index = (box.image, self.group, o, box.depth, b.add(top, i64(n // len(pieces))),
                      b.add(x, i64(p.offset)))
-            self.finish(value, place, 5, p.lanes, p.mask)
+            self.finish(value, index, 5, p.lanes, p.mask)
 
     def _spilled(self, box: Box, panel: Panel, size: tuple[int, int], corner: tuple[Value, ...],
                  sums: list[Value]) -> None:

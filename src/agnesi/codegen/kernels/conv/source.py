@@ -66,13 +66,13 @@ def lead(b: Builder, dense: Dense, blocks: Size,
     return index, (i64(0), b.size(blocks))
 
 
-def packed_layout(dense: Dense, lines: int, places: Size, itemsize: int) -> Layout:
-    """Return the layout of a packed block of ``lines`` lines with ``places`` pixels each."""
+def packed_layout(dense: Dense, lines: int, pixels: Size, itemsize: int) -> Layout:
+    """Return the layout of a packed block of ``lines`` lines with ``pixels`` pixels each."""
     _, h, w = dense.spans
     pixel = dense.channels
     if w.taps == 1 and pixel * itemsize % 1024 == 0:  # else pixels share few sets of the cache
         pixel += 64 // itemsize
-    line: Any = ((places - 1) * w.stride + w.reach) * pixel
+    line: Any = ((pixels - 1) * w.stride + w.reach) * pixel
     if isinstance(line, int) and line * itemsize % 1024 == 0:
         line += 64 // itemsize
     return Layout(((lines - 1) * h.stride + h.reach) * line, line, pixel, 1)
@@ -83,8 +83,8 @@ def extent(b: Builder, span: Any, start: Value, stop: Value) -> tuple[Value, Val
     """
     stride = b.size(span.stride)
     first = b.add(b.mul(start, stride), b.size(span.origin))
-    places = b.sub(b.sub(stop, start), i64(1))
-    return first, b.add(b.mul(places, stride), b.size(span.reach))
+    steps = b.sub(b.sub(stop, start), i64(1))
+    return first, b.add(b.mul(steps, stride), b.size(span.reach))
 
 
 def inside(b: Builder, span: Any, at: Value) -> Value:
@@ -95,7 +95,7 @@ def inside(b: Builder, span: Any, at: Value) -> Value:
 def reached(b: Builder, span: Any, tap: Value, start: Value, stop: Value) -> tuple[Value, Value]:
     """Return the part of results [start, stop) for which a tap is inside of the source."""
     stride, size = b.size(span.stride), b.size(span.size)
-    first = b.add(b.mul(tap, b.size(span.step)), b.size(span.origin))  # position of place 0
+    first = b.add(b.mul(tap, b.size(span.step)), b.size(span.origin))  # position of result 0
     last = b.sub(stride, i64(1))
     before = b.intrinsic("smax", b.sub(last, first), i64(0))
     until = b.intrinsic("smax", b.sub(b.add(size, last), first), i64(0))
@@ -103,12 +103,12 @@ def reached(b: Builder, span: Any, tap: Value, start: Value, stop: Value) -> tup
     return b.intrinsic("smax", start, before), b.intrinsic("smin", stop, until)
 
 
-def taps_inside(b: Builder, span: Any, place: Value) -> tuple[Value, Value]:
+def taps_inside(b: Builder, span: Any, pixel: Value) -> tuple[Value, Value]:
     """Return the taps of a result that are inside of the source: the first, and the end
     (exclusive).
     """
     step, size = b.size(span.step), b.size(span.size)
-    at = b.add(b.mul(place, b.size(span.stride)), b.size(span.origin))  # of the first tap
+    at = b.add(b.mul(pixel, b.size(span.stride)), b.size(span.origin))  # of the first tap
     beyond = b.sub(step, i64(1))
     first = b.intrinsic("smax", b.sub(beyond, at), i64(0))
     last = b.intrinsic("smax", b.sub(b.add(size, beyond), at), i64(0))
@@ -118,7 +118,7 @@ def taps_inside(b: Builder, span: Any, place: Value) -> tuple[Value, Value]:
 
 
 def address_in(b: Builder, dense: Dense, type_: str, source: Value, box: Box) -> Value:
-    """Return the address in the source of the first tap of a block's first place."""
+    """Return the address in the source of the first tap of a block's first pixel."""
     d, h, w = dense.spans
     at = b.mul(box.group, b.size(dense.source.group))
     at = b.add(at, b.mul(box.image, b.size(dense.source.strides[0])))
@@ -132,7 +132,7 @@ def address_in(b: Builder, dense: Dense, type_: str, source: Value, box: Box) ->
 
 @record
 class Way:
-    """How a source is packed: how its places are copied, and whether there are borders."""
+    """How a source is packed: how its pixels are copied, and whether there are borders."""
 
     copy: Copy
     borders: bool

@@ -116,7 +116,7 @@ class Tile:
 
     def _cells(self, b: Builder, memory: Value,
                sums: Sequence[Value]) -> list[tuple[Value, Value]]:
-        """Sums, each with its place in memory."""
+        """Sums, each with its address."""
         starts = accumulate((width(x.type) for x in sums), initial=0)
         return [(x, b.gep(self.type, memory, i64(n))) for x, n in zip(sums, starts, strict=False)]
 
@@ -139,7 +139,7 @@ class Tile:
     def _moved(self, b: Builder, pointer: Value, step: int | Value) -> Value:
         return pointer if step == 0 else b.gep(self.type, pointer, number(step))
 
-    def _places(self, b: Builder, row: Value) -> list[Value]:
+    def _addresses(self, b: Builder, row: Value) -> list[Value]:
         """Return the address of each row's element."""
         if not self.pitches:
             return [self._moved(b, row, offset) for offset in self.rows]
@@ -171,7 +171,7 @@ class Tile:
         widest = max(c.lanes for c in self.columns)
         self._call(b, row, column)
         out = []
-        for n, at in enumerate(self._places(b, row)):
+        for n, at in enumerate(self._addresses(b, row)):
             if self.vectors:
                 x = self._load(b, at, max(self.columns, key=lambda c: c.active))
             else:

@@ -1,7 +1,7 @@
-"""Gradients to filters with lanes along the result's channels: products over all places.
+"""Gradients to filters with lanes along the result's channels: products over all pixels.
 
 A work unit owns some rows (taps and channels of the image) of some column panels.  It goes through
-blocks of places small enough for the second-level cache, packs image and cotangent there, and adds
+blocks of pixels small enough for the second-level cache, packs image and cotangent there, and adds
 each block's products to its sums, which stay in scratch until they are finished.
 """
 
@@ -60,7 +60,7 @@ class Weight(Gradient):
         both, part = divide(self.b, unit, self.plan.row_groups)
         return *divide(self.b, both, self.plan.panel_groups), part
 
-    # -- places of things -----------------------------------------------------------------
+    # -- addresses -----------------------------------------------------------------
     def _panels(self, panel: Panel) -> tuple[Value, Value]:
         """First and last of the unit's panels of a kind."""
         return self.plan.those(self.b, panel, self.first, self.last)

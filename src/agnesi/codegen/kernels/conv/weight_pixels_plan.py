@@ -31,7 +31,7 @@ _MAX_SUM_BYTES = 1 << 18
 class WeightPixelsPlan(PackedPlan):
     """A gradient to filters and how it is cut.
 
-    ``dense`` is the forward convolution with the cotangent in the place of the filters.  Tiles are
+    ``dense`` is the forward convolution with the cotangent instead of the filters.  Tiles are
     a run of taps of a line by some filters; every sum has lanes along pixels, added up at the end.
     Unit ``u`` is a group or a part of the blocks; block (image, plane, line block).
     """

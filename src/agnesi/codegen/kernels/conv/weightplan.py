@@ -45,7 +45,7 @@ _MIN_STREAMED_L2 = 4
 class WeightPlan(Paneled, TilePlan):
     """A gradient to filters and how it is cut.
 
-    ``dense`` is the forward convolution with the cotangent in the place of the filters.  Rows of
+    ``dense`` is the forward convolution with the cotangent instead of the filters.  Rows of
     sums are taps and channels: tiles have some tap ``lines`` and a part of the ``runs`` of
     channels, or of channels of neighbouring taps where these lie side by side.  Unit ``u`` is
     (group or part of the blocks, panel group, row group), the last fastest.

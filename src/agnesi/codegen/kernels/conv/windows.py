@@ -38,10 +38,10 @@ class Way(NamedTuple):
         """Return the address to start from for a channel."""
         return self.first if self.by_table else b.gep(type_, self.first, channel)
 
-    def address(self, b: Builder, type_: str, start: Value, place: tuple[int, int],
+    def address(self, b: Builder, type_: str, start: Value, pixel: tuple[int, int],
                 channel: Value) -> Value:
         """Return the address of a pixel of a window, by its line and column."""
-        offset = place[0] * self.steps.line + place[1] * self.steps.pixel
+        offset = pixel[0] * self.steps.line + pixel[1] * self.steps.pixel
         at = b.gep(type_, start, i64(offset))
         return b.gep(type_, b.load("ptr", at), channel) if self.by_table else at
 
@@ -62,31 +62,31 @@ class Windows:
     def way(self, window: Window, corner: Corner) -> Way:
         """Return how to read a window: in place only where none reaches beyond the source."""
         b, spans = self.b, self.dense.spans
-        places = (corner.depth, corner.y, corner.x)
+        indices = (corner.depth, corner.y, corner.x)
         first = [
-            b.add(b.mul(place, i64(span.stride)), i64(span.origin))
-            for place, span in zip(places, spans, strict=True)
+            b.add(b.mul(index, i64(span.stride)), i64(span.origin))
+            for index, span in zip(indices, spans, strict=True)
         ]
-        here = self._place(corner.image, first)
+        here = self._address(corner.image, first)
         if not self.dense.open and all(span.inside for span in spans):
             return Way(b.gep(self.type, self.source, here), window.source, False)
         self._fill(window, here, first)
         entry = 8 // element_bytes(self.type)
         return Way(self.table, Steps(*(step * entry for step in window.table)), True)
 
-    def load(self, window: Window, way: Way, start: Value, place: tuple[int, int],
+    def load(self, window: Window, way: Way, start: Value, pixel: tuple[int, int],
              channel: Value, piece: Piece) -> Value:
         """The vector of a (line, pixel); what the tile below reads first there is called for."""
-        at = way.address(self.b, self.type, start, place, channel)
+        at = way.address(self.b, self.type, start, pixel, channel)
         h, w = self.dense.spans[1:]
-        lines, pixels = window.lines * h.stride, window.places * w.stride
-        new = (place[0] - window.rows) * window.down + lines >= 0
-        if self.plan.ahead and new and place[1] * window.right < pixels:
+        lines, pixels = window.lines * h.stride, window.columns * w.stride
+        new = (pixel[0] - window.rows) * window.down + lines >= 0
+        if self.plan.ahead and new and pixel[1] * window.right < pixels:
             below = lines * self.dense.source.strides[3]
             prefetch(self.b, self.b.gep(self.type, at, self.b.size(below)), near=False)
         return load_strided(self.b, at, self.type, 1, piece.lanes, piece.mask)
 
-    def _place(self, image: Value, first: list[Value]) -> Value:
+    def _address(self, image: Value, first: list[Value]) -> Value:
         """Return the offset of a position from the start of the source."""
         b, view = self.b, self.dense.source
         at = b.add(b.mul(image, b.size(view.strides[0])), b.size(view.offset))

@@ -196,8 +196,8 @@ class DotUnit(Unit):
 
         def read(lines: _Lines, count: int) -> list[Value]:
             at = b.gep(self.type, lines.pointer, k)
-            places = (b.gep(self.type, at, b.size(n * lines.pitch)) for n in range(count))
-            return [load_strided(b, p, self.type, 1, lanes, mask) for p in places]
+            addresses = (b.gep(self.type, at, b.size(n * lines.pitch)) for n in range(count))
+            return [load_strided(b, p, self.type, 1, lanes, mask) for p in addresses]
 
         left, right = read(x, rows), read(y, columns)
         return [

@@ -10,7 +10,7 @@ from agnesi.codegen.llvm.builder import lanes as lanes_of
 from agnesi.core.ir.dims import Size
 from agnesi.core.support.record import record
 
-# (builder, batch, row, column, lanes, mask, along) -> vector.  (row, column) is the place of
+# (builder, batch, row, column, lanes, mask, along) -> vector.  (row, column) is the index of
 # lane 0; the other lanes follow along axis "m", "n" or "k".  Lanes where ``mask`` is unset must
 # read as zero without touching memory.  With lanes == 1 the value is a scalar.
 Load = Callable[[Builder, Value, Value, Value, int, Value | None, str], Value]
@@ -55,7 +55,7 @@ def direct(
 ) -> Operand:
     """An operand in memory; ``axes`` names its two axes, ``"mk"`` for A and ``"kn"`` for B.
 
-    ``batch_stride`` may be a function that finds the place of a batch member.
+    ``batch_stride`` may be a function that finds the offset of a batch member.
     """
 
     def address(b: Builder, batch: Value, row: Value, column: Value) -> Value:
@@ -82,7 +82,7 @@ def direct(
 
 
 def transposed(operands: Operands) -> Operands:
-    """The operands of ``C' = B' A'``: roles, places and lane axes change over."""
+    """The operands of ``C' = B' A'``: roles, indices and lane axes change over."""
     swap = {"m": "n", "n": "m", "k": "k"}
 
     def transposed(operand: Operand) -> Operand:
@@ -151,14 +151,14 @@ def _gather(
     whole = vector(type_, lanes)
     if mask is not None:
         steps = _multiples(b, stride, lanes)
-        places = b.value(
+        addresses = b.value(
             vector("ptr", lanes), f"getelementptr inbounds {type_}, {pointer}, {steps}"
         )
-        return b.gather(whole, places, mask, element_bytes(type_))
+        return b.gather(whole, addresses, mask, element_bytes(type_))
     result = const(whole, 0)
     for lane in range(lanes):
-        place = b.gep(type_, pointer, b.size(lane * stride))
-        item = b.load(type_, place, element_bytes(type_))
+        address = b.gep(type_, pointer, b.size(lane * stride))
+        item = b.load(type_, address, element_bytes(type_))
         result = b.value(whole, f"insertelement {result}, {item}, i64 {lane}")
     return result
 

@@ -1,6 +1,6 @@
 """Copy operands into scratch in the order in which the kernels read them.
 
-``Read`` callbacks take the builder, the two places, a lane count and a mask.
+``Read`` callbacks take the builder, the two indices, a lane count and a mask.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from agnesi.core.ir.dims import Size
 Read = Callable[[Builder, Value, Value, int, Value | None], Value]
 # (builder, x, shift, y, lanes, mask): neighbours along y of what lies at (x + shift, y)
 Along = Callable[[Builder, Value, Value, Value, int, Value | None], Value]
-Place = Callable[[Builder, Value, Value], Value]
+Address = Callable[[Builder, Value, Value], Value]
 # How many lines, or short ones, to prefetch:
 _LINES_AHEAD, _PIECES_AHEAD = 2, 16
 
@@ -31,7 +31,7 @@ def copy_lines(
     target: Value,
     pitch: int,
     lanes: int,
-    address: Place | None = None,
+    address: Address | None = None,
 ) -> None:
     """``target[y * pitch + x] = read(y, x)``, neighbours along x, in vectors, then one by one.
 
@@ -57,7 +57,7 @@ def copy_pieces(
     read: Read,
     target: Value,
     pitch: int,
-    address: Place | None = None,
+    address: Address | None = None,
 ) -> None:
     """Copy lines that are cut into pieces; unused lanes become zero."""
     with b.loop(i64(0), lines) as y:
@@ -156,7 +156,7 @@ def neighbours(
     """Return how :func:`copy_transposed` reads an operand: y is its row (0) or column
     (1), x the other.
 
-    In plain memory the place is computed once for a block, and the shift, ``stride`` elements
+    In plain memory the address is computed once for a block, and the shift, ``stride`` elements
     for each x, is part of the load where both are numbers.
     """
     known: dict[tuple[str, str], tuple[list[Value], Value | None]] = {}
@@ -164,12 +164,12 @@ def neighbours(
     def read(b: Builder, x: Value, shift: Value, y: Value, lanes: int, mask: Value | None) -> Value:
         if (x.ref, y.ref) not in known:
             steps = (y, x) if y_axis == 0 else (x, y)
-            place = [b.add(o, s) for o, s in zip(origin, steps, strict=True)]
-            at = operand.address(b, batch, *place) if operand.address else None
-            known[x.ref, y.ref] = place, at
-        place, at = known[x.ref, y.ref]
+            index = [b.add(o, s) for o, s in zip(origin, steps, strict=True)]
+            at = operand.address(b, batch, *index) if operand.address else None
+            known[x.ref, y.ref] = index, at
+        index, at = known[x.ref, y.ref]
         if at is None:
-            moved = [p if n == y_axis else b.add(p, shift) for n, p in enumerate(place)]
+            moved = [p if n == y_axis else b.add(p, shift) for n, p in enumerate(index)]
             return operand.load(b, batch, moved[0], moved[1], lanes, mask, along)
         away = b.mul(shift, b.size(stride))
         return load_strided(b, b.gep(type_, at, away), type_, 1, lanes, mask)

@@ -92,9 +92,9 @@ class SkipUnit(TileUnit):
             new = self._add_lines(panel, [lines[r] for r in some], mask, [sums[r] for r in some])
             for r, line in zip(some, new, strict=True):
                 sums[r] = line
-        for values, places in zip(sums, cells, strict=True):
-            for value, place in zip(values, places, strict=True):
-                b.store(value, place, self._align)
+        for values, addresses in zip(sums, cells, strict=True):
+            for value, address in zip(values, addresses, strict=True):
+                b.store(value, address, self._align)
 
     def _line(self, i: Value, k: Value) -> Value:
         """Return the address of the block in a row of A."""
@@ -142,10 +142,10 @@ class SkipUnit(TileUnit):
             rest, totals = loop.carried[0], iter(loop.carried[1:])
             k = b.intrinsic("cttz", rest, Value("true", "i1"))
             packed = b.gep(self.type, self.packed_b, b.mul(k, i64(panel.width)))
-            places = [b.gep(self.type, packed, i64(p.offset)) for p in pieces]
+            addresses = [b.gep(self.type, packed, i64(p.offset)) for p in pieces]
             values = [
                 load_strided(b, at, self.type, 1, p.lanes, None)
-                for p, at in zip(pieces, places, strict=True)
+                for p, at in zip(pieces, addresses, strict=True)
             ]
             new = []
             for line in lines:
@@ -176,8 +176,8 @@ class SkipUnit(TileUnit):
 
         def along(b: Builder, x: Value, shift: Value, y: Value, lanes: int,
                   mask: Value | None) -> Value:
-            place = b.add(b.mul(b.add(x, shift), i64(panel.width)), b.add(y, at))
-            return load_strided(b, b.gep(self.type, self.sums, place), self.type, 1, lanes, mask)
+            offset = b.add(b.mul(b.add(x, shift), i64(panel.width)), b.add(y, at))
+            return load_strided(b, b.gep(self.type, self.sums, offset), self.type, 1, lanes, mask)
 
         pieces = pieces_of(rows, plan.lanes)
         copy_transposed(b, self.type, i64(count), count, pieces, along, transposed, pitch)

@@ -62,12 +62,12 @@ class StreamUnit(Unit):
             with self._panels(panel) as index:
                 vectors = self._read(k, self._column(index), lines, piece)
                 for r in rows:
-                    place = self._partial(index, r)
-                    total = b.load(vector(self.type, piece.lanes), place, element_bytes(self.type))
+                    address, size = self._partial(index, r), element_bytes(self.type)
+                    total = b.load(vector(self.type, piece.lanes), address, size)
                     for factor, value in zip(factors[r], vectors, strict=True):
                         x = lanes_from(b, factor, 0, piece.lanes)
                         total = multiply_add(b, x, value, total)
-                    b.store(total, place, element_bytes(self.type))
+                    b.store(total, address, element_bytes(self.type))
 
     def _read(self, k: Value, j: Value, lines: int, piece: Piece) -> list[Value]:
         b, operand = self.b, self.operands.b
@@ -78,10 +78,10 @@ class StreamUnit(Unit):
             ]
         line = b.gep(self.type, operand.address(b, self.batch, k, i64(0)), j)
         pitch = self.plan.spec.b_strides[0]
-        places = [b.gep(self.type, line, i64(d * pitch)) for d in range(lines)]
+        addresses = [b.gep(self.type, line, i64(d * pitch)) for d in range(lines)]
         for d in range(lines):
             prefetch(b, b.gep(self.type, line, i64((d + _PREFETCH_LINES) * pitch)), near=False)
-        return [load_strided(b, p, self.type, 1, piece.lanes, piece.mask) for p in places]
+        return [load_strided(b, p, self.type, 1, piece.lanes, piece.mask) for p in addresses]
 
     def _finish(self, panel: Panel, index: Value) -> None:
         for r in range(self.plan.spec.m):

@@ -61,8 +61,8 @@ class StripUnit(TileUnit):
                             there = operand.address(b, self.batch, later, column)
                             prefetch(b, there, near=False)
                         value = operand.load(b, self.batch, row, column, p.lanes, p.mask, "n")
-                        place = b.gep(self.type, line, i64(p.offset))
-                        b.store(value, place, element_bytes(self.type))
+                        address = b.gep(self.type, line, i64(p.offset))
+                        b.store(value, address, element_bytes(self.type))
 
     def _strips(self, low: Value, high: Value, size: int, k: Value, count: Value) -> None:
         """Row tiles low .. high, all of this size, block by block of tiles."""
@@ -90,12 +90,12 @@ class StripUnit(TileUnit):
         rows = plan.panels[0].rows
         with b.loop(i64(0), count) as kk, b.loop(first, stop, nonempty=True) as tile:
             at = b.mul(b.sub(tile.index, first), i64(plan.tile_pitch))
-            place = b.gep(self.type, self.packed_a, b.add(at, b.mul(kk.index, i64(size))))
+            address = b.gep(self.type, self.packed_a, b.add(at, b.mul(kk.index, i64(size))))
             start = rows.start(b, tile.index)
             for p in pieces_of(size, plan.lanes):
                 row = b.add(start, i64(p.offset))
                 value = load(b, self.batch, row, b.add(k, kk.index), p.lanes, p.mask, "m")
-                b.store(value, b.gep(self.type, place, i64(p.offset)), element_bytes(self.type))
+                b.store(value, b.gep(self.type, address, i64(p.offset)), element_bytes(self.type))
 
     def _packed_panel(self, index: Value) -> Value:
         at = self.b.mul(self.b.sub(index, self.group_start), i64(self.plan.panel_pitch))

@@ -135,16 +135,16 @@ class TileUnit(Unit):
         b, plan = self.b, self.plan
         j = self._column(index)
         sums = zeros(self.type, size, panel.pieces)
-        place = self.sums
+        address = self.sums
         if plan.calls and self.operands.call is not None:
             with b.when(self.last):
                 then = b.add(j, i64(panel.columns)) if plan.early else j
                 self.operands.call(b, self.batch, i, then, size, panel.columns)
         if plan.blocked:
-            place = self._partial(index, b.sub(i, self.row), panel)
-            start = b.select(self.first, self.zeros, place)
+            address = self._partial(index, b.sub(i, self.row), panel)
+            start = b.select(self.first, self.zeros, address)
             sums = [b.load(v.type, at, self._align) for v, at in self._cells(panel, sums, start)]
-            place = b.select(self.last, self.sums, place)
+            address = b.select(self.last, self.sums, address)
         sums = sum_products(
             b,
             self.type,
@@ -164,10 +164,10 @@ class TileUnit(Unit):
                 line = sums[r * len(panel.pieces) : (r + 1) * len(panel.pieces)]
                 self._epilogue(panel, b.add(i, i64(r)), j, line)
             return
-        for value, at in self._cells(panel, sums, place):
+        for value, at in self._cells(panel, sums, address):
             b.store(value, at, self._align)
         with b.when(self.last):
-            self._finish(panel, i, j, i64(size), place)
+            self._finish(panel, i, j, i64(size), address)
 
     def _beside(self, panel: Panel, index: Value, i: Value, k: Value, count: Value) -> At | None:
         """Return the addresses to prefetch during a tile's products: its share of the next panel
@@ -189,13 +189,13 @@ class TileUnit(Unit):
     def _align(self) -> int:
         return element_bytes(self.type)
 
-    def _cells(self, panel: Panel, sums: list[Value], place: Value) -> list[tuple[Value, Value]]:
+    def _cells(self, panel: Panel, sums: list[Value], address: Value) -> list[tuple[Value, Value]]:
         """The accumulators with their addresses in scratch."""
         cells = []
         for n, value in enumerate(sums):
             r, piece = n // len(panel.pieces), panel.pieces[n % len(panel.pieces)]
             at = i64(r * panel.width + piece.offset)
-            cells.append((value, self.b.gep(self.type, place, at)))
+            cells.append((value, self.b.gep(self.type, address, at)))
         return cells
 
     def _a(self, i: Value, k: Value, size: int) -> Source:
@@ -251,11 +251,11 @@ class TileUnit(Unit):
         with b.loop(i64(0), i64(plan.tile_bytes // plan.spec.itemsize), plan.lanes) as loop:
             b.store(zero, b.gep(self.type, self.zeros, loop.index), self._align)
 
-    def _finish(self, panel: Panel, i: Value, j: Value, rows: Value, place: Value) -> None:
+    def _finish(self, panel: Panel, i: Value, j: Value, rows: Value, address: Value) -> None:
         """Hand finished sums from scratch to the epilogue, row after row."""
         b = self.b
         with b.loop(i64(0), rows) as loop:
-            line = b.gep(self.type, place, b.mul(loop.index, i64(panel.width)))
+            line = b.gep(self.type, address, b.mul(loop.index, i64(panel.width)))
             sums = [
                 b.load(
                     vector(self.type, p.lanes), b.gep(self.type, line, i64(p.offset)), self._align

@@ -100,8 +100,8 @@ class Unit:
 
         def read(b: Builder, line: Value, k: Value, lanes: int, mask: Value | None) -> Value:
             line = b.add(first, line)
-            place = (line, k) if axis == 0 else (k, line)
-            return operand.load(b, self.batch, *place, lanes, mask, "k")
+            index = (line, k) if axis == 0 else (k, line)
+            return operand.load(b, self.batch, *index, lanes, mask, "k")
 
         copy_lines(
             self.b,

@@ -65,16 +65,16 @@ class _Fourier(Tiles):
         tile.
         """
         def load(at: Value) -> Complex:
-            place = self.b.mul(at, i64(2))
-            return self.load(tile, place), self.load(tile, self.b.add(place, i64(1)))
+            offset = self.b.mul(at, i64(2))
+            return self.load(tile, offset), self.load(tile, self.b.add(offset, i64(1)))
         return load
 
     def to_tile(self, tile: Value) -> Store:
         """Return a function that stores a complex number for all lanes at an index of a tile."""
         def store(at: Value, x: Complex) -> None:
-            place = self.b.mul(at, i64(2))
-            self.store(x[0], tile, place)
-            self.store(x[1], tile, self.b.add(place, i64(1)))
+            offset = self.b.mul(at, i64(2))
+            self.store(x[0], tile, offset)
+            self.store(x[1], tile, self.b.add(offset, i64(1)))
         return store
 
     def take(self, at: Value) -> Complex:
@@ -109,8 +109,8 @@ class _Fourier(Tiles):
 
     def _step(self, length: int, stride: int, r: int, load: Load, store: Store) -> None:
         b, inner = self.b, length // r
-        places = np.arange(inner)[:, None] * np.arange(1, r)
-        first = self.table.add(pairs(roots(length, places))) if inner > 1 else 0
+        exponents = np.arange(inner)[:, None] * np.arange(1, r)
+        first = self.table.add(pairs(roots(length, exponents))) if inner > 1 else 0
 
         def butterflies(p: Value) -> None:
             factors = [self._factor(p, r, first, k) for k in range(1, r)] if inner > 1 else []
@@ -128,8 +128,8 @@ class _Fourier(Tiles):
 
     def _factor(self, p: Value, r: int, first: int, k: int) -> Complex:
         b = self.b
-        place = b.add(b.mul(p, i64(2 * (r - 1))), i64(first + 2 * (k - 1)))
-        parts = (b.load(self.type, self.number(self.begin, b.add(place, i64(i)))) for i in range(2))
+        at = b.add(b.mul(p, i64(2 * (r - 1))), i64(first + 2 * (k - 1)))
+        parts = (b.load(self.type, self.number(self.begin, b.add(at, i64(i)))) for i in range(2))
         real, imaginary = (b.splat(v, self.lanes) for v in parts)
         return real, imaginary
 
@@ -161,13 +161,13 @@ class _Fourier(Tiles):
                 last = b.sub(columns, i64(self.lanes))
                 first = b.add(begin, b.intrinsic("smin", group.index, last))
 
-                def place(at: Value, base: Value, first: Value = first) -> Value:
+                def address(at: Value, base: Value, first: Value = first) -> Value:
                     where = b.add(b.mul(at, step), first)
                     return self.number(base, b.mul(where, i64(2)))
 
                 self.transform(
-                    n, lambda at: self.direct(self.take(place(at, given))),
-                    lambda at, x: self.put(self.direct(scaled(b, x, factor)), place(at, result)),
+                    n, lambda at: self.direct(self.take(address(at, given))),
+                    lambda at, x: self.put(self.direct(scaled(b, x, factor)), address(at, result)),
                     tiles,
                 )
 
@@ -184,16 +184,16 @@ class _Fourier(Tiles):
             first = b.intrinsic("smin", group.index, i64(n2 - self.lanes))
 
             def load(at: Value) -> Complex:
-                place = b.add(b.mul(at, i64(n2)), first)
-                return self.direct(self.take(self.number(given, b.mul(place, i64(2)))))
+                index = b.add(b.mul(at, i64(n2)), first)
+                return self.direct(self.take(self.number(given, b.mul(index, i64(2)))))
 
             def store(at: Value, x: Complex) -> None:
-                place = b.add(b.mul(at, i64(n2)), first)
-                factor = [b.load(self.vector, self.number(self.begin, b.add(place, i64(start))),
+                index = b.add(b.mul(at, i64(n2)), first)
+                factor = [b.load(self.vector, self.number(self.begin, b.add(index, i64(start))),
                                  self.align) for start in (real, imaginary)]
                 x = times(b, x, (factor[0], factor[1]))
-                b.store(x[0], self.number(middle, place), self.align)
-                b.store(x[1], self.number(other, place), self.align)
+                b.store(x[0], self.number(middle, index), self.align)
+                b.store(x[1], self.number(other, index), self.align)
 
             self.transform(n1, load, store, tiles)
             self._look(group, n1 * n2)
@@ -212,12 +212,12 @@ class _Fourier(Tiles):
                     lines = [b.load(self.vector, self.number(base, b.add(c, i64(i * n2))),
                                     self.align) for i in range(n)]
                     for i, value in enumerate(transposed(b, lines)):
-                        place = b.add(b.mul(b.add(c, i64(i)), i64(2)), i64(part))
-                        self.store(value, workspace, place)
+                        offset = b.add(b.mul(b.add(c, i64(i)), i64(2)), i64(part))
+                        self.store(value, workspace, offset)
 
             def store(at: Value, x: Complex) -> None:
-                place = b.mul(b.add(b.mul(at, i64(n1)), first), i64(2))
-                self.put(self.direct(scaled(b, x, factor)), self.number(result, place))
+                offset = b.mul(b.add(b.mul(at, i64(n1)), first), i64(2))
+                self.put(self.direct(scaled(b, x, factor)), self.number(result, offset))
 
             self.transform(n2, self.from_tile(workspace), store, tiles)
             self._look(group, n1 * n2)
@@ -228,7 +228,7 @@ class _Fourier(Tiles):
             loop.until = self.b.icmp("ne", poll(self.b), const("i32", 0))
 
     # -- real numbers ---------------------------------------------------------------------
-    places = 0, 0
+    offsets = 0, 0
 
     def _mirrored(self, h: int, row: Value, k: Value) -> tuple[Complex, Complex, Complex]:
         """Return the sums and the differences of frequencies ``k`` and the conjugates of ``h - k``,
@@ -241,7 +241,7 @@ class _Fourier(Tiles):
         order = list(range(n - 1, -1, -1))
         y = b.shuffle(y[0], None, order), b.fneg(b.shuffle(y[1], None, order))
         twiddles = (b.load(self.vector, self.number(self.begin, b.add(k, i64(first))), self.align)
-                 for first in self.places)
+                 for first in self.offsets)
         real, imaginary = twiddles
         return plus(b, x, y), minus(b, x, y), (real, imaginary)
 
@@ -264,9 +264,9 @@ class _Fourier(Tiles):
         number = factor if self.type == "double" else b.cast("fptrunc", factor, self.type)
         zero = const(self.type, 0)
         ends = b.fadd(real, imaginary), b.fsub(real, imaginary)
-        for value, place in zip(ends, (0, 2 * h), strict=True):
-            b.store(b.fmul(value, number), self.number(result, i64(place)))
-            b.store(zero, self.number(result, i64(place + 1)))
+        for value, offset in zip(ends, (0, 2 * h), strict=True):
+            b.store(b.fmul(value, number), self.number(result, i64(offset)))
+            b.store(zero, self.number(result, i64(offset + 1)))
 
     def folded(self, h: int, row: Value, result: Value, inner: Value) -> None:
         """Emit the first step of an inverse real transform, the inverse of :meth:`unfolded`: from a
@@ -340,7 +340,7 @@ class _Plan:
         wide = 1 << min(self.full.bit_length(), (h - 1).bit_length()) - 1
         f = _Fourier(b, self.dtype, wide, self.table, False)
         twiddles = roots(2 * h, np.arange(h))
-        f.places = self.table.add(twiddles.real), self.table.add(twiddles.imag)
+        f.offsets = self.table.add(twiddles.real), self.table.add(twiddles.imag)
         spectrum = f.number(workspace, i64(self.workspace))
         together = self.lanes if self.n1 == 1 else 1
         with b.loop(i64(0), rows, together) as loop:

@@ -80,9 +80,9 @@ class _Product:
         b = self.b
         begin = b.add(b.mul(column, self.k), b.sub(even, b.select(there, i64(0), i64(1))))
         lines = b.op("mul", b.splat(self.k, _TILE_LANES), _NUMBERS)
-        places = b.op("add", lines, b.splat(begin, _TILE_LANES))
+        offsets = b.op("add", lines, b.splat(begin, _TILE_LANES))
         pointers = b.value(f"<{_TILE_LANES} x ptr>",
-                           f"getelementptr i16, {self.c}, {places}")
+                           f"getelementptr i16, {self.c}, {offsets}")
         pairs = b.gather(f"<{_TILE_LANES} x i32>", pointers, mask, 2)
         shift = b.select(there, Value("0", "i32"), Value("16", "i32"))
         return b.op("lshr", pairs, b.splat(shift, _TILE_LANES))
@@ -92,11 +92,11 @@ class _Product:
         at = b.gep("i16", self.c, b.add(b.mul(row, self.n), column))
         return b.masked_load(_HALVES, at, mask, 2, const(_HALVES, 0))
 
-    def _tile(self, rows: int, place: tuple[Value, Value], span: tuple[Value, Value],
+    def _tile(self, rows: int, corner: tuple[Value, Value], span: tuple[Value, Value],
               masks: Sequence[Value], later: Value) -> None:
         """A tile of results: begun, or added to."""
         b = self.b
-        (i, j), (first, depth) = place, span
+        (i, j), (first, depth) = corner, span
         lines = [b.gep("i16", self.a, b.add(b.mul(b.add(i, i64(r)), self.k), first))
                  for r in range(rows)]
         targets = [b.gep("float", self.result, b.add(b.mul(b.add(i, i64(r)), self.n), j))
@@ -132,9 +132,10 @@ class _Product:
         elements of each row as an i32, ``at`` is the row of the packed columns.
         """
         b = self.b
-        place = b.mul(at, i64(_TILE_COLUMNS))
+        offset = b.mul(at, i64(_TILE_COLUMNS))
         packed = [
-            b.load(_PAIRS, b.gep("i16", self.workspace, b.add(place, i64(v * 2 * _TILE_LANES))), 64)
+            b.load(_PAIRS, b.gep("i16", self.workspace,
+                                 b.add(offset, i64(v * 2 * _TILE_LANES))), 64)
             for v in range(_TILE_VECTORS)
         ]
         found = []

@@ -14,7 +14,7 @@ from agnesi.codegen.llvm.builder import Builder, Module, Value, const, i64, vect
 from agnesi.codegen.llvm.register_tiles import TYPES, Tiles
 from agnesi.core.target import Target
 
-Place = Value | int
+Index = Value | int
 
 
 class _Systems(Tiles):
@@ -23,9 +23,9 @@ class _Systems(Tiles):
     def __init__(self, b: Builder, dtype: str, lanes: int, n: int) -> None:
         super().__init__(b, dtype, lanes)
         self.n = n
-        self.places = vector("i64" if self.align == 8 else "i32", lanes)
+        self.index_type = vector("i64" if self.align == 8 else "i32", lanes)
 
-    def element_index(self, i: Place, j: Place, columns: int) -> Place:
+    def element_index(self, i: Index, j: Index, columns: int) -> Index:
         """The element of a matrix with so many columns."""
         if isinstance(i, int) and isinstance(j, int):
             return i * columns + j
@@ -59,13 +59,13 @@ class _Systems(Tiles):
                 for i in range(self.lanes)]
 
     # -- elimination ----------------------------------------------------------------------
-    def pivot(self, a: Value, k: int, at: Callable[[Place, Place], Place]) -> Value:
+    def pivot(self, a: Value, k: int, at: Callable[[Index, Index], Index]) -> Value:
         """Return, for each lane's matrix, the row from ``k`` on with the element of column ``k``
         that has the greatest magnitude.
         """
         b = self.b
         best = b.intrinsic("fabs", self.load(a, at(k, k)))
-        begin = [best, const(self.places, k)]
+        begin = [best, const(self.index_type, k)]
         with b.loop(i64(k + 1), i64(self.n), carried=begin) as loop:
             size = b.intrinsic("fabs", self.load(a, at(loop.index, k)))
             more = b.fcmp("ogt", size, loop.carried[0])
@@ -73,7 +73,7 @@ class _Systems(Tiles):
                        b.select(more, self.numbers(loop.index), loop.carried[1]))
         return loop.results[1]
 
-    def eliminate(self, a: Value, x: Value, columns: int, at: Callable[[Place, Place], Place]
+    def eliminate(self, a: Value, x: Value, columns: int, at: Callable[[Index, Index], Index]
                   ) -> tuple[Value, Value]:
         """Make ``a`` upper triangular, with the same done to the ``columns`` of ``x``.
 
@@ -83,37 +83,37 @@ class _Systems(Tiles):
         regular = Value("splat (i1 true)", vector("i1", self.lanes))
         parity = self.one()
         for k in range(n):
-            places: list[tuple[Value, Callable[[Place], Place]]] = [
+            lines: list[tuple[Value, Callable[[Index], Index]]] = [
                 (a, lambda i, j=j: at(i, j)) for j in range(k, n)  # type: ignore[misc]
             ]
-            places += [(x, lambda i, j=j: self.element_index(i, j, columns))  # type: ignore[misc]
-                       for j in range(columns)]
-            mine = [self.load(t, place(k)) for t, place in places]
+            lines += [(x, lambda i, j=j: self.element_index(i, j, columns))  # type: ignore[misc]
+                      for j in range(columns)]
+            mine = [self.load(t, index_at(k)) for t, index_at in lines]
             chosen, none = mine, self.one(0.0)
             if k + 1 < n:
                 where = self.pivot(a, k, at)
                 with b.loop(i64(k + 1), i64(n), carried=mine) as loop:
                     here = b.icmp("eq", where, self.numbers(loop.index))
-                    loop.carry(*(b.select(here, self.load(t, place(loop.index)), v)
-                                 for (t, place), v in zip(places, loop.carried, strict=True)))
+                    loop.carry(*(b.select(here, self.load(t, index_at(loop.index)), v)
+                                 for (t, index_at), v in zip(lines, loop.carried, strict=True)))
                 chosen = loop.results
-                stays = b.icmp("eq", where, const(self.places, k))
+                stays = b.icmp("eq", where, const(self.index_type, k))
                 parity = b.select(stays, parity, b.fneg(parity))
                 pivot = b.select(b.fcmp("oeq", chosen[0], none), self.one(), chosen[0])
                 with b.loop(i64(k + 1), i64(n)) as loop:
                     i = loop.index
                     here = b.icmp("eq", where, self.numbers(i))
-                    rest = [b.select(here, v, self.load(t, place(i)))
-                            for (t, place), v in zip(places, mine, strict=True)]
+                    rest = [b.select(here, v, self.load(t, index_at(i)))
+                            for (t, index_at), v in zip(lines, mine, strict=True)]
                     factor = b.fneg(b.fdiv(rest[0], pivot))
-                    for (t, place), v, p in zip(places[1:], rest[1:], chosen[1:], strict=True):
-                        self.store(b.fma(factor, p, v), t, place(i))
+                    for (t, index_at), v, p in zip(lines[1:], rest[1:], chosen[1:], strict=True):
+                        self.store(b.fma(factor, p, v), t, index_at(i))
             regular = b.op("and", regular, b.fcmp("une", chosen[0], none))
-            for (t, place), v in zip(places, chosen, strict=True):
-                self.store(v, t, place(k))
+            for (t, index_at), v in zip(lines, chosen, strict=True):
+                self.store(v, t, index_at(k))
         return regular, parity
 
-    def substitute(self, a: Value, x: Value, columns: int, at: Callable[[Place, Place], Place],
+    def substitute(self, a: Value, x: Value, columns: int, at: Callable[[Index, Index], Index],
                    lower: bool, unit: bool) -> None:
         """Solve the triangular systems of ``a`` by substitution; the solutions overwrite ``x``."""
         b, n = self.b, self.n
@@ -275,7 +275,7 @@ def _one(s: _Systems, kind: str, columns: int, options: str, tiles: tuple[Value,
     (a, x), n = tiles, s.n
     transposed = "t" in options
 
-    def at(i: Place, j: Place) -> Place:
+    def at(i: Index, j: Index) -> Index:
         return s.element_index(j, i, n) if transposed else s.element_index(i, j, n)
 
     if kind == "cholesky":

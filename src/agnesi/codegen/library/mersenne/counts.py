@@ -23,7 +23,7 @@ _MAX_MEAN = float(2**63 - 1) - 10.0 * float(2**63 - 1) ** 0.5
 #: How far the sum of chances may be above 1.
 _MAX_SUM = 1.0 + 1e-12
 #: Doubles of a table in which what follows from trials and chance stays from draw to draw, and the
-#: two places of what it was made for.
+#: two entries of what it was made for.
 _TABLE_DOUBLES, _TRIALS, _CHANCE = 18, 0, 1
 _BINOMIAL = [STATE, ("double", "u"), ("i64", "trials"), ("double", "p"), ("ptr", "table")]
 #: Stirling's series as NumPy's ``random_loggam`` has it.
@@ -224,16 +224,16 @@ def binomial_table(b: Builder) -> Value:
 def _kept(b: Builder, table: Value, trials: Value, p: Value,
           numbers: Callable[[], list[_Real]]) -> list[_Real]:
     """The numbers that follow from trials and chance: from the table if they were the last ones."""
-    places = [b.gep("double", table, i64(k)) for k in range(_TABLE_DOUBLES)]
-    same = _all(b, b.icmp("eq", b.load("i64", places[_TRIALS]), trials),
-                b.fcmp("oeq", b.load("double", places[_CHANCE]), p))
+    addresses = [b.gep("double", table, i64(k)) for k in range(_TABLE_DOUBLES)]
+    same = _all(b, b.icmp("eq", b.load("i64", addresses[_TRIALS]), trials),
+                b.fcmp("oeq", b.load("double", addresses[_CHANCE]), p))
     with b.when(_not(b, same), rare=True):
         made = numbers()
-        for number, place in zip(made, places[2:], strict=False):
-            b.store(number.value, place)
-        b.store(trials, places[_TRIALS])
-        b.store(p, places[_CHANCE])
-    return [_Real(b, b.load("double", place)) for place in places[2:2 + len(made)]]
+        for number, address in zip(made, addresses[2:], strict=False):
+            b.store(number.value, address)
+        b.store(trials, addresses[_TRIALS])
+        b.store(p, addresses[_CHANCE])
+    return [_Real(b, b.load("double", address)) for address in addresses[2:2 + len(made)]]
 
 
 def is_no_chance(b: Builder, p: Value) -> Value:

@@ -115,8 +115,9 @@ class _Draws:
                    b.sub(end, part.index))
             if number is not None:
                 with b.loop(part.index, end) as loop:
-                    place = b.gep("double", self.out, loop.index)
-                    b.store(number(b.load("double", place), *self.parameters(loop.index)), place)
+                    address = b.gep("double", self.out, loop.index)
+                    draw = b.load("double", address)
+                    b.store(number(draw, *self.parameters(loop.index)), address)
         b.finish(const("i32", 0))
 
     def double(self) -> Value:
@@ -308,10 +309,10 @@ def _write_orders(module: Module) -> None:
         with polls.chunks(i64(1), each) as (part, end), b.loop(part.index, end) as loop:
             last = b.sub(each, loop.index)
             other = b.call("i64", "interval", state, last)
-            places = [b.gep("i64", start, k) for k in (last, other)]
-            numbers = [b.load("i64", place) for place in places]
-            for number, place in zip(reversed(numbers), places, strict=True):
-                b.store(number, place)
+            addresses = [b.gep("i64", start, k) for k in (last, other)]
+            numbers = [b.load("i64", address) for address in addresses]
+            for number, address in zip(reversed(numbers), addresses, strict=True):
+                b.store(number, address)
         row.until = polls.worked(i64(1))
     b.finish(const("i32", 0))
 

@@ -12,7 +12,7 @@ _WORDS, _SHIFT = 624, 397
 _UPPER, _LOWER, _TWIST = 0x80000000, 0x7FFFFFFF, 0x9908B0DF
 #: Words that are computed at once.
 _LANES = 8
-#: Places in a state.
+#: Indices of words in a state.
 POSITION, HAS_NORMAL, NORMAL = _WORDS, _WORDS + 1, _WORDS + 2
 _UNIT = 2.0**-53
 STATE = ("ptr", "state")
@@ -46,20 +46,20 @@ def _write_key(module: Module) -> None:
     b.finish()
 
 
-def _twist(b: Builder, place: Value, following: Value, ahead: Value, width: int) -> None:
+def _twist(b: Builder, index: Value, following: Value, ahead: Value, width: int) -> None:
     type_ = vector("i32", width)
     here, after, other = (
-        b.load(type_, _word(b, k), 4) for k in (place, following, ahead))
+        b.load(type_, _word(b, k), 4) for k in (index, following, ahead))
     y = b.op("or", b.op("and", here, _words(type_, _UPPER)),
              b.op("and", after, _words(type_, _LOWER)))
     odd = b.op("sub", _words(type_, 0), b.op("and", y, _words(type_, 1)))
     new = b.op("xor", b.op("xor", other, b.op("lshr", y, _words(type_, 1))),
                b.op("and", odd, _words(type_, _TWIST)))
-    b.store(new, _word(b, place), 4)
+    b.store(new, _word(b, index), 4)
 
 
-def _word(b: Builder, place: Value) -> Value:
-    return b.gep("i32", b.parameters[0], place)
+def _word(b: Builder, index: Value) -> Value:
+    return b.gep("i32", b.parameters[0], index)
 
 
 def _tempered(b: Builder, y: Value) -> Value:
@@ -71,12 +71,12 @@ def _tempered(b: Builder, y: Value) -> Value:
 
 
 def _position(b: Builder) -> Value:
-    """Return the place of the next word, behind which there is one at least."""
-    place = _word(b, i64(POSITION))
-    with b.when(b.icmp("eq", b.load("i32", place), const("i32", _WORDS)), rare=True):
+    """Return the index of the next word, behind which there is one at least."""
+    address = _word(b, i64(POSITION))
+    with b.when(b.icmp("eq", b.load("i32", address), const("i32", _WORDS)), rare=True):
         b.call("void", "twist", b.parameters[0])
-        b.store(const("i32", 0), place)
-    return b.cast("zext", b.load("i32", place), "i64")
+        b.store(const("i32", 0), address)
+    return b.cast("zext", b.load("i32", address), "i64")
 
 
 def _write_next(module: Module) -> None:

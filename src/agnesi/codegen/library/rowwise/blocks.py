@@ -1,4 +1,4 @@
-"""Blocks of memory at places of rows: copied, each by whole lines of the cache.
+"""Blocks of memory at indices of rows: copied, each by whole lines of the cache.
 
 Lines are written whole but for a block's ends, which overlap what lies between them; where results
 are larger than the caches, past these.
@@ -7,7 +7,7 @@ are larger than the caches, past these.
 from __future__ import annotations
 
 from agnesi.codegen.library.polls import write_polls
-from agnesi.codegen.library.rowwise.places import Places
+from agnesi.codegen.library.rowwise.indexed import IndexedRows
 from agnesi.codegen.llvm.builder import Module, Value, i64
 from agnesi.codegen.llvm.instructions import prefetch
 from agnesi.codegen.llvm.task import share, task
@@ -23,20 +23,20 @@ _VECTOR = f"<{_LINE_BYTES // 4} x i32>"
 
 
 def blocks_module(name: str, target: Target) -> str:
-    """The module for ``name``: the dtype of places, and "past" where results pass the caches.
+    """The module for ``name``: the dtype of indices, and "past" where results pass the caches.
 
     Its function ``run`` does what that of ``take_module`` does, with blocks for elements; behind
     the units, the table has the bytes of a block.
     """
-    places, *past = name.split()
+    indices, *past = name.split()
     module = Module(target)
     write_polls(module)
     b = task(module)
-    _Blocks(b, "i8", places, False).write_blocks(bool(past))
+    _Blocks(b, "i8", indices, False).write_blocks(bool(past))
     return str(module)
 
 
-class _Blocks(Places):
+class _Blocks(IndexedRows):
     def write_blocks(self, past: bool) -> None:
         b = self.b
         self.past = past
@@ -58,19 +58,19 @@ class _Blocks(Places):
         """Return the address of the block that an iteration reads."""
         b = self.b
         row, i = b.op("udiv", loop, self.m), b.op("urem", loop, self.m)
-        place = b.add(b.mul(row, self.n), self._located(i))
-        return b.gep("i8", self.source, b.mul(place, self.bytes))
+        offset = b.add(b.mul(row, self.n), self._located(i))
+        return b.gep("i8", self.source, b.mul(offset, self.bytes))
 
     def _copy(self, source: Value, target: Value, following: Value) -> None:
         """Copy a block, and prefetch the one that follows."""
         b = self.b
 
         def move(at: Value, whole: bool = False) -> None:
-            line, place = b.load(_VECTOR, b.gep("i8", source, at), 1), b.gep("i8", target, at)
+            line, address = b.load(_VECTOR, b.gep("i8", source, at), 1), b.gep("i8", target, at)
             if whole and self.past:
-                b.stream(line, place)
+                b.stream(line, address)
             else:
-                b.store(line, place, _LINE_BYTES if whole else 1)
+                b.store(line, address, _LINE_BYTES if whole else 1)
             prefetch(b, b.gep("i8", following, at), near=True)
 
         last = b.sub(self.bytes, i64(_LINE_BYTES))

@@ -1,7 +1,7 @@
 """Indices of the true elements of a bool vector: a table gives those of eight elements at once.
 
-Eight places are written at once, of which those behind the last true one are written over by what
-follows; near the end of the result, and where few are true, places are written one by one.
+Eight positions are written at once, of which those behind the last true one are overwritten by what
+follows; near the end of the result, and where few are true, positions are written one by one.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def chosen_module(name: str, target: Target) -> str:
     """The module for bools.
 
     Its function ``run`` does its one unit of work, as kernels do; the table has the addresses of
-    bools and of int64 places, the number of bools, and that of places.
+    bools and of int64 positions, the number of bools, and that of positions.
     """
     assert name == "bool"
     module = Module(target)
@@ -52,8 +52,8 @@ class _Chosen:
         whole = b.op("and", self.n, i64(-_BLOCK_ELEMENTS))
         with self.polls.chunks(i64(0), whole, (i64(0),)) as (part, end):
             with b.loop(part.index, end, _BLOCK_ELEMENTS, part.carried, nonempty=True) as loop:
-                place = b.gep("i8", self.source, loop.index)
-                flags = b.load(f"<{_BLOCK_ELEMENTS} x i8>", place, 1)
+                address = b.gep("i8", self.source, loop.index)
+                flags = b.load(f"<{_BLOCK_ELEMENTS} x i8>", address, 1)
                 loop.carry(self._block(flags, loop.index, loop.carried[0]))
             part.carry(*loop.results)
         (found,) = part.results
@@ -66,7 +66,7 @@ class _Chosen:
         b.finish()
 
     def _block(self, flags: Value, first: Value, found: Value) -> Value:
-        """Writes the places of a block behind those found; how many there are then."""
+        """Writes the positions of a block behind those found; how many there are then."""
         b = self.b
         zero = Value("zeroinitializer", flags.type)
         bits = b.cast("bitcast", b.icmp("ne", flags, zero), "i64")
@@ -82,11 +82,11 @@ class _Chosen:
         for k in range(0, _BLOCK_ELEMENTS, _GROUP_ELEMENTS):
             group = b.op("and", b.op("lshr", bits, i64(k)), i64((1 << _GROUP_ELEMENTS) - 1))
             row = b.gep("i8", self.table, b.mul(group, i64(_GROUP_ELEMENTS)))
-            places = b.cast(
+            positions = b.cast(
                 "zext", b.load(f"<{_GROUP_ELEMENTS} x i8>", row, 8), f"<{_GROUP_ELEMENTS} x i64>"
             )
-            places = b.add(places, b.splat(b.add(first, i64(k)), _GROUP_ELEMENTS))
-            b.store(places, b.gep("i64", self.target, found), 8)
+            positions = b.add(positions, b.splat(b.add(first, i64(k)), _GROUP_ELEMENTS))
+            b.store(positions, b.gep("i64", self.target, found), 8)
             found = b.add(found, b.intrinsic("ctpop", group))
         return []
 
@@ -95,7 +95,7 @@ class _Chosen:
         end = b.intrinsic("smin", b.add(found, count), self.size)
         with b.loop(found, end, 1, [bits]) as loop:
             (left,) = loop.carried
-            place = b.add(first, b.intrinsic("cttz", left, _FALSE))
-            b.store(place, b.gep("i64", self.target, loop.index))
+            position = b.add(first, b.intrinsic("cttz", left, _FALSE))
+            b.store(position, b.gep("i64", self.target, loop.index))
             loop.carry(b.op("and", left, b.sub(left, i64(1))))
         return []

@@ -67,24 +67,24 @@ class _Extremes:
             self.polls = polls
             with b.loop(first, last) as row:
                 start = b.gep(self.type, source, b.mul(row.index, n))
-                b.store(self._place(start, n), b.gep("i64", target, row.index))
+                b.store(self._position(start, n), b.gep("i64", target, row.index))
 
         self.polls.rows(*share(b, count, units), n, 1, rows)
         b.finish()
 
-    def _place(self, row: Value, n: Value) -> Value:
+    def _position(self, row: Value, n: Value) -> Value:
         b = self.b
         whole = b.op("and", n, i64(-self.step))
         best, at, strange = self._best(row, n, whole)
-        place = b.alloca("i64", 1)
+        address = b.alloca("i64", 1)
         with b.when(b.op("xor", strange, Value("true", "i1"))):
             b.store(self._first(row, n, at, self._end(at, whole), lambda x: self._equal(x, best)),
-                    place)
+                    address)
         if self.floating:
             with b.when(strange, rare=True):
                 found = self._first(row, n, i64(0), whole, lambda x: b.fcmp("uno", x, x))
-                b.store(found, place)
-        return b.load("i64", place)
+                b.store(found, address)
+        return b.load("i64", address)
 
     def _end(self, block: Value, whole: Value) -> Value:
         """Return the end of a block."""
@@ -125,13 +125,13 @@ class _Extremes:
         b, found = self.b, []
         for k in range(_VECTORS_AT_ONCE):
             at = b.add(first, i64(k * self.lanes))
-            place = b.gep(self.type, row, at)
+            address = b.gep(self.type, row, at)
             if n is None:
-                found.append(b.load(self.vector, place, self.size))
+                found.append(b.load(self.vector, address, self.size))
                 continue
             numbers = lanes(vector("i64", self.lanes), range(self.lanes))
             mask = b.icmp("slt", numbers, b.splat(b.sub(n, at), self.lanes))
-            found.append(b.masked_load(self.vector, place, mask, self.size, self.worst))
+            found.append(b.masked_load(self.vector, address, mask, self.size, self.worst))
         return found
 
     def _better(self, x: Value, y: Value) -> Value:

@@ -2,7 +2,7 @@
 
 In a vector, each lane is combined with the one 1, 2, 4 ... lanes before it (Hillis and Steele 1986:
 Data parallel algorithms); vectors with what came before them.  So the order in which numbers are
-added follows from places alone.  Products that leave the range on the way, of a vector's own
+added follows from positions alone.  Products that leave the range on the way, of a vector's own
 elements, are made again in order: what came before may bring them back.
 """
 
@@ -103,7 +103,7 @@ class _Running:
             stop = b.op("and", n, i64(-step))
             with self.polls.chunks(done, stop, (before,)) as (part, end):
                 with b.loop(part.index, end, step, part.carried, nonempty=True) as loop:
-                    at = [self._place(n, b.add(loop.index, i64(k * self.lanes)))
+                    at = [self._offset(n, b.add(loop.index, i64(k * self.lanes)))
                           for k in range(several)]
                     loop.carry(self._step(source, target, at, loop.carried[0]))
                 part.carry(*loop.results)
@@ -111,18 +111,18 @@ class _Running:
         with b.when(b.icmp("slt", done, n)):
             self._rest(source, target, b.sub(n, done), i64(0) if self.reverse else done, before)
 
-    def _step(self, source: Value, target: Value, places: list[Value], before: Value) -> Value:
-        """Emit the running results of the vectors at ``places``; return the total so far, in all
+    def _step(self, source: Value, target: Value, offsets: list[Value], before: Value) -> Value:
+        """Emit the running results of the vectors at ``offsets``; return the total so far, in all
         lanes.
         """
         b = self.b
-        parts = [b.load(self.vector, b.gep(self.type, source, p), self.size) for p in places]
+        parts = [b.load(self.vector, b.gep(self.type, source, p), self.size) for p in offsets]
         results, following = self._several(parts, before)
-        for place, result in zip(places, results, strict=True):
-            b.store(result, b.gep(self.type, target, place), self.size)
+        for offset, result in zip(offsets, results, strict=True):
+            b.store(result, b.gep(self.type, target, offset), self.size)
         return following
 
-    def _place(self, n: Value, done: Value) -> Value:
+    def _offset(self, n: Value, done: Value) -> Value:
         """Return the address of a vector behind so many elements."""
         if not self.reverse:
             return done

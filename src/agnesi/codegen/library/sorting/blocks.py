@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from agnesi.codegen.library.sorting.rows import Rows, Signs, Spec
 from agnesi.codegen.library.sorting.small import there
-from agnesi.codegen.library.sorting.squeezed import Squeezed, placed, squeezed
+from agnesi.codegen.library.sorting.squeezed import Squeezed, squeezed, with_position
 from agnesi.codegen.llvm.builder import Builder, Value, const, i64, lanes, vector
 from agnesi.codegen.llvm.register_tiles import transposed
 from agnesi.core.ir.calls.sorting import GROUP_VECTORS
@@ -76,13 +76,12 @@ class Blocks:
         b.finish()
 
     def _squeeze(self, known: Squeezed) -> Value:
-        """Replace the keys in a block by words of key and place; return whether no key lost bits.
-        """
+        """Replace the keys in a block by words of key and position; True where none lost bits."""
         b = self.b
         least, shift, exact = known.settle()
         with b.loop(i64(0), self.rows.n, nonempty=True) as loop:
             key = squeezed(b, b.load(self.type, self._line(loop.index)), least, shift)
-            b.store(placed(self.rows, key, loop.index), self._line(loop.index))
+            b.store(with_position(self.rows, key, loop.index), self._line(loop.index))
         return exact
 
     def _alike(self, exact: Value) -> Value:
@@ -154,10 +153,10 @@ class Blocks:
         lanes, or those of a mask.
         """
         b, rows, n = self.b, self.rows, self.lanes
-        places = [b.add(b.extract(self.starts, k), first) for k in range(n)]
+        offsets = [b.add(b.extract(self.starts, k), first) for k in range(n)]
         lines = [b.add(first, i64(k)) for k in range(n)]
         if reading:
-            raw = [rows.load(p, n, mask) for p in places]
+            raw = [rows.load(p, n, mask) for p in offsets]
             for r in raw:
                 self.signs.note(r)
             for line, own in zip(lines, transposed(b, [rows.key(r) for r in raw]), strict=True):
@@ -166,7 +165,7 @@ class Blocks:
                     self._keep(own, line)
         else:
             found = transposed(b, [b.load(self.type, self._line(line)) for line in lines])
-            for p, own in zip(places, found, strict=True):
+            for p, own in zip(offsets, found, strict=True):
                 rows.store(rows.result(own), p, mask)
 
     def _singly(self, reading: bool) -> None:

@@ -1,4 +1,4 @@
-"""The first few places of the order of long rows, without sorting the rest.
+"""The first few positions of the order of long rows, without sorting the rest.
 
 The k-th smallest of the minima of blocks is an upper bound of the k-th smallest element, so only
 elements up to this bound are sorted.  Only ``k - 1`` blocks have smaller elements, and of those
@@ -22,7 +22,7 @@ from agnesi.core.target import Target
 def first_module(name: str, target: Target) -> str:
     """The module for ``name``, a dtype.
 
-    Its function ``run`` takes what sorts take, how many places are wanted, and for how many
+    Its function ``run`` takes what sorts take, how many positions are wanted, and for how many
     elements there is workspace; rows lie one behind the other.
     """
     module, spec = Module(target), Spec(name, True)
@@ -48,10 +48,10 @@ class _First:
         self.rows = Rows(b, spec, self.table)
         self.k, most = (b.load("i64", b.gep("i64", self.table, i64(len(FIELDS) + i)))
                         for i in (0, 1))
-        #: Words that are sorted; of long keys elements and their places.
+        #: Words that are sorted; of long keys elements and their positions.
         self.words = b.gep("i8", self.rows.workspace, b.mul(begin, self.rows.step))
-        self.places = b.gep("i64", self.words, b.sub(b.op("udiv", self.rows.step, i64(8)), most))
-        self.elements = b.gep("i64", self.places, b.sub(i64(0), most))
+        self.positions = b.gep("i64", self.words, b.sub(b.op("udiv", self.rows.step, i64(8)), most))
+        self.elements = b.gep("i64", self.positions, b.sub(i64(0), most))
         self.count, self.equal = b.alloca("i64", 1), b.alloca("i64", 1)
         self.limit = b.alloca(self.type, 1)
         self.short = b.alloca("i64", len(FIELDS))
@@ -63,7 +63,7 @@ class _First:
             self._collect(start, self._bound(start))
             if self.fits:
                 b.call("void", "sort_words", self.words, b.load("i64", self.count),
-                       self.polls.place)
+                       self.polls.address)
             else:
                 self._sort_elements()
             with b.loop(i64(0), self.k) as loop:
@@ -76,13 +76,13 @@ class _First:
     def _sort_elements(self) -> None:
         """Sort what was put together as a row."""
         b, count = self.b, self.b.load("i64", self.count)
-        for k, place in enumerate((self.elements, self.words, self.words)):
-            b.store(place, b.gep("ptr", self.short, i64(k)))
+        for k, address in enumerate((self.elements, self.words, self.words)):
+            b.store(address, b.gep("ptr", self.short, i64(k)))
         fields = {"n": count, "order_mask": self.rows.order_mask, "first": i64(0), "last": count,
                 "step": i64(0)}
         for k, name in enumerate(FIELDS[3:], 3):
             b.store(fields.get(name, i64(1)), b.gep("i64", self.short, i64(k)))
-        b.call("void", "sort_row", self.short, i64(0), self.words, self.polls.place)
+        b.call("void", "sort_row", self.short, i64(0), self.words, self.polls.address)
 
     def _result(self, word: Value) -> Value:
         """Return the index that a sorted word stands for. After a sort that was left for a signal
@@ -91,7 +91,7 @@ class _First:
         b = self.b
         if self.fits:
             return self.rows.result(word)
-        return b.load("i64", b.gep("i64", self.places,
+        return b.load("i64", b.gep("i64", self.positions,
                                    b.intrinsic("umin", word, b.load("i64", self.count))))
 
     def _bound(self, start: Value) -> Value:
@@ -107,7 +107,7 @@ class _First:
             one = b.call(self.type, f"llvm.vector.reduce.smin.{suffix(least.type)}", least)
             word = rows.packed(one, block.index) if self.fits else one
             b.store(word, b.gep("i64", self.words, block.index))
-        b.call("void", "sort_words", self.words, blocks, self.polls.place)
+        b.call("void", "sort_words", self.words, blocks, self.polls.address)
         key = b.load("i64", b.gep("i64", self.words, b.sub(self.k, i64(1))))
         return b.cast("trunc", b.op("ashr", key, i64(PLACE_BITS)), "i32") if self.fits else key
 
@@ -135,18 +135,18 @@ class _First:
         b, rows = self.b, self.rows
         with b.loop(i64(0), b.intrinsic("ctpop", bits), 1, [bits], nonempty=True) as loop:
             (bits,) = loop.carried
-            place = b.add(first, b.intrinsic("cttz", bits, Value("true", "i1")))
-            raw = rows.load(b.add(start, place))
+            position = b.add(first, b.intrinsic("cttz", bits, Value("true", "i1")))
+            raw = rows.load(b.add(start, position))
             key = rows.key(raw)
             alike = b.cast("zext", b.icmp("eq", key, bound), "i64")
             equal = b.add(b.load("i64", self.equal), alike)
             enough = b.icmp("sgt", equal, self.k)
             at = b.load("i64", self.count)
             if self.fits:
-                b.store(rows.packed(key, place), b.gep("i64", self.words, at))
+                b.store(rows.packed(key, position), b.gep("i64", self.words, at))
             else:
                 b.store(raw, b.gep("i64", self.elements, at))
-                b.store(place, b.gep("i64", self.places, at))
+                b.store(position, b.gep("i64", self.positions, at))
             taken = b.select(b.op("and", enough, b.icmp("eq", key, bound)), i64(0), i64(1))
             b.store(b.add(at, taken), self.count)
             b.store(equal, self.equal)

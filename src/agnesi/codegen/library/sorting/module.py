@@ -24,10 +24,10 @@ from agnesi.core.target import Target
 
 
 def sort_module(name: str, target: Target) -> str:
-    """The text of the module for ``name``, a dtype: for values, or with the word "places" for
+    """The text of the module for ``name``, a dtype: for values, or with the word "positions" for
     those."""
-    dtype, *places = name.split()
-    spec = Spec(dtype, bool(places))
+    dtype, *positions = name.split()
+    spec = Spec(dtype, bool(positions))
     module = Module(target)
     lanes = VECTOR_BYTES // spec.bytes
     polls = ("ptr", "polls")
@@ -70,7 +70,7 @@ class _Driver:
         one_by_one = b.op("xor", some, beside)
         with b.when(one_by_one), self._share(rows.count) as row:
             b.call("void", "sort_row", self.table, rows.start(row.index), workspace,
-                   self.polls.place)
+                   self.polls.address)
             row.until = self.polls.interrupted()
         b.finish()
 
@@ -90,5 +90,5 @@ class _Driver:
             last = b.select(columns, b.sub(rows.inner, n), at)
             first = b.add(b.mul(whole, line), b.intrinsic("smin", at, last))
             b.call("void", "sort_side_by_side", self.table, first, columns, workspace,
-                   self.polls.place)
+                   self.polls.address)
             loop.until = self.polls.worked(b.mul(rows.n, n))

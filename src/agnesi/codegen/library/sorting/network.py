@@ -74,10 +74,10 @@ class Network:
         b = self._builder(name, "begin", "end")
         block, begin, end = b.parameters
         with b.loop(begin, end) as group:
-            places = self._lines(b, self._group(b, block, group.index), i64(0), GROUP_VECTORS)
-            rows = self._load(b, places)
+            addresses = self._lines(b, self._group(b, block, group.index), i64(0), GROUP_VECTORS)
+            rows = self._load(b, addresses)
             work(b, rows)
-            self._store(b, places, rows)
+            self._store(b, addresses, rows)
         b.finish()
 
     def _sorted(self, b: Builder, rows: list[Value]) -> None:
@@ -88,19 +88,19 @@ class Network:
     def _group(self, b: Builder, block: Value, number: Value) -> Value:
         return b.gep(f"[{GROUP_VECTORS} x {self.type}]", block, number)
 
-    def _lines(self, b: Builder, place: Value, first: Value, count: int, step: int = 1
+    def _lines(self, b: Builder, address: Value, first: Value, count: int, step: int = 1
                ) -> list[Value]:
         """Return the addresses of ``count`` vectors of a block, from vector ``first``, ``step``
         apart.
         """
-        return [b.gep(self.type, place, b.add(first, i64(k * step))) for k in range(count)]
+        return [b.gep(self.type, address, b.add(first, i64(k * step))) for k in range(count)]
 
-    def _load(self, b: Builder, places: Sequence[Value]) -> list[Value]:
-        return [b.load(self.type, place) for place in places]
+    def _load(self, b: Builder, addresses: Sequence[Value]) -> list[Value]:
+        return [b.load(self.type, address) for address in addresses]
 
-    def _store(self, b: Builder, places: Sequence[Value], rows: Sequence[Value]) -> None:
-        for place, row in zip(places, rows, strict=True):
-            b.store(row, place)
+    def _store(self, b: Builder, addresses: Sequence[Value], rows: Sequence[Value]) -> None:
+        for address, row in zip(addresses, rows, strict=True):
+            b.store(row, address)
 
     # -- groups in memory -----------------------------------------------------------------
     def _exchanged(self, b: Builder, one: Sequence[Value], other: Sequence[Value]) -> None:
@@ -163,12 +163,12 @@ class Network:
         """
         groups = [self._group(b, block, b.add(first, b.mul(half, i64(k)))) for k in range(4)]
         with b.loop(i64(0), i64(GROUP_VECTORS), _VECTORS_AT_ONCE, nonempty=True) as few:
-            places = [x for g in groups for x in self._lines(b, g, few.index, _VECTORS_AT_ONCE)]
-            rows = self._load(b, places)
+            addresses = [x for g in groups for x in self._lines(b, g, few.index, _VECTORS_AT_ONCE)]
+            rows = self._load(b, addresses)
             for low, high in self._STEPS:
                 for k in range(_VECTORS_AT_ONCE):
                     exchange(b, rows, _VECTORS_AT_ONCE * low + k, _VECTORS_AT_ONCE * high + k)
-            self._store(b, places, rows)
+            self._store(b, addresses, rows)
 
     def _partly(self, b: Builder, block: Value, first: Value, half: Value, end: Value) -> None:
         """Four groups over two steps near the end of a block, which has not all of the four."""

@@ -110,7 +110,7 @@ class Partition:
         return self.b.gep(self.element, self.words, i)
 
     def _keep_edges(self, edge: Value, blocks: Value, rest: Value) -> None:
-        """Copy the first block of vectors and the last ones, whose places are free then."""
+        """Copy the first block of vectors and the last ones, whose slots are free then."""
         b = self.b
         gap = b.mul(blocks, i64(BLOCK_VECTORS * self.lanes))
         for k in range(BLOCK_VECTORS):

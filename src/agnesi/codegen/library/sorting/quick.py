@@ -1,4 +1,4 @@
-"""Quicksort of words by partitions of vectors, for rows of any length; also of some places only.
+"""Quicksort of words by partitions of vectors, for rows of any length; also of some positions only.
 
 Runs that fit into registers are sorted there.  Others are partitioned by the median of a sample
 (the pivot), which is random after many runs, so that no input order is a worst case.  If no word
@@ -16,7 +16,7 @@ from agnesi.core.target import Target
 
 #: Runs that wait: the lesser of two is sorted first, so there are no more than bits of a length.
 _MAX_WAITING = 64
-#: Runs whose samples are the same in each call, so that what lies beside wanted places is.
+#: Runs whose samples are the same in each call, so that what lies beside wanted positions is.
 _MAX_REPEATABLE = 256
 #: Samples have that power of two words, from so many words on.
 _SAMPLES = ((5, 1 << 12), (7, 1 << 14))
@@ -136,7 +136,7 @@ class _Quick:
         with b.when(short):
             b.call("void", "sort_few", self.words, self.n)
         with b.when(b.op("xor", short, _YES)):
-            done = b.call("i1", "rises", self.words, self.n, self.polls.place)
+            done = b.call("i1", "rises", self.words, self.n, self.polls.address)
             done = b.op("or", done, self.polls.interrupted())
             with b.when(b.op("xor", done, _YES)):
                 b.module.declare("llvm.readcyclecounter", "i64", [])
@@ -147,7 +147,7 @@ class _Quick:
         b.finish()
 
     def _push(self, top: Value, start: Value, n: Value, greatest: Value) -> Value:
-        """Push a run of words on the stack if its places are among those that are wanted; return
+        """Push a run of words on the stack if its positions are among those that are wanted; return
         the new
         number of runs on the stack.
         """
@@ -183,10 +183,10 @@ class _Quick:
         greatest = b.load(self.type, b.gep(self.type, self.greatest, top))
         many = b.icmp("sge", number, i64(_MAX_REPEATABLE))
         seed = b.add(b.select(many, self.chance, i64(0)), b.op("shl", number, i64(8)))
-        drawn = b.call(self.type, "draw_bound", words, n, seed, self.polls.place)
+        drawn = b.call(self.type, "draw_bound", words, n, seed, self.polls.address)
         alike = b.icmp("eq", drawn, greatest)
         bound = b.select(alike, b.intrinsic("ssub.sat", drawn, const(self.type, 1)), drawn)
-        below = b.call("i64", "partition", words, n, bound, self.polls.place)
+        below = b.call("i64", "partition", words, n, bound, self.polls.address)
         above = b.sub(n, below)
         # Nothing is less than the least of all words.
         none = b.op("and", alike, b.icmp("eq", above, i64(0)))

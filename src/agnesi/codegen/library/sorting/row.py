@@ -1,7 +1,7 @@
 """One row: its elements become words, which are sorted, and then results.
 
-Words are keys or, where places are wanted, keys with places below them, so that equal elements
-keep their order; keys of 64 bits are ``squeezed`` for that.
+Words are keys or, where positions are wanted, keys with positions below them, so that equal
+elements keep their order; keys of 64 bits are ``squeezed`` for that.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from agnesi.codegen.library.polls import Polls
 from agnesi.codegen.library.sorting.quick import word_lanes
 from agnesi.codegen.library.sorting.rows import Rows, Signs, Spec
 from agnesi.codegen.library.sorting.small import there
-from agnesi.codegen.library.sorting.squeezed import Squeezed, placed, squeezed
+from agnesi.codegen.library.sorting.squeezed import Squeezed, squeezed, with_position
 from agnesi.codegen.llvm.builder import Builder, Value, const, i64, lanes, vector
 
 _YES = Value("true", "i1")
@@ -49,11 +49,11 @@ class Row:
             some = self.signs.none()  # zeros are put in order where they are neighbours
             first = b.select(some, self.rows.first, i64(0))
             b.call("void", "order_words", self.words, self.polls.remaining(self.rows.n), first,
-                   b.select(some, self.rows.last, n), self.polls.place)
+                   b.select(some, self.rows.last, n), self.polls.address)
         else:
             self._sort_squeezed(self.squeezed)
         self._each(self._write)
-        self.signs.mend(self.table, [self.start], self.polls.place)
+        self.signs.mend(self.table, [self.start], self.polls.address)
         b.finish()
 
     def _sort_squeezed(self, known: Squeezed) -> None:
@@ -62,16 +62,16 @@ class Row:
         self._each(self._read)
         least, shift, exact = known.settle()
 
-        def place(first: Value, count: int, mask: Value | None) -> None:
+        def store_words(first: Value, count: int, mask: Value | None) -> None:
             key = squeezed(b, self._load(first, count, mask), least, shift)
-            self._store(placed(self.rows, key, self._places(first, count)), first, mask)
+            self._store(with_position(self.rows, key, self._positions(first, count)), first, mask)
 
-        self._each(place)
+        self._each(store_words)
         n = self.polls.remaining(self.rows.n)
-        b.call("void", "sort_words", self.words, n, self.polls.place)
+        b.call("void", "sort_words", self.words, n, self.polls.address)
         with b.when(b.op("xor", b.op("or", exact, self.polls.interrupted()), _YES)):
             b.call("void", "sort_ties", self.table, self.start, self.words, least,
-                   self.polls.place)
+                   self.polls.address)
 
     def _each(self, work: Callable[[Value, int, Value | None], None]) -> None:
         """Do something to all elements: vectors where they are neighbours, and then the rest."""
@@ -94,7 +94,7 @@ class Row:
         self.signs.note(raw)
         key = self.rows.key(raw)
         if self.squeezed is None:
-            key = rows.packed(key, self._places(first, count))
+            key = rows.packed(key, self._positions(first, count))
         else:
             self.squeezed.note(key, mask)
         self._store(key, first, mask)
@@ -103,7 +103,7 @@ class Row:
         words = self._load(first, count, mask)
         self.rows.store(self.rows.result(words), self._at(first, count), mask)
 
-    def _places(self, first: Value, count: int) -> Value:
+    def _positions(self, first: Value, count: int) -> Value:
         if count == 1:
             return first
         numbers = lanes(vector("i64", count), range(count))
@@ -111,17 +111,17 @@ class Row:
 
     def _load(self, first: Value, count: int, mask: Value | None) -> Value:
         type_, size = vector(self.type, count), self.spec.bytes
-        place = self.b.gep(self.type, self.words, first)
+        address = self.b.gep(self.type, self.words, first)
         if mask is None:
-            return self.b.load(type_, place, size)
-        return self.b.masked_load(type_, place, mask, size, const(type_, 0))
+            return self.b.load(type_, address, size)
+        return self.b.masked_load(type_, address, mask, size, const(type_, 0))
 
     def _at(self, first: Value, count: int) -> Value:
         return self.b.add(self.start, first) if count > 1 else self.rows.at(self.start, first)
 
     def _store(self, words: Value, first: Value, mask: Value | None) -> None:
-        place, size = self.b.gep(self.type, self.words, first), self.spec.bytes
+        address, size = self.b.gep(self.type, self.words, first), self.spec.bytes
         if mask is None:
-            self.b.store(words, place, size)
+            self.b.store(words, address, size)
         else:
-            self.b.masked_store(words, place, mask, size)
+            self.b.masked_store(words, address, mask, size)

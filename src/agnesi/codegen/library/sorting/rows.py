@@ -1,4 +1,4 @@
-"""The common part of all sorts: the addresses of rows, and keys that are sorted in their place.
+"""The common part of all sorts: the addresses of rows, and the keys that elements are sorted by.
 
 Functions of a module get a table of addresses and numbers; see ``module``.
 """
@@ -13,19 +13,19 @@ from agnesi.core.support.record import record
 #: Entries of the table: addresses of the rows, of the result, of workspace; elements of a
 #: row, how far they are apart, how many rows there are, into how many units they are cut, whether
 #: the order is descending (all bits set, or none), bytes of workspace for each unit, the first and
-#: the last place of values that are wanted.
+#: the last position of values that are wanted.
 FIELDS = ("source", "target", "workspace", "n", "inner", "count", "units", "order_mask", "step",
           "first", "last")
-#: What is below a key, where places are sorted with it.
+#: What is below a key, where positions are sorted with it.
 PLACE_BITS = 32
 
 
 @record
 class Spec:
-    """A sort of elements of a dtype: of their values, or (``places``) of where they are."""
+    """A sort of elements of a dtype: of their values, or (``positions``) of where they are."""
 
     dtype: str
-    places: bool
+    positions: bool
 
     @property
     def keys(self) -> Keys:
@@ -34,7 +34,7 @@ class Spec:
     @property
     def fits(self) -> bool:
         """Whether a key and an index fit into 64 bits, or no index is needed."""
-        return not self.places or self.keys.type == "i32"
+        return not self.positions or self.keys.type == "i32"
 
     @property
     def in_place(self) -> bool:
@@ -45,8 +45,8 @@ class Spec:
 
     @property
     def type(self) -> str:
-        """IR type of what is sorted in the place of an element."""
-        return "i64" if self.places else self.keys.type
+        """IR type of what is sorted instead of an element."""
+        return "i64" if self.positions else self.keys.type
 
     @property
     def bytes(self) -> int:
@@ -55,16 +55,16 @@ class Spec:
     @property
     def most(self) -> int:
         """The greatest word."""
-        return (1 << 63) - 1 if self.places else self.keys.most
+        return (1 << 63) - 1 if self.positions else self.keys.most
 
     @property
     def result_type(self) -> str:
-        return "i64" if self.places else self.keys.memory
+        return "i64" if self.positions else self.keys.memory
 
     @property
     def zeros(self) -> bool:
         """Whether signed zeros have to be put in order afterwards."""
-        return self.keys.floating and not self.places
+        return self.keys.floating and not self.positions
 
 
 class Rows:
@@ -108,25 +108,25 @@ class Rows:
     def load(self, at: Value, lanes: int = 1, mask: Value | None = None) -> Value:
         """Elements as they are, as integers; 0 beside a mask."""
         keys, type_ = self.keys, vector(self.keys.memory, lanes)
-        place = self.b.gep(keys.memory, self.source, at)
+        address = self.b.gep(keys.memory, self.source, at)
         if mask is not None:
-            return self.b.masked_load(type_, place, mask, keys.bits // 8, const(type_, 0))
-        return self.b.load(type_, place, keys.bits // 8)
+            return self.b.masked_load(type_, address, mask, keys.bits // 8, const(type_, 0))
+        return self.b.load(type_, address, keys.bits // 8)
 
     def store(self, result: Value, at: Value, mask: Value | None = None) -> None:
         type_ = self.spec.result_type
-        place, size = self.b.gep(type_, self.target, at), int(type_[1:]) // 8
+        address, size = self.b.gep(type_, self.target, at), int(type_[1:]) // 8
         if mask is not None:
-            self.b.masked_store(result, place, mask, size)
+            self.b.masked_store(result, address, mask, size)
         else:
-            self.b.store(result, place, size)
+            self.b.store(result, address, size)
 
     def key(self, raw: Value) -> Value:
         return self.keys.key(self.b, raw, self.b.splat(self.order_mask, width(raw.type)))
 
     def packed(self, key: Value, i: Value) -> Value:
         """Return the sorted word: a key, or a key with the index ``i`` in its low bits."""
-        if not self.spec.places:
+        if not self.spec.positions:
             return key
         b, lanes = self.b, width(key.type)
         upper = extended(b, key, "i64")
@@ -136,7 +136,7 @@ class Rows:
     def result(self, found: Value) -> Value:
         """Return the result for a sorted word."""
         b = self.b
-        if self.spec.places:
+        if self.spec.positions:
             return b.op("and", found, b.splat(self.low, width(found.type)))
         return self.keys.element(b, found, b.splat(self.order_mask, width(found.type)))
 
@@ -196,7 +196,7 @@ def write_zeros(b: Builder, spec: Spec) -> None:
             b.loop(part.index, end, nonempty=True) as loop:
         raw = rows.load(rows.at(start, loop.index))
         with b.when(keys.is_zero(b, raw)):
-            place = b.load("i64", target)
-            rows.store(raw, rows.at(start, place))
-            b.store(b.add(place, i64(1)), target)
+            position = b.load("i64", target)
+            rows.store(raw, rows.at(start, position))
+            b.store(b.add(position, i64(1)), target)
     b.finish()

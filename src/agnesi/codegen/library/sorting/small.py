@@ -87,10 +87,10 @@ def _write_vectors(b: Builder, type_: str, count: int, most: int, lanes_: int) -
     """``sort_{count}(ptr words, i64 n)``: the words of at most so many vectors."""
     words, n = b.parameters
     element, size = type_.split()[-1].rstrip(">"), int(type_.split("i")[-1].rstrip(">")) // 8
-    places = [b.gep(element, words, i64(k * lanes_)) for k in range(count)]
+    addresses = [b.gep(element, words, i64(k * lanes_)) for k in range(count)]
     masks = [there(b, i64(k * lanes_), n, lanes_) for k in range(count)]
-    rows = [b.masked_load(type_, place, mask, size, const(type_, most))
-            for place, mask in zip(places, masks, strict=True)]
-    for place, mask, row in zip(places, masks, _sorted(b, rows, lanes_), strict=True):
-        b.masked_store(row, place, mask, size)
+    rows = [b.masked_load(type_, address, mask, size, const(type_, most))
+            for address, mask in zip(addresses, masks, strict=True)]
+    for address, mask, row in zip(addresses, masks, _sorted(b, rows, lanes_), strict=True):
+        b.masked_store(row, address, mask, size)
     b.finish()

@@ -1,7 +1,7 @@
-"""Words of keys of 64 bits with places: what remains of the bits of a key when places are below.
+"""Words of 64 bits: the upper bits of a key of 64 bits, with the position of its element below.
 
 Keys are counted from the least one, shifted up by the bits that the range of all leaves free, and
-cut off by the bits that places need.  Mostly nothing is lost, or hardly two keys become alike.
+cut off by the bits that positions need.  Mostly nothing is lost, or hardly two keys become alike.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ class Squeezed:
         self.known = [self.b.alloca(self.type, 1) for _ in range(3)]
 
     def begin(self) -> None:
-        for place, value in zip(self.known, (_GREATEST_KEY, _LEAST_KEY, 0), strict=True):
-            self.b.store(const(self.type, value), place)
+        for address, value in zip(self.known, (_GREATEST_KEY, _LEAST_KEY, 0), strict=True):
+            self.b.store(const(self.type, value), address)
 
     def note(self, key: Value, mask: Value | None) -> None:
         """Note the least and the greatest key so far, and which bits keys have set; lanes beside
@@ -36,11 +36,11 @@ class Squeezed:
         order_mask = b.splat(self.rows.order_mask, width(key.type))
         bits = b.op("xor", key, order_mask)
         seen = (("smin", key, _GREATEST_KEY), ("smax", key, _LEAST_KEY), ("or", bits, 0))
-        for place, (name, x, none) in zip(self.known, seen, strict=True):
+        for address, (name, x, none) in zip(self.known, seen, strict=True):
             if mask is not None:
                 x = b.select(mask, x, const(x.type, none))
-            old = b.load(x.type, place)
-            b.store(b.op("or", old, x) if name == "or" else b.intrinsic(name, old, x), place)
+            old = b.load(x.type, address)
+            b.store(b.op("or", old, x) if name == "or" else b.intrinsic(name, old, x), address)
 
     def settle(self) -> tuple[Value, Value, Value]:
         """Return the least key, by how many bits others are shifted, and whether none is lost."""
@@ -62,16 +62,16 @@ def squeezed(b: Builder, key: Value, least: Value, shift: Value) -> Value:
     return b.op("xor", above, const(key.type, _LEAST_KEY))
 
 
-def placed(rows: Rows, key: Value, place: Value) -> Value:
-    """Words of such integers with their places."""
+def with_position(rows: Rows, key: Value, position: Value) -> Value:
+    """Words of such integers with their positions."""
     b, n = rows.b, width(key.type)
     upper = b.op("and", key, b.splat(b.op("xor", rows.low, i64(-1)), n))
-    return b.op("or", upper, place if width(place.type) == n else b.splat(place, n))
+    return b.op("or", upper, position if width(position.type) == n else b.splat(position, n))
 
 
 class Ties:
     """Writes ``sort_ties(ptr table, i64 start, ptr words, i64 least, ptr polls)``: words in order,
-    of which those with equal upper bits are put in the order of all bits; only their places are
+    of which those with equal upper bits are put in the order of all bits; only their positions are
     right then.
     """
 
@@ -134,8 +134,8 @@ class Ties:
         with self.polls.chunks(begin, end) as (part, stop), \
                 b.loop(part.index, stop, nonempty=True) as loop:
             at = b.gep("i64", self.words, loop.index)
-            place = b.op("and", b.load("i64", at), self.low)
-            key = rows.key(rows.load(rows.at(self.start, place)))
-            b.store(placed(rows, squeezed(b, key, self.least, self.up), place), at)
+            position = b.op("and", b.load("i64", at), self.low)
+            key = rows.key(rows.load(rows.at(self.start, position)))
+            b.store(with_position(rows, squeezed(b, key, self.least, self.up), position), at)
         b.call("void", "sort_words", b.gep("i64", self.words, begin), b.sub(end, begin),
-               self.polls.place)
+               self.polls.address)

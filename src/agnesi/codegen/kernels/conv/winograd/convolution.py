@@ -8,7 +8,7 @@ products.  The constants are 0, 1 and 1/2, so that rounding stays as it is in pl
 More taps are sums of such convolutions, of squares further on, and those are taken in the other
 basis too: taps of depth, and runs of three taps along lines and columns.  Runs overlap by a tap,
 which the second lacks, so that it lies on the same squares; what becomes zero is left out: 49
-multiplications for 5 x 5 taps and not 100.  Squares of dilated taps have places as far apart.
+multiplications for 5 x 5 taps and not 100.  Squares of dilated taps have pixels as far apart.
 """
 
 from __future__ import annotations
@@ -472,11 +472,11 @@ class Winograd(Both):
                 *self._vectors(kind),
             )
             top = b.add(y, self._corner(plan.high, down.index))
-            place, steps = (where[0], self.group, column, where[1]), (square, line)
+            corner, steps = (where[0], self.group, column, where[1]), (square, line)
             if self.finish_line is not None:
-                self._finish_lines(self.finish_line, kind, place, top, line)
+                self._finish_lines(self.finish_line, kind, corner, top, line)
             else:
-                self._finish_squares(kind, place, top, steps)
+                self._finish_squares(kind, corner, top, steps)
 
     def _finish_lines(self, finish: FinishLine, kind: int, where: tuple[Value, ...], top: Value,
                       line: Value) -> None:
@@ -499,12 +499,12 @@ class Winograd(Both):
                 b.loop(i64(0), self._inside(w, left)) as j,
             ):
                 row = self._at(here, (i.index, steps[1]), (j.index, plan.width))
-                place = (b.add(top, b.mul(i.index, h.step)),
+                pixel = (b.add(top, b.mul(i.index, h.step)),
                          b.add(left, b.mul(j.index, w.step)))
-                self.finish(row, (*where, *place), self._pieces(kind))
+                self.finish(row, (*where, *pixel), self._pieces(kind))
 
     def _inside(self, span: Any, corner: Value) -> Value:
-        """Return how many places of a square are inside of the image."""
+        """Return how many pixels of a square are inside of the image."""
         b = self.b
         beyond = b.sub(b.add(span.count, span.step), i64(1))
         rest = b.intrinsic("smax", b.sub(beyond, corner), i64(0))

@@ -316,7 +316,7 @@ def _row_cycles(rows: int, vectors: int) -> float:
 class WinogradWeightPlan(WinogradPlan):
     """The gradient to the filters: ``rows`` are channels of the image, and units have all blocks.
 
-    The cotangent stands in the place of the filters.
+    The cotangent is used instead of the filters.
     """
 
     emitter = "winograd.filter_gradient:WinogradWeight"

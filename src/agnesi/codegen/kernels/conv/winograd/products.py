@@ -51,9 +51,9 @@ def add_tile(b: Builder, tile: Tile, nest: Sequence[TileLoop], row: Value, colum
 
 
 def tiles_of(b: Builder, tile: Tile, heights: Sequence[int], nest: list[TileLoop],
-           places: tuple[Value, Value, Value], count: Value, step: Value, width: int) -> None:
+           addresses: tuple[Value, Value, Value], count: Value, step: Value, width: int) -> None:
     """``count`` rows of a product in tiles of these heights, from ``v`` and ``u`` to ``m``."""
-    v, u, m = places
+    v, u, m = addresses
     start, columns = i64(0), tile.columns
     for size in heights:
         left = b.sub(count, start)

@@ -20,7 +20,7 @@ FILTER_TAPS = 3
 class Grid:
     """How squares lie along an axis.
 
-    Places of a square are ``step`` apart, as taps are; a band is ``step`` squares with every place
+    Pixels of a square are ``step`` apart, as taps are; a band is ``step`` squares with every pixel
     between them.  Taps are covered by ``parts`` runs of three that overlap by one, which belongs to
     the first of both: a run reads the squares one band further on than the run before.
     """

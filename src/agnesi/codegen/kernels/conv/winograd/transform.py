@@ -28,7 +28,7 @@ def transposed(matrix: Matrix) -> Matrix:
 
 @record
 class Squares:
-    """Places of squares: neighbours in a run are ``step`` elements apart.
+    """Addresses of squares: neighbours in a run are ``step`` elements apart.
 
     Elements of a square are ``column`` apart, its lines ``line``.
     """

@@ -39,17 +39,17 @@ _Line = tuple[Value, Value]
 
 
 def take_module(name: str, target: Target) -> str:
-    """The module for ``name``: the bytes of an element, and the dtype of places.
+    """The module for ``name``: the bytes of an element, and the dtype of indices.
 
     Its function ``run`` does units of work, as kernels do; the table has the addresses of elements,
     indices, results, workspace of ``m`` int32 for each unit, and a byte that becomes 0 where an
-    index is out of range; then the number of rows, elements of a row, places, and units.
+    index is out of range; then the number of rows, elements of a row, indices, and units.
     """
-    size, places = name.split()
+    size, indices = name.split()
     module = Module(target)
     write_polls(module)
     b = task(module)
-    Places(b, f"i{8 * int(size)}", places, False).write()
+    IndexedRows(b, f"i{8 * int(size)}", indices, False).write()
     return str(module)
 
 
@@ -58,25 +58,25 @@ def add_module(name: str, target: Target) -> str:
 
     Rows of results have ``n`` elements, source rows, which are added to them, ``m``.
     """
-    dtype, places = name.split()
+    dtype, indices = name.split()
     module = Module(target)
     write_polls(module)
-    Places(task(module), TYPES[dtype], places, True).write()
+    IndexedRows(task(module), TYPES[dtype], indices, True).write()
     return str(module)
 
 
-class Places:
-    """Writes a function that reads or adds elements at places."""
+class IndexedRows:
+    """Writes a function that reads or adds elements at indices."""
 
-    def __init__(self, b: Builder, type_: str, places: str, adds: bool) -> None:
+    def __init__(self, b: Builder, type_: str, indices: str, adds: bool) -> None:
         self.b = b
         self.polls = Polls.begin(b, b.parameters[3])
         self.type = type_
         self.size = {"float": 4, "double": 8}.get(type_) or int(type_[1:]) // 8
-        self.index = TYPES[places]
+        self.index = TYPES[indices]
         self.adds = adds
         table = b.parameters[0]
-        self.source, self.places, self.target, self.workspace, self.flag = (
+        self.source, self.indices, self.target, self.workspace, self.flag = (
             b.load("ptr", b.gep("ptr", table, i64(k))) for k in range(5)
         )
         self.count, self.n, self.m, self.units = (
@@ -95,7 +95,7 @@ class Places:
             self._one_row(first, last)
         b.finish()
 
-    # -- places ---------------------------------------------------------------------------
+    # -- indices ---------------------------------------------------------------------------
     def _located(self, i: Value, count: int = 1, mask: Value | None = None) -> Value:
         """Load ``count`` indices from index number ``i`` on, with negative ones counted from the
         end, as int64 in range; those out of range set the flag.
@@ -115,7 +115,7 @@ class Places:
     def _given(self, i: Value, count: int, mask: Value | None = None) -> Value:
         """Load ``count`` indices from index number ``i`` on as they are."""
         b, type_ = self.b, vector(self.index, count)
-        there, size = b.gep(self.index, self.places, i), int(self.index[1:]) // 8
+        there, size = b.gep(self.index, self.indices, i), int(self.index[1:]) // 8
         if mask is None:
             return b.load(type_, there, size)
         return b.masked_load(type_, there, mask, size, const(type_, 0))
@@ -147,7 +147,7 @@ class Places:
         workspace = b.gep("i32", self.workspace, b.mul(b.parameters[1], self.m))
         self._make_ready(workspace)
         first, last = share(b, self.count, self.units)
-        last = b.select(self.polls.interrupted(), first, last)  # places may be missing
+        last = b.select(self.polls.interrupted(), first, last)  # indices may be missing
 
         def several(polls: Polls, first: Value, last: Value) -> None:
             self.polls = polls
@@ -169,8 +169,8 @@ class Places:
                   b.gep(self.type, self.target, b.mul(row, self.written))) for row in rows]
 
         def one(i: Value) -> None:
-            place = b.cast("zext", b.load("i32", b.gep("i32", workspace, i)), "i64")
-            self._element(lines, i, place)
+            index = b.cast("zext", b.load("i32", b.gep("i32", workspace, i)), "i64")
+            self._element(lines, i, index)
 
         def several(i: Value) -> None:
             following = b.add(b.mul(self.n, i64(len(rows))), i)
@@ -207,9 +207,9 @@ class Places:
             b.open_block(plain)
             for k in range(_INDICES_AT_ONCE):
                 at = b.add(i, i64(k))
-                place = self._given(at, 1)
-                self._element([line], at, place if self.index == "i64" else b.cast(
-                    "zext", place, "i64"))
+                index = self._given(at, 1)
+                self._element([line], at, index if self.index == "i64" else b.cast(
+                    "zext", index, "i64"))
             b.br(done)
             b.open_block(done)
 
@@ -245,15 +245,15 @@ class Places:
         address = self.b.value("ptr", f"getelementptr {self.type}, {row}, {i}")
         prefetch(self.b, address, near=True)
 
-    def _element(self, lines: Sequence[_Line], i: Value, place: Value) -> None:
+    def _element(self, lines: Sequence[_Line], i: Value, index: Value) -> None:
         """Move element ``i`` of some rows."""
         b = self.b
         for source, target in lines:
             if not self.adds:
-                found = b.load(self.type, b.gep(self.type, source, place))
+                found = b.load(self.type, b.gep(self.type, source, index))
                 b.store(found, b.gep(self.type, target, i))
                 continue
-            there = b.gep(self.type, target, place)
+            there = b.gep(self.type, target, index)
             new = b.load(self.type, b.gep(self.type, source, i))
             name = "fadd" if is_float(self.type) else "add"
             b.store(b.op(name, b.load(self.type, there), new), there)
