@@ -14,7 +14,7 @@ In: IR text and the table that a function is called by. Out: addresses, and a bu
 - ``elf.py`` places relocatable objects in memory: a process that finds its code on disk never
   loads LLVM. On other systems than Linux on x86-64, LLVM links the same objects.
 - ``entry.py`` writes the table of a call: addresses of states and constants, what arguments must
-  be, and guards: where states lie, and what places held (``watched.py``: words of objects, four at
+  be, and guards: where states are, and what memory held (``watched.py``: words of objects, four at
   a time where they are adjacent, tags and entries of dicts, items of lists). The entry itself,
   ``native/entry.ll``, is one function compiled once for all.
 - ``pool.py``: buffers that are kept when freed; another thread touches the pages of an arena while

@@ -22,24 +22,24 @@ def beside(table: int) -> None:
     words = np.array((ctypes.c_int64 * (3 * count)).from_address(table + 16)).reshape(count, 3)
     arguments: list[list[int]] = words.tolist()
     try:
-        copies = {place: np.empty(size, np.uint8) for place, size, _ in arguments}
+        copies = {address: np.empty(size, np.uint8) for address, size, _ in arguments}
     except MemoryError:
-        _call(function, [place for place, _, _ in arguments], None)
+        _call(function, [address for address, _, _ in arguments], None)
         return
-    for place, size, kind in arguments:
+    for address, size, kind in arguments:
         if kind != SPARE:
-            ctypes.memmove(_address(copies[place]), place, size)
-    given = [_address(copies[place]) for place, _, _ in arguments]
+            ctypes.memmove(_address(copies[address]), address, size)
+    given = [_address(copies[address]) for address, _, _ in arguments]
     aside(MIN_ASIDE_NANOSECONDS, _call, function, given, copies)
-    for place, size, kind in arguments:
+    for address, size, kind in arguments:
         if kind == WRITTEN:
-            ctypes.memmove(place, _address(copies[place]), size)
+            ctypes.memmove(address, _address(copies[address]), size)
 
 
 def _address(x: np.ndarray) -> int:
     return x.ctypes.data
 
 
-def _call(function: int, places: list[int], kept: Any) -> None:
+def _call(function: int, addresses: list[int], kept: Any) -> None:
     """Call a function with pointers; ``kept`` is what they lead to."""
-    ctypes.CFUNCTYPE(None)(function)(*map(ctypes.c_void_p, places))
+    ctypes.CFUNCTYPE(None)(function)(*map(ctypes.c_void_p, addresses))

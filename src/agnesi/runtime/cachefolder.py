@@ -33,18 +33,18 @@ class DistrustError(OSError):
 
 
 def path() -> str:
-    """The folder: the setting ``cache_dir``, or the platform's place for caches.
+    """The folder: the setting ``cache_dir``, or the platform's folder for caches.
 
     :raises DistrustError: If there is none.
     """
     folder = config.cache_dir
     if not folder:
         if host.SYSTEM == "win32":
-            place = os.path.join("~", "AppData", "Local")
+            path = os.path.join("~", "AppData", "Local")
         else:
-            place = os.path.join("~", *(["Library", "Caches"] if host.SYSTEM == "darwin"
+            path = os.path.join("~", *(["Library", "Caches"] if host.SYSTEM == "darwin"
                                         else [".cache"]))
-        folder = os.path.join(cache_home() or os.path.expanduser(place), "agnesi")
+        folder = os.path.join(cache_home() or os.path.expanduser(path), "agnesi")
     if not os.path.isabs(folder):  # as it is where nobody knows the home folder
         raise DistrustError(f"there is no folder {folder}: name one in AGNESI_CACHE_DIR")
     return str(folder)
@@ -130,11 +130,11 @@ class Folder(Block):
             kind = "a symbolic link" if os.path.islink(self.path) else "no folder"
             raise DistrustError(f"{self.path} is {kind}") from None
 
-    def _place(self, name: str) -> str:
+    def _path_of(self, name: str) -> str:
         return os.path.join(self.path, name) if self._descriptor is None else name
 
     def _file(self, name: str, flags: int) -> Opened:
-        return Opened(self._place(name), flags | _NO_LINK | _NO_WAIT, 0o600,
+        return Opened(self._path_of(name), flags | _NO_LINK | _NO_WAIT, 0o600,
                       relative_to=self._descriptor)
 
     def read(self, name: str) -> tuple[bytes, os.stat_result]:
@@ -162,7 +162,7 @@ class Folder(Block):
                 rest = memoryview(data)
                 while rest:
                     rest = rest[os.write(file, rest):]
-            os.replace(self._place(temporary), self._place(name),
+            os.replace(self._path_of(temporary), self._path_of(name),
                        src_dir_fd=self._descriptor, dst_dir_fd=self._descriptor)
         except BaseException:
             self.remove(temporary)
@@ -182,7 +182,7 @@ class Folder(Block):
     def remove(self, name: str) -> bool:
         """Remove a file; whether it was there and could be removed."""
         try:
-            os.unlink(self._place(name), dir_fd=self._descriptor)
+            os.unlink(self._path_of(name), dir_fd=self._descriptor)
         except OSError:
             return False
         return True
@@ -190,7 +190,7 @@ class Folder(Block):
     def touch(self, name: str) -> None:
         """Mark a file as just used."""
         with contextlib.suppress(OSError):
-            os.utime(self._place(name), dir_fd=self._descriptor, **_NOT_THROUGH_LINKS)
+            os.utime(self._path_of(name), dir_fd=self._descriptor, **_NOT_THROUGH_LINKS)
 
     def entries(self, *suffixes: str) -> Iterator[tuple[str, os.stat_result]]:
         """Names and status of the files with these ends."""

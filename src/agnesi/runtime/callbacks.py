@@ -49,12 +49,12 @@ class ForSizes:
     """A callback for run-time sizes, which lie behind the addresses.
 
     :ivar make: Gives the :class:`Callback` for sizes.
-    :ivar places: How many addresses there are.
+    :ivar addresses: How many addresses there are.
     :ivar sizes: How many sizes.
     """
 
     make: Callable[[tuple[int, ...]], Callback]
-    places: int
+    addresses: int
     sizes: int
 
 
@@ -124,14 +124,14 @@ def _watch_unraisable() -> None:
 class _Prepared:
     """A callback with all that does not change from call to call."""
 
-    __slots__ = ("copy", "function", "inputs", "places", "translate", "views")
+    __slots__ = ("addresses", "copy", "function", "inputs", "translate", "views")
 
     def __init__(self, callback: Callback) -> None:
         self.function, self.copy = callback.function, callback.copy
         self.translate = callback.translate
         self.inputs = len(callback.inputs)
         types = callback.inputs + callback.outputs
-        self.places = ctypes.c_void_p * len(types)
+        self.addresses = ctypes.c_void_p * len(types)
         self.views = [_view(np.dtype(dtype), shape) for dtype, shape in types]
 
     def at(self, bufs: int) -> _Prepared:
@@ -146,11 +146,11 @@ class _Sized:
 
     def __init__(self, given: ForSizes) -> None:
         self.given, self.known = given, dict[tuple[int, ...], _Prepared]()
-        self.sizes = ctypes.c_int64 * (given.places + given.sizes)
+        self.sizes = ctypes.c_int64 * (given.addresses + given.sizes)
 
     def at(self, bufs: int) -> _Prepared:
         """The callback for the sizes behind the addresses there."""
-        sizes = tuple(self.sizes.from_address(bufs)[self.given.places:])
+        sizes = tuple(self.sizes.from_address(bufs)[self.given.addresses:])
         found = self.known.get(sizes)
         if found is None:
             if len(self.known) >= _MOST_SIZES:
@@ -160,8 +160,8 @@ class _Sized:
 
 
 def _call(callback: _Prepared, bufs: int) -> None:
-    places = callback.places.from_address(bufs)
-    views = [view(place or 0) for place, view in zip(places, callback.views, strict=True)]
+    addresses = callback.addresses.from_address(bufs)
+    views = [view(address or 0) for address, view in zip(addresses, callback.views, strict=True)]
     given = views[: callback.inputs]
     if callback.copy:
         given = [v.copy() for v in given]
@@ -183,6 +183,6 @@ def _view(kind: np.dtype, shape: tuple[int, ...]) -> Callable[[int], np.ndarray]
     """From an address to the array that lies there."""
     memory = ctypes.c_char * (kind.itemsize * math.prod(shape))
     if not ctypes.sizeof(memory):
-        return lambda place: np.empty(shape, kind)
+        return lambda address: np.empty(shape, kind)
     at: Callable[[int], Any] = memory.from_address
-    return lambda place: np.ndarray(shape, kind, at(place))
+    return lambda address: np.ndarray(shape, kind, at(address))

@@ -36,8 +36,8 @@ class Form(NamedTuple):
     def types(self) -> tuple[Any, ...]:
         """The result's type of ctypes, then those of the arguments."""
         if self.kind == "pointers":
-            places = [_pointer(d) for d in (*self.inputs, *self.outputs)]
-            return (ctypes.c_int, *places)
+            pointers = [_pointer(d) for d in (*self.inputs, *self.outputs)]
+            return (ctypes.c_int, *pointers)
         result = _C[self.outputs[0]]
         if self.kind == "vector":
             return (result, ctypes.c_int, _pointer(self.inputs[0]))
@@ -63,10 +63,10 @@ def bind(code: machine.Code, form: Form, *, states: Sequence[np.ndarray],
     context = entry.context(foreign=foreign)
     fixed = [*states, *constants]
     wrapper = machine.load(_text(form, len(fixed), arena_bytes, sizes))
-    places = [code.address("body"), ctypes.addressof(context), context.rt[3], context.rt[4],
+    pointers = [code.address("body"), ctypes.addressof(context), context.rt[3], context.rt[4],
               *(a.ctypes.data for a in fixed)]
-    table = (ctypes.c_void_p * len(places)).from_address(wrapper.address("table"))
-    table[:] = places
+    table = (ctypes.c_void_p * len(pointers)).from_address(wrapper.address("table"))
+    table[:] = pointers
     return Bound(wrapper.address("call"), (code, wrapper, context, *fixed))
 
 
@@ -86,13 +86,13 @@ def _text(form: Form, fixed: int, arena: int, sizes: Sequence[int]) -> str:
     rounded = -(-arena // _ALIGNED) * _ALIGNED
     own = bool(large or arena)
     lines += _workspaces(large, sizes, rounded) if own else ["  %arena = bitcast ptr null to ptr"]
-    placed = [f"%place{i}" if i in large else name for i, name in enumerate(outputs)]
-    for i, buffer in enumerate([*buffers, *placed, "%arena"]):
+    targets = [f"%target{i}" if i in large else name for i, name in enumerate(outputs)]
+    for i, buffer in enumerate([*buffers, *targets, "%arena"]):
         lines.append(f"  %at{i} = getelementptr ptr, ptr %bufs, i64 {i}")
         lines.append(f"  store ptr {buffer}, ptr %at{i}")
     lines.append("  %code = call i32 %body(ptr %bufs, ptr %rt)")
-    lines += [f"  call void @llvm.memcpy.p0.p0.i64(ptr %out{i}, ptr %place{i}, i64 %moved{i}, i1 0)"
-              for i in large]
+    lines += [f"  call void @llvm.memcpy.p0.p0.i64("
+              f"ptr %out{i}, ptr %target{i}, i64 %moved{i}, i1 0)" for i in large]
     if own:
         lines.append("  call void %free(ptr %arena)")
     kind = "i32" if form.kind == "pointers" else _IR[form.outputs[0]]
@@ -131,7 +131,7 @@ def _workspaces(large: Sequence[int], sizes: Sequence[int], arena: int) -> list[
               "  br i1 %none, label %full, label %run", "run:"]
     for i in large:
         lines += [f"  %inside{i} = getelementptr i8, ptr %arena, i64 %first{i}",
-                  f"  %place{i} = select i1 %even{i}, ptr %out{i}, ptr %inside{i}"]
+                  f"  %target{i} = select i1 %even{i}, ptr %out{i}, ptr %inside{i}"]
     return lines
 
 

@@ -35,7 +35,7 @@ _CHUNK_BYTES, _AHEAD_BYTES = 1 << 10, 1 << 11
 #: Where control blocks begin, and bytes of one.
 CONTROLS, CONTROL = 4096, 8192
 #: Within a control block: the word that a process waits for, what it is to become, whose it is;
-#: where it says what it does; what it is about to do with others, in two places, and to receive.
+#: where it says what it does; what it is about to do with others, at two addresses, and to receive.
 WAITED, DOING = 80, 104
 SIGNATURES, RECEIVING = (512, 2048), 4096
 #: Within what it is about to do: the text.

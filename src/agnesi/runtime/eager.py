@@ -35,7 +35,7 @@ _OBJECTS: dict[str, Any] = {
     "DRAWN": stocks.DRAWN,
     "NotImplemented": NotImplemented,
 }
-#: Functions of NumPy's, by their places in its table.
+#: Functions of NumPy's, by their indices in its table.
 _NUMPYS = {"PyArray_CopyInto": 50, "PyArray_FromAny": 69, "PyArray_NewCopy": 85,
            "PyArray_SetBaseObject": 282}
 #: Classes of which it names slots.

@@ -71,16 +71,16 @@ class _Loader:
         self.data = data
         self.resolve = resolve
         self.sections = self._read_sections()
-        self.places: dict[int, int] = {}
+        self.offsets: dict[int, int] = {}
         self.stubs: dict[int, int] = {}
 
     def run(self) -> Image:
-        total, writable = self._place()
+        total, writable = self._assign_offsets()
         self.memory = mmap.mmap(-1, total, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
         anchor = ctypes.c_char.from_buffer(self.memory)
         self.base = ctypes.addressof(anchor)
         del anchor
-        for index, at in self.places.items():
+        for index, at in self.offsets.items():
             section = self.sections[index]
             if section.type != _NOBITS:
                 self.memory[at : at + section.size] = self.data[
@@ -88,7 +88,7 @@ class _Loader:
                 ]
         symbols = self._read_symbols()
         for section in self.sections:
-            if section.type == _RELA_TYPE and section.info in self.places:
+            if section.type == _RELA_TYPE and section.info in self.offsets:
                 self._relocate(section)
         if _mprotect(self.base, writable, mmap.PROT_READ | mmap.PROT_EXEC):
             raise UnsupportedError("this system forbids making memory executable")
@@ -104,7 +104,7 @@ class _Loader:
     def _text(self, at: int) -> str:
         return self.data[at : self.data.index(b"\0", at)].decode()
 
-    def _place(self) -> tuple[int, int]:
+    def _assign_offsets(self) -> tuple[int, int]:
         """Give each section an offset; returns the total size and where writable data begins."""
         kept = [
             (i, s)
@@ -117,7 +117,7 @@ class _Loader:
         for index, section in kept:
             if not section.flags & _WRITE:
                 at = _up(at, max(section.align, 1))
-                self.places[index] = at
+                self.offsets[index] = at
                 at += section.size
         self.stub_at = at = _up(at, _STUB_BYTES)
         at += _STUB_BYTES * self._external_count()
@@ -125,7 +125,7 @@ class _Loader:
         for index, section in kept:
             if section.flags & _WRITE:
                 at = _up(at, max(section.align, 1))
-                self.places[index] = at
+                self.offsets[index] = at
                 at += section.size
         return max(_up(at, mmap.PAGESIZE), mmap.PAGESIZE), max(writable, mmap.PAGESIZE)
 
@@ -149,8 +149,8 @@ class _Loader:
         exported, self.values, self.outside = {}, [], set()
         body = self.data[table.offset : table.offset + table.size]
         for number, (name, info, _, section, value, _) in enumerate(_SYMBOL.iter_unpack(body)):
-            if section in self.places:
-                address = self.base + self.places[section] + value
+            if section in self.offsets:
+                address = self.base + self.offsets[section] + value
                 if info >> 4:
                     exported[self._text(strings + name)] = address
             elif section == 0 and name:
@@ -173,7 +173,7 @@ class _Loader:
         return self.base + found
 
     def _relocate(self, section: Section) -> None:
-        start = self.places[section.info]
+        start = self.offsets[section.info]
         memory, base, values, outside = self.memory, self.base, self.values, self.outside
         pack32, pack64 = struct.Struct("<i").pack_into, struct.Struct("<Q").pack_into
         for offset, info, addend in self._relocations(section):
@@ -186,8 +186,8 @@ class _Loader:
             elif kind in (_GOTPCREL, _GOTPCRELX, _REX_GOTPCRELX):
                 value = self._stub(symbol) + 8 + addend - base - at
             elif kind in (_ABS64, _PC64):
-                place = base + at if kind == _PC64 else 0
-                pack64(memory, at, (target + addend - place) % (1 << 64))
+                origin = base + at if kind == _PC64 else 0
+                pack64(memory, at, (target + addend - origin) % (1 << 64))
                 continue
             else:
                 raise UnsupportedError(f"relocation type {kind} in {section.name}")

@@ -333,8 +333,8 @@ def context(callback: Any = None, foreign: Sequence[str] = ()) -> Context:
 def call_body(code: Code, bufs: Sequence[Any], *, body: str = "body") -> int:
     """Run a body directly on arrays or addresses; for tests and measurements."""
     table = context()
-    places = [b.ctypes.data if isinstance(b, np.ndarray) else b for b in bufs]
-    array = (ctypes.c_void_p * max(len(places), 1))(*places)
+    addresses = [b.ctypes.data if isinstance(b, np.ndarray) else b for b in bufs]
+    array = (ctypes.c_void_p * max(len(addresses), 1))(*addresses)
     run = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)(code.address(body))
     return int(run(ctypes.addressof(array), ctypes.addressof(table)))
 
@@ -454,12 +454,12 @@ def _fill_buffers(
     keep: list[Any],
 ) -> None:
     keep += (heads, *constants)
-    places = [0] * table.first_output + heads.addresses + [a.ctypes.data for a in constants]
-    table.first_output = len(places)
-    places += [0] * (len(spec.outputs) + 1)
-    places += [ctypes.c_size_t(-1).value] * len(spec.sizes)
-    table.buffer_count = len(places)
-    table.buffers = c_array(ctypes.c_void_p, places, keep)
+    addresses = [0] * table.first_output + heads.addresses + [a.ctypes.data for a in constants]
+    table.first_output = len(addresses)
+    addresses += [0] * (len(spec.outputs) + 1)
+    addresses += [ctypes.c_size_t(-1).value] * len(spec.sizes)
+    table.buffer_count = len(addresses)
+    table.buffers = c_array(ctypes.c_void_p, addresses, keep)
 
 
 def _fill_apart(table: Context, apart: Sequence[tuple[int, int, int, int]], count: int,

@@ -369,9 +369,9 @@ class Loaded:
         import llvmlite.binding as llvm
 
         for name in _DECLARED.findall(text):
-            place = foreign.linked(name)
-            if place is not None:
-                llvm.add_symbol(name, place)
+            address = foreign.linked(name)
+            if address is not None:
+                llvm.add_symbol(name, address)
         self._machine = llvm.Target.from_default_triple().create_target_machine(opt=2, jit=True)
         self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), self._machine)
         for data in objects:

@@ -52,9 +52,9 @@ def stats() -> dict[str, int]:
     >>> sorted(pool.stats())
     ['hits', 'kept', 'limit', 'live', 'misses', 'peak']
     """
-    places = {"kept": _KEPT, "limit": _LIMIT, "hits": _HITS, "misses": _MISSES, "live": _LIVE,
+    fields = {"kept": _KEPT, "limit": _LIMIT, "hits": _HITS, "misses": _MISSES, "live": _LIVE,
               "peak": _PEAK}
-    return {name: support.variable("pool", at).value for name, at in places.items()}
+    return {name: support.variable("pool", at).value for name, at in fields.items()}
 
 
 def prepare(size: int) -> threading.Thread | None:

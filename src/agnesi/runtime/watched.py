@@ -83,7 +83,7 @@ class Items:
 
 
 def pointer(owner: Any, offset: int, value: Any) -> Word:
-    """An object holds this very object at a place of its memory."""
+    """An object holds this very object at an offset of its memory."""
     return Word(id(owner), offset, id(value), keep=(owner, value),
                 extent=type(owner).__basicsize__)
 
@@ -213,8 +213,8 @@ _Words = dict[int, dict[tuple[int, int, int], int]]
 
 def checks(words: Iterable[Word], keep: list[Any], pointers: Iterable[tuple[Any, int, Any]] = (),
            array_heads: ArrayHeads | None = None) -> Checks:
-    """Words to be compared, several of one object at once; objects that hold very objects at places
-    of their memory; and how arrays lie.
+    """Words to be compared, several of one object at once; objects that hold very objects at
+    offsets of their memory; and how arrays lie.
     """
     early: _Words = {}
     late: _Words = {}
@@ -252,14 +252,14 @@ class _Rows:
             rows = np.array(held, np.uint64)
             for start, group in _groups(kind):
                 if len(group) == 1 or start < 0:
-                    for place in group:
-                        self._add(rows[:, [0, 1 + place]], *kind[place][:2])
+                    for column in group:
+                        self._add(rows[:, [0, 1 + column]], *kind[column][:2])
                     continue
                 block, bits = np.zeros((len(rows), 5), np.uint64), [0] * 4
                 block[:, 0] = rows[:, 0] + np.uint64(start)
-                for place in group:
-                    offset, mask, _ = kind[place]
-                    block[:, 1 + (offset - start) // 8] |= rows[:, 1 + place]
+                for column in group:
+                    offset, mask, _ = kind[column]
+                    block[:, 1 + (offset - start) // 8] |= rows[:, 1 + column]
                     bits[(offset - start) // 8] |= mask
                 alike.setdefault(tuple(bits), []).append(block)
         self.keep: list[Any] = []
@@ -286,16 +286,16 @@ def _memory(found: Iterable[_Rows | None], keep: list[Any]) -> _Memory:
 
 
 def _groups(kind: _Kind) -> Iterable[tuple[int, list[int]]]:
-    """Words of one object that lie in 32 bytes from some place on, all of which may be read."""
+    """Words of one object that lie in 32 bytes from some offset on, all of which may be read."""
     group: list[int] = []
     start = 0
-    for at, place in sorted([(offset, i) for i, (offset, _, _) in enumerate(kind)]):
+    for at, column in sorted([(offset, i) for i, (offset, _, _) in enumerate(kind)]):
         if not group or at >= start + 32 or (at - start) % 8:
             if group:
                 yield start, group
             group = []
-            start = at - max(-(-(at + 32 - kind[place][2]) // 8) * 8, 0)
-        group.append(place)
+            start = at - max(-(-(at + 32 - kind[column][2]) // 8) * 8, 0)
+        group.append(column)
     if group:
         yield start, group
 
@@ -314,8 +314,8 @@ def _families(blocks: dict[tuple[int, ...], list[np.ndarray]],
             families.append(_Family(mask, len(own), _table(own, keep)))
         for start, count in zip(starts.tolist(), counts.tolist(), strict=True):
             if count > 1:
-                places = _table(rows[start:start + count, 0], keep)
-                many.append(_Alike(mask, tuple(rows[start, 1:].tolist()), count, places))
+                addresses = _table(rows[start:start + count, 0], keep)
+                many.append(_Alike(mask, tuple(rows[start, 1:].tolist()), count, addresses))
     return families, many
 
 

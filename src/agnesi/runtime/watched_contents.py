@@ -84,18 +84,18 @@ def _set_words(container: set[Any], held: Sequence[Any]) -> list[Word]:
 
 def _deque_words(container: deque[Any], held: Sequence[Any]) -> list[Word]:
     """Blocks are the same as long as no element came or went."""
-    places = (_COUNT_AT, _DEQUE_FIRST_AT, _DEQUE_START_AT, _DEQUE_CHANGES_AT)
-    words = [_as_now(container, at) for at in places]
+    offsets = (_COUNT_AT, _DEQUE_FIRST_AT, _DEQUE_START_AT, _DEQUE_CHANGES_AT)
+    words = [_as_now(container, at) for at in offsets]
     count, block, start, _ = (w.value for w in words)
     if not _counts_changes()[0] or count != len(held) or start > _BLOCK_ITEMS:
         return []
-    place = start
+    item = start
     for value in held:
-        if place == _BLOCK_ITEMS:
-            block, place = _word(block, _BLOCK_NEXT_AT), 0
-        words.append(Word(block, _BLOCK_ITEMS_AT + 8 * place, id(value),
+        if item == _BLOCK_ITEMS:
+            block, item = _word(block, _BLOCK_NEXT_AT), 0
+        words.append(Word(block, _BLOCK_ITEMS_AT + 8 * item, id(value),
                           extent=_BLOCK_NEXT_AT + 8, late=True))
-        place += 1
+        item += 1
     return words if all(w.holds() for w in words) else []
 
 

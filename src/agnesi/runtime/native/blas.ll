@@ -15,11 +15,11 @@ define internal i32 @blas_told() nounwind {
 }
 
 define internal void @blas_take(i64 %number) nounwind {
-  %place = alloca i64
-  store i64 %number, ptr %place
+  %argument = alloca i64
+  store i64 %number, ptr %argument
   %take.at = getelementptr ptr, ptr @blas, i64 1
   %take = load ptr, ptr %take.at
-  call void %take(ptr %place)
+  call void %take(ptr %argument)
   ret void
 }
 

@@ -150,19 +150,19 @@ define internal void @note(ptr %g, ptr %word, i64 %least, i64 %peer) nounwind {
   %far = sub i64 %address, %base
   %rank = call i64 @word(ptr %g, i64 {rank})
   %block = call ptr @control(ptr %g, i64 %rank)
-  %place = getelementptr i8, ptr %block, i64 80
-  store atomic i64 0, ptr %place seq_cst, align 8
+  %word = getelementptr i8, ptr %block, i64 80
+  store atomic i64 0, ptr %word seq_cst, align 8
   call void @set(ptr %block, i64 11, i64 %least)
   call void @set(ptr %block, i64 12, i64 %peer)
-  store atomic i64 %far, ptr %place seq_cst, align 8
+  store atomic i64 %far, ptr %word seq_cst, align 8
   ret void
 }
 
 ; Where in the own control block it says what this process does now; zero: nowhere yet.
-define internal void @now(ptr %g, i64 %place) nounwind {
+define internal void @now(ptr %g, i64 %step) nounwind {
   %rank = call i64 @word(ptr %g, i64 {rank})
   %block = call ptr @control(ptr %g, i64 %rank)
-  call void @set(ptr %block, i64 13, i64 %place)
+  call void @set(ptr %block, i64 13, i64 %step)
   ret void
 }
 

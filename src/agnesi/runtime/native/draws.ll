@@ -78,9 +78,9 @@ no:
   ret ptr null
 }
 
-; The next numbers from the rows of a stock, whose first column is %place; owned, or null with an
+; The next numbers from the rows of a stock, whose first column is %column; owned, or null with an
 ; error set.  Rows of %count columns, the last of which may be left over in part.
-define internal ptr @from_rows(ptr %rows, i64 %place, i64 %size, i64 %width) nounwind {
+define internal ptr @from_rows(ptr %rows, i64 %column, i64 %size, i64 %width) nounwind {
 entry:
   %size.at = alloca i64
   store i64 %size, ptr %size.at
@@ -111,7 +111,7 @@ row:
   %room = sub i64 %size, %position
   %take = call i64 @llvm.umin.i64(i64 %width, i64 %room)
   %begun = mul i64 %j, %columns
-  %first = add i64 %begun, %place
+  %first = add i64 %begun, %column
   %first.bytes = mul i64 %first, %each
   %row.from = getelementptr i8, ptr %from, i64 %first.bytes
   %position.bytes = mul i64 %position, %each
@@ -129,8 +129,8 @@ left.test:                                    ; one more of the first rows each
   br i1 %missing, label %left, label %done
 left:
   %left.begun = mul i64 %i, %columns
-  %left.place = add i64 %place, %width
-  %left.first = add i64 %left.begun, %left.place
+  %left.column = add i64 %column, %width
+  %left.first = add i64 %left.begun, %left.column
   %left.bytes = mul i64 %left.first, %each
   %left.from = getelementptr i8, ptr %from, i64 %left.bytes
   %end.bytes = mul i64 %end, %each
@@ -176,14 +176,14 @@ compare:
   %start.first.at = getelementptr i8, ptr %start.data, i64 8
   %first = load i64, ptr %first.at, align 4
   %start.first = load i64, ptr %start.first.at, align 4
-  %place = sub i64 %first, %start.first
+  %column = sub i64 %first, %start.first
   %count.object = call ptr @slot(ptr %table, ptr %stock, i64 {w:Stock.count})
   %count = call i64 %as.long(ptr %count.object)
   %dims = call ptr @field(ptr %rows, i64 32)
   %columns.at = getelementptr i64, ptr %dims, i64 1
   %columns = load i64, ptr %columns.at
   %last = sub i64 %columns, %count            ; not negative: a stock has more than a draw takes
-  %inside = icmp ule i64 %place, %last
+  %inside = icmp ule i64 %column, %last
   %hit = and i1 %same, %inside
   br i1 %hit, label %take, label %drop
 take:
@@ -191,7 +191,7 @@ take:
   %size = call i64 %as.long(ptr %size.object)
   %width.object = call ptr @slot(ptr %table, ptr %stock, i64 {w:Stock.width})
   %width = call i64 %as.long(ptr %width.object)
-  %result = call ptr @from_rows(ptr %rows, i64 %place, i64 %size, i64 %width)
+  %result = call ptr @from_rows(ptr %rows, i64 %column, i64 %size, i64 %width)
   %no.result = icmp eq ptr %result, null
   br i1 %no.result, label %fail, label %advance
 advance:

@@ -222,7 +222,7 @@ ask:                                          ; `current` of a view, else `node_
 }
 
 ; The user's code object and instruction, as `record` of core/dispatch.py finds them; owned, or null.
-define internal ptr @users_place(ptr %table) nounwind {
+define internal ptr @users_line(ptr %table) nounwind {
 entry:
   %depth = alloca ptr
   %one = call ptr @word_of(ptr %table, i64 {w:one})
@@ -272,10 +272,10 @@ outer:
   br label %test
 here:
   call void @decref(ptr %file)
-  %get.place = call ptr @word_of(ptr %table, i64 {w:PyFrame_GetLasti})
-  %place = call i32 %get.place(ptr %frame)
+  %get.instruction = call ptr @word_of(ptr %table, i64 {w:PyFrame_GetLasti})
+  %instruction = call i32 %get.instruction(ptr %frame)
   call void @decref(ptr %frame)
-  %wide = sext i32 %place to i64
+  %wide = sext i32 %instruction to i64
   %number = call ptr @api_get(i64 20)
   %lasti = call ptr %number(i64 %wide)
   %new.tuple = call ptr @api_get(i64 17)
@@ -378,9 +378,9 @@ set:
 made:
   %shape = call ptr @shape_of(ptr %array)
   %none.shape = icmp eq ptr %shape, null
-  br i1 %none.shape, label %drop.inputs, label %place
-place:
-  %where = call ptr @users_place(ptr %table)
+  br i1 %none.shape, label %drop.inputs, label %find.line
+find.line:
+  %where = call ptr @users_line(ptr %table)
   %none.where = icmp eq ptr %where, null
   br i1 %none.where, label %drop.shape, label %number
 number:
@@ -455,7 +455,7 @@ pair:
   %a.wants = icmp eq ptr %a.flag, %true
   %b.wants = icmp eq ptr %b.flag, %true
   %both = and i1 %a.wants, %b.wants
-  %last = zext i1 %a.wants to i64             ; the place of the operand without a gradient
+  %last = zext i1 %a.wants to i64             ; the index of the operand without a gradient
   br i1 %both, label %usual, label %single
 single:
   %choices = call ptr @attribute(ptr %table, ptr %op, i64 {w:.kept_by_one})
@@ -481,12 +481,12 @@ usual:
   %no.kept = icmp eq ptr %kept, null
   br i1 %no.kept, label %fail, label %loop
 loop:
-  %places = phi ptr [%choice, %chosen], [%kept, %usual]
+  %positions = phi ptr [%choice, %chosen], [%kept, %usual]
   %one = phi i1 [true, %chosen], [%is.one, %usual]
   %other = phi i64 [%last, %chosen], [%usual.last, %usual]
   %may.drop = phi i1 [%new, %chosen], [false, %usual]
-  %all = icmp eq ptr %places, %none
-  %size.at = getelementptr i8, ptr %places, i64 16
+  %all = icmp eq ptr %positions, %none
+  %size.at = getelementptr i8, ptr %positions, i64 16
   br i1 %all, label %begin, label %sized
 sized:
   %size = load i64, ptr %size.at
@@ -502,23 +502,23 @@ test:
 which:
   br i1 %all, label %keep, label %number
 number:
-  %object = call ptr @item(ptr %places, i64 %i)
+  %object = call ptr @item(ptr %positions, i64 %i)
   %told = call i64 %as.long(ptr %object)
   br label %keep
 keep:
-  %place = phi i64 [%i, %which], [%told, %number]
-  %x = call ptr @item(ptr %xs, i64 %place)
-  %source = call ptr @item(ptr %inputs, i64 %place)
+  %position = phi i64 [%i, %which], [%told, %number]
+  %x = call ptr @item(ptr %xs, i64 %position)
+  %source = call ptr @item(ptr %inputs, i64 %position)
   %ok = call i1 @keep_value(ptr %table, ptr %x, ptr %source)
-  br i1 %ok, label %next, label %fail.places
+  br i1 %ok, label %next, label %fail.positions
 next:
-  %same = icmp eq i64 %place, %other
+  %same = icmp eq i64 %position, %other
   %differs = xor i1 %same, true
   %drop1 = and i1 %drop, %differs
   %i1 = add i64 %i, 1
   br label %test
 read:
-  call void @decref(ptr %places)
+  call void @decref(ptr %positions)
   br i1 %drop, label %forget, label %result
 forget:                                       ; the value of a new leaf, which no rule reads
   %unread = call ptr @item(ptr %xs, i64 %other)
@@ -552,8 +552,8 @@ flag:
 keep.result:
   %kept.result = call i1 @keep_value(ptr %table, ptr %t, ptr %node)
   ret i1 %kept.result
-fail.places:
-  call void @decref(ptr %places)
+fail.positions:
+  call void @decref(ptr %positions)
   br label %fail
 yes:
   ret i1 true
@@ -710,9 +710,9 @@ recording:
 record:
   %two = icmp eq i64 %n, 2
   br i1 %two, label %pair, label %node
-pair:                                         ; i is the place behind the first that wants a gradient
-  %other.place = and i64 %i1, 1
-  %other = call ptr @item(ptr %xs, i64 %other.place)
+pair:                                         ; i is the index behind the first that wants a gradient
+  %other.index = and i64 %i1, 1
+  %other = call ptr @item(ptr %xs, i64 %other.index)
   %other.node = call ptr @slot(ptr %table, ptr %other, i64 {w:Tensor.node})
   %fresh = icmp eq ptr %other.node, %none
   br label %node
@@ -835,8 +835,8 @@ write:
   %parts = or i64 %axes.high, %flag.high
   %about = or i64 %parts, %number64
   call void @note_kind(ptr %known, i64 1, i64 %about)
-  %place = getelementptr %Known, ptr %known, i64 0, i32 3, i64 %count
-  store ptr %x, ptr %place
+  %entry.at = getelementptr %Known, ptr %known, i64 0, i32 3, i64 %count
+  store ptr %x, ptr %entry.at
   %count1 = add i64 %count, 1
   store i64 %count1, ptr %xs.at
   %dims = call ptr @field(ptr %array, i64 32)
@@ -1105,8 +1105,8 @@ test:
   br i1 %more, label %take, label %enter
 take:
   %other = call ptr @item(ptr %others, i64 %i)
-  %place = add i64 %n, %i
-  %at = getelementptr ptr, ptr %arguments, i64 %place
+  %number = add i64 %n, %i
+  %at = getelementptr ptr, ptr %arguments, i64 %number
   store ptr %other, ptr %at
   %i1 = add i64 %i, 1
   br label %test
@@ -1406,9 +1406,9 @@ step.test:
 step:
   %pair = call ptr @item(ptr %steps, i64 %k)
   %op = call ptr @item(ptr %pair, i64 0)
-  %places = call ptr @item(ptr %pair, i64 1)
+  %indices = call ptr @item(ptr %pair, i64 1)
   %direct = call ptr @item(ptr %pair, i64 2)
-  %n.at = getelementptr i8, ptr %places, i64 16
+  %n.at = getelementptr i8, ptr %indices, i64 16
   %n = load i64, ptr %n.at
   %xs = call ptr %new.tuple(i64 %n)
   %no.xs = icmp eq ptr %xs, null
@@ -1419,8 +1419,8 @@ fill:
   %wanted = icmp ult i64 %j, %n
   br i1 %wanted, label %take, label %run
 take:
-  %place = call ptr @item(ptr %places, i64 %j)
-  %index = call i64 %as.long(ptr %place)
+  %index.object = call ptr @item(ptr %indices, i64 %j)
+  %index = call i64 %as.long(ptr %index.object)
   %from = getelementptr ptr, ptr %values, i64 %index
   %read = load ptr, ptr %from
   call void @incref(ptr %read)
@@ -1849,8 +1849,8 @@ entry:
 read:
   %sizes = call ptr @field(ptr %array, i64 32)
   %back = sub i64 %rank, %k
-  %place = sub i64 %back, 1
-  %at = getelementptr i64, ptr %sizes, i64 %place
+  %axis = sub i64 %back, 1
+  %at = getelementptr i64, ptr %sizes, i64 %axis
   %size = load i64, ptr %at
   ret i64 %size
 none:

@@ -39,7 +39,7 @@
 %Part = type {ptr, i64, i64}                      ; the same, and the bits that count
 %Four = type {ptr, [4 x i64]}                     ; the same of four words in a row
 %Family = type {[4 x i64], i64, ptr}              ; the bits that count in such, and so many of them
-%Alike = type {[4 x i64], [4 x i64], i64, ptr}    ; the bits that count, the words, and so many places that hold them
+%Alike = type {[4 x i64], [4 x i64], i64, ptr}    ; the bits that count, the words, and how many addresses hold them
 %Memory = type {i64, ptr, i64, ptr, i64, ptr, i64, ptr} ; families, alike ones, groups of words, parts, each with their number
 %Checks = type {%Memory, %Memory}                 ; the latter is where the former says
 %Watched = type {%Checks, i64, ptr, i64, ptr}     ; checks, dicts, lists
@@ -370,8 +370,8 @@ no:
   ret i1 false
 }
 
-; Convert a Python number to 8 bytes at %place; false if the object is not of the kind.
-define internal i1 @number(i64 %kind, ptr %object, ptr %place) nounwind alwaysinline {
+; Convert a Python number to 8 bytes at %target; false if the object is not of the kind.
+define internal i1 @number(i64 %kind, ptr %object, ptr %target) nounwind alwaysinline {
 entry:
   %type.at = getelementptr i8, ptr %object, i64 8
   %type = load ptr, ptr %type.at
@@ -386,14 +386,14 @@ real:
 copy:
   %value.at = getelementptr i8, ptr %object, i64 16
   %value = load double, ptr %value.at
-  store double %value, ptr %place
+  store double %value, ptr %target
   ret i1 true
 integer:
   br i1 %whole, label %narrow, label %no
 narrow:
   %as.long = call ptr @api_get(i64 10)
   %narrowed = call i64 %as.long(ptr %object)
-  store i64 %narrowed, ptr %place
+  store i64 %narrowed, ptr %target
   %odd2 = icmp eq i64 %narrowed, -1
   br i1 %odd2, label %error, label %yes
 error:
@@ -411,7 +411,7 @@ truth:
   %is.true = icmp eq ptr %object, %true
   %is.false = icmp eq ptr %object, %false
   %bit = zext i1 %is.true to i64
-  store i64 %bit, ptr %place
+  store i64 %bit, ptr %target
   %boolean = or i1 %is.true, %is.false
   ret i1 %boolean
 yes:
@@ -495,29 +495,29 @@ test:
   br i1 %more, label %look, label %done
 look:
   %word = getelementptr %Word, ptr %words, i64 %i
-  %place0.at = getelementptr %Word, ptr %word, i64 0
-  %place0 = load ptr, ptr %place0.at
-  %wanted0.at = getelementptr %Word, ptr %place0.at, i64 0, i32 1
+  %address0.at = getelementptr %Word, ptr %word, i64 0
+  %address0 = load ptr, ptr %address0.at
+  %wanted0.at = getelementptr %Word, ptr %address0.at, i64 0, i32 1
   %wanted0 = load i64, ptr %wanted0.at
-  %there0 = load i64, ptr %place0
+  %there0 = load i64, ptr %address0
   %odd0 = xor i64 %there0, %wanted0
-  %place1.at = getelementptr %Word, ptr %word, i64 1
-  %place1 = load ptr, ptr %place1.at
-  %wanted1.at = getelementptr %Word, ptr %place1.at, i64 0, i32 1
+  %address1.at = getelementptr %Word, ptr %word, i64 1
+  %address1 = load ptr, ptr %address1.at
+  %wanted1.at = getelementptr %Word, ptr %address1.at, i64 0, i32 1
   %wanted1 = load i64, ptr %wanted1.at
-  %there1 = load i64, ptr %place1
+  %there1 = load i64, ptr %address1
   %odd1 = xor i64 %there1, %wanted1
-  %place2.at = getelementptr %Word, ptr %word, i64 2
-  %place2 = load ptr, ptr %place2.at
-  %wanted2.at = getelementptr %Word, ptr %place2.at, i64 0, i32 1
+  %address2.at = getelementptr %Word, ptr %word, i64 2
+  %address2 = load ptr, ptr %address2.at
+  %wanted2.at = getelementptr %Word, ptr %address2.at, i64 0, i32 1
   %wanted2 = load i64, ptr %wanted2.at
-  %there2 = load i64, ptr %place2
+  %there2 = load i64, ptr %address2
   %odd2 = xor i64 %there2, %wanted2
-  %place3.at = getelementptr %Word, ptr %word, i64 3
-  %place3 = load ptr, ptr %place3.at
-  %wanted3.at = getelementptr %Word, ptr %place3.at, i64 0, i32 1
+  %address3.at = getelementptr %Word, ptr %word, i64 3
+  %address3 = load ptr, ptr %address3.at
+  %wanted3.at = getelementptr %Word, ptr %address3.at, i64 0, i32 1
   %wanted3 = load i64, ptr %wanted3.at
-  %there3 = load i64, ptr %place3
+  %there3 = load i64, ptr %address3
   %odd3 = xor i64 %there3, %wanted3
   %both = or i64 %odd0, %odd1
   %others = or i64 %odd2, %odd3
@@ -540,12 +540,12 @@ test:
   br i1 %more, label %look, label %done
 look:
   %part = getelementptr %Part, ptr %parts, i64 %i
-  %place = load ptr, ptr %part
+  %address = load ptr, ptr %part
   %wanted.at = getelementptr %Part, ptr %part, i64 0, i32 1
   %wanted = load i64, ptr %wanted.at
   %mask.at = getelementptr %Part, ptr %part, i64 0, i32 2
   %mask = load i64, ptr %mask.at
-  %there = load i64, ptr %place
+  %there = load i64, ptr %address
   %odd = xor i64 %there, %wanted
   %counts = and i64 %odd, %mask
   %found1 = or i64 %found, %counts
@@ -578,10 +578,10 @@ test:
   br i1 %more, label %look, label %mask
 look:
   %block = getelementptr %Four, ptr %blocks, i64 %i
-  %place = load ptr, ptr %block
+  %address = load ptr, ptr %block
   %wanted.at = getelementptr %Four, ptr %block, i64 0, i32 1
   %wanted = load <4 x i64>, ptr %wanted.at, align 8
-  %there = load <4 x i64>, ptr %place, align 8
+  %there = load <4 x i64>, ptr %address, align 8
   %odd = xor <4 x i64> %there, %wanted
   %found1 = or <4 x i64> %found, %odd
   %i1 = add i64 %i, 1
@@ -597,7 +597,7 @@ done:
   ret i64 %all
 }
 
-; The same of four words in a row that hold the same in several places.
+; The same of four words in a row that hold the same at several addresses.
 define internal i64 @changed_alike(i64 %kinds, ptr %list) nounwind alwaysinline {
 entry:
   br label %kind.test
@@ -612,8 +612,8 @@ kind:
   %wanted = load <4 x i64>, ptr %wanted.at, align 8
   %count.at = getelementptr %Alike, ptr %kind.at, i64 0, i32 2
   %count = load i64, ptr %count.at
-  %places.at = getelementptr %Alike, ptr %kind.at, i64 0, i32 3
-  %places = load ptr, ptr %places.at
+  %addresses.at = getelementptr %Alike, ptr %kind.at, i64 0, i32 3
+  %addresses = load ptr, ptr %addresses.at
   br label %test
 test:
   %i = phi i64 [0, %kind], [%i1, %look]
@@ -621,9 +621,9 @@ test:
   %more = icmp ult i64 %i, %count
   br i1 %more, label %look, label %mask
 look:
-  %place.at = getelementptr ptr, ptr %places, i64 %i
-  %place = load ptr, ptr %place.at
-  %there = load <4 x i64>, ptr %place, align 8
+  %address.at = getelementptr ptr, ptr %addresses, i64 %i
+  %address = load ptr, ptr %address.at
+  %there = load <4 x i64>, ptr %address, align 8
   %odd = xor <4 x i64> %there, %wanted
   %found1 = or <4 x i64> %found, %odd
   %i1 = add i64 %i, 1
@@ -989,8 +989,8 @@ entry:
 fill:
   %slot.at = getelementptr %Context, ptr %context, i64 0, i32 15
   %slot = load i64, ptr %slot.at
-  %place = getelementptr i8, ptr %object, i64 %slot
-  store ptr %array, ptr %place                ; the slot's reference from here on
+  %target = getelementptr i8, ptr %object, i64 %slot
+  store ptr %array, ptr %target              ; the slot's reference from here on
   %count.at = getelementptr %Context, ptr %context, i64 0, i32 18
   %count = load i64, ptr %count.at
   br label %test
@@ -1237,9 +1237,9 @@ look:
   br i1 %given, label %argument, label %tensor
 argument:                                     ; the next call may bring another
   store i64 0, ptr %last.at
-  %place.at = getelementptr %Written, ptr %written, i64 0, i32 1
-  %place = load i64, ptr %place.at
-  %arg.at = getelementptr ptr, ptr %args, i64 %place
+  %index.at = getelementptr %Written, ptr %written, i64 0, i32 1
+  %index = load i64, ptr %index.at
+  %arg.at = getelementptr ptr, ptr %args, i64 %index
   %arg = load ptr, ptr %arg.at
   %type = call ptr @field(ptr %arg, i64 8)
   %plain = icmp eq ptr %type, %ndarray

@@ -141,9 +141,9 @@ ask:
   %state = load ptr, ptr @main_state
   %restore = call ptr @api_get(i64 19)
   call void %restore(ptr %state)
-  %place = ptrtoint ptr %table to i64
+  %address = ptrtoint ptr %table to i64
   %make = call ptr @api_get(i64 20)
-  %number = call ptr %make(i64 %place)
+  %number = call ptr %make(i64 %address)
   %run = call ptr @api_get(i64 36)
   %call = call ptr @api_get(i64 21)
   %answer = call ptr %call(ptr %run, ptr %number)

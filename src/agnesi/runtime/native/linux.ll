@@ -16,16 +16,16 @@ declare ptr @pthread_getspecific(i32)
 declare i32 @pthread_setspecific(i32, ptr)
 
 define internal ptr @system_alloc(i64 %size) nounwind {
-  %place = alloca ptr
+  %result = alloca ptr
   %big = icmp uge i64 %size, 4194304
   %align = select i1 %big, i64 2097152, i64 64
-  %failed = call i32 @posix_memalign(ptr %place, i64 %align, i64 %size)
+  %failed = call i32 @posix_memalign(ptr %result, i64 %align, i64 %size)
   %bad = icmp ne i32 %failed, 0
   br i1 %bad, label %nothing, label %got
 nothing:
   ret ptr null
 got:
-  %memory = load ptr, ptr %place
+  %memory = load ptr, ptr %result
   br i1 %big, label %huge, label %done
 huge:
   ; MADV_HUGEPAGE; a kernel without it changes nothing.
@@ -85,7 +85,7 @@ define internal void @wake(ptr %word, i32 %mask) nounwind {
 }
 
 @tids = internal global [512 x i32] zeroinitializer
-@places = internal global [512 x i32] zeroinitializer  ; the processor where each worker worked last
+@processors = internal global [512 x i32] zeroinitializer  ; where each worker worked last
 @kept_off = internal global i32 -1  ; the processor that the workers were last kept off
 
 ; A worker tells that it is there, and at its end that it is not any more.
@@ -99,10 +99,10 @@ define internal void @enlist(i64 %id, i1 %here) nounwind {
   ret void
 }
 
-; A worker that is about to work tells where.
-define internal void @tell_place(i64 %id) nounwind {
+; Note the processor of a worker that is about to work.
+define internal void @note_processor(i64 %id) nounwind {
   %cpu = call i32 @sched_getcpu()
-  %at = getelementptr i32, ptr @places, i64 %id
+  %at = getelementptr i32, ptr @processors, i64 %id
   %before = load atomic i32, ptr %at monotonic, align 4
   %same = icmp eq i32 %before, %cpu
   br i1 %same, label %done, label %moved
@@ -115,7 +115,7 @@ done:
 
 ; Keep workers 1 to n - 1 off the caller's processor.  The kernel likes to wake a thread beside its
 ; waker, and moves the caller, too: the two then take turns there, several milliseconds long.
-; Workers that sleep have no place, others must move if one of them worked where the caller is now.
+; Workers that sleep have none, others must move if one of them worked where the caller is now.
 define internal void @keep_off(i64 %n, i1 %asleep) nounwind {
 entry:
   %mask = alloca [128 x i8], align 8
@@ -133,8 +133,8 @@ worker:
   %all = icmp uge i64 %w, %n
   br i1 %all, label %done, label %compare
 compare:
-  %place.at = getelementptr i32, ptr @places, i64 %w
-  %where = load atomic i32, ptr %place.at monotonic, align 4
+  %processor.at = getelementptr i32, ptr @processors, i64 %w
+  %where = load atomic i32, ptr %processor.at monotonic, align 4
   %w1 = add i64 %w, 1
   %meet = icmp eq i32 %where, %cpu
   br i1 %meet, label %read, label %worker
@@ -149,10 +149,10 @@ clear:
   %low8 = trunc i64 %low to i8
   %bit = shl i8 1, %low8
   %keep = xor i8 %bit, -1
-  %place = getelementptr i8, ptr %mask, i64 %byte
-  %old = load i8, ptr %place
+  %byte.at = getelementptr i8, ptr %mask, i64 %byte
+  %old = load i8, ptr %byte.at
   %new = and i8 %old, %keep
-  store i8 %new, ptr %place
+  store i8 %new, ptr %byte.at
   br label %look
 look:
   ; Is any processor left?

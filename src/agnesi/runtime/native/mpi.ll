@@ -69,16 +69,16 @@ done:
 define internal i64 @decide(ptr %g, i64 %number, i64 %wanted) nounwind {
 entry:
   %base = load ptr, ptr %g
-  %place = getelementptr i8, ptr %base, i64 128
+  %word = getelementptr i8, ptr %base, i64 128
   br label %look
 look:
-  %now = load atomic i64, ptr %place seq_cst, align 8
+  %now = load atomic i64, ptr %word seq_cst, align 8
   %never = icmp slt i64 %now, 0
   %already = icmp sge i64 %now, %number
   %over = or i1 %never, %already
   br i1 %over, label %done, label %try
 try:
-  %pair = cmpxchg ptr %place, i64 %now, i64 %wanted seq_cst seq_cst
+  %pair = cmpxchg ptr %word, i64 %now, i64 %wanted seq_cst seq_cst
   br label %look
 done:
   ret i64 %now

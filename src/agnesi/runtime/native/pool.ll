@@ -3,8 +3,8 @@
 ; A block is a 64-byte header and, right after it, 64-byte aligned data.  Sizes come in four steps
 ; per power of two, each with its own list of free blocks.  The header says all that freeing needs;
 ; what is live is counted in the bytes that were asked for.
-; Large blocks begin at different distances from a page: a loop over a dozen arrays that all lie
-; alike finds too few places in the first-level cache and runs 1.4 times as long.
+; Large blocks begin at different distances from a page: a loop over a dozen arrays at equal ones
+; needs more ways than the first-level cache has, and runs 1.4 times as long.
 
 ; Class, bytes of the block, next free or (in use) bytes that were asked for, start of memory.
 %Header = type {i64, i64, ptr, ptr}
@@ -46,10 +46,10 @@ define internal void @pool_unlock() nounwind alwaysinline {
 }
 
 define internal void @pool_add(i64 %field, i64 %amount) nounwind alwaysinline {
-  %place = getelementptr i64, ptr @pool, i64 %field
-  %old = load i64, ptr %place
+  %field.at = getelementptr i64, ptr @pool, i64 %field
+  %old = load i64, ptr %field.at
   %new = add i64 %old, %amount
-  store i64 %new, ptr %place
+  store i64 %new, ptr %field.at
   ret void
 }
 

@@ -22,10 +22,10 @@ declare i32 @pthread_cond_wait(ptr, ptr)
 declare i32 @pthread_cond_broadcast(ptr)
 
 define internal ptr @system_alloc(i64 %size) nounwind {
-  %place = alloca ptr
-  %failed = call i32 @posix_memalign(ptr %place, i64 64, i64 %size)
+  %result = alloca ptr
+  %failed = call i32 @posix_memalign(ptr %result, i64 64, i64 %size)
   %bad = icmp ne i32 %failed, 0
-  %memory = load ptr, ptr %place
+  %memory = load ptr, ptr %result
   %result = select i1 %bad, ptr null, ptr %memory
   ret ptr %result
 }
@@ -92,7 +92,7 @@ define internal void @enlist(i64 %id, i1 %here) nounwind {
   ret void
 }
 
-define internal void @tell_place(i64 %id) nounwind {
+define internal void @note_processor(i64 %id) nounwind {
   ret void
 }
 

@@ -12,7 +12,7 @@
 @lock_waiters = global i64 0
 
 ; Where a thread is among those that have locks; -1 if it is not.
-define internal i64 @lock_place(i64 %thread) nounwind {
+define internal i64 @lock_index(i64 %thread) nounwind {
 entry:
   %count = load i64, ptr @lock_thread_count
   br label %test
@@ -101,8 +101,8 @@ look:
 who:
   %ident = call ptr @api_get(i64 28)
   %me = call i64 %ident()
-  %place = call i64 @lock_place(i64 %me)
-  %inside = icmp sge i64 %place, 0
+  %index = call i64 @lock_index(i64 %me)
+  %inside = icmp sge i64 %index, 0
   %many = icmp uge i64 %threads, 256
   %aside = or i1 %inside, %many
   br i1 %aside, label %nothing, label %ask
@@ -133,15 +133,15 @@ entry:
   call void @locks_mark(i64 %count, ptr %list, i64 -1)
   %ident = call ptr @api_get(i64 28)
   %me = call i64 %ident()
-  %place = call i64 @lock_place(i64 %me)
-  %known = icmp sge i64 %place, 0
+  %index = call i64 @lock_index(i64 %me)
+  %known = icmp sge i64 %index, 0
   br i1 %known, label %leave, label %pass
 leave:
   %threads = load i64, ptr @lock_thread_count
   %fewer = sub i64 %threads, 1
   %last.at = getelementptr i64, ptr @lock_threads, i64 %fewer
   %last = load i64, ptr %last.at
-  %at = getelementptr i64, ptr @lock_threads, i64 %place
+  %at = getelementptr i64, ptr @lock_threads, i64 %index
   store i64 %last, ptr %at
   store i64 %fewer, ptr @lock_thread_count
   br label %pass
@@ -204,8 +204,8 @@ define void @locks_reset() nounwind {
 entry:
   %ident = call ptr @api_get(i64 28)
   %me = call i64 %ident()
-  %place = call i64 @lock_place(i64 %me)
-  %inside = icmp sge i64 %place, 0
+  %index = call i64 @lock_index(i64 %me)
+  %inside = icmp sge i64 %index, 0
   %count = zext i1 %inside to i64
   store i64 %me, ptr @lock_threads
   store i64 %count, ptr @lock_thread_count

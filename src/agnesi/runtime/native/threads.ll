@@ -152,7 +152,7 @@ leave:
   call void @enlist(i64 %id, i1 false)
   ret ptr null
 join.in:
-  call void @tell_place(i64 %id)
+  call void @note_processor(i64 %id)
   %ran = call i32 @run_share(i64 %id)
   %any = icmp ne i32 %ran, 0
   br i1 %any, label %finish, label %idle

@@ -61,7 +61,7 @@ define internal void @enlist(i64 %id, i1 %here) nounwind {
   ret void
 }
 
-define internal void @tell_place(i64 %id) nounwind {
+define internal void @note_processor(i64 %id) nounwind {
   ret void
 }
 
