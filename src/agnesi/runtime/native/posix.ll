@@ -22,10 +22,10 @@ declare i32 @pthread_cond_wait(ptr, ptr)
 declare i32 @pthread_cond_broadcast(ptr)
 
 define internal ptr @system_alloc(i64 %size) nounwind {
-  %result = alloca ptr
-  %failed = call i32 @posix_memalign(ptr %result, i64 64, i64 %size)
+  %memory.at = alloca ptr
+  %failed = call i32 @posix_memalign(ptr %memory.at, i64 64, i64 %size)
   %bad = icmp ne i32 %failed, 0
-  %memory = load ptr, ptr %result
+  %memory = load ptr, ptr %memory.at
   %result = select i1 %bad, ptr null, ptr %memory
   ret ptr %result
 }
