@@ -150,11 +150,11 @@ define internal void @note(ptr %g, ptr %word, i64 %least, i64 %peer) nounwind {
   %far = sub i64 %address, %base
   %rank = call i64 @word(ptr %g, i64 {rank})
   %block = call ptr @control(ptr %g, i64 %rank)
-  %word = getelementptr i8, ptr %block, i64 80
-  store atomic i64 0, ptr %word seq_cst, align 8
+  %field = getelementptr i8, ptr %block, i64 80
+  store atomic i64 0, ptr %field seq_cst, align 8
   call void @set(ptr %block, i64 11, i64 %least)
   call void @set(ptr %block, i64 12, i64 %peer)
-  store atomic i64 %far, ptr %word seq_cst, align 8
+  store atomic i64 %far, ptr %field seq_cst, align 8
   ret void
 }
 
