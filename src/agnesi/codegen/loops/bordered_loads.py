@@ -134,7 +134,7 @@ def load_bordered(scope: Any, border: Border, type_: str, align: int) -> Value:
     step, at, position = scope.step(border.position), border.at, border.position
     if step is None:
         atom, period = _period(scope, position)  # type: ignore[misc]
-        first = b.op("sdiv", scope.position(period.start), i64(period.length))
+        first = b.op("sdiv", scope.scalar_index(period.start), i64(period.length))
         found = _without(scope, at, atom, first), _without(scope, position, atom, first)
     else:
         found = scope.parted(at), scope.parted(position)
