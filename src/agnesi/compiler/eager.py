@@ -153,6 +153,8 @@ def _install_library() -> None:
         RESOLVERS[library] = functools.partial(address, library)
         BEGINNERS[library] = functools.partial(begin, library)
     RESOLVERS["runtime"] = _of_runtime
+    RESOLVERS["numpy random"] = lambda name: import_module(
+        "agnesi.core.ir.calls.mersenne").numpys(name)
     found, begun = _late("generated", "address"), _late("generated", "begin")
     RESOLVERS["generated"] = lambda name: found(name) if compiles() else None
     BEGINNERS["generated"] = lambda name: compiles() and begun(name)

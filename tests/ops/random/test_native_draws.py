@@ -8,6 +8,7 @@ import pytest
 import agnesi as ag
 from agnesi import symbolic as T
 from agnesi.api.streams import legacy
+from agnesi.core.ir import foreign
 
 ROWS = np.random.RandomState(5).rand(4, 5)
 #: Methods with the parameters of a draw of shape (4, 5).
@@ -55,6 +56,15 @@ def test_numbers_and_states_are_numpys_own(native, name, params):
             assert found.dtype == wanted.dtype
             np.testing.assert_array_equal(found, wanted)
             same_state(x.rng, twin)
+
+
+@pytest.mark.parametrize(("name", "params"), [("poisson", (3.5,)), ("binomial", (60, ROWS))])
+def test_counts_where_numpys_library_exports_nothing(monkeypatch, name, params):
+    monkeypatch.setitem(foreign.RESOLVERS, "numpy random", lambda name: None)
+    x = getattr(T.RandomStreams(7), name)((4, 5), *params)
+    twin = x.rng.get_value()
+    np.testing.assert_array_equal(ag.function([], x)(), getattr(twin, name)(*params, size=(4, 5)))
+    same_state(x.rng, twin)
 
 
 @pytest.mark.parametrize("n", [1, 7, 8, 311, 312, 313, 623, 624, 625, 2000])

@@ -12,9 +12,9 @@ from agnesi.codegen.library.mersenne.counts import (
     binomial_table,
     is_no_chance,
     is_no_mean,
+    poisson,
     write_binomial,
     write_multinomial,
-    write_poisson,
 )
 from agnesi.codegen.library.mersenne.twister import (
     HAS_NORMAL,
@@ -220,15 +220,14 @@ def _moved(d: _Draws, mean: Value, scale: Value) -> Value:
 
 # -- counts -----------------------------------------------------------------------------------
 def _poisson(d: _Draws) -> None:
-    write_poisson(d.module)
     d.refuse(lambda lam: is_no_mean(d.b, lam))
-    d.write("i64", lambda lam: d.b.call("i64", "poisson", d.state, lam))
+    d.write("i64", poisson(d.b, d.state))
 
 
 def _binomial(d: _Draws) -> None:
     write_binomial(d.module)
     d.refuse(lambda p: is_no_chance(d.b, p))
-    table = binomial_table(d.b)
+    table = binomial_table(d.b, d.state)
     d.write("i64", lambda p: _successes(d, table, d.trials, p))
 
 
@@ -236,25 +235,27 @@ def _binomial_each(d: _Draws) -> None:
     write_binomial(d.module)
     b = d.b
     d.refuse(lambda n, p: b.op("or", b.icmp("slt", n, i64(0)), is_no_chance(b, p)))
-    table = binomial_table(b)
+    table = binomial_table(b, d.state)
     d.write("i64", lambda n, p: _successes(d, table, n, p))
 
 
 def _successes(d: _Draws, table: Value, trials: Value, p: Value) -> Value:
     """A binomial number; of one trial mostly by a comparison."""
-    b, u = d.b, d.double()
-    swapped = b.fcmp("ogt", p, _f64(0.5))
-    few = b.select(swapped, b.op("fsub", _f64(1.0), p), p)
-    above = b.op("fsub", u, b.op("fsub", _f64(1.0), few))
-    clear = b.op("and", b.fcmp("ogt", b.intrinsic("fabs", above), _f64(_DOUBTFUL_DISTANCE)),
-                 b.fcmp("olt", u, _f64(1.0 - _DOUBTFUL_DISTANCE)))
+    b = d.b
 
     def once() -> list[Value]:
-        found = b.cast("zext", b.fcmp("ogt", above, _f64(0.0)), "i64")
-        return [b.select(swapped, b.sub(trials, found), found)]
+        u, swapped = d.double(), b.fcmp("ogt", p, _f64(0.5))
+        few = b.select(swapped, b.op("fsub", _f64(1.0), p), p)
+        above = b.op("fsub", u, b.op("fsub", _f64(1.0), few))
+        clear = b.op("and", b.fcmp("ogt", b.intrinsic("fabs", above), _f64(_DOUBTFUL_DISTANCE)),
+                     b.fcmp("olt", u, _f64(1.0 - _DOUBTFUL_DISTANCE)))
+        (found,) = b.either(
+            clear, lambda: [b.cast("zext", b.fcmp("ogt", above, _f64(0.0)), "i64")],
+            lambda: [b.call("i64", "inversion", d.state, u, i64(1), few, table)])
+        return [b.select(swapped, b.sub(i64(1), found), found)]
 
-    (found,) = b.either(b.op("and", b.icmp("eq", trials, i64(1)), clear), once,
-                        lambda: [b.call("i64", "binomial", d.state, u, trials, p, table)])
+    (found,) = b.either(b.icmp("eq", trials, i64(1)), once,
+                        lambda: [b.call("i64", "binomial", d.state, trials, p, table)])
     return found
 
 

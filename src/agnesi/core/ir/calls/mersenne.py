@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import ctypes
 from typing import Any
 
 import numpy as np
+import numpy.random._generator
 
 from agnesi.core.ir.dims import Size, product
-from agnesi.core.ir.foreign import Call, number, operand, result
+from agnesi.core.ir.foreign import Call, number, operand, result, there
+from agnesi.core.support.forks import once, unforked
 
 _FLOAT, _INT = np.dtype("float64"), np.dtype("int64")
 #: Methods that it knows, and the types of their parameters; those of binomial numbers without a
@@ -29,12 +32,22 @@ _ERRORS = {
                     "sum(pvals[:-1]) > 1.0"),
     "randint": ("ValueError", "low >= high"),
 }
+#: Methods that need functions of NumPy's shared library, which exports them on Linux.
+_COUNTS = ("poisson", "binomial", "multinomial")
+
+
+@once
+@unforked()
+def numpys(name: str) -> int | None:
+    """Return the address of a function of NumPy's ``distributions.h``, or None."""
+    found = getattr(ctypes.CDLL(numpy.random._generator.__file__), name, None)
+    return None if found is None else ctypes.cast(found, ctypes.c_void_p).value
 
 
 def drawing(method: str, shape: tuple[Size, ...], each: tuple[Size, ...], dtype: np.dtype,
             trials: int, params: Any) -> Call | None:
     """The call that draws numbers of a shape, each ``each``; None where only NumPy can."""
-    if method not in METHODS:
+    if method not in METHODS or (method in _COUNTS and not there("numpy random:random_poisson")):
         return None
     outer = shape[: len(shape) - len(each)]
     if method == "permutation":
@@ -46,12 +59,12 @@ def drawing(method: str, shape: tuple[Size, ...], each: tuple[Size, ...], dtype:
             p.dtype == kind and p.shape in ((own,) if each else ((), shape))
             for p, kind, own in zip(params, kinds, sizes, strict=True)):
         return None
-    places = [operand(i + 1) for i in range(len(params))]
+    operands = [operand(i + 1) for i in range(len(params))]
     counts = [number(each[0])] if each else [number(int(p.shape != ())) for p in params]
     name = "binomial_each" if method == "binomial" and not trials else method
     error, message = _ERRORS.get(method, ("RuntimeError", ""))
     return Call(
         f"mersenne:{name}",
-        (result(0), *places, result(1), number(product(outer)), *counts,
+        (result(0), *operands, result(1), number(product(outer)), *counts,
          *([number(trials)] if trials else [])),
         copies=((0, 0),), status=True, error=error, message=message and f"{method}: {message}")
