@@ -16,7 +16,7 @@ FLOAT = np.dtype("float64")
 def total_of(buffer, extent, taken, slot):
     """The sum of a vector, over an axis of this slot."""
     def element(k):
-        return loops.load(buffer, "float64", buffer.place((k,)))
+        return loops.load(buffer, "float64", buffer.offset_of((k,)))
 
     return loops.reduce_("add", [extent], element, taken, [slot])
 
@@ -40,7 +40,7 @@ def test_fresh_axes_are_not_taken():
 def test_all_axes_of_stores_are_found():
     x, y = Buffer((6,), FLOAT, "argument"), Buffer((4,), FLOAT, "temporary")
     i = Axis(0, 4)
-    place = y.place((i.index,))
+    place = y.offset_of((i.index,))
     value = loops.call("add", total_of(x, 6, (), 3), loops.load(y, "float64", place))
     assert axes_in([Store(y, place, value)]) == {i, Axis(3, 6)}
 
@@ -49,10 +49,10 @@ def test_a_batch_that_becomes_one_axis_is_not_bound_by_a_sum_behind_it():
     """Axes of 2 and 3 become one of 6, and the epilogue has a sum over an axis of 6 there."""
     outer, inner, summed = Axis(0, 2), Axis(1, 3), Axis(1, 6)
     w, result = Buffer((2, 3, 6), FLOAT, "argument"), Buffer((2, 3), FLOAT, "temporary")
-    element = loops.load(w, "float64", w.place((outer.index, inner.index, summed.index)))
+    element = loops.load(w, "float64", w.offset_of((outer.index, inner.index, summed.index)))
     left = frozenset((outer, inner))
     total = loops.make("reduce", (element,), "float64", ("add", (summed,)), left)
-    place = result.place((outer.index, inner.index))
+    place = result.offset_of((outer.index, inner.index))
     (merged,), (store,) = batches.cut_batch((outer, inner), [], [Store(result, place, total)])
     (bound,) = store.value.param[1]
     assert merged is not bound and store.value.free == {merged}

@@ -42,7 +42,7 @@ def shapes(kind: str, s: ConvSizes) -> tuple[tuple[int, ...], ...]:
     """Shapes of first operand, second operand and result."""
     image = (s.batch, s.groups * s.channels, *s.image)
     filters = (s.groups * s.filters, s.channels, *s.kernel)
-    cotangent = (s.batch, s.groups * s.filters, *s.places)
+    cotangent = (s.batch, s.groups * s.filters, *s.output)
     return {"forward": (image, filters, cotangent), "input": (cotangent, filters, image),
             "weight": (image, cotangent, filters)}[kind]
 

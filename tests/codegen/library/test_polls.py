@@ -57,7 +57,7 @@ def compiled(maker, name):
 def call(code, x, wanted, more=(), last=0):
     """The result, or what was left of it; and the polls."""
     SIGNAL.calls, SIGNAL.last = 0, last
-    result = np.full(x.size + 2 * BESIDE, 77, np.int64 if wanted.places else x.dtype)
+    result = np.full(x.size + 2 * BESIDE, 77, np.int64 if wanted.positions else x.dtype)
     room = np.full(int(wanted.workspace) + 9 * N * 8, 77, np.uint8)
     start = -(-room.ctypes.data // VECTOR_BYTES) * VECTOR_BYTES
     inside = result[BESIDE:]

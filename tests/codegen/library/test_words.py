@@ -38,7 +38,7 @@ def sorter(type_, width):
     polls = Polls.begin(b, i64(0))
     with b.loop(i64(0), rows) as row:
         b.call("void", "sort_words", b.gep(type_, words, b.mul(row.index, n)), n,
-               polls.place)
+               polls.address)
     b.finish()
     code = machine.load(str(module), target=module.target)
     call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)(
