@@ -95,7 +95,7 @@ CASES = [
 def test_a_long_row_is_left_at_any_poll(kind, dtype, places, span):
     x = rows(kind, dtype)
     wanted = Sorting(x.shape, dtype, 0, False, places, *span)
-    code = compiled(sort_module, f"{dtype} places" if places else dtype)
+    code = compiled(sort_module, f"{dtype} positions" if places else dtype)
     found, times = call(code, x, wanted)
     right = np.argsort(x, 0, kind="stable") if places else np.sort(x, 0, kind="stable")
     first, last = span or (0, len(x))

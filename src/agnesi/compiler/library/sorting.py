@@ -52,11 +52,11 @@ class _Described:
         self.units = wanted.units
         self.workspace = int(wanted.workspace)  # of one thread
         self.numbers = [*map(int, wanted.numbers)]
-        self.places = wanted.places
+        self.positions = wanted.positions
 
     def __call__(self, x: np.ndarray) -> np.ndarray:
         x = np.ascontiguousarray(x)
-        result = np.empty(x.shape, np.int64 if self.places else x.dtype)
+        result = np.empty(x.shape, np.int64 if self.positions else x.dtype)
         first = 0
         if self.workspace:
             workspace = np.empty(self.workspace + VECTOR_BYTES, np.uint8)
@@ -78,9 +78,9 @@ def _described(shape: tuple[int, ...], dtype: np.dtype, axis: int, *how: Any) ->
     return _Described(wanted) if wanted.possible and dtype.isnative else None
 
 
-def sort(x: np.ndarray, axis: int, descending: bool, places: bool, first: int = 0,
+def sort(x: np.ndarray, axis: int, descending: bool, positions: bool, first: int = 0,
          last: int | None = None) -> np.ndarray | None:
-    """An array's values in order, or their places; None where Python should do it.
+    """An array's values in order, or their positions; None where Python should do it.
 
     Native code is made once that has been wanted often enough.  Values are wanted from ``first`` to
     ``last`` only, if these are given.
@@ -91,7 +91,7 @@ def sort(x: np.ndarray, axis: int, descending: bool, places: bool, first: int = 
     _sorted += x.size
     if _sorted < _COMPILE_ELEMENTS or not _possible():
         return None
-    described = _described(x.shape, x.dtype, axis, descending, places, first, last)
+    described = _described(x.shape, x.dtype, axis, descending, positions, first, last)
     return None if described is None else described(x)
 
 

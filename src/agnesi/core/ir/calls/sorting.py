@@ -24,7 +24,7 @@ GROUP_VECTORS = 16
 MIN_PARALLEL_ROWS = 4
 #: The most elements of rows that are sorted side by side.
 SIDE_BY_SIDE = 4096
-#: Rows cannot be longer: places are counted in 32 bits.
+#: Rows cannot be longer: positions are counted in 32 bits.
 _MAX_ROW_ELEMENTS = 1 << 31
 
 
@@ -43,23 +43,23 @@ def workspace_bytes(n: Size, rows: Size, size: int) -> Size:
 
 @record
 class Sorting:
-    """A sort of an array along an axis: of its values, or of the ``places`` that they have.
+    """A sort of an array along an axis: of its values, or of the ``positions`` that they have.
 
-    Of values only those from ``first`` to ``last`` need to be in their places, if these are given.
+    Of values only those from ``first`` to ``last`` need to be in order, if these are given.
     """
 
     shape: tuple[Size, ...]
     dtype: str
     axis: int
     descending: bool
-    places: bool
+    positions: bool
     first: int = 0
     last: int | None = None
 
     @property
     def symbol(self) -> str:
         """The name of the function."""
-        return f"sort:{self.dtype}{' places' if self.places else ''}"
+        return f"sort:{self.dtype}{' positions' if self.positions else ''}"
 
     @property
     def possible(self) -> bool:
@@ -76,9 +76,9 @@ class Sorting:
     def workspace(self) -> Size:
         """Bytes of workspace for each unit."""
         bits = {"bool": 8, "bfloat16": 16}.get(self.dtype) or int(self.dtype.lstrip("uintfloa"))
-        word = 64 if self.places or bits == 64 else 32
+        word = 64 if self.positions or bits == 64 else 32
         inner = product(self.shape[self.axis + 1:])
-        in_place = isinstance(inner, int) and inner == 1 and (self.places or word == bits)
+        in_place = isinstance(inner, int) and inner == 1 and (self.positions or word == bits)
         rows = product(self.shape[: self.axis]) * inner
         return workspace_bytes(self.shape[self.axis], rows, 0 if in_place else word // 8)
 
@@ -100,12 +100,12 @@ class Sorting:
         return Call(self.symbol, table, scratch=(self.workspace * self.units,), units=self.units)
 
 
-#: Elements of a block of a row whose first few places are wanted.
+#: Elements of a block of a row whose first few positions are wanted.
 BLOCK_ELEMENTS = 64
 
 
 def first_few(x: Any, axis: int, k: int, descending: bool) -> Call | None:
-    """How compiled code finds the first ``k`` places of rows without sorting them.
+    """How compiled code finds the first ``k`` positions of rows without sorting them.
 
     None where it does not: rows are short for that, or have gaps.
     """
@@ -115,7 +115,7 @@ def first_few(x: Any, axis: int, k: int, descending: bool) -> Call | None:
         return None
     if not 0 < 2 * k * BLOCK_ELEMENTS <= n or product(x.shape[axis + 1:]) != 1:
         return None
-    # Of k - 1 blocks and the rest, and k equal ones; a place more is written than taken.
+    # Of k - 1 blocks and the rest, and k equal ones; a position more is written than taken.
     most = k * BLOCK_ELEMENTS + k + 1
     words = max(most, n // BLOCK_ELEMENTS) if x.dtype.itemsize < 8 else (
         max(most, n // BLOCK_ELEMENTS) + 2 * most)
@@ -126,8 +126,8 @@ def first_few(x: Any, axis: int, k: int, descending: bool) -> Call | None:
                 units=found.units)
 
 
-def sorting(x: Any, axis: int, descending: bool, places: bool, first: int = 0,
+def sorting(x: Any, axis: int, descending: bool, positions: bool, first: int = 0,
             last: int | None = None) -> Call | None:
     """How compiled code sorts an operand; None where it cannot."""
-    found = Sorting(tuple(x.shape), x.dtype.name, axis, descending, places, first, last)
+    found = Sorting(tuple(x.shape), x.dtype.name, axis, descending, positions, first, last)
     return found.call() if found.possible else None
