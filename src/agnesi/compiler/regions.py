@@ -521,15 +521,7 @@ def nanoseconds(op: Op, shape: Sequence[int], operands: Sequence[Sequence[int]],
 def _products(op: Any, shape: Sequence[int], operands: Sequence[Sequence[int]], call: float
               ) -> float:
     """Nanoseconds of an operation's products, and of the steps of a loop."""
-    size = math.prod(shape)
-    if op.name in ("matmul", "linear"):
-        read = max(math.prod(s) for s in operands)
-        return _PRODUCT * size * operands[0][-1] + _READ * read
-    if op.name == "conv":
-        return _PRODUCT * size * math.prod(operands[1][1:])
-    if op.name == "conv_grad_x":
-        return _PRODUCT * math.prod(operands[0]) * math.prod(operands[1][1:])
     if op.bodies:
-        steps = sum(_work(getattr(op, b), call) for b in op.bodies)
-        return float(steps * getattr(op, "length", 1))
-    return 0.0
+        return float(sum(_work(getattr(op, b), call) for b in op.bodies) * getattr(op, "length", 1))
+    count = op.multiply_adds(shape, operands)
+    return _PRODUCT * count + _READ * max(map(math.prod, operands)) if count else 0.0

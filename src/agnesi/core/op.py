@@ -241,6 +241,23 @@ class Op:
         """
         return ()
 
+    def multiply_adds(self, shape: Sequence[int], operands: Sequence[Sequence[int]]) -> int:
+        """Count the multiply-adds of the matrix products that it is made of.
+
+        Parameters
+        ----------
+        shape : sequence of int
+            Of the result.
+        operands : sequence of sequence of int
+            Shapes of the inputs.
+
+        Returns
+        -------
+        int
+            0 by default.
+        """
+        return 0
+
     def sweep(self, *xs: Any) -> Any:
         """Return a key of the loops that ``lower`` runs per element, to find operations with the
         same ones, or None.

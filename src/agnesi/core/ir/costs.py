@@ -9,6 +9,10 @@ TRAITS = {
     "commutative": "its two operands may be swapped",
     "comparison": "says whether its two operands are equal, or is 0, 1 or one of them where they "
                   "are",
+    "relation": "says how its two operands compare, for which a Python integer beyond a dtype is "
+                "more than all that it holds",
+    "signed": "has no use for booleans, which NumPy refuses, too",
+    "operator": "what Python's operators do to its numbers, which stay weak through it",
     "movement": "an element of the result is one of the first operand's",
     "permutation": "a movement that has each element once",
     "broadcast": "a movement that repeats elements",
@@ -48,6 +52,10 @@ _COMMUTATIVE = frozenset("""
 _COMPARISON = frozenset((
     "equal not_equal less less_equal greater greater_equal subtract divide floor_divide remainder "
     "fmod maximum minimum").split())
+_RELATION = frozenset("equal not_equal less less_equal greater greater_equal".split())
+_SIGNED = frozenset(("subtract", "negative", "positive"))
+_OPERATOR = _RELATION | _SIGNED | frozenset(
+    "add multiply divide floor_divide remainder power abs square reciprocal".split())
 HEAVY = frozenset((
     "exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan atan2 sinh cosh tanh asinh "
     "acosh atanh sigmoid softplus erf erfc erfinv power lgamma digamma cbrt logaddexp hypot"
@@ -85,7 +93,8 @@ def is_heavy(name: str) -> bool:
 def traits(name: str) -> frozenset[str]:
     """The traits of the pointwise operation that evaluates a scalar operation for each element."""
     known = (("cheap", _CHEAP), ("heavy", HEAVY), ("commutative", _COMMUTATIVE),
-             ("comparison", _COMPARISON))
+             ("comparison", _COMPARISON), ("relation", _RELATION), ("signed", _SIGNED),
+             ("operator", _OPERATOR))
     found = [trait for trait, names in known if name in names]
     return frozenset([*found, "raises"] if name == "power" else found)  # of whole numbers
 

@@ -40,7 +40,7 @@ class Cast(Op):
     """Conversion of dtype, NumPy's ``astype``."""
 
     name = "astype"
-    traits = frozenset(("cheap", "conversion"))
+    traits = frozenset(("cheap", "conversion", "operator"))
     keep_inputs = ()
     work = elements(1)
 
@@ -113,11 +113,6 @@ def written(x: Tensor, dtype: np.dtype) -> Tensor:
     return cast(x, dtype)
 
 
-#: What Python's operators do to its numbers, which stay weak through them.
-OF_NUMBERS = frozenset(
-    "add subtract multiply divide floor_divide remainder power negative positive abs square "
-    "reciprocal equal not_equal less less_equal greater greater_equal astype size".split()
-)
 
 
 def _strong(op: Op, xs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
@@ -129,7 +124,7 @@ def _strong(op: Op, xs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
     if any(type(x) is not Tensor and x.weak for x in xs) and "conversion" not in op.traits:
         return tuple([strong(x) if x.weak or (is_number(x) and x.dtype in given) else x
                       for x in xs])
-    if op.name in OF_NUMBERS or op.bodies:
+    if "operator" in op.traits or op.bodies:
         return xs
     return tuple([of_default(x) if x.dtype in given and (x.weak or is_number(x)) else x
                   for x in xs])
@@ -184,7 +179,7 @@ class Size(Op):
 
     size: Any
     name = "size"
-    traits = frozenset(("cheap", "shape"))
+    traits = frozenset(("cheap", "shape", "operator"))
     differentiable = False
 
     def label(self) -> str:

@@ -40,7 +40,7 @@ from agnesi.core.support.foreign import has
 from agnesi.core.support.silence import THREAD, silently
 from agnesi.core.tensor import Tensor, alike
 from agnesi.ops.base.at_once import node_at_once
-from agnesi.ops.base.convert import OF_NUMBERS, as_tensor, cast, common, constant, pair
+from agnesi.ops.base.convert import as_tensor, cast, common, constant, pair
 from agnesi.ops.base.expand import broadcast_to, sum_to
 from agnesi.ops.base.rowdocs import SIGNATURES, docstring
 
@@ -366,12 +366,6 @@ def _order(op: Elementwise, x: Any) -> Tensor:
     return cast(order, dtypes.int64)
 
 
-#: What booleans have no use for; NumPy, too, refuses them.
-_OF_SIGNS = frozenset(("subtract", "negative", "positive"))
-#: What compares, for which a number too large for a dtype is larger than all that it holds.
-_ORDERS = frozenset("equal not_equal less less_equal greater greater_equal".split())
-
-
 def _with_limits(xs: tuple[Any, Any]) -> tuple[Any, Any]:
     """Operands of a comparison: a Python integer outside of the other's dtype is infinite."""
     a, b = xs
@@ -386,13 +380,13 @@ def _with_limits(xs: tuple[Any, Any]) -> tuple[Any, Any]:
 
 def _alike(op: Elementwise, xs: tuple[Any, ...]) -> tuple[Tensor, ...]:
     if len(xs) == 2:
-        operands: tuple[Tensor, ...] = pair(*(_with_limits(xs) if op.name in _ORDERS else xs))
+        operands: tuple[Tensor, ...] = pair(*(_with_limits(xs) if "relation" in op.traits else xs))
     else:
         operands = common(*xs) if len(xs) > 2 else (as_tensor(xs[0]),)
     dtype = operands[0].dtype
     if dtype.kind in op.kinds or (dtype.kind == "V" and "f" in op.kinds):
         return operands
-    if dtype.kind == "b" and op.name in _OF_SIGNS:
+    if dtype.kind == "b" and "signed" in op.traits:
         raise DTypeError(f"{op.name} takes numbers, not bool: write logical_not or logical_xor "
                          "(~ or ^), or convert to int64 first")
     if dtype.kind == "b" and "i" in op.kinds:  # as NumPy
@@ -419,7 +413,7 @@ def _float_of(op: Elementwise, operands: tuple[Tensor, ...]) -> np.dtype:
     """The dtype that integers become: that of Python's floats where an operator of Python's takes
     its numbers in a trace."""
     python = all(x.weak for x in operands) and any(x.array is None for x in operands)
-    return dtypes.float64 if python and op.name in OF_NUMBERS else dtypes.config.float_dtype
+    return dtypes.float64 if python and "operator" in op.traits else dtypes.config.float_dtype
 
 
 def ready(op: Elementwise) -> tuple[Any, ...]:
@@ -494,7 +488,7 @@ def binary(op: Elementwise, summary: str = "", args: str = "", result: str = "")
         return by_plan(input, other) if found is NotImplemented else found
 
     made = documented(function, op, summary, args, result)
-    made = made if isinstance(op.writer, np.ufunc) or op.name in OF_NUMBERS else planned(made)
+    made = made if isinstance(op.writer, np.ufunc) or "operator" in op.traits else planned(made)
     made.ready = known
     made.unmapped = by_plan
     return with_methods(made)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,9 @@ class Linear(Op):
     name = "linear"
     by_types = True
     keep_inputs = (0, 1)
+
+    def multiply_adds(self, shape: Any, operands: Any) -> int:
+        return math.prod(shape) * int(operands[0][-1])
 
     def infer(self, x: Any, weight: Any, bias: Any) -> Any:
         if len(x.shape) != 2 or len(weight.shape) != 2 or len(bias.shape) != 1:

@@ -50,6 +50,9 @@ class MatMul(Op):
     kept_by_one = ((0,), (1,))
     template = "matmul"
 
+    def multiply_adds(self, shape: Any, operands: Any) -> int:
+        return math.prod(shape) * int(operands[0][-1])
+
     def infer(self, a: Any, b: Any) -> Any:
         if len(a.shape) < 2 or len(b.shape) < 2:
             raise ShapeError(f"shapes {a.shape} and {b.shape} need two axes each")

@@ -83,13 +83,11 @@ def _work(op: Any, a: np.ndarray, b: np.ndarray) -> int:
     """
     shape, dtype = op.infer(a, b)
     check_allocatable(shape, np.dtype(dtype))
-    maps, filters = {
-        "conv": (shape, b.shape), "conv_grad_x": (a.shape, b.shape), "conv_grad_w": (b.shape, shape)
-    }[op.name]
-    total = math.prod(maps) * math.prod(filters[1:])
+    total = op.multiply_adds(shape, (a.shape, b.shape))
+    filters = (shape if isinstance(op, ConvGradW) else b.shape)[0]
     return (
         total
-        + _COPY_MULTIPLY_ADDS * (total * op.groups // max(filters[0], 1))
+        + _COPY_MULTIPLY_ADDS * (total * op.groups // max(filters, 1))
         + _FIXED_MULTIPLY_ADDS
     )
 
@@ -167,6 +165,9 @@ class Conv(_Bilinear):
     by: Requests | None = None
     name = "conv"
 
+    def multiply_adds(self, shape: Any, operands: Any) -> int:
+        return math.prod(shape) * math.prod(operands[1][1:])
+
     def infer(self, x: Any, w: Any) -> Any:
         if x.dtype != w.dtype or len(x.shape) != len(w.shape) or self.groups < 1:
             raise ShapeError(f"the image {typed(x)} and the filters {typed(w)} do not fit")
@@ -227,6 +228,9 @@ class ConvGradX(_Bilinear):
     by: Requests | None = None
     name = "conv_grad_x"
 
+    def multiply_adds(self, shape: Any, operands: Any) -> int:
+        return math.prod(operands[0]) * math.prod(operands[1][1:])
+
     def infer(self, g: Any, w: Any) -> Any:
         _check_adjoint(self, g, Typed(self.shape, w.dtype), w)
         return self.shape, g.dtype
@@ -278,6 +282,9 @@ class ConvGradW(_Bilinear):
     shape: Shape
     by: Requests | None = None
     name = "conv_grad_w"
+
+    def multiply_adds(self, shape: Any, operands: Any) -> int:
+        return math.prod(operands[1]) * math.prod(shape[1:])
 
     def infer(self, x: Any, g: Any) -> Any:
         _check_adjoint(self, g, x, Typed(self.shape, x.dtype))
