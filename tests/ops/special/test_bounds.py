@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import agnesi as ag
+from agnesi.core.ir.node import toposort
 
 S = ag.special
 HUGE = 9e17
@@ -67,3 +68,16 @@ def test_other_sizes_are_scipys():
     x = np.array([0.3, -2.0, 1.5])
     np.testing.assert_array_equal(S.eval_laguerre(n, ag.tensor(x)).numpy(),
                                   scipy.eval_laguerre(n, x))
+
+
+def test_what_is_within_bounds_is_only_looked_at():
+    """Eagerly; in a graph a selection stays, for other values may follow."""
+    n, x = ag.tensor([2, 3]), ag.tensor([0.5, 0.25])
+    x.requires_grad_()
+    assert "where" not in {node.op.name for node in toposort([ag.special.eval_hermite(n, x).node])
+                           if node.op is not None}
+    f = ag.jit(lambda n: ag.special.eval_hermite(n, x.detach()))
+    many = ag.tensor([2, 10**12])
+    for given in (n, many, n):
+        np.testing.assert_array_equal(f(given), ag.special.eval_hermite(given, x.detach()))
+    assert np.isnan(f(many).array).tolist() == [False, True]

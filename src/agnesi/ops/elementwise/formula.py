@@ -20,6 +20,7 @@ from agnesi.core.ir import loops
 from agnesi.core.keywords import strict
 from agnesi.core.support.config import HOOKS
 from agnesi.core.support.errors import GradientError, at
+from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import elementwise
 from agnesi.ops.base.compare import logical_or
@@ -283,7 +284,10 @@ def binary(op: Elementwise, summary: str = "", args: str = "", result: str = "")
 
 def within(name: str, most: Bounds, xs: tuple[TensorLike, ...]) -> tuple[TensorLike, ...]:
     """Operands whose sizes SciPy takes as many steps as, in one call that no signal ends: within
-    bounds, by place, and NaN beyond; where an integer is beyond, the last operand is NaN.
+    bounds, by position, and NaN beyond; where an integer is beyond, the last operand is NaN.
+
+    Eagerly, operands all of which are within bounds are only looked at: comparing and selecting
+    took ``eval_hermite`` from 4 to 12 us for 8 elements, and now to 8.
     """
     found = list(xs)
     for k, (least, greatest) in most.items():
@@ -294,7 +298,7 @@ def within(name: str, most: Bounds, xs: tuple[TensorLike, ...]) -> tuple[TensorL
         kind = x.dtype.kind
         if kind in "iu":  # the other loop, or the same in floats
             least, greatest = max(least, -greatest), min(greatest, -least)
-        if kind not in "fiu":
+        if kind not in "fiu" or (is_known(x) and _are_between(x.array, least, greatest)):
             continue  # few, or refused by the row
         beyond = logical_or(x < least, x > greatest)
         if kind == "f":
@@ -303,6 +307,11 @@ def within(name: str, most: Bounds, xs: tuple[TensorLike, ...]) -> tuple[TensorL
             found[k] = where(beyond, 0, x)
             found[-1] = where(beyond, math.nan, operand(name, found[-1]))
     return tuple(found)
+
+
+def _are_between(x: np.ndarray, least: float, greatest: float) -> bool:
+    """Return whether all elements of an array are in [least, greatest]."""
+    return not x.size or bool(x.min() >= least and x.max() <= greatest)
 
 
 def several(op: Elementwise, summary: str = "", args: str = "", result: str = "",
