@@ -18,6 +18,9 @@ from agnesi.core.support.record import record, replace
 #: those that the library makes for a dtype (sorts, running sums, transforms), "callback" is Python.
 KINDS = frozenset((
     "nest", "product", "convolution", "sparse", "control", "foreign", "generated", "callback"))
+#: Bytes of a line of the caches, and after which addresses share a set of the first-level cache:
+#: those of x86-64 and of most other processors.  Others only run slower.
+LINE_BYTES, SET_STRIDE_BYTES = 64, 4096
 
 
 @record

@@ -21,9 +21,9 @@ from agnesi.codegen.kernels.gemm import (  # noqa: E402
     emit_gemm,
     plan,
 )
-from agnesi.codegen.kernels.gemm.operands import element_bytes  # noqa: E402
 from agnesi.codegen.llvm.builder import Builder, Module, Value, const, i64  # noqa: E402
 from agnesi.codegen.llvm.instructions import prefetch  # noqa: E402
+from agnesi.codegen.llvm.typenames import nbytes  # noqa: E402
 from agnesi.core.target import Costs, Target  # noqa: E402
 
 Compiled = tuple[GemmPlan, Callable[..., None]]
@@ -49,7 +49,7 @@ def _native(text: str) -> Callable[..., None]:
 
 def _epilogue(c: Value, bias: Value, type_: str, spec: GemmSpec, kind: str):
     """``C = acc``, ``C = relu(acc + bias[j])`` or ``C -= 0.5 * acc``."""
-    align = element_bytes(type_)
+    align = nbytes(type_)
 
     def load(b, at, type_, mask):
         if mask is None:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from agnesi.codegen.interrupts import looks, poll
 from agnesi.codegen.launch import FUNCTIONS_ENTRY
 from agnesi.codegen.llvm.builder import Builder, Value, const, i64, lanes
+from agnesi.codegen.llvm.typenames import nbytes
 from agnesi.core.ir.dims import Size
 from agnesi.core.ir.extents import Extent, guess
 from agnesi.core.ir.foreign import (
@@ -31,9 +32,6 @@ _KINDS = {"result": WRITTEN, "scratch": SPARE}
 #: 500 rows, singular values take 80 ms, and eigenvalues 300, a Cholesky factor 3.
 _BESIDE_BYTES, _ITERATED_BYTES = 1 << 21, 1 << 18
 _ITERATED = re.compile(r":[sdcz](gesdd|gees|geev|syevd|heevd)")
-#: Bytes of numbers, by their types.
-_BYTES = {"i8": 1, "i32": 4, "i64": 8, "float": 4, "double": 8, "<2 x float>": 8,
-          "<2 x double>": 16}
 
 
 def emit_foreign(b: Builder, kernel: Foreign, rt: Value, address_of: Callable[[Buffer], Value],
@@ -183,7 +181,7 @@ class _Arguments:
         if a.kind == "scratch":
             return self.call.scratch[a.value]
         if a.kind not in ("operand", "result"):
-            return _BYTES[a.kind]
+            return nbytes(a.kind)
         x = self._of(a)
         return x.size // self.batch * x.dtype.itemsize
 

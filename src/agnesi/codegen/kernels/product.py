@@ -15,7 +15,6 @@ from agnesi.codegen.kernels.gemm import (
     emit_gemm,
     plan,
 )
-from agnesi.codegen.kernels.tilesearch import LINE_BYTES
 from agnesi.codegen.llvm.builder import Builder, Value, i64
 from agnesi.codegen.llvm.instructions import prefetch
 from agnesi.codegen.loops.evaluate import Scope, memory_type, streams
@@ -25,7 +24,7 @@ from agnesi.core.ir.extents import guess
 from agnesi.core.ir.kernels import Buffer, Matrix, Product, walk
 from agnesi.core.ir.loops import Affine, Axis, load
 from agnesi.core.support.policy import FAST_RUN, CompilePolicy
-from agnesi.core.target import Target
+from agnesi.core.target import LINE_BYTES, Target
 
 #: Instructions of an epilogue that is written once for a tile, in a loop.
 LONG_EPILOGUE_INSTRUCTIONS = 40

@@ -16,6 +16,7 @@ from itertools import pairwise
 
 from agnesi.codegen.kernels.machine import Machine, unit_cycles
 from agnesi.codegen.kernels.tiling import Panel, Piece, Rows, pieces_of
+from agnesi.core.target import LINE_BYTES
 
 #: Work units to aim for, so that shares among threads are even.
 TARGET_UNITS = 16
@@ -25,10 +26,6 @@ _MIN_SHARED_WORK = 1 << 19
 _MAX_PANEL_VECTORS = 8
 #: Cycles to pack an element, and where neighbours stay neighbours.
 PACK_CYCLES, COPY_CYCLES = 0.4, 0.15
-#: Bytes of a line of the caches.
-LINE_BYTES = 64
-#: Bytes after which addresses share a set of the first-level cache.
-SET_STRIDE_BYTES = 4096
 #: Bytes of workspace that a thread keeps without trouble.
 MAX_WORKSPACE_BYTES = 2 << 20
 #: Products in a sum from which the detour through workspace to the epilogue costs nothing.

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from agnesi.codegen.llvm.builder import Builder, Value, i64, scalar, vector, width
+from agnesi.codegen.llvm.typenames import nbytes
 
 #: IR types of elements, and their bytes.
 TYPES = {"float32": ("float", 4), "float64": ("double", 8)}
-_BYTES = {"float": 4, "double": 8, "i8": 1, "i16": 2, "i32": 4, "i64": 8}
 _LANE_BYTES = 16
 
 
@@ -19,7 +19,7 @@ def transposed(b: Builder, rows: Sequence[Value]) -> list[Value]:
     Squares are transposed within 16 bytes, which processors shuffle at least cost, then moved.
     """
     count = len(rows)
-    own = min(_LANE_BYTES // _BYTES[scalar(rows[0].type)], count)
+    own = min(_LANE_BYTES // nbytes(scalar(rows[0].type)), count)
     squares = [_within(b, rows[i : i + own], own) for i in range(0, count, own)]
     moved = [_among(b, column, own) for column in zip(*squares, strict=True)]
     return [column for columns in zip(*moved, strict=True) for column in columns]

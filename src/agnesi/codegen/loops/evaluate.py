@@ -30,7 +30,7 @@ from agnesi.core.ir.extents import guess
 from agnesi.core.ir.kernels import Buffer, bound_in, walk
 from agnesi.core.ir.loops import ITEM_BYTES, Affine, Axis, Expr, Substitution, fresh_axis
 from agnesi.core.ir.mapping import LONGEST_STEP, period_of
-from agnesi.core.target import Target
+from agnesi.core.target import LINE_BYTES, Target
 
 #: Bytes from one iteration of a sum to the next from which the processor does not prefetch.
 _MIN_STRIDE_BYTES = 2048
@@ -372,10 +372,10 @@ class Scope:
         bytes_ = self.lanes * ITEM_BYTES[buffer.dtype.name]
         return (
             streams(buffer, self.b.module.target) and not self.rereads
-            and bytes_ % 64 == 0
-            and all(isinstance(c, int) and c * ITEM_BYTES[buffer.dtype.name] % 64 == 0
+            and bytes_ % LINE_BYTES == 0
+            and all(isinstance(c, int) and c * ITEM_BYTES[buffer.dtype.name] % LINE_BYTES == 0
                     for a, c in at.terms.items() if a is not self.along)
-            and at.const * ITEM_BYTES[buffer.dtype.name] % 64 == 0
+            and at.const * ITEM_BYTES[buffer.dtype.name] % LINE_BYTES == 0
         )
 
     # -- reductions -----------------------------------------------------------------------

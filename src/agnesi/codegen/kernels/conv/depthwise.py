@@ -16,11 +16,12 @@ from agnesi.codegen.kernels.conv.pack import pack_filters
 from agnesi.codegen.kernels.conv.tiles import Tile
 from agnesi.codegen.kernels.conv.wide import tails, tiles
 from agnesi.codegen.kernels.conv.windows import Corner, Way, Windows
-from agnesi.codegen.kernels.gemm.operands import element_bytes, load_strided
+from agnesi.codegen.kernels.gemm.operands import load_strided
 from agnesi.codegen.kernels.gemm.unit import share
 from agnesi.codegen.kernels.tiling import OpenRows, Piece
 from agnesi.codegen.llvm.builder import Builder, Value, const, i64, vector
 from agnesi.codegen.llvm.instructions import multiply_add, prefetch
+from agnesi.codegen.llvm.typenames import nbytes
 from agnesi.core.ir.dims import Size
 
 
@@ -33,7 +34,7 @@ class _Channels:
                  finish: Finish, scratch: Value) -> None:
         self.b, self.plan, self.finish = b, plan, finish
         self.dense, self.type = plan.real, plan.type
-        self.align = element_bytes(plan.type)
+        self.align = nbytes(plan.type)
         self.other = other
         table, zeros, self.taps, self.sums = plan.split(b, scratch)
         self.windows = Windows(b, plan, source, table, zeros)

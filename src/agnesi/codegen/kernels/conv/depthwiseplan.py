@@ -12,7 +12,6 @@ from agnesi.codegen.kernels.conv.tiles import TileLoop
 from agnesi.codegen.kernels.machine import Machine, unit_cycles
 from agnesi.codegen.kernels.tilesearch import (
     MAX_WORKSPACE_BYTES,
-    SET_STRIDE_BYTES,
     TARGET_UNITS,
     heights,
     tally,
@@ -21,6 +20,7 @@ from agnesi.codegen.kernels.tilesearch import (
 from agnesi.codegen.kernels.tiling import OpenRows, Panel, Piece, Rows, pieces_of
 from agnesi.core.support.cached import cached_property
 from agnesi.core.support.record import record, replace
+from agnesi.core.target import SET_STRIDE_BYTES
 
 _WRITTEN_OUT = 16  # taps up to which they are all written out in a tile
 #: Each instruction of a tile counts as this share of the run time.

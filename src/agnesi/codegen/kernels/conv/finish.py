@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from agnesi.codegen.kernels.conv.dense import Dense
-from agnesi.codegen.kernels.gemm.operands import element_bytes
 from agnesi.codegen.kernels.gemm.pack import zip_rounds
 from agnesi.codegen.kernels.tiling import CutPiece, Piece, pieces_of
 from agnesi.codegen.llvm.builder import Builder, Value, i64, vector
 from agnesi.codegen.llvm.outlining import apart as shared
+from agnesi.codegen.llvm.typenames import nbytes
 from agnesi.codegen.loops.evaluate import Addresses, Scope
 from agnesi.core.ir.extents import Extent
 
@@ -49,7 +49,7 @@ def rows(b: Builder, type_: str, finish: Finish, along: int) -> FinishRow:
     def finish_row(row: Value, position: tuple[Value, ...], pieces: tuple[Piece, ...]) -> None:
         for p in pieces:
             offset = i64(p.offset)
-            value = b.load(vector(type_, p.lanes), b.gep(type_, row, offset), element_bytes(type_))
+            value = b.load(vector(type_, p.lanes), b.gep(type_, row, offset), nbytes(type_))
             finish(value, _beside(b, position, along, offset), along, p.lanes, p.mask)
 
     return finish_row
@@ -76,7 +76,7 @@ def lines(b: Builder, type_: str, finish: Finish, dense: Dense, lanes: int,
                 _transpose(b, type_, lanes, at, workspace, pitch)
                 with b.loop(i64(0), active, nonempty=True) as row:
                     at = b.gep(type_, workspace, b.mul(row.index, i64(lanes)))
-                    value = b.load(vector(type_, piece.lanes), at, element_bytes(type_))
+                    value = b.load(vector(type_, piece.lanes), at, nbytes(type_))
                     finish(value, _beside(b, _beside(b, there, 2, row.index), 5, x), 5,
                            piece.lanes, piece.mask)
 
@@ -96,7 +96,7 @@ def _transpose(b: Builder, type_: str, lanes: int, source: Value, target: Value,
                ) -> None:
     """Exchange the rows and columns of a square, by a function that kernels share."""
     def body(own: Builder, source: Value, target: Value, pitch: Value) -> None:
-        found, align = [], element_bytes(type_)
+        found, align = [], nbytes(type_)
         for n in range(lanes):
             source = own.gep(type_, source, pitch) if n else source
             found.append(own.load(vector(type_, lanes), source, align))

@@ -28,6 +28,7 @@ from agnesi.core.ir.collapse import cost
 from agnesi.core.ir.dims import Size
 from agnesi.core.ir.extents import Extent, guess
 from agnesi.core.ir.kernels import Convolution, Product
+from agnesi.core.ir.loops import ITEM_BYTES
 from agnesi.core.support.policy import FAST_RUN, CompilePolicy
 from agnesi.core.support.record import record
 from agnesi.core.target import Target
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     Part = TilePlan | Call | tuple[Product, GemmPlan]
 
 P = TypeVar("P", bound="WinogradPlan")
-_BYTES = {"float32": 4, "float64": 8}
 
 
 @record
@@ -86,7 +86,7 @@ def plan_convolution(kernel: Convolution, target: Target, policy: CompilePolicy 
     So many ``threads`` of ours share what a library does.
     """
     dtype = kernel.total.dtype.name
-    machine = machine_for(target, _BYTES[dtype], policy)
+    machine = machine_for(target, ITEM_BYTES[dtype], policy)
     long = (
         policy.short_epilogues or cost([s.value for s in kernel.body]) > LONG_EPILOGUE_INSTRUCTIONS
     )

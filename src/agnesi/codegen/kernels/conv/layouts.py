@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from agnesi.codegen.kernels.tilesearch import SET_STRIDE_BYTES
 from agnesi.core.ir.convsizes import ConvSizes
 from agnesi.core.ir.extents import guess
 from agnesi.core.support.record import record, replace
-from agnesi.core.target import Target
+from agnesi.core.target import SET_STRIDE_BYTES, Target
 
 #: Cycles to bring one element into the order that the tiles read.
 _PACK_CYCLES = 0.3

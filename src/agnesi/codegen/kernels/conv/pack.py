@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, NamedTuple
 
-from agnesi.codegen.kernels.gemm.operands import element_bytes, lanes_from, load_strided
+from agnesi.codegen.kernels.gemm.operands import lanes_from, load_strided
 from agnesi.codegen.kernels.gemm.pack import joined, zip_rounds
 from agnesi.codegen.kernels.tiling import Piece, pieces_of
 from agnesi.codegen.llvm.builder import Builder, Value, const, i64, lanes, vector
 from agnesi.codegen.llvm.outlining import apart
+from agnesi.codegen.llvm.typenames import nbytes
 from agnesi.core.ir.dims import Size
 
 Number = int | Value
@@ -29,7 +30,7 @@ def clear(b: Builder, type_: str, target: Value, count: Value, lanes_: int) -> N
     def body(b: Builder, target: Value, count: Value) -> None:
         zero = const(vector(type_, lanes_), 0)
         with b.loop(i64(0), count, lanes_) as at:
-            b.store(zero, b.gep(type_, target, at.index), element_bytes(type_))
+            b.store(zero, b.gep(type_, target, at.index), nbytes(type_))
 
     _shared(b, "clear", (type_, lanes_), body, target, count)
 
@@ -51,7 +52,7 @@ def copy_run(b: Builder, type_: str, source: Value, target: Value, count: Value,
 
 def _copy_run(b: Builder, type_: str, source: Value, target: Value, count: Value,
               lanes_: int) -> None:
-    align, wide = element_bytes(type_), vector(type_, lanes_)
+    align, wide = nbytes(type_), vector(type_, lanes_)
     whole = b.sub(count, b.op("urem", count, i64(lanes_)))
     with b.loop(i64(0), whole, lanes_) as at:
         value = b.load(wide, b.gep(type_, source, at.index), align)
@@ -88,7 +89,7 @@ def _copy_runs(b: Builder, type_: str, source: Value, target: Value, count: Valu
 def copy_spread(b: Builder, type_: str, source: Value, target: Value, count: Value, step: Size,
                 lanes_: int) -> None:
     """Copy ``count`` elements that are ``step`` apart to contiguous memory."""
-    align = element_bytes(type_)
+    align = nbytes(type_)
     whole = b.sub(count, b.op("urem", count, i64(lanes_)))
     for start, stop, width in ((i64(0), whole, lanes_), (whole, count, 1)):
         with b.loop(start, stop, width) as at:
@@ -152,7 +153,7 @@ def copy_pixels(b: Builder, type_: str, source: Value, target: Value, count: Val
 def _copy_plainly(b: Builder, type_: str, source: Value, target: Value, count: Value,
                   width: Number, steps: tuple[Number, Number], pitch: Number, lanes_: int) -> None:
     """Copy ``count`` pixels element by element, which is little code; unused lanes become zero."""
-    align, last = element_bytes(type_), pitch
+    align, last = nbytes(type_), pitch
     if isinstance(width, int) and isinstance(pitch, int):
         piece = pieces_of(width, lanes_)[-1]
         last = min(piece.offset + piece.lanes, pitch) if pitch > width else width
@@ -193,12 +194,12 @@ def _put_piece(b: Builder, type_: str, source: Value, target: Value, piece: Piec
     else:
         value = const(vector(type_, piece.lanes), 0)
         for lane in range(piece.active):
-            item = b.load(type_, b.gep(type_, source, b.size(lane * step)), element_bytes(type_))
+            item = b.load(type_, b.gep(type_, source, b.size(lane * step)), nbytes(type_))
             if piece.lanes == 1:
                 value = item
             else:
                 value = b.value(value.type, f"insertelement {value}, {item}, i64 {lane}")
-    b.store(value, target, element_bytes(type_))
+    b.store(value, target, nbytes(type_))
 
 
 def _pack_transposed(
@@ -226,7 +227,7 @@ def _transpose(b: Builder, type_: str, addresses: tuple[Value, Value], steps: tu
                count: Value, piece: Piece) -> None:
     """Blocks of a few pixels are transposed inside of 128-bit lanes, which every machine does
     fast."""
-    depth, align = 16 // element_bytes(type_), element_bytes(type_)
+    depth, align = 16 // nbytes(type_), nbytes(type_)
     (source, target), (step, pitch) = addresses, steps
 
     def block(at: Value, mask: Value | None) -> list[tuple[Value, Value]]:

@@ -14,10 +14,10 @@ from agnesi.codegen.kernels.conv.rowsplan import PackedPlan, RowsPlan
 from agnesi.codegen.kernels.conv.source import Box, inside, taps_inside
 from agnesi.codegen.kernels.conv.tiles import Tile, TileLoop, number
 from agnesi.codegen.kernels.conv.wide import tiles
-from agnesi.codegen.kernels.gemm.operands import element_bytes
 from agnesi.codegen.kernels.gemm.unit import share
 from agnesi.codegen.kernels.tiling import Panel, Piece
 from agnesi.codegen.llvm.builder import Builder, Value, i64, vector
+from agnesi.codegen.llvm.typenames import nbytes
 
 
 class PackedLines:
@@ -244,7 +244,7 @@ class RowLanes:
         """Store the sums of a tile to scratch memory and run the epilogue over them in a loop, so
         that its code is emitted for one output only.
         """
-        b, align = self.b, element_bytes(self.type)
+        b, align = self.b, nbytes(self.type)
         (tall, wide), (o, top, x) = size, corner
         each = tall * len(panel.pieces)
         for n, value in enumerate(sums):

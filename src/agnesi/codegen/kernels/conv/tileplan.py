@@ -7,12 +7,13 @@ from typing import Any
 
 from agnesi.codegen.kernels.conv.dense import Dense
 from agnesi.codegen.kernels.machine import Machine
-from agnesi.codegen.kernels.tilesearch import SET_STRIDE_BYTES, whole_lines
+from agnesi.codegen.kernels.tilesearch import whole_lines
 from agnesi.codegen.kernels.tiling import OpenRows, Rows
 from agnesi.codegen.llvm.builder import Builder, Value, i64
 from agnesi.core.ir.dims import Size
 from agnesi.core.ir.extents import Extent
 from agnesi.core.support.record import record
+from agnesi.core.target import SET_STRIDE_BYTES
 
 
 @record

@@ -6,10 +6,11 @@ from collections.abc import Callable, Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
-from agnesi.codegen.kernels.gemm.operands import element_bytes, lanes_from, load_strided
+from agnesi.codegen.kernels.gemm.operands import lanes_from, load_strided
 from agnesi.codegen.kernels.tiling import Piece
 from agnesi.codegen.llvm.builder import HOT, Builder, Value, const, i64, vector, width
 from agnesi.codegen.llvm.instructions import multiply_add, prefetch
+from agnesi.codegen.llvm.typenames import nbytes
 from agnesi.core.ir.dims import Size
 from agnesi.core.support.record import record
 
@@ -80,7 +81,7 @@ class Tile:
         """
         if not b.module.policy.shared_kernels or b.hot:
             return self.nested(b, row, column, nest, sums, inner)
-        align = element_bytes(self.type)
+        align = nbytes(self.type)
         given = [x for level in nest for x in level[:3] if isinstance(x, Value)]
         memory = b.alloca(self.type, sum(width(x.type) for x in sums))
         for x, at in self._cells(b, memory, sums):
@@ -101,7 +102,7 @@ class Tile:
         parameters = [(kind, f"x{i}") for i, kind in enumerate(["ptr"] * 3 + ["i64"] * len(given))]
         own = Builder(b.module, b.module.fresh("tile"), parameters, attributes=HOT)
         row, column, memory, *rest = own.parameters
-        values, align = iter(rest), element_bytes(self.type)
+        values, align = iter(rest), nbytes(self.type)
         iterations = []
         for level in nest:
             times, down, right = (next(values) if isinstance(x, Value) else x for x in level[:3])
@@ -166,7 +167,7 @@ class Tile:
             prefetch(b, self._moved(b, column, c.offset + columns), near=False)
 
     def _step(self, b: Builder, row: Value, column: Value, sums: list[Value]) -> list[Value]:
-        align = element_bytes(self.type)
+        align = nbytes(self.type)
         line = [self._load(b, self._moved(b, column, c.offset), c) for c in self.columns]
         widest = max(c.lanes for c in self.columns)
         self._call(b, row, column)

@@ -23,10 +23,10 @@ from agnesi.codegen.kernels.conv.source import (
 )
 from agnesi.codegen.kernels.conv.tiles import Tile, TileLoop, known
 from agnesi.codegen.kernels.conv.weightplan import WeightPlan
-from agnesi.codegen.kernels.gemm.operands import element_bytes
 from agnesi.codegen.kernels.gemm.unit import share
 from agnesi.codegen.kernels.tiling import Panel, Rows
 from agnesi.codegen.llvm.builder import Builder, Value, const, i64, vector
+from agnesi.codegen.llvm.typenames import nbytes
 from agnesi.core.ir.dims import Size
 from agnesi.core.ir.extents import Extent
 from agnesi.core.support.record import replace
@@ -97,7 +97,7 @@ class Weight(Gradient):
         zero = const(vector(self.type, plan.lanes), 0)
         count = b.mul(b.sub(self.high, self.low), i64(plan.tile_elements))
         with b.loop(i64(0), count, plan.lanes) as at:
-            b.store(zero, b.gep(self.type, self.sums, at.index), element_bytes(self.type))
+            b.store(zero, b.gep(self.type, self.sums, at.index), nbytes(self.type))
 
     def _block(self, index: Value) -> None:
         b, plan = self.b, self.plan
@@ -214,7 +214,7 @@ class Weight(Gradient):
         columns = panel.pieces
         tile = Tile(self.type, offsets, columns, masked=not plan.packed_b, ahead=plan.ahead)
         cells = self._cells(panel, index, size, corner)
-        align = element_bytes(self.type)
+        align = nbytes(self.type)
         sums = [
             b.load(vector(self.type, p.lanes), at, align)
             for at, p in zip(cells, panel.pieces * (size[0] * size[1]), strict=True)
@@ -246,7 +246,7 @@ class Weight(Gradient):
                 self._finish_row(b.add(sums, b.mul(row, i64(plan.pitch))), position)
 
     def _finish_row(self, row: Value, position: tuple[Value, ...]) -> None:
-        b, plan, align = self.b, self.plan, element_bytes(self.type)
+        b, plan, align = self.b, self.plan, nbytes(self.type)
         for panel in plan.panels:
             start, stop = self._panels(panel)
             with b.loop(start, stop) as loop:

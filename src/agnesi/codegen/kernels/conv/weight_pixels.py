@@ -14,10 +14,10 @@ from agnesi.codegen.kernels.conv.source import Box, address_in, lead
 from agnesi.codegen.kernels.conv.tiles import Tile, TileLoop
 from agnesi.codegen.kernels.conv.weight_pixels_plan import WeightPixelsPlan
 from agnesi.codegen.kernels.conv.wide import tiles
-from agnesi.codegen.kernels.gemm.operands import element_bytes
 from agnesi.codegen.kernels.gemm.unit import share
 from agnesi.codegen.kernels.tiling import Piece
 from agnesi.codegen.llvm.builder import Value, i64, vector
+from agnesi.codegen.llvm.typenames import nbytes
 from agnesi.codegen.loops.horizontal_reduction import horizontal
 
 
@@ -111,7 +111,7 @@ class WeightPixels(Gradient):
     def _tile(self, row: Value, column: Value, taps: range, size: int, cells: list[Value],
               count: Value) -> None:
         """Add the products of ``count`` lines to the sums of a tile."""
-        b, plan, align = self.b, self.plan, element_bytes(self.type)
+        b, plan, align = self.b, self.plan, nbytes(self.type)
         _, h, w = self.dense.spans
         wide = vector(self.type, plan.lanes)
         whole, rest = divmod(w.count, plan.lanes)
@@ -132,7 +132,7 @@ class WeightPixels(Gradient):
 
     def _finish(self, first: Value) -> None:
         b, plan, (d, h, w) = self.b, self.plan, self.dense.spans
-        wide, align = vector(self.type, plan.lanes), element_bytes(self.type)
+        wide, align = vector(self.type, plan.lanes), nbytes(self.type)
         with (
             b.loop(i64(0), i64(plan.tap_lines), nonempty=True) as line,
             b.loop(i64(0), i64(w.taps), nonempty=True) as tap,

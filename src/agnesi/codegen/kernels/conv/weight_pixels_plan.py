@@ -13,7 +13,6 @@ from agnesi.codegen.kernels.machine import Machine, unit_cycles
 from agnesi.codegen.kernels.tilesearch import (
     COPY_CYCLES,
     PACK_CYCLES,
-    SET_STRIDE_BYTES,
     fewest_blocks,
     heights,
     tally,
@@ -22,6 +21,7 @@ from agnesi.codegen.kernels.tilesearch import (
 from agnesi.codegen.kernels.tiling import Panel, Rows
 from agnesi.core.ir.dims import Size
 from agnesi.core.support.record import record, replace
+from agnesi.core.target import SET_STRIDE_BYTES
 
 #: Bytes of the sums of a unit, at most.
 _MAX_SUM_BYTES = 1 << 18

@@ -16,10 +16,10 @@ from agnesi.codegen.kernels.conv.pack import pack_filters
 from agnesi.codegen.kernels.conv.source import Box, address_in, pack_source, taps_inside
 from agnesi.codegen.kernels.conv.tiles import Tile, TileLoop
 from agnesi.codegen.kernels.conv.wideplan import WidePlan
-from agnesi.codegen.kernels.gemm.operands import element_bytes
 from agnesi.codegen.kernels.gemm.unit import share
 from agnesi.codegen.kernels.tiling import OpenRows, Panel, Rows
 from agnesi.codegen.llvm.builder import Builder, Value, i64, vector
+from agnesi.codegen.llvm.typenames import nbytes
 from agnesi.core.support.record import replace
 
 #: A loop over where tiles start.
@@ -271,7 +271,7 @@ class Wide:
 
         There may be a ``rest`` of rows only.
         """
-        b, align = self.b, element_bytes(self.type)
+        b, align = self.b, nbytes(self.type)
         pieces = panel.pieces
         for n, value in enumerate(sums):
             offset = n // len(pieces) * panel.width + pieces[n % len(pieces)].offset

@@ -11,10 +11,11 @@ from typing import NamedTuple
 from agnesi.codegen.kernels.conv.depthwiseplan import DepthwisePlan, Steps, Window
 from agnesi.codegen.kernels.conv.pack import clear
 from agnesi.codegen.kernels.conv.source import inside
-from agnesi.codegen.kernels.gemm.operands import element_bytes, load_strided
+from agnesi.codegen.kernels.gemm.operands import load_strided
 from agnesi.codegen.kernels.tiling import Piece
 from agnesi.codegen.llvm.builder import Builder, Value, i64, lanes, vector
 from agnesi.codegen.llvm.instructions import prefetch
+from agnesi.codegen.llvm.typenames import nbytes
 
 
 class Corner(NamedTuple):
@@ -71,7 +72,7 @@ class Windows:
         if not self.dense.open and all(span.inside for span in spans):
             return Way(b.gep(self.type, self.source, here), window.source, False)
         self._fill(window, here, first)
-        entry = 8 // element_bytes(self.type)
+        entry = 8 // nbytes(self.type)
         return Way(self.table, Steps(*(step * entry for step in window.table)), True)
 
     def load(self, window: Window, way: Way, start: Value, pixel: tuple[int, int],
@@ -97,7 +98,7 @@ class Windows:
     def _fill(self, window: Window, here: Value, first: list[Value]) -> None:
         """Store the addresses of all positions of a window in its table, a line at a time."""
         b, (d, h, w), n = self.b, self.dense.spans, window.pitch
-        wide, size, steps = vector("i64", n), element_bytes(self.type), window.source
+        wide, size, steps = vector("i64", n), nbytes(self.type), window.source
         beside = lanes(wide, [q * window.right for q in range(n)]) if n > 1 else i64(0)
         across = lanes(wide, [q * steps.pixel * size for q in range(n)]) if n > 1 else i64(0)
         reached = b.icmp("ult", b.op("add", b.splat(first[2], n), beside),

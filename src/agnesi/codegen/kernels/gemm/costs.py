@@ -7,9 +7,10 @@ from collections.abc import Iterator
 
 from agnesi.codegen.kernels.gemm.spec import GemmSpec
 from agnesi.codegen.kernels.machine import Machine, unit_cycles
-from agnesi.codegen.kernels.tilesearch import COPY_CYCLES, SET_STRIDE_BYTES, tally
+from agnesi.codegen.kernels.tilesearch import COPY_CYCLES, tally
 from agnesi.codegen.kernels.tiling import Panel, Piece, Rows, pieces_of
 from agnesi.core.support.record import record
+from agnesi.core.target import SET_STRIDE_BYTES
 
 _TRANSPOSE_CYCLES = 0.45  # cycles to pack one transposed element
 _FAR_TRANSPOSE_CYCLES = 0.75  # one that comes from memory

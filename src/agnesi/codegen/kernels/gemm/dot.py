@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from agnesi.codegen.kernels.gemm.operands import element_bytes, lanes_from, load_strided
+from agnesi.codegen.kernels.gemm.operands import lanes_from, load_strided
 from agnesi.codegen.kernels.gemm.pack import zip_orders
 from agnesi.codegen.kernels.gemm.unit import Unit
 from agnesi.codegen.kernels.tiling import OpenRows, Panel
 from agnesi.codegen.llvm.builder import Builder, Value, const, i64, is_float, scalar, vector, width
 from agnesi.codegen.llvm.builder import lanes as lanes_of
 from agnesi.codegen.llvm.instructions import multiply_add, prefetch
+from agnesi.codegen.llvm.typenames import nbytes
 from agnesi.core.ir.dims import is_static
 from agnesi.core.support.record import record
 
@@ -222,7 +223,7 @@ def fold(b: Builder, vectors: list[Value]) -> Value:
     """
     type_, count = vectors[0].type, len(vectors)
     lanes = width(type_)
-    group = min(lanes, 16 // element_bytes(scalar(type_)))
+    group = min(lanes, 16 // nbytes(scalar(type_)))
     inner = min(group, count)
     near, far = zip_orders(lanes, group), zip_orders(lanes, lanes, group)
     total = _halve(

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from agnesi.codegen.kernels.gemm.spec import GemmSpec
-from agnesi.codegen.kernels.tilesearch import LINE_BYTES, whole_lines
+from agnesi.codegen.kernels.tilesearch import whole_lines
 from agnesi.codegen.kernels.tiling import OpenPanel, OpenRows, Panel, Paneled
 from agnesi.core.ir.dims import Size
 from agnesi.core.ir.extents import guess, most
 from agnesi.core.support.record import record
+from agnesi.core.target import LINE_BYTES
 
 WHOLE_BLOCK = 1 << 60  # a block that no k is larger than
 

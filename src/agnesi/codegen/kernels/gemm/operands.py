@@ -7,6 +7,7 @@ from typing import Any
 
 from agnesi.codegen.llvm.builder import Builder, Value, const, vector, width
 from agnesi.codegen.llvm.builder import lanes as lanes_of
+from agnesi.codegen.llvm.typenames import nbytes
 from agnesi.core.ir.dims import Size
 from agnesi.core.support.record import record
 
@@ -131,7 +132,7 @@ def load_strided(
     b: Builder, pointer: Value, type_: str, stride: Size, lanes: int, mask: Value | None
 ) -> Value:
     """Load ``lanes`` elements that lie ``stride`` elements apart; masked lanes are zero."""
-    align = element_bytes(type_)
+    align = nbytes(type_)
     if lanes == 1:
         return b.load(type_, pointer, align)
     whole = vector(type_, lanes)
@@ -154,11 +155,11 @@ def _gather(
         addresses = b.value(
             vector("ptr", lanes), f"getelementptr inbounds {type_}, {pointer}, {steps}"
         )
-        return b.gather(whole, addresses, mask, element_bytes(type_))
+        return b.gather(whole, addresses, mask, nbytes(type_))
     result = const(whole, 0)
     for lane in range(lanes):
         address = b.gep(type_, pointer, b.size(lane * stride))
-        item = b.load(type_, address, element_bytes(type_))
+        item = b.load(type_, address, nbytes(type_))
         result = b.value(whole, f"insertelement {result}, {item}, i64 {lane}")
     return result
 
@@ -178,8 +179,3 @@ def lanes_from(b: Builder, value: Value, start: int, lanes: int) -> Value:
     if lanes == 1:
         return b.extract(value, start)
     return b.shuffle(value, None, range(start, start + lanes))
-
-
-def element_bytes(type_: str) -> int:
-    """Size of an element, which is also its alignment."""
-    return {"half": 2, "float": 4, "double": 8}.get(type_) or int(type_[1:]) // 8

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from agnesi.codegen.kernels.gemm.operands import Operand, element_bytes, lanes_from, load_strided
+from agnesi.codegen.kernels.gemm.operands import Operand, lanes_from, load_strided
 from agnesi.codegen.kernels.tiling import CutPiece, Piece
 from agnesi.codegen.llvm.builder import Builder, Value, const, i64, vector, width
 from agnesi.codegen.llvm.builder import lanes as lanes_of
 from agnesi.codegen.llvm.instructions import prefetch
+from agnesi.codegen.llvm.typenames import nbytes
 from agnesi.core.ir.dims import Size
 
 Read = Callable[[Builder, Value, Value, int, Value | None], Value]
@@ -37,7 +38,7 @@ def copy_lines(
 
     With an ``address`` of (y, x) later lines are prefetched: those of a matrix lie far apart.
     """
-    align = element_bytes(type_)
+    align = nbytes(type_)
     whole = b.sub(count, b.op("urem", count, i64(lanes)))
     with b.loop(i64(0), lines) as y:
         line = b.gep(type_, target, b.mul(y.index, i64(pitch)))
@@ -67,7 +68,7 @@ def copy_pieces(
                 later = b.add(y.index, i64(_PIECES_AHEAD))
                 prefetch(b, address(b, later, i64(piece.offset)), near=True)
             value = read(b, y.index, i64(piece.offset), piece.lanes, piece.mask)
-            b.store(value, b.gep(type_, line, i64(piece.offset)), element_bytes(type_))
+            b.store(value, b.gep(type_, line, i64(piece.offset)), nbytes(type_))
 
 
 def copy_transposed(
@@ -107,14 +108,14 @@ def _transpose_strip(
     pitch: int,
 ) -> None:
     """Transpose all lines of one piece."""
-    depth = 16 // element_bytes(type_)
+    depth = 16 // nbytes(type_)
     strip = b.gep(type_, target, x)
 
     def block(y: Value, active: int, mask: Value | None) -> None:
         rows = _transposed_block(b, type_, x, y, piece, along, mask)
         for n, row in enumerate(rows[:active]):
             at = b.add(b.mul(y, i64(pitch)), i64(n * pitch))
-            b.store(row, b.gep(type_, strip, at), element_bytes(type_))
+            b.store(row, b.gep(type_, strip, at), nbytes(type_))
 
     rest = b.op("urem", count, i64(depth))
     whole = b.sub(count, rest)
@@ -133,7 +134,7 @@ def _transposed_block(
     b: Builder, type_: str, x: Value, y: Value, piece: Piece, along: Along, mask: Value | None
 ) -> list[Value]:
     """Rows of one piece for as many y as a 128-bit vector holds; those of the mask are there."""
-    depth = 16 // element_bytes(type_)
+    depth = 16 // nbytes(type_)
     empty = const(vector(type_, depth), 0)
     shifts = [i64(n) for n in range(piece.active)]
     if isinstance(piece, CutPiece):  # what is not there is read where the last one is

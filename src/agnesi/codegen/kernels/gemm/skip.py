@@ -7,15 +7,16 @@ finite, no element is skipped: zero times infinity is NaN.
 
 from __future__ import annotations
 
-from agnesi.codegen.kernels.gemm.operands import element_bytes, load_strided
+from agnesi.codegen.kernels.gemm.operands import load_strided
 from agnesi.codegen.kernels.gemm.pack import copy_transposed
 from agnesi.codegen.kernels.gemm.tile import TileUnit
 from agnesi.codegen.kernels.tiling import Panel, pieces_of
 from agnesi.codegen.llvm.builder import Builder, Value, const, i64, vector
 from agnesi.codegen.llvm.instructions import multiply_add, prefetch
+from agnesi.codegen.llvm.typenames import nbytes
+from agnesi.core.target import LINE_BYTES
 
 _ROWS_AHEAD = 4  # rows of A to prefetch
-_CACHE_LINE = 64
 
 
 class SkipUnit(TileUnit):
@@ -66,12 +67,12 @@ class SkipUnit(TileUnit):
         self, panel: Panel, row: Value, k: Value, count: int, size: int, every: Value
     ) -> None:
         """Sort the lines of the block by which of the rows need them; each kind is a loop."""
-        b, width = self.b, element_bytes(self.type)
+        b, width = self.b, nbytes(self.type)
         first = b.add(self.row, row)
         lines = [self._line(b.add(first, i64(r)), k) for r in range(size)]
         for r in range(size):
             later = self._line(b.add(first, i64(_ROWS_AHEAD + r)), k)
-            for at in range(0, count * width, _CACHE_LINE):
+            for at in range(0, count * width, LINE_BYTES):
                 prefetch(b, b.gep("i8", later, i64(at)), near=True)
         masks = [b.op("or", self._mask_of(line, count), every) for line in lines]
         cells = [

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from agnesi.codegen.llvm.typenames import nbytes
 from agnesi.core.ir.dims import Size
 from agnesi.core.support.record import record
 
 _TYPES = {"float16": "half", "float32": "float", "float64": "double"}
-_BYTES = {"half": 2, "float": 4, "double": 8, "i8": 1, "i16": 2, "i32": 4, "i64": 8}
 
 
 @record
@@ -72,7 +72,7 @@ class GemmSpec:
     @property
     def itemsize(self) -> int:
         """Bytes of one element."""
-        return _BYTES[self.type]
+        return nbytes(self.type)
 
     def transposed(self) -> GemmSpec:
         """This product read as ``C' = B' A'``, all three matrices transposed."""

@@ -6,11 +6,12 @@ that memory is read in long runs; a register tile would read short pieces of far
 
 from __future__ import annotations
 
-from agnesi.codegen.kernels.gemm.operands import element_bytes, lanes_from, load_strided
+from agnesi.codegen.kernels.gemm.operands import lanes_from, load_strided
 from agnesi.codegen.kernels.gemm.unit import Unit, share
 from agnesi.codegen.kernels.tiling import Panel, Piece
 from agnesi.codegen.llvm.builder import Value, const, i64, vector
 from agnesi.codegen.llvm.instructions import multiply_add, prefetch
+from agnesi.codegen.llvm.typenames import nbytes
 
 _PREFETCH_LINES = 16  # lines of B that are under way from memory
 
@@ -29,7 +30,7 @@ class StreamUnit(Unit):
         b, spec, depth = self.b, self.plan.spec, self.plan.depth
         zero = const(vector(self.type, self.plan.lanes), 0)
         with b.loop(i64(0), i64(self._pitch * spec.m), self.plan.lanes, nonempty=True) as at:
-            b.store(zero, b.gep(self.type, self.sums, at.index), element_bytes(self.type))
+            b.store(zero, b.gep(self.type, self.sums, at.index), nbytes(self.type))
         whole = spec.k - spec.k % depth
         for start, stop, lines in ((0, whole, depth), (whole, spec.k, 1)):
             if start < stop:
@@ -62,12 +63,12 @@ class StreamUnit(Unit):
             with self._panels(panel) as index:
                 vectors = self._read(k, self._column(index), lines, piece)
                 for r in rows:
-                    address, size = self._partial(index, r), element_bytes(self.type)
+                    address, size = self._partial(index, r), nbytes(self.type)
                     total = b.load(vector(self.type, piece.lanes), address, size)
                     for factor, value in zip(factors[r], vectors, strict=True):
                         x = lanes_from(b, factor, 0, piece.lanes)
                         total = multiply_add(b, x, value, total)
-                    b.store(total, address, element_bytes(self.type))
+                    b.store(total, address, nbytes(self.type))
 
     def _read(self, k: Value, j: Value, lines: int, piece: Piece) -> list[Value]:
         b, operand = self.b, self.operands.b
@@ -86,5 +87,5 @@ class StreamUnit(Unit):
     def _finish(self, panel: Panel, index: Value) -> None:
         for r in range(self.plan.spec.m):
             type_ = vector(self.type, panel.pieces[0].lanes)
-            total = self.b.load(type_, self._partial(index, r), element_bytes(self.type))
+            total = self.b.load(type_, self._partial(index, r), nbytes(self.type))
             self._epilogue(panel, i64(r), self._column(index), [total])

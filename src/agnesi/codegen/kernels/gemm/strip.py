@@ -9,12 +9,12 @@ while all tiles are computed.
 from __future__ import annotations
 
 from agnesi.codegen.kernels.gemm.microkernel import At, Source
-from agnesi.codegen.kernels.gemm.operands import element_bytes
 from agnesi.codegen.kernels.gemm.tile import TileUnit
-from agnesi.codegen.kernels.tilesearch import LINE_BYTES
 from agnesi.codegen.kernels.tiling import Panel, pieces_of
 from agnesi.codegen.llvm.builder import Builder, Value, i64
 from agnesi.codegen.llvm.instructions import prefetch
+from agnesi.codegen.llvm.typenames import nbytes
+from agnesi.core.target import LINE_BYTES
 
 _LINES_AHEAD = 4  # lines of B to prefetch where they are packed
 
@@ -62,7 +62,7 @@ class StripUnit(TileUnit):
                             prefetch(b, there, near=False)
                         value = operand.load(b, self.batch, row, column, p.lanes, p.mask, "n")
                         address = b.gep(self.type, line, i64(p.offset))
-                        b.store(value, address, element_bytes(self.type))
+                        b.store(value, address, nbytes(self.type))
 
     def _strips(self, low: Value, high: Value, size: int, k: Value, count: Value) -> None:
         """Row tiles low .. high, all of this size, block by block of tiles."""
@@ -95,7 +95,7 @@ class StripUnit(TileUnit):
             for p in pieces_of(size, plan.lanes):
                 row = b.add(start, i64(p.offset))
                 value = load(b, self.batch, row, b.add(k, kk.index), p.lanes, p.mask, "m")
-                b.store(value, b.gep(self.type, address, i64(p.offset)), element_bytes(self.type))
+                b.store(value, b.gep(self.type, address, i64(p.offset)), nbytes(self.type))
 
     def _packed_panel(self, index: Value) -> Value:
         at = self.b.mul(self.b.sub(index, self.group_start), i64(self.plan.panel_pitch))

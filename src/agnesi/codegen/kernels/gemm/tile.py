@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from agnesi.codegen.kernels.gemm.microkernel import At, ReadRow, Source, sum_products, zeros
-from agnesi.codegen.kernels.gemm.operands import element_bytes
 from agnesi.codegen.kernels.gemm.pack import copy_lines, copy_pieces, copy_transposed, neighbours
 from agnesi.codegen.kernels.gemm.unit import Unit
 from agnesi.codegen.kernels.tiling import OpenPanel, Panel
 from agnesi.codegen.llvm.builder import Builder, Value, const, i64, vector
+from agnesi.codegen.llvm.typenames import nbytes
 from agnesi.core.ir.dims import is_static, product
 from agnesi.core.ir.extents import guess
 from agnesi.core.support.record import replace
@@ -187,7 +187,7 @@ class TileUnit(Unit):
 
     @property
     def _align(self) -> int:
-        return element_bytes(self.type)
+        return nbytes(self.type)
 
     def _cells(self, panel: Panel, sums: list[Value], address: Value) -> list[tuple[Value, Value]]:
         """The accumulators with their addresses in scratch."""

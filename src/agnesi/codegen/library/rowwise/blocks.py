@@ -11,15 +11,13 @@ from agnesi.codegen.library.rowwise.indexed import IndexedRows
 from agnesi.codegen.llvm.builder import Module, Value, i64
 from agnesi.codegen.llvm.instructions import prefetch
 from agnesi.codegen.llvm.task import share, task
-from agnesi.core.target import Target
+from agnesi.core.target import LINE_BYTES, Target
 
-#: Bytes of a cache line.
-_LINE_BYTES = 64
 #: Lines that are read at a time.
 _LINES_AT_ONCE = 4
 #: Bytes that count as an element where polls are due.
 _ELEMENT_BYTES = 4
-_VECTOR = f"<{_LINE_BYTES // 4} x i32>"
+_VECTOR = f"<{LINE_BYTES // 4} x i32>"
 
 
 def blocks_module(name: str, target: Target) -> str:
@@ -70,18 +68,18 @@ class _Blocks(IndexedRows):
             if whole and self.past:
                 b.stream(line, address)
             else:
-                b.store(line, address, _LINE_BYTES if whole else 1)
+                b.store(line, address, LINE_BYTES if whole else 1)
             prefetch(b, b.gep("i8", following, at), near=True)
 
-        last = b.sub(self.bytes, i64(_LINE_BYTES))
+        last = b.sub(self.bytes, i64(LINE_BYTES))
         move(i64(0))
         address = b.cast("ptrtoint", target, "i64")
-        start = b.sub(i64(_LINE_BYTES), b.op("and", address, i64(_LINE_BYTES - 1)))
-        whole = b.op("and", b.sub(last, start), i64(-_LINES_AT_ONCE * _LINE_BYTES))
+        start = b.sub(i64(LINE_BYTES), b.op("and", address, i64(LINE_BYTES - 1)))
+        whole = b.op("and", b.sub(last, start), i64(-_LINES_AT_ONCE * LINE_BYTES))
         middle = b.add(start, whole)
-        with b.loop(start, middle, _LINES_AT_ONCE * _LINE_BYTES) as loop:
+        with b.loop(start, middle, _LINES_AT_ONCE * LINE_BYTES) as loop:
             for k in range(_LINES_AT_ONCE):
-                move(b.add(loop.index, i64(k * _LINE_BYTES)), True)
-        with b.loop(middle, last, _LINE_BYTES) as loop:
+                move(b.add(loop.index, i64(k * LINE_BYTES)), True)
+        with b.loop(middle, last, LINE_BYTES) as loop:
             move(loop.index, True)
         move(last)

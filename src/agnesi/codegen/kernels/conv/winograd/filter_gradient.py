@@ -24,10 +24,10 @@ from agnesi.codegen.kernels.conv.winograd.transform import (
     carry,
     transposed,
 )
-from agnesi.codegen.kernels.gemm.operands import element_bytes
 from agnesi.codegen.kernels.gemm.unit import share
 from agnesi.codegen.llvm.builder import Builder, Value, const, i64, vector
 from agnesi.codegen.llvm.outlining import apart
+from agnesi.codegen.llvm.typenames import nbytes
 
 
 class WinogradWeight(Both):
@@ -42,7 +42,7 @@ class WinogradWeight(Both):
             self.group, part = divide(b, loop.index, plan.panel_groups)
             self.first, self.last = share(b, plan.panel_count, plan.panel_groups, part)
             with b.loop(i64(0), size, self.lanes, nonempty=True) as at:
-                b.store(zero, b.gep(self.type, self.u, at.index), element_bytes(self.type))
+                b.store(zero, b.gep(self.type, self.u, at.index), nbytes(self.type))
             with b.loop(i64(0), plan.blocks, nonempty=True) as block:
                 self._block(block.index)
             for kind, start, stop in self._panels():

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from agnesi.codegen.kernels.conv.tiles import Tile, TileLoop, pitches
-from agnesi.codegen.kernels.gemm.operands import element_bytes
 from agnesi.codegen.kernels.tiling import Piece
 from agnesi.codegen.llvm.builder import Builder, Value, i64, vector
 from agnesi.codegen.llvm.outlining import function
+from agnesi.codegen.llvm.typenames import nbytes
 from agnesi.core.support.record import replace
 
 
@@ -38,7 +38,7 @@ def product_of(b: Builder, type_: str, pieces: Sequence[Piece], height: int) -> 
 def add_tile(b: Builder, tile: Tile, nest: Sequence[TileLoop], row: Value, column: Value,
              sums: Value, step: Value) -> None:
     """Add the products of a tile to sums in memory, whose rows are ``step`` apart."""
-    align, cells = element_bytes(tile.type), []
+    align, cells = nbytes(tile.type), []
     for n in range(len(tile.rows)):
         sums = b.gep(tile.type, sums, step) if n else sums
         cells += [b.gep(tile.type, sums, i64(c.offset)) for c in tile.columns]
@@ -65,5 +65,5 @@ def tiles_of(b: Builder, tile: Tile, heights: Sequence[int], nest: list[TileLoop
             target = b.gep(tile.type, m, b.mul(row.index, i64(width)))
             for n, value in enumerate(sums):
                 offset = n // len(columns) * width + columns[n % len(columns)].offset
-                b.store(value, b.gep(tile.type, target, i64(offset)), element_bytes(tile.type))
+                b.store(value, b.gep(tile.type, target, i64(offset)), nbytes(tile.type))
         start = stop

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agnesi.codegen.kernels.gemm.operands import element_bytes
 from agnesi.codegen.llvm.builder import Builder, Value, const, i64, vector
 from agnesi.codegen.llvm.instructions import multiply_add
 from agnesi.codegen.llvm.outlining import apart
+from agnesi.codegen.llvm.typenames import nbytes
 from agnesi.core.support.record import record
 
 Matrix = tuple[tuple[float, ...], ...]
@@ -95,7 +95,7 @@ class _Carry:
         square = []
         for line in range(len(columns)):
             at = b.gep(self.type, at, self.read[0]) if line else at
-            square.append([b.load(type_, b.gep(self.type, at, c), element_bytes(self.type))
+            square.append([b.load(type_, b.gep(self.type, at, c), nbytes(self.type))
                            for c in columns])
         return square
 
@@ -105,7 +105,7 @@ class _Carry:
         for n, line in enumerate(square):
             at = b.gep(self.type, at, self.written[0]) if n else at
             for value, c in zip(line, columns, strict=True):
-                b.store(value, b.gep(self.type, at, c), element_bytes(self.type))
+                b.store(value, b.gep(self.type, at, c), nbytes(self.type))
 
     def _without(self, square: list[list[Value]],
                  lacking: Sequence[Sequence[Value | None]]) -> list[list[Value]]:
