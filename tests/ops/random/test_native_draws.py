@@ -10,6 +10,8 @@ from agnesi import symbolic as T
 from agnesi.api.streams import legacy
 from agnesi.core.ir import foreign
 
+pytestmark = pytest.mark.native_plans  # the scalar target lets NumPy draw
+
 ROWS = np.random.RandomState(5).rand(4, 5)
 #: Methods with the parameters of a draw of shape (4, 5).
 METHODS = {
