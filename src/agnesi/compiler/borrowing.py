@@ -75,9 +75,9 @@ class BorrowingFunction(Function):
             return found[0]
         return dict(zip(self._form, found, strict=True)) if self._form else tuple(found)
 
-    def _look(self, k: int, view: FunctionGraph, value: Any, place: int) -> np.ndarray:
+    def _look(self, k: int, view: FunctionGraph, value: Any, index: int) -> np.ndarray:
         """The view of an argument's memory."""
-        array = self._inputs.checked(self._inputs.places[place], value, self.name)
+        array = self._inputs.checked(self._inputs.positions[index], value, self.name)
         key = k, array.shape
         runner = self._runners.get(key)
         if runner is None:
@@ -88,7 +88,7 @@ class BorrowingFunction(Function):
         found: np.ndarray = runner([array])[0]
         return found
 
-    def _in_graph(self, k: int, view: FunctionGraph, value: Any, place: int) -> Any:
+    def _in_graph(self, k: int, view: FunctionGraph, value: Any, index: int) -> Any:
         """The view of an argument as an operation of the graph around the call."""
         with within(None):
             look = OpFromGraph([symbol(view.inputs[0])], [symbol(view.outputs[0])],

@@ -23,9 +23,9 @@ Pairs = Mapping[Any, Any] | Iterable[tuple[Any, Any]] | None
 
 
 def replaced_by(givens: Any, owner: str = "function", what: str = "givens") -> dict[Any, Tensor]:
-    """Variables, and the tensors that take their places; arrays and numbers in their dtypes.
+    """Variables, and the tensors that replace them; arrays and numbers in their dtypes.
 
-    :raises TypeError: If there is something else in the place of a mapping, or of a variable.
+    :raises TypeError: If there is something else instead of a mapping, or of a variable.
     """
     found: dict[Any, Tensor] = {}
     try:
@@ -54,7 +54,7 @@ def clone(outputs: Any, replace: Pairs = None, *, memory_format: Any = None) -> 
 
     :param outputs: What to rebuild.
     :type outputs: Tensor or sequence of Tensor
-    :param replace: What to put in the place of tensors: of the same dtype and number of axes, with
+    :param replace: What to put instead of tensors: of the same dtype and number of axes, with
         sizes that fit.  The originals stay as they are.
     :type replace: mapping or pairs of Tensor to array_like
     :param memory_format: Taken from PyTorch's calls, and not needed.

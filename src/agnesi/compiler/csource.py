@@ -106,13 +106,13 @@ def program(source: Source, name: str, names: Sequence[str], dtypes: Sequence[st
         raise ValueError(at(f"{twice} is a result in the C source, and an operand, too: give the "
                             f"operand another name\n  at {source.file}:{source.line}"))
     body = [f"int32_t {name}(void **arrays, int64_t *sizes) {{"]
-    place = 0
+    first = 0
     for k, (title, dtype, ndim) in enumerate(zip(names, dtypes, ndims, strict=True)):
-        counted = " * ".join(f"sizes[{place + a}]" for a in range(ndim)) or "1"
+        counted = " * ".join(f"sizes[{first + a}]" for a in range(ndim)) or "1"
         body += [f"  {_TYPES[dtype]} *{title} = arrays[{k}];",
-                 f"  const int64_t *{title}_shape = sizes + {place};",
+                 f"  const int64_t *{title}_shape = sizes + {first};",
                  f"  const int64_t {title}_size = {counted};"]
-        place += ndim
+        first += ndim
     line, text = parts["code"]
     support = "".join(f"{_line(source, at)}{more}\n" for at, more in (
         [parts["support_code"]] if "support_code" in parts else []))

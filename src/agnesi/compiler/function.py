@@ -108,9 +108,9 @@ class Function(Direct, Inspectable):
         same = first_alike(found := value_dims(given, nodes, replaced))
         self._sizes = [d for d in found if d not in same]
         valued = [d for d in self._sizes if isinstance(d, ValueDim)]
-        places: dict[Any, int] = {
+        positions: dict[Any, int] = {
             d: i for i, n in enumerate(given) for d in valued if d.node is n}
-        self._places = [places.get(d, -1) for d in self._sizes]
+        self._positions = [positions.get(d, -1) for d in self._sizes]
         scalars = substituted([d.node for d in valued], replaced)
         whole = FunctionGraph([*given, *map(carrier, self._sizes)], [*nodes, *scalars])
         whole = sizes_from_reshapes(whole.resolve(lambda n: size_with(n, same)) if same else whole)
@@ -118,7 +118,7 @@ class Function(Direct, Inspectable):
             whole.inputs, whole.outputs[: len(nodes)])
         #: The scalars of data-dependent sizes.
         self._scalars = whole.outputs[len(nodes):]
-        computed = [symbol(d.node) for d in valued if d not in places]
+        computed = [symbol(d.node) for d in valued if d not in positions]
         #: What computes data-dependent sizes that are no inputs.
         self._counter = Function(
             Inputs([In(i.variable) for i in inputs]), computed, {}, givens, f"sizes of {name}",
@@ -204,7 +204,7 @@ class Function(Direct, Inspectable):
         counts = iter(() if self._counter is None else self._counter(*arguments))
         return tuple([
             int(d.now if isinstance(d, SharedDim) else arguments[i] if i >= 0 else next(counts))
-            for d, i in zip(self._sizes, self._places, strict=True)])
+            for d, i in zip(self._sizes, self._positions, strict=True)])
 
     def _finished(self, results: Any, moved: Sequence[Tensor]) -> Any:
         """Results as they were asked for, once variables have what changes their sizes."""
@@ -236,7 +236,7 @@ class Function(Direct, Inspectable):
         """Return the sizes that depend on values, as scalars of the graph around."""
         counts = iter(() if self._counter is None else self._counter.dispatch(*values))
         return [values[i] if i >= 0 else next(counts) for d, i in zip(
-            self._sizes, self._places, strict=True) if isinstance(d, ValueDim)]
+            self._sizes, self._positions, strict=True) if isinstance(d, ValueDim)]
 
     @property
     def _operation(self) -> OpFromGraph:
@@ -294,7 +294,7 @@ class Function(Direct, Inspectable):
 
     def _taken(self, i: int, value: Any) -> np.ndarray:
         """A value as compiled code takes it: in one piece, apart from what is updated."""
-        array = self._inputs.checked(self._inputs.places[i], value, self.name)
+        array = self._inputs.checked(self._inputs.positions[i], value, self.name)
         if any(np.may_share_memory(array, t.array) for t, _ in self._updates):
             return array.copy()
         return np.require(array, requirements=["C", "A", "W"] if self._mutable[i] else ["C", "A"])
@@ -328,8 +328,8 @@ class Function(Direct, Inspectable):
         moved = [(t, i) for t, i in self._updates if graph.outputs[i].shape != t.shape]
         updates, count = self._updates, self._returned + len(moved)
         if moved:  # they are returned, and become the variables' values behind the call
-            places = {i for _, i in moved}
-            updates = [(t, i) for t, i in updates if i not in places]
+            positions = {i for _, i in moved}
+            updates = [(t, i) for t, i in updates if i not in positions]
             behind = range(len(self.source.outputs), len(graph.outputs))
             order = [*range(self._returned), *(i for _, i in (*moved, *updates)), *behind]
             graph = FunctionGraph.of(graph.inputs, [graph.outputs[i] for i in order])
@@ -379,7 +379,7 @@ class Function(Direct, Inspectable):
             self.source.inputs, (*self.source.outputs, *behind))
 
     def __getitem__(self, key: Any) -> np.ndarray:
-        """The value of an input that has one between calls, by name, place or variable."""
+        """The value of an input that has one between calls, by name, position or variable."""
         return self._inputs.value(key)
 
     def __setitem__(self, key: Any, value: Any) -> None:
@@ -390,7 +390,7 @@ class Function(Direct, Inspectable):
              share_memory: bool = True, name: str | None = None) -> Function:
         """This function on other state, without optimising it again.
 
-        :param swap: Shared variables (or tensors with a value) to put in the place of others, of
+        :param swap: Shared variables (or tensors with a value) to put instead of others, of
             the same dtype and number of axes.
         :type swap: mapping of Shared to Shared, optional
         :param updates: Whether the copy changes state as the original does.
@@ -429,7 +429,7 @@ class Function(Direct, Inspectable):
         late = [d for d in value_dims(inputs, outputs) if d not in self._sizes]
         new._sizes = [d.of(pairs) if isinstance(d, SharedDim) else d
                       for d in (*self._sizes, *late)]
-        new._places = [*self._places, *(-1 for _ in late)]
+        new._positions = [*self._positions, *(-1 for _ in late)]
         source = FunctionGraph.of([*inputs, *map(carrier, late)], [*outputs, *self._scalars])
         whole = with_other_state(source, pairs)
         new.source = FunctionGraph.of(whole.inputs, whole.outputs[:count])

@@ -79,7 +79,7 @@ class Inputs:
     """All inputs of a function, those that the function remembers included.
 
     :ivar compiled: Those that compiled code gets.
-    :ivar states: By place, the shared variables that stand for inputs with an update.
+    :ivar states: By position, the shared variables that stand for inputs with an update.
     """
 
     def __init__(self, declared: Sequence[In]) -> None:
@@ -98,13 +98,13 @@ class Inputs:
                 value = self.checked(k, i.value, "function")
                 held = value.copy() if i.update is None else shared(value, i.name)
             (self.defaults if i.update is None else self.states)[k] = held
-        #: Of those that compiled code gets, the places among all.
-        self.places = [k for k in range(len(declared)) if k not in self.states]
-        self.compiled = [declared[k] for k in self.places]
+        #: Of those that compiled code gets, the positions among all.
+        self.positions = [k for k in range(len(declared)) if k not in self.states]
+        self.compiled = [declared[k] for k in self.positions]
 
     @property
     def in_order(self) -> bool:
-        """Whether arguments by place are those of compiled code, as long as there are no more."""
+        """Whether positional arguments are those of compiled code, as long as there are no more."""
         return not self.states or min(self.states) == len(self.compiled)
 
     def label(self, k: int) -> str:
@@ -142,17 +142,18 @@ class Inputs:
         return array.copy() if k in self._mutable else array  # the next call begins with it, too
 
     def _named(self, owner: str, positional: int, keywords: dict[str, Any]) -> dict[int, Any]:
-        """Values by place of what is given by name."""
+        """Values by index of what is given by name."""
         found: dict[int, Any] = {}
         for name, value in keywords.items():
-            places = [k for k, n in enumerate(self.names) if n == name]
-            free = [k for k in places if k >= positional]
+            positions = [k for k, n in enumerate(self.names) if n == name]
+            free = [k for k in positions if k >= positional]
             if len(free) > 1:
-                raise TypeError(at(f"{owner} has {len(places)} inputs of the name {name!r}: give "
-                                   "values by position, or other names with ag.In(x, name=...)"))
+                raise TypeError(at(
+                    f"{owner} has {len(positions)} inputs of the name {name!r}: give values by "
+                    "position, or other names with ag.In(x, name=...)"))
             if not free:
                 known = ", ".join(str(n) for n in self.names)
-                twice = ", for it was given by position" if places else ""
+                twice = ", for it was given by position" if positions else ""
                 raise TypeError(
                     at(f"{owner} has no free input {name!r}{twice}; inputs: {known}"))
             found[free[0]] = value
@@ -184,8 +185,8 @@ class Inputs:
         found: np.ndarray = array
         return found
 
-    def place(self, key: Any) -> int:
-        """The place of an input with a value, by number, name or variable.
+    def index_of(self, key: Any) -> int:
+        """The index of an input with a value, by number, name or variable.
 
         :raises KeyError: If there is none.
         """
@@ -201,13 +202,13 @@ class Inputs:
 
     def value(self, key: Any) -> np.ndarray:
         """The value that an input has where a call gives none."""
-        k = self.place(key)
+        k = self.index_of(key)
         held = self.states.get(k, self.defaults.get(k))
         return held.get_value() if isinstance(held, Shared) else np.array(held)
 
     def set_value(self, key: Any, value: Any, owner: str) -> None:
         """Give it another one."""
-        k = self.place(key)
+        k = self.index_of(key)
         array = self.checked(k, value, owner)
         held = self.states.get(k, self.defaults.get(k))
         if isinstance(held, Shared):

@@ -54,7 +54,7 @@ def object_at(handle: Any) -> Any:
 
 
 def bare(x: Any) -> Any:
-    """Handles in the place of object variables, in what a function is made of."""
+    """Handles instead of object variables, in what a function is made of."""
     if isinstance(x, ObjectVariable):
         return x._handle
     if isinstance(x, dict):
@@ -110,7 +110,7 @@ class ObjectFunction:
 
 
 def _objects_of(found: Any, outputs: Any) -> Any:
-    """Results with objects in the place of handles."""
+    """Results with objects instead of handles."""
     if isinstance(outputs, dict):
         return {k: _objects_of(found[k], v) for k, v in outputs.items()}
     if isinstance(outputs, (list, tuple)):

@@ -118,7 +118,7 @@ def _tried(function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[s
             for a, b in zip(found, planned, strict=True)):
         return None  # within rounding: calls within the function may be compiled by now
     made.quick = len(values) <= MOST_VALUES and all(
-        _is_quick(op, [arrays[i] for i in places]) for op, places, _ in made.steps)
+        _is_quick(op, [arrays[i] for i in numbers]) for op, numbers, _ in made.steps)
     if made.quick:
         records = _are_recorded(xs)
         made.steps = tuple([_directly(step, arrays, y, records) for step, y in zip(
@@ -144,13 +144,13 @@ def _calls_before_region(made: Plan, arrays: Sequence[np.ndarray], much: bool) -
     """
     time = elements = 0.0
     first = len(arrays) - len(made.steps)
-    for y, (op, places, _) in zip(arrays[first:], made.steps, strict=True):
+    for y, (op, numbers, _) in zip(arrays[first:], made.steps, strict=True):
         if y is None:  # several results, which are steps of their own
             time += _STEP
             continue
         if type(op) is Item:
-            op, places, _ = made.steps[places[0] - first]
-        operands = [arrays[i].shape for i in places]
+            op, numbers, _ = made.steps[numbers[0] - first]
+        operands = [arrays[i].shape for i in numbers]
         time += _STEP + regions.nanoseconds(op, y.shape, operands)
         most = max(map(math.prod, [y.shape, *operands]))
         elements += _SLOW_ELEMENTS * most if "unvectorized" in op.traits else most
@@ -161,7 +161,7 @@ def _calls_before_region(made: Plan, arrays: Sequence[np.ndarray], much: bool) -
 
 def compiled_plan(made: Plan, function: Callable[..., Any], args: tuple[Any, ...],
                   keywords: dict[str, Any], xs: Sequence[Tensor]) -> Any:
-    """A compiled region in the place of a plan, where it gives the same within rounding; else the
+    """A compiled region instead of a plan, where it gives the same within rounding; else the
     plan."""
     if len(set(map(id, xs))) < len(xs):
         args, keywords, xs = _apart(args, keywords)
@@ -246,21 +246,21 @@ def _again(function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[s
     call."""
     back = _back(orders)
     leaves, tree = flatten((args, keywords))
-    places = [next((i for i, x in enumerate(xs) if x is leaf), None) for leaf in leaves]
+    numbers = [next((i for i, x in enumerate(xs) if x is leaf), None) for leaf in leaves]
     plain = [None if type(leaf) is Tensor else leaf for leaf in leaves]
 
     def again(*transposed: Tensor) -> Any:
         operands = [x if axes is None else permute_dims(x, axes)
                     for x, axes in zip(transposed, back, strict=True)]
         given, more = tree.build([
-            v if i is None else operands[i] for v, i in zip(plain, places, strict=True)])
+            v if i is None else operands[i] for v, i in zip(plain, numbers, strict=True)])
         return function(*given, **more)
 
     return again
 
 
 def _apart(args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-    """Arguments with another tensor in each place: in other calls they may differ."""
+    """Arguments with another tensor for each: in other calls they may differ."""
     leaves, tree = flatten((args, keywords))
     xs = []
     for i, x in enumerate(leaves):
@@ -297,10 +297,10 @@ def _traced(function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[
             return None
         read = set(toposort(ends))
         besides = [n for n in trace.raising if n not in read]
-    places: dict[Node, int] = {}
+    numbers: dict[Node, int] = {}
     for i, x in enumerate(xs):
-        places.setdefault(known[id(x)].node, i)
-    return _of_graph(ends, besides, places, constants, len(xs),
+        numbers.setdefault(known[id(x)].node, i)
+    return _of_graph(ends, besides, numbers, constants, len(xs),
                      None if shape.kind is None else shape.builder())
 
 
@@ -313,17 +313,17 @@ def _is_constant(capture: Capture) -> bool:
                           or x._placed or hasattr(x, "advance"))
 
 
-def _of_graph(ends: Sequence[Node], besides: Sequence[Node], places: dict[Node, int],
+def _of_graph(ends: Sequence[Node], besides: Sequence[Node], numbers: dict[Node, int],
               constants: dict[Node, Tensor], count: int,
               build: Callable[[list[Tensor]], Any] | None) -> Plan | None:
     """Return the plan of a graph: its constants, and one step for each operation; None where an
     operation is not one of a plan, there are too many, or a constant result is large.
 
-    ``besides`` are operations that nobody reads and that may raise; ``places`` has the numbers of
-    the ``count`` operands, and gets those of all values; ``constants`` are the values of other
+    ``besides`` are operations that nobody reads and that may raise; ``numbers`` has those of the
+    ``count`` operands, and gets those of all values; ``constants`` are the values of other
     nodes.
     """
-    sorted_ = _sorted_nodes(ends, besides, places, constants)
+    sorted_ = _sorted_nodes(ends, besides, numbers, constants)
     if sorted_ is None:
         return None
     steps, fixed = sorted_
@@ -334,15 +334,15 @@ def _of_graph(ends: Sequence[Node], besides: Sequence[Node], places: dict[Node, 
     stops = [n for n in steps if n.op is STOP]
     steps = [n for n in steps if n.op is not STOP]
     for i, n in enumerate((*read, *steps)):
-        places[n] = count + i
+        numbers[n] = count + i
     for n in stops:
-        places[n] = places[n.inputs[0]]
-    made: list[Step] = [(n.op, tuple([places[i] for i in n.inputs]), None) for n in steps]
+        numbers[n] = numbers[n.inputs[0]]
+    made: list[Step] = [(n.op, tuple([numbers[i] for i in n.inputs]), None) for n in steps]
     for n in same:  # nobody may change it for others
-        made.append((COPY, (places[n],), None))
+        made.append((COPY, (numbers[n],), None))
     copies = iter(range(count + len(read) + len(steps), count + len(read) + len(made)))
     return Plan([fixed[n] for n in read], made,
-                [next(copies) if n in fixed else places[n] for n in ends], build)
+                [next(copies) if n in fixed else numbers[n] for n in ends], build)
 
 
 def _sorted_nodes(ends: Sequence[Node], besides: Sequence[Node], operands: Container[Node],
@@ -373,27 +373,27 @@ def _sorted_nodes(ends: Sequence[Node], besides: Sequence[Node], operands: Conta
 
 
 def _directly(step: Step, values: Sequence[Any], known: Any, records: bool) -> Step:
-    """A step with what native code takes in its place: a stock of numbers, how a view lies, a C
+    """A step with what native code takes instead: a stock of numbers, how a view lies, a C
     function that gave, for the values that there are, what the step gives, or what applies an
     operation with several results or picks one of them."""
-    op, places, _ = step
+    op, numbers, _ = step
     if type(op) is Item:
-        return op, places, (None, None, op.index)
+        return op, numbers, (None, None, op.index)
     if op.outputs > 1:
-        return op, places, (partial(apply_many, op) if records else _values_of(op), None)
+        return op, numbers, (partial(apply_many, op) if records else _values_of(op), None)
     if isinstance(op, Draw):
         stock = op.stock()
-        return step if stock is None else (op, places, (None, (stock,)))
-    arrays: Any = [values[i] for i in places]
+        return step if stock is None else (op, numbers, (None, (stock,)))
+    arrays: Any = [values[i] for i in numbers]
     if op.view and (layout := _layout(arrays[0], known)) is not None:
-        return op, places, (None, (layout,))
+        return op, numbers, (None, (layout,))
     found = None if op.c_call is None else op.c_call(*arrays)
     if found is None or len(arrays) + len(found[1]) > MOST_ARGUMENTS:
         return step
     data = laid(op, silently(found[0], *arrays, *found[1]))
     same = (data.dtype == known.dtype and data.shape == known.shape
             and data.strides == known.strides and data.tobytes() == known.tobytes())
-    return (op, places, found) if same else step
+    return (op, numbers, found) if same else step
 
 
 def _values_of(op: Op) -> Callable[..., tuple[Tensor, ...]]:

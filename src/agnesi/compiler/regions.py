@@ -96,8 +96,8 @@ class Regions:
             types = [_type(x) for x in leaves]
             if None in types:
                 return self.function(*args, **keywords)
-        places = _places(leaves) if len(leaves) > 1 else None
-        key = mode.recording, tree, places, *types
+        firsts = _firsts(leaves) if len(leaves) > 1 else None
+        key = mode.recording, tree, firsts, *types
         if self._recounts != HOOKS.recounts:
             self._recount()
         region = self._found.get(key, 0)
@@ -110,8 +110,8 @@ class Regions:
         if not region.outer.fit():
             del self._found[key]
             return self._meanwhile(*args, **keywords)
-        if places is not None or tree is not None:
-            leaves = _tensors(leaves, places)
+        if firsts is not None or tree is not None:
+            leaves = _tensors(leaves, firsts)
         return region.call(leaves, mode)
 
     def _waiting(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
@@ -128,8 +128,8 @@ class Regions:
         """The compiled function of a region that was called with distinct operands, if it reads and
         changes nothing else and has no gradients, else None; and what makes one value of several
         results."""
-        for (_, tree, places, *_), region in self._found.items():
-            if tree is places is None and type(region) is Region and region.unpaid <= 0 and not (
+        for (_, tree, firsts, *_), region in self._found.items():
+            if tree is firsts is None and type(region) is Region and region.unpaid <= 0 and not (
                     region.changed or region.outer.tensors or region.backward):
                 results = region.tree
                 return region.forward, None if results.kind is None else results.builder()
@@ -182,7 +182,7 @@ class Regions:
         return made
 
 
-def _places(leaves: Sequence[Any]) -> tuple[int, ...] | None:
+def _firsts(leaves: Sequence[Any]) -> tuple[int, ...] | None:
     """Return where each leaf occurs first; None where none occurs twice."""
     if len(leaves) == 1 or len(set(map(id, leaves))) == len(leaves):
         return None
@@ -190,11 +190,11 @@ def _places(leaves: Sequence[Any]) -> tuple[int, ...] | None:
     return tuple(map(ids.index, ids))
 
 
-def _tensors(leaves: Sequence[Any], places: tuple[int, ...] | None) -> list[Tensor]:
+def _tensors(leaves: Sequence[Any], firsts: tuple[int, ...] | None) -> list[Tensor]:
     """The tensors among leaves, each once."""
-    if places is None:
+    if firsts is None:
         return [x for x in leaves if type(x) is Tensor]
-    return [x for i, x in enumerate(leaves) if type(x) is Tensor and places[i] == i]
+    return [x for i, x in enumerate(leaves) if type(x) is Tensor and firsts[i] == i]
 
 
 def _type(x: Any) -> Any:
@@ -215,11 +215,11 @@ class Region:
     """A function for operands of certain types, as two compiled functions."""
 
     def __init__(self, function: Callable[..., Any], leaves: Sequence[Any], wanted: bool,
-                 share: float, recording: bool, tree: Tree | None, places: tuple[int, ...] | None
+                 share: float, recording: bool, tree: Tree | None, firsts: tuple[int, ...] | None
                  ) -> None:
         self.share = share
         self.token = object()  # by which it is known without being kept
-        args = _tensors(leaves, places)
+        args = _tensors(leaves, firsts)
         with witnessed(), switched(symbolic=False), body_trace(recording) as trace:
             variables = [_variable(trace, x) for x in args]
             known = dict(zip(map(id, args), variables, strict=True))
@@ -323,9 +323,9 @@ class _Backward:
             trace.variable(v) if current(v).requires_grad else None for v in leaves
         ]
         self.captures: list[Capture] = list(trace.captures.values())
-        self.places = [i for i, x in enumerate(args) if x._requires_grad]
+        self.wanting = [i for i, x in enumerate(args) if x._requires_grad]
         self.owners = [c for c in self.captures if c.outer._requires_grad]
-        wrt = [variables[i] for i in self.places] + [c.inner for c in self.owners]
+        wrt = [variables[i] for i in self.wanting] + [c.inner for c in self.owners]
         if any(getattr(n.op, "sparse", False) for n in toposort([current(v) for v in leaves])):
             raise UnsuitedError  # what it gives its tables is sparse
         # hooks of what they are for see gradients when they arrive there, in the pass around
@@ -382,7 +382,7 @@ class _Backward:
         #: The gradients from the operands, a region that has gradients of its own.
         self.whole = Regions(_compiled(whole))
         kept = {id(t) for t in outer}
-        self.needs = [*(i in self.needed for i in self.places),
+        self.needs = [*(i in self.needed for i in self.wanting),
                       *(id(c.outer) in kept for c in self.owners)]
         self.seeded = [c is not None for c in self.cotangents]
         del self.trace, self.variables, self.cotangents, self.read, self.captures, self.direct
@@ -392,7 +392,7 @@ class _Backward:
                saved: Sequence[Tensor], before: Sequence[np.ndarray]) -> None:
         """Put a call into the eager record."""
         op = RegionCall(region, args, saved, before)
-        xs = (*[args[i] for i in self.places], *[c.outer for c in self.owners])
+        xs = (*[args[i] for i in self.wanting], *[c.outer for c in self.owners])
         if op.outputs == 1:
             record(results[0], op, xs)
         else:
@@ -448,7 +448,7 @@ class RegionCall(Op):
         if not MODE.get().recording:
             return self.pulled(g, self.held())
         args, old = list(self.args), {id(c.outer) for c in self.region.changed}
-        for i, x in zip(back.places, xs, strict=False):
+        for i, x in zip(back.wanting, xs, strict=False):
             if x.array is None and args[i].array is not None:  # nothing reads it in one pass
                 raise overwritten(current(x))
             args[i] = x
@@ -470,8 +470,8 @@ class RegionCall(Op):
     def pulled(self, g: Any, held: Sequence[Any]) -> tuple[Any, ...]:
         """The gradients, computed from such values."""
         back: Any = self.region.backward
-        place = len(self.saved) + len(back.needed)
-        return self._parts(back.pull(*held[:place], *map(_bare, self._seeds(g)), *held[place:]))
+        count = len(self.saved) + len(back.needed)
+        return self._parts(back.pull(*held[:count], *map(_bare, self._seeds(g)), *held[count:]))
 
     def _seeds(self, g: Any) -> list[Tensor]:
         back: Any = self.region.backward

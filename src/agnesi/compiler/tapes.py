@@ -167,8 +167,8 @@ class Tape:
             raise UnsuitedError
         #: Where the values are that it reads, and whose the gradients are.
         self.reads = [where for _, where in taken]
-        places = {n: i for i, n in enumerate(order)}
-        self.ends = [places[n] for n in found]
+        indices = {n: i for i, n in enumerate(order)}
+        self.ends = [indices[n] for n in found]
         self.regions = [i for i, n in enumerate(order) if type(n.op) is RegionCall]
         self.run = jit(lambda *xs: tuple(body(*xs)))
 
@@ -179,8 +179,8 @@ class Tape:
             return None
         since = min([abs(n.serial) for n in order if n.op is not None])
         args = []
-        for place, kind, i in self.reads:
-            node = order[place]
+        for index, kind, i in self.reads:
+            node = order[index]
             if kind == _HELD:
                 args.append(wrap(node.op.held()[i].array))
                 continue
@@ -195,7 +195,7 @@ class Tape:
         return dict(zip([order[i] for i in self.ends], found, strict=True))
 
 
-#: What a value is of: the node at a place, one of its inputs, one of its results, what its
+#: What a value is of: the node at an index, one of its inputs, one of its results, what its
 #: operation holds.
 _OWN, _INPUT, _ITEM, _HELD = range(4)
 
@@ -205,22 +205,22 @@ class _Values:
 
     def __init__(self, trace: BodyTrace, order: Sequence[Node]) -> None:
         self.trace = trace
-        self.places = {n: i for i, n in enumerate(order)}
+        self.indices = {n: i for i, n in enumerate(order)}
         #: Where the values of variables are.
         self.where: dict[Node, tuple[int, int, int]] = {}
         self.known: dict[Node, Tensor] = {}
 
     def pull(self, node: Node, g: Any) -> Sequence[Any]:
         """The cotangents of an operation's inputs."""
-        op, place = node.op, self.places[node]
+        op, index = node.op, self.indices[node]
         if type(op) is RegionCall:
-            return op.pulled(g, [self._variable(t, t.array, (place, _HELD, i))
+            return op.pulled(g, [self._variable(t, t.array, (index, _HELD, i))
                                  for i, t in enumerate(op.held())])
-        xs = [self._of(n, (place, _INPUT, i)) for i, n in enumerate(node.inputs)]
+        xs = [self._of(n, (index, _INPUT, i)) for i, n in enumerate(node.inputs)]
         if op.outputs == 1:
-            return cotangents(op, g, self._of(node, (place, _OWN, 0)), xs)
+            return cotangents(op, g, self._of(node, (index, _OWN, 0)), xs)
         ys = None if not op.keep_output else tuple([
-            self._variable(item_of(node, i), node.value, (place, _ITEM, i))
+            self._variable(item_of(node, i), node.value, (index, _ITEM, i))
             for i in range(op.outputs)])
         return cotangents(op, g, ys, xs)
 

@@ -174,7 +174,7 @@ def test_what_cannot_be_swapped():
     train, w, v, _ = model()
     with pytest.raises(ValueError, match="train does not use"):
         train.copy(swap={ag.shared(1.0, "z"): w})
-    with pytest.raises(DTypeError, match=r"float32.*cannot take the place of.*float64"):
+    with pytest.raises(DTypeError, match=r"float32.*cannot replace.*float64"):
         train.copy(swap={w: ag.shared(w.get_value().astype("float32"))})
     with pytest.raises(ShapeError, match="number of axes"):
         train.copy(swap={w: ag.shared(np.zeros(3))})

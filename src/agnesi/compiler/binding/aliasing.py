@@ -42,10 +42,10 @@ class Regions:
             return []
         low, high = _bounds(array)
         found = []
-        place = bisect_left(self.starts, high) - 1
-        while place >= 0 and self.reach[place] > low:
-            found.append(self.arrays[place])
-            place -= 1
+        i = bisect_left(self.starts, high) - 1
+        while i >= 0 and self.reach[i] > low:
+            found.append(self.arrays[i])
+            i -= 1
         return found
 
     def touch(self, array: np.ndarray) -> bool:
@@ -58,7 +58,7 @@ class Footprint:
 
     :param written, read: Tensors that it changes, and others that it reads.
     :type written, read: sequence of Tensor
-    :param mutated: Places of the arguments that it changes.
+    :param mutated: Indices of the arguments that it changes.
     :type mutated: sequence of int
     """
 
@@ -94,9 +94,9 @@ class Footprint:
             )
         )
 
-    def _touches(self, place: int, array: np.ndarray, arguments: Mapping[int, np.ndarray]) -> bool:
+    def _touches(self, k: int, array: np.ndarray, arguments: Mapping[int, np.ndarray]) -> bool:
         return self._read.touch(array) or any(
-            overlap(array, other) for i, other in arguments.items() if i != place
+            overlap(array, other) for i, other in arguments.items() if i != k
         )
 
     def _look(self) -> None:

@@ -90,7 +90,7 @@ class NewMemory:
         for x, _ in trace.leaves.values():
             if x._view is not None and id(root(x)) in known:
                 trace.refuse(f"it uses {typed(x)}, a view of what x.data was before x.data = y")
-        #: Live tensors, and the places of arguments.
+        #: Live tensors, and the indices of arguments.
         self._tensors = [
             next((i for i, s in enumerate(symbols) if s is x), x) for x, *_ in known.values()]
         written = [(i, detach(old)) for i, (_, old, first) in enumerate(known.values())

@@ -16,7 +16,7 @@ _VALUES = (np.ndarray, np.generic, int, float)
 
 def sized_call(sizes_of: Callable[[tuple[Any, ...]], tuple[int, ...]], native: Callable[[], Any],
                dispatch: Callable[..., Any], fixed: Collection[tuple[int, ...]]) -> Any:
-    """A function of arguments by place.
+    """A function of arguments by position.
 
     :param sizes_of: The sizes, of the arguments.
     :param native: Gives the code for such sizes, which answers ``MISSED`` to others.

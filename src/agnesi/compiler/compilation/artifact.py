@@ -21,10 +21,10 @@ class Recipe:
     :ivar key: That of the backend that made it.
     :ivar text: The module; its body takes arguments, states, constants, results and the arena, in
         order.
-    :ivar states: Places of the states among the function's live tensors.
+    :ivar states: Indices of the states among the function's live tensors.
     :ivar constants: Values of the constants.
-    :ivar results: Places of the outputs that the entry makes.
-    :ivar reused: Outputs that stand in the memory of an argument: output to argument, by place.
+    :ivar results: Indices of the outputs that the entry makes.
+    :ivar reused: Outputs that stand in the memory of an argument: output to argument, by index.
     :ivar arena_bytes: Scratch memory of a call.
     :ivar long: Whether a call is worth releasing the interpreter lock.
     :ivar failures: What the code's checks say (see ``failures.Failure``).

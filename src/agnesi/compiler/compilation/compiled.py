@@ -139,7 +139,7 @@ class Compiled:
     ``run(*values)`` returns the function's result; ``values`` are the arguments that the entry
     describes, static ones included.  ``updates`` pairs a live tensor or the index of an input that
     is changed in place with the index of its new value among the outputs.  ``anew`` bypasses the
-    disk cache.  ``nodes`` are those of results that are no values without a record, by place.
+    disk cache.  ``nodes`` are those of results that are no values without a record, by position.
     """
 
     arguments: Sequence[Any]
@@ -281,9 +281,9 @@ class Compiled:
             text = fingerprint(self.graph, self.live)
         if text is None:
             return ""
-        places = {id(t): i for i, t in enumerate(self.live)}
+        indices = {id(t): i for i, t in enumerate(self.live)}
         updates = [
-            (t if isinstance(t, int) else f"live {places[id(t)]}", i) for t, i in self.updates
+            (t if isinstance(t, int) else f"live {indices[id(t)]}", i) for t, i in self.updates
         ]
         threads = library().threads if self.policy.library_products else 1
         rest = (self.returned, updates, list(self.donated), self.preset, threads,

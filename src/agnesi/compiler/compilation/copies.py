@@ -35,13 +35,13 @@ def check_copy(swap: Any, updates: Any, share_memory: Any, name: Any) -> None:
 
 
 def check_pair(old: Any, new: Any) -> None:
-    """Refuse a variable in the place of another one of another kind."""
+    """Refuse a variable instead of another one of another kind."""
     if old.dtype != new.dtype:
         raise DTypeError(
-            at(f"{typed(new)} cannot take the place of {typed(old)}: the dtype must agree"))
+            at(f"{typed(new)} cannot replace {typed(old)}: the dtype must agree"))
     if old.ndim != new.ndim:
         raise ShapeError(at(
-            f"{typed(new)} cannot take the place of {typed(old)}: the number of axes must agree"))
+            f"{typed(new)} cannot replace {typed(old)}: the number of axes must agree"))
 
 
 def with_other_state(graph: FunctionGraph, swap: Swap) -> FunctionGraph:
@@ -83,13 +83,13 @@ def packed(known: Known, live: list[Tensor]) -> bytes:
 
     They are bytes for themselves, because another version of the library may fail to read them.
     """
-    places = {id(t): i for i, t in enumerate(live)}
+    indices = {id(t): i for i, t in enumerate(live)}
     graph: Any = None
     if known.optimised is not None:
         rows, numbers = rows_of((*known.optimised.inputs, *known.optimised.outputs))
         ends = [[numbers[n] for n in nodes]
                 for nodes in (known.optimised.inputs, known.optimised.outputs)]
-        graph = [_row(row, places) for row in rows], *ends
+        graph = [_row(row, indices) for row in rows], *ends
     recipe = None if known.recipe is None else known.recipe.packed()
     try:
         graph = pickle.dumps(graph)
@@ -118,19 +118,19 @@ def _graph(parts: Any, live: list[Tensor]) -> FunctionGraph | None:
     return FunctionGraph.of([nodes[i] for i in inputs], [nodes[i] for i in outputs])
 
 
-def _row(row: Any, places: dict[int, int]) -> Any:
-    """A row of a graph; a leaf of a live tensor as its type and place."""
+def _row(row: Any, indices: dict[int, int]) -> Any:
+    """A row of a graph; a leaf of a live tensor as its type and index."""
     if not isinstance(row, Node) or row.handle is None:
         return row
-    place = places.get(id(row.handle()))
-    if place is None:
+    index = indices.get(id(row.handle()))
+    if index is None:
         return row
-    return _Live(place, row.shape, row.dtype, row.requires_grad)
+    return _Live(index, row.shape, row.dtype, row.requires_grad)
 
 
 class _Live:
-    def __init__(self, place: int, *kind: Any) -> None:
-        self.place = place
+    def __init__(self, index: int, *kind: Any) -> None:
+        self.index = index
         self.kind = kind
 
 
@@ -138,5 +138,5 @@ def _leaf_of(row: Any, live: list[Tensor]) -> Any:
     if not isinstance(row, _Live):
         return row
     shape, dtype, requires_grad = row.kind
-    t = live[row.place]
+    t = live[row.index]
     return Node(None, (), shape, dtype, requires_grad=requires_grad, handle=lambda: t, name=t._name)

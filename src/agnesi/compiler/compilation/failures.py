@@ -30,8 +30,8 @@ Failure = tuple[str, str, int]
 def failures(checks: Sequence[Check | Foreign], graph: FunctionGraph) -> list[Failure]:
     """Return the messages of a program's checks; ``graph`` is the user's, before it was rewritten.
     """
-    places = _places(graph) if checks else {}
-    return [(c.error, c.text, places.get(c.nodes[0].where, -1)) for c in checks]
+    indices = _indices(graph) if checks else {}
+    return [(c.error, c.text, indices.get(c.nodes[0].where, -1)) for c in checks]
 
 
 def widest(buffer: Buffer, graph: FunctionGraph) -> Failure:
@@ -50,7 +50,7 @@ def _made(value: Node | Buffer) -> str:
 
 
 def check_elements(graph: FunctionGraph) -> None:
-    """Refuse values with more elements than 64 bits count, which places in them are counted in."""
+    """Refuse values with more elements than 64 bits count, which their indices are counted in."""
     small: set[Any] = set()
     bodies: dict[int, FunctionGraph] = {}
     for node in graph.nodes:
@@ -78,11 +78,11 @@ def _as_written(text: str, where: Where) -> str:
     return f"{where[2]}({rest}" if where and where[2] and bracket and name.isidentifier() else text
 
 
-def _places(graph: FunctionGraph) -> dict[Any, int]:
-    places: dict[Any, int] = {}
+def _indices(graph: FunctionGraph) -> dict[Any, int]:
+    indices: dict[Any, int] = {}
     for i, node in enumerate(_every(graph)):
-        places.setdefault(node.where, i)
-    return places
+        indices.setdefault(node.where, i)
+    return indices
 
 
 def _every(graph: FunctionGraph) -> Iterator[Node]:
@@ -101,17 +101,17 @@ def raiser(recipe: Recipe, graph: FunctionGraph, name: str,
     """
     from agnesi.runtime.support import refused
 
-    def where_of(place: int) -> Any:
-        return next(islice(_every(graph), place, None)).where if place >= 0 else None
+    def where_of(index: int) -> Any:
+        return next(islice(_every(graph), index, None)).where if index >= 0 else None
 
     def failed(code: int) -> Any:
         if code < 0:
             raise MemoryError(lacking(-1 - code))
         if code < FIRST_FAILURE:
             return otherwise(code)
-        kind, text, place = recipe.failures[code - FIRST_FAILURE]
+        kind, text, index = recipe.failures[code - FIRST_FAILURE]
         text = REASONS[kind]() if kind in REASONS else text
-        where = where_of(place)
+        where = where_of(index)
         raise error_named(kind)(at(_as_written(text, where), where))
 
     def lacking(i: int) -> str:
@@ -119,8 +119,8 @@ def raiser(recipe: Recipe, graph: FunctionGraph, name: str,
             node = graph.outputs[recipe.results[i]]
             what, where = f"its result {_made(node)}", node.where
         else:
-            _, what, place = recipe.widest or ("", "temporaries", -1)
-            where = where_of(place)
+            _, what, index = recipe.widest or ("", "temporaries", -1)
+            where = where_of(index)
         torn = ("; tensors that it changes in place may hold a part of the changes"
                 if writes and i > len(recipe.results) else "")
         return at(

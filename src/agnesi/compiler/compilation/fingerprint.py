@@ -50,11 +50,11 @@ def operation(op: Any) -> str | None:
     return f"{module_of(kind)}.{kind.__qualname__} {sorted(values.items())!r}"
 
 
-def _leaf(node: Node, places: Mapping[int, int], found: list[int]) -> str:
+def _leaf(node: Node, indices: Mapping[int, int], found: list[int]) -> str:
     """The text of a leaf; where a live tensor is among all, ``found`` gets."""
     t = live_tensor(node)
     if t is not None:
-        found.append(places[id(t)])
+        found.append(indices[id(t)])
         return f"live {t.array.strides}"
     value = constant_value(node)
     return "input" if value is None else f"constant {value.tobytes().hex()}"
@@ -65,7 +65,7 @@ def fingerprint(graph: FunctionGraph, live: Sequence[Tensor]) -> str | None:
     numbers: dict[Node, int] = {}
     texts: dict[int, str | None] = {}  # of operations
     kinds: dict[Any, int] = {}  # operations and types, which many nodes have in common
-    places = {id(t): i for i, t in enumerate(live)}
+    indices = {id(t): i for i, t in enumerate(live)}
     rows = array("q")
     for node in dict.fromkeys((*graph.inputs, *graph.nodes)):
         numbers[node] = len(numbers)
@@ -73,7 +73,7 @@ def fingerprint(graph: FunctionGraph, live: Sequence[Tensor]) -> str | None:
         what: str | None
         found = [numbers[n] for n in node.inputs]
         if op is None:
-            what = _leaf(node, places, found)
+            what = _leaf(node, indices, found)
         elif id(op) in texts:
             what = texts[id(op)]
         else:

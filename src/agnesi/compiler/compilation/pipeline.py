@@ -94,7 +94,7 @@ class Scheduled:
         )
         clock.mark("emit")
         table = self.layout.table
-        places = {id(t): i for i, t in enumerate(live)}
+        indices = {id(t): i for i, t in enumerate(live)}
         kernels = list(nested(self.layout.kernels))
         self.checks = [k for k in kernels if isinstance(k, Check | Foreign)]
         self.largest = max(
@@ -103,7 +103,7 @@ class Scheduled:
         )
         self.recipe = Recipe(
             backend.key(), text,
-            [places[id(live_tensor(b.node))] for b in table if b.role == "state"],  # type: ignore[arg-type]
+            [indices[id(live_tensor(b.node))] for b in table if b.role == "state"],  # type: ignore[arg-type]
             _constants(table), made, reused, guess(arena), self._is_long(),
             optimize=policy.opt_level,
             callbacks=[_callback(k, graph.extents) for k in kernels if isinstance(k, Callback)],
@@ -247,7 +247,7 @@ class Call:
     :ivar arguments: What comes in (``runtime.entry.Arg``).
     :ivar outputs: The dtypes and shapes of the results, which become tensors, and what those hold.
     :ivar result: {"none", "single", "tuple"}: what the function returns.
-    :ivar written: The tensors, and the places of arguments, that it changes.
+    :ivar written: The tensors, and the indices of arguments, that it changes.
     :ivar name: For messages.
     :ivar slow: Takes the user's own calls where they do not fit.
     :ivar guards: What has to hold for those (``runtime.entry.Guard``).

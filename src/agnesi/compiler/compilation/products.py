@@ -27,8 +27,8 @@ def _address(name: str) -> int | None:
     found = counts()
     if found is None:
         return None
-    for i, place in enumerate(found):
-        support.variable("blas", i).value = place
+    for i, address in enumerate(found):
+        support.variable("blas", i).value = address
     return support.native().address(f"blas_{name}")
 
 

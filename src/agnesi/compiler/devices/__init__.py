@@ -10,11 +10,11 @@ what work costs.  The scheduler, the emitters and LLVM are given it, and it belo
 the compile cache; ``core/support/host.py`` alone asks the system about the machine.  A product or
 convolution without a kernel of its own is a loop nest; what a target has no code for is refused by
 name.  A *backend* makes code for a target and runs it.  The folder ``cpu`` has two: "native", and
-"scalar", with one lane, one thread and loops in the place of tiles, which shares little with the
+"scalar", with one lane, one thread and loops instead of tiles, which shares little with the
 native one, so that results that differ reveal a mistake in one of them.
 
-A tensor whose elements are on another device (``core/storage/placed.py``) has a ``Storage`` in the
-place of an array.  Dispatch hands operations on it to the executor (``executor.py``), which
+A tensor whose elements are on another device (``core/storage/placed.py``) has a ``Storage`` instead
+of an array.  Dispatch hands operations on it to the executor (``executor.py``), which
 compiles them for the device, one by one or as a jitted function; whatever else needs its elements
 raises an error that asks for a copy.
 

@@ -87,8 +87,8 @@ def _of_function(device: str, function: Callable[..., Any], settings: Settings, 
     trace, since = Trace([s for s in symbols if isinstance(s, Tensor)], name), next_serial()
     with tracing(trace):
         outputs, shape = flatten(call_user(function, args, keywords, "jit"))
-        places = [i for i, v in enumerate(outputs) if isinstance(v, Tensor)]
-        nodes = [current(outputs[i]) for i in places]
+        indices = [i for i, v in enumerate(outputs) if isinstance(v, Tensor)]
+        nodes = [current(outputs[i]) for i in indices]
     changed = any(s.node is not n for s, n in zip(
         [s for s in symbols if isinstance(s, Tensor)], inputs, strict=True))
     if changed or [*trace.changed()]:
@@ -98,7 +98,7 @@ def _of_function(device: str, function: Callable[..., Any], settings: Settings, 
 
     def built(found: Sequence[Any]) -> Any:
         made = [*outputs]
-        for i, v in zip(places, found, strict=True):
+        for i, v in zip(indices, found, strict=True):
             made[i] = v
         return shape.build(made)
 

@@ -43,9 +43,9 @@ def beside(name: str) -> Callable[..., int]:
 
 def install(number: int, group: ctypes.Structure | None) -> None:
     """Register the group of a number with native code; None removes it."""
-    place = native.native().address("groups") + 8 * number
+    pointer = native.native().address("groups") + 8 * number
     address = 0 if group is None else ctypes.addressof(group)
-    ctypes.c_int64.from_address(place).value = address
+    ctypes.c_int64.from_address(pointer).value = address
 
 
 RESOLVERS["collective"] = lambda name: native.native().address(name)

@@ -1,4 +1,4 @@
-"""Functions of ours that compiled code calls by name: sorts, running sums, extremes, places,
+"""Functions of ours that compiled code calls by name: sorts, running sums, extremes, indices,
 draws.
 
 They are specialized for dtypes, not for sizes, so compiled programs and eager operations share

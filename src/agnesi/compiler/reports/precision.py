@@ -117,10 +117,10 @@ def _print_error(what: str, got: np.ndarray, exact: Any, spread: Any) -> None:
         off = np.maximum(off, np.asarray(error / allowed, np.float64))
     if not (off > 1).any():
         return
-    place = np.unravel_index(int(np.argmax(off)), off.shape)
-    where = f" at {tuple(map(int, place))}" if place else ""
-    warn(f"{what} has lost digits: it is {got[place]!s}{where}, exactly "
-         f"{float(np.asarray(exact, object)[place])!r}", PrecisionWarning)
+    index = np.unravel_index(int(np.argmax(off)), off.shape)
+    where = f" at {tuple(map(int, index))}" if index else ""
+    warn(f"{what} has lost digits: it is {got[index]!s}{where}, exactly "
+         f"{float(np.asarray(exact, object)[index])!r}", PrecisionWarning)
 
 
 class _Exact:

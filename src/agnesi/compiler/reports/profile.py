@@ -98,8 +98,8 @@ class Profile:
 
 
 def _line(kernel: Any) -> str:
-    places = [n.where for n in kernel.nodes if n.where is not None]
-    return location(places[-1]) if places else ""
+    lines = [n.where for n in kernel.nodes if n.where is not None]
+    return location(lines[-1]) if lines else ""
 
 
 @cache

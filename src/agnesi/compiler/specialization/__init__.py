@@ -43,7 +43,7 @@ only changed, put back or summed, there is no size at all: ``Selection``
 (``ops/indexing/masked.py``) keeps them among the others under ``where(mask, ..., 1)``; whatever
 else reads one gets them packed. Where the count would differ from step to step of a loop or between
 examples of ``vmap`` (``refusal`` in ``core/valuedims.py``), all such results stay among what they
-are chosen of (``ops/indexing/unsized.py``): places among all places, ranges below the most that
+are chosen of (``ops/indexing/unsized.py``): positions among all of them, ranges below the most that
 follows from operations (``ops/base/bounds.py``), repeated elements with the count as their weight;
 they can be reduced, and what would need the size is an error.
 

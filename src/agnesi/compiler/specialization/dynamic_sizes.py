@@ -34,7 +34,7 @@ _NONE: Mapping[int, int] = MappingProxyType({})
 Shapes = Sequence[tuple[int, ...]]
 #: The sizes of all axes of all arguments.
 Sizes = tuple[int, ...]
-#: Of sizes that data decides, by their places among all, the most that they may be now.
+#: Of sizes that data decides, by their numbers among all, the most that they may be now.
 Births = Mapping[int, int]
 #: The same, with some that are run-time values.
 Pattern = tuple[Size, ...]
@@ -307,10 +307,10 @@ def _extent(name: str, least: int, size: int, spans: dict[str, Span]) -> Extent:
     return Extent.named(name, max(least, low), high, min(typical, high))
 
 
-def _born(place: int, size: int, least: int, most: int) -> Extent:
+def _born(number: int, size: int, least: int, most: int) -> Extent:
     """A size that data decides."""
     typical = max(16, 1 << (max(size, most // 2) - 1).bit_length())
-    return Extent.named(f"k{place}", least, max(most, _MAX_SIZE_RATIO * typical), typical)
+    return Extent.named(f"k{number}", least, max(most, _MAX_SIZE_RATIO * typical), typical)
 
 
 def _narrowed(pattern: Pattern, sizes: Sizes) -> dict[str, Span]:

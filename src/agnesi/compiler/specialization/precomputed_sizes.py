@@ -35,14 +35,14 @@ from agnesi.core.tensor import Tensor, symbol
 class SizeWanted(BaseException):
     """A trace needs a data-dependent size."""
 
-    def __init__(self, outputs: Sequence[Node], handed: Sequence[Node], place: int, most: Any
+    def __init__(self, outputs: Sequence[Node], handed: Sequence[Node], index: int, most: Any
                  ) -> None:
         super().__init__()
         #: The scalar, what is handed on, and what exists on the way only on which it is asked for
         #: (``Decisions``).
         self.outputs, self.handed, self.most = outputs, handed, most
         #: Which of the data-dependent sizes it is, in the order in which they are asked for.
-        self.place = place
+        self.index = index
         #: The arguments before it, their sizes where some are run-time values; what makes the
         #: function that computes it, and that.
         self.inputs: Sequence[Node] = ()
@@ -70,8 +70,8 @@ class SizeQueries:
         self.arguments, self.symbols, self.inputs = arguments, symbols, inputs
         self.known, self.exact = known, exact
         #: How many arguments before the end each size is.
-        self.places = [behind(known[i:]) for i in range(len(known))]
-        self.sizes = [symbols[-n].shape[0] for n in self.places]
+        self.indices = [behind(known[i:]) for i in range(len(known))]
+        self.sizes = [symbols[-n].shape[0] for n in self.indices]
         #: The scalars of which the size was asked, and that.
         self.queried: list[tuple[Node, Any]] = []
 
@@ -84,20 +84,20 @@ class SizeQueries:
         for known, size in self.queried:
             if alike(known, node):
                 return size
-        place, handed = len(self.queried), _handed(node, given, self.inputs)
+        index, handed = len(self.queried), _handed(node, given, self.inputs)
         outputs = [node, *handed] if token is None else [node, *handed, token]
-        if place < len(self.sizes) and self.known[place].computes(self.inputs, outputs, self.exact):
-            self.queried.append((node, self.sizes[place]))
-            for i, n in enumerate(handed, 1 - self.places[place]):
+        if index < len(self.sizes) and self.known[index].computes(self.inputs, outputs, self.exact):
+            self.queried.append((node, self.sizes[index]))
+            for i, n in enumerate(handed, 1 - self.indices[index]):
                 self._hand_on(n, i)
-            return self.sizes[place]
-        raise SizeWanted(outputs, handed, place, most)
+            return self.sizes[index]
+        raise SizeWanted(outputs, handed, index, most)
 
-    def _hand_on(self, node: Node, place: int) -> None:
-        """Bind the argument at ``place``, counted from the end, to a node."""
-        self.symbols[place], self.inputs[place] = symbol(node), node
-        self.arguments[place] = replace(
-            self.arguments[place], dtype=node.dtype.name, shape=node.shape)
+    def _hand_on(self, node: Node, index: int) -> None:
+        """Bind the argument at ``index``, counted from the end, to a node."""
+        self.symbols[index], self.inputs[index] = symbol(node), node
+        self.arguments[index] = replace(
+            self.arguments[index], dtype=node.dtype.name, shape=node.shape)
 
     @property
     def all_queried(self) -> bool:
@@ -110,10 +110,10 @@ class SizeQueries:
         try:
             yield
         except SizeWanted as wanted:
-            later = [*self.places, 0][wanted.place]
+            later = [*self.indices, 0][wanted.index]
             wanted.inputs = self.inputs[: len(self.inputs) - later]
             if pattern is not None:
-                wanted.pattern = pattern[: len(pattern) - 2 * (len(self.known) - wanted.place)]
+                wanted.pattern = pattern[: len(pattern) - 2 * (len(self.known) - wanted.index)]
             wanted.make = partial(
                 Computed, self.arguments[: len(self.arguments) - later], wanted, owner)
             raise
@@ -122,10 +122,10 @@ class SizeQueries:
 class Computed:
     """The function that computes a size from the arguments of a call.
 
-    Parameters ---------- arguments : sequence What native code takes. wanted : SizeWanted The
-    scalar; what is expensive on the way to it, which is handed on; and what exists only where
-    Python decides as it did until it was asked for. owner : object The jitted function.
-
+    :param arguments: What native code takes.
+    :param wanted: The scalar; what is expensive on the way to it, which is handed on; and what
+        exists only where Python decides as it did until it was asked for.
+    :param owner: The jitted function.
     :ivar most: Of a size that data decides, the most that it may be.
     :ivar pattern: The sizes of the arguments that it takes, where some are run-time values.
     """
@@ -143,7 +143,7 @@ class Computed:
         self.number = 0
         #: Whether tensors that it reads are made anew in each trace, and so known by their values.
         self.fresh = False
-        self.places = [i for i, a in enumerate(arguments) if a.kind != "identity"]
+        self.indices = [i for i, a in enumerate(arguments) if a.kind != "identity"]
         self.statics = [a.object if a.kind == "identity" else None for a in arguments]
         count = 1 + len(self.handed)
         self.compiled = Compiled(
@@ -181,7 +181,7 @@ class Computed:
             return None
         self.compiled.follow()
         values = list(self.statics)
-        for i in self.places:
+        for i in self.indices:
             values[i] = plain(leaves[i])
         made = self.compiled.run(*values)
         if made is MISSED:
@@ -211,13 +211,13 @@ def behind(computed: Sequence[Computed]) -> int:
 def _text(graph: FunctionGraph, exact: bool, fresh: bool) -> list[Any]:
     """Return a key of a graph; with the sizes left out unless ``exact``."""
     numbers = {n: i for i, n in enumerate(graph.nodes)}
-    places = {n: i for i, n in enumerate(graph.inputs)}
+    indices = {n: i for i, n in enumerate(graph.inputs)}
     found: list[Any] = []
     for node in graph.nodes:
         if node.op is not None:
             what: Any = node.op.label() if exact else node.op.name
-        elif node in places:
-            what = places[node]
+        elif node in indices:
+            what = indices[node]
         else:
             value = constant_value(node)
             t: Any = node.handle() if value is None else None  # type: ignore[misc]

@@ -131,11 +131,11 @@ def _nodes_of(version: Any, results: Sequence[Node]) -> list[set[Node]]:
     several = borrowed | {id(p) for p in version.changed if p.requires_grad}
     if several:
         ends = set().union(*found)
-        places = {id(p): i for i, p in enumerate(version.parameters)}
+        indices = {id(p): i for i, p in enumerate(version.parameters)}
         for node in toposort(results, lambda n: not n.requires_grad or n in ends):
             owner = node.handle() if node.handle is not None else None
             if id(owner) in several:
-                found[places[id(owner)]].add(node)
+                found[indices[id(owner)]].add(node)
     return found
 
 
@@ -191,7 +191,7 @@ def recorded(version: Any, leaves: Sequence[Any], state: Sequence[Tensor],
 
 def spent(version: Any, results: Sequence[Node | None], trace: Any
           ) -> tuple[dict[int, Node], bool]:
-    """The nodes of results of a step that takes gradients itself, by place, through which others
+    """The nodes of results of a step that takes gradients itself, by position, through which others
     would flow, and whether those would flow to arguments."""
     found = {i: n for i, n in enumerate(results) if n is not None}
     behind = toposort(found.values(), lambda n: not n.requires_grad)

@@ -205,23 +205,23 @@ class Versions:
             else:
                 self._whole.add(key)
                 return
-        place = wanted.place
-        if place in chosen and chosen[place].pattern is not None:
+        index = wanted.index
+        if index in chosen and chosen[index].pattern is not None:
             self._opens = False
             for table in (chosen, self._computed, self._counting):
                 table.clear()
             return
-        if place in chosen:  # it is another one in each trace of this very call
-            if chosen[place].fresh:
+        if index in chosen:  # it is another one in each trace of this very call
+            if chosen[index].fresh:
                 raise OnlyEagerError("the size of a result is computed from other values in each "
                                      "trace")
-            chosen[place].fresh = True
+            chosen[index].fresh = True
             return
-        for later in [p for p in chosen if p > place]:
+        for later in [p for p in chosen if p > index]:
             del chosen[later]
-        before = taken[: len(taken) - behind(known[place:])]
+        before = taken[: len(taken) - behind(known[index:])]
         self._families.setdefault(but_sizes(key), Family()).learn(shapes_of(taken))
-        chosen[place] = self._computing(self.key_of(before, key[0], known[:place]), wanted)
+        chosen[index] = self._computing(self.key_of(before, key[0], known[:index]), wanted)
 
     def _computing(self, key: Any, wanted: SizeWanted) -> Computed:
         """Return the function that computes a size from arguments, made now if it is new."""

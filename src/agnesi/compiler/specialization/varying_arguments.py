@@ -1,4 +1,4 @@
-"""Whole numbers and texts among arguments that keep changing: code takes any in their places."""
+"""Whole numbers and texts among arguments that keep changing: code takes any instead of them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MAX_CONSTANT_CHANGES = 2
 
 
 class VaryingArguments:
-    """What values the arguments of a function had, in the places where they are constants."""
+    """What values the arguments of a function had, at the positions where they are constants."""
 
     def __init__(self, versions: Any) -> None:
         self._versions = versions
@@ -24,11 +24,11 @@ class VaryingArguments:
         """
         found, steering = False, self._versions.steering
         for i, v in enumerate(leaves):
-            place, known = (tree, i), self._versions.dynamic.setdefault(tree, set())
+            position, known = (tree, i), self._versions.dynamic.setdefault(tree, set())
             number = type(v) is int and is_small(v)
-            if not (number or type(v) is str) or place in steering or i in known:
+            if not (number or type(v) is str) or position in steering or i in known:
                 continue
-            values = self._values.setdefault(place, set())
+            values = self._values.setdefault(position, set())
             values.add(v)
             if len(values) <= MAX_CONSTANT_CHANGES:
                 continue

@@ -98,8 +98,8 @@ class Bound:
         """Buffers that must not overlap for the direct call."""
         sizes = [_bytes_of(a, i) for i, a in enumerate(arguments) if a.kind in _IN_BUFFERS]
         states = {id(s.owner): len(sizes) + i for i, s in enumerate(self.states)}
-        places = [t if isinstance(t, int) else states[id(t)] for t in written]
-        return pairs(places, sizes, arrays)
+        slots = [t if isinstance(t, int) else states[id(t)] for t in written]
+        return pairs(slots, sizes, arrays)
 
     @cached_property
     def attempt(self) -> Any:
@@ -111,7 +111,7 @@ class Bound:
                 and all([g.owner.array is g.value for g in self.unread]))
 
 
-def _bytes_of(argument: Any, place: int) -> int:
+def _bytes_of(argument: Any, slot: int) -> int:
     """Return an argument's bytes; where its shape is dynamic, -1 less its position, by which the
     call
     finds them.
@@ -119,14 +119,14 @@ def _bytes_of(argument: Any, place: int) -> int:
     if argument.kind != "array":
         return 0
     if not is_static(argument.shape):
-        return -1 - place
+        return -1 - slot
     return math.prod(argument.shape) * np.dtype(argument.dtype).itemsize
 
 
 def _marked(arguments: Sequence[Any], written: Sequence[Tensor | int]) -> tuple[Any, ...]:
     """The arguments' records, with those marked that the code writes."""
-    places = [i for i, a in enumerate(arguments) if a.kind in _IN_BUFFERS]
-    changed = {places[t] for t in written if isinstance(t, int)}
+    slots = [i for i, a in enumerate(arguments) if a.kind in _IN_BUFFERS]
+    changed = {slots[t] for t in written if isinstance(t, int)}
     return tuple(replace(a, written=True) if i in changed else a for i, a in enumerate(arguments))
 
 

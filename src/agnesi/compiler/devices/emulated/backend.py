@@ -105,8 +105,8 @@ class Program:
 
     def run(self, memory: Memory, arrays: Sequence[Array], order: int) -> None:
         """Run all kernels on arrays, in the order of the table of buffers."""
-        places = [memory.bytes_at(a.address, a.nbytes).ctypes.data for a in arrays]
-        table = (ctypes.c_void_p * len(places))(*places)
+        addresses = [memory.bytes_at(a.address, a.nbytes).ctypes.data for a in arrays]
+        table = (ctypes.c_void_p * len(addresses))(*addresses)
         for kernel, count in self.kernels:
             for block in reversed(range(count)) if order else range(count):
                 kernel(table, block, order)

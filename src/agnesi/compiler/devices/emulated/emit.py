@@ -33,13 +33,14 @@ def emit_nest(module: Module, name: str, nest: Nest) -> int:
     b = Builder(module, name, _PARAMETERS, internal=False)
     table, block, order = b.parameters
     buffers = dict.fromkeys([*nest.reads(), *nest.writes()])
-    places = {buffer: _place(b, table, buffer) for buffer in buffers}
+    addresses = {buffer: _address(b, table, buffer) for buffer in buffers}
     with b.loop(i64(0), i64(THREADS), 1, nonempty=True) as loop:
         last = b.op("sub", i64(THREADS - 1), loop.index)
         thread = b.select(b.icmp("ne", order, i64(0)), last, loop.index)
         point = b.add(b.mul(block, i64(THREADS)), thread)
         with b.when(b.icmp("slt", point, i64(points))):
-            scope = Scope(b, places.__getitem__, _indices(b, point, apart), along=_any(nest.axes))
+            scope = Scope(b, addresses.__getitem__, _indices(b, point, apart),
+                          along=_any(nest.axes))
             _loops(b, scope, [a for a in nest.axes if a in nest.ordered], nest)
     b.finish()
     return -(-points // THREADS)
@@ -50,7 +51,7 @@ def _any(axes: Sequence[Axis]) -> Axis | None:
     return axes[0] if axes else None
 
 
-def _place(b: Builder, table: Value, buffer: Buffer) -> Value:
+def _address(b: Builder, table: Value, buffer: Buffer) -> Value:
     """Return the address of a buffer."""
     start = b.load("ptr", b.gep("ptr", table, i64(buffer.slot)))
     return b.gep("i8", start, i64(buffer.offset))

@@ -47,8 +47,8 @@ class Memory:
 
         :raises DeviceError: If they do not all lie in one block.
         """
-        place = bisect.bisect_right(self._starts, address) - 1
-        start = self._starts[place] if place >= 0 else 0
+        i = bisect.bisect_right(self._starts, address) - 1
+        start = self._starts[i] if i >= 0 else 0
         block = self._blocks.get(start)
         if block is None or address + nbytes > start + block.size:
             raise DeviceError(
