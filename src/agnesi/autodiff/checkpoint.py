@@ -245,7 +245,7 @@ class Rerun(Op):
         fresh = [alias(x) for x in xs[: len(self.flowing)]]
         wrt: list[Any] = [current(x) for x in fresh] + [x.node for x in xs[len(fresh) :]]
         since = next_serial()
-        with as_before(self.state), enable_grad():
+        with as_before(self.state), enable_grad(), same_draws():
             outputs, _ = flatten(self._call(fresh))
         found = [current(v) for v in outputs if isinstance(v, Tensor) and v._requires_grad]
         if len(found) != self.outputs:
@@ -339,6 +339,21 @@ def _watching() -> Iterator[_Changes]:
     changes = _Changes(STATE.watch)
     with witnessed(), switched(watch=changes):
         yield changes
+
+
+@contextmanager
+def same_draws() -> Iterator[None]:
+    """A block in which all examples of ``vmap`` get the same random numbers: what ran once, before
+    there were examples, runs again for its derivatives."""
+    calls, examples = [], MODE.get().examples
+    while examples is not None:
+        calls.append((examples, examples.different))
+        examples.different, examples = False, examples.around
+    try:
+        yield
+    finally:
+        for call, different in calls:
+            call.different = different
 
 
 class as_before(Block):  # noqa: N801 - used as a function

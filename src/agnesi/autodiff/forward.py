@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from agnesi.autodiff.recording import alias
-from agnesi.autodiff.reverse import backprop, missing_rule, read_by_rules, seed
+from agnesi.autodiff.reverse import backprop, beginnings, missing_rule, read_by_rules, seed
 from agnesi.autodiff.rules import cotangents, tangents
 from agnesi.autodiff.stable import stable_roots
 from agnesi.core.dispatch import current
@@ -111,9 +113,13 @@ def Rop(f: Any, wrt: Any, eval_points: Any) -> Any:  # noqa: N802 - Theano's nam
     roots = [current(y) for y in _listed(f)]
     targets = _listed(wrt)
     points = [eval_points] if isinstance(wrt, Tensor) else list(eval_points)
-    tangents = {current(x): tangent_for(x, t, "Rop") for x, t in zip(targets, points, strict=True)}
+    begins = beginnings(targets, roots, any(y.array is None for y in _listed(f)))
+    tangents = {n: tangent_for(x, t, "Rop")
+                for x, t, nodes in zip(targets, points, begins, strict=True) for n in nodes}
     with _recording_of(f):
-        results = _or_zeros(push(roots, tangents), roots, _listed(f))
+        found = push(roots, tangents)
+        results = [found[n] if n in found else zeros_like(y)
+                   for n, y in zip(roots, _listed(f), strict=True)]
     return results[0] if isinstance(f, Tensor) else results
 
 
@@ -134,20 +140,20 @@ def Lop(f: Any, wrt: Any, eval_points: Any) -> Any:  # noqa: N802 - Theano's nam
     tensor([2., 4.])
     """
     points = [eval_points] if isinstance(f, Tensor) else list(eval_points)
-    nodes = [current(x) for x in _listed(wrt)]
+    results, ys, xs = [], _listed(f), _listed(wrt)
     with _recording_of(f):
-        seeds = {current(y): seed(y, g, "Lop") for y, g in zip(_listed(f), points, strict=True)}
-        results = _or_zeros(backprop(seeds, nodes), nodes, _listed(wrt))
+        seeds = {current(y): seed(y, g, "Lop") for y, g in zip(ys, points, strict=True)}
+        begins = beginnings(xs, [*seeds], any(y.array is None for y in ys))
+        found = backprop(seeds, [n for nodes in begins for n in nodes])
+        for x, nodes in zip(xs, begins, strict=True):
+            parts = [found[n] for n in nodes if n in found]
+            results.append(functools.reduce(operator.add, parts) if parts else zeros_like(x))
     return results[0] if isinstance(wrt, Tensor) else results
 
 
 def _recording_of(f: Any) -> switched:
     """Derivatives of symbolic results can be differentiated again; those of values are values."""
     return switched(recording=STATE.recording and any(y.array is None for y in _listed(f)))
-
-
-def _or_zeros(found: Mapping[Node, Tensor], nodes: Sequence[Node], like: Any) -> list[Tensor]:
-    return [found[n] if n in found else zeros_like(x) for n, x in zip(nodes, like, strict=True)]
 
 
 def tangent_for(x: Tensor, tangent: Any, owner: str = "jvp") -> Tensor:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.autodiff.batched import Example
 from agnesi.autodiff.reverse import backprop
 from agnesi.core.dispatch import apply, apply_many
 from agnesi.core.graph import constant_value
@@ -131,6 +132,6 @@ def segment(results: Sequence[Tensor], since: int) -> list[Tensor]:
 
 def _outside(node: Node, since: int) -> bool:
     """Return whether a segment does not compute a node: it was there, or a gradient begins with
-    it."""
+    it, or ``vmap`` has it for all examples."""
     begins = node.op is ALIAS and node.handle is not None
-    return node.op is None or node.serial < since or begins
+    return node.op is None or node.serial < since or begins or type(node.op) is Example

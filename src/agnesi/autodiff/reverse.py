@@ -224,8 +224,21 @@ def _moved(seeds: Mapping[Node, Tensor], better: Mapping[Node, Node]) -> dict[No
     return moved
 
 
-def beginnings(x: Tensor, roots: Iterable[Node]) -> list[Node]:
-    """Where gradients of a tensor arrive: at several nodes if a trace has changed it since."""
+def beginnings(xs: Sequence[Tensor], roots: Sequence[Node], symbolic: bool) -> list[list[Node]]:
+    """Where gradients of tensors arrive; at several nodes of one that a trace has changed since, or
+    that ``symbolic`` roots know by a leaf for each use."""
+    found = [_beginnings(x, roots) for x in xs]
+    if symbolic and any([x.array is not None for x in xs]):
+        leaves: dict[int, list[Node]] = {}
+        for n in toposort(roots, lambda n: not n.requires_grad):
+            if n.op is None and n.handle is not None:
+                leaves.setdefault(id(n.handle()), []).append(n)
+        for x, nodes in zip(xs, found, strict=True):
+            nodes += [n for n in leaves.get(id(x), ()) if n not in nodes]
+    return found
+
+
+def _beginnings(x: Tensor, roots: Iterable[Node]) -> list[Node]:
     node = current(x)
     while node.op is STOP.put:
         node = node.inputs[0]

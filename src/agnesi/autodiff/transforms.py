@@ -122,9 +122,9 @@ def grad(
     root = current(cost)
     if isinstance(current_trace(), BodyTrace):
         root = current_trace().reaching(root, targets)
-    nodes = [beginnings(x, [root]) for x in targets]
     constants = {current(x) for x in consider_constant}
     symbolic = cost.array is None and not (is_tracing() and current_trace().of_values)
+    nodes = beginnings(targets, [root], symbolic)
     record = STATE.recording and (create_graph or symbolic)
     with recording(record):
         g = seed(cost, grad_outputs, "grad")

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.autodiff.checkpoint import as_before, same_draws
 from agnesi.autodiff.recording import alias
 from agnesi.autodiff.reverse import backprop, overwritten
 from agnesi.compiler.tracing.arguments.numpy_numbers import NumPyNumber
@@ -93,7 +94,7 @@ def pullback_of(version: Any) -> Any:
         leaves = list(leaves)
         for i in version.mutated:
             leaves[i] = copy(as_tensor(leaves[i]))
-        with _holding(version.changed, state), switched(recording=version.recording):
+        with _holding(version.changed, state), switched(recording=version.recording), same_draws():
             for i in arguments:
                 leaves[i] = alias(leaves[i])
             args, keywords = tree.build(leaves)
@@ -143,8 +144,6 @@ def _nodes_of(version: Any, results: Sequence[Node]) -> list[set[Node]]:
 def _holding(tensors: Sequence[Tensor], values: Sequence[Tensor]) -> Iterator[None]:
     """Give tensors other values within this block, whatever is assigned to them in it."""
     if not is_tracing():
-        from agnesi.autodiff.checkpoint import as_before
-
         with as_before([(weakref.ref(x), v.array) for x, v in zip(tensors, values, strict=True)]):
             yield
         return
