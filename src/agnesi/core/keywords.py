@@ -393,8 +393,9 @@ def strictly(module: str) -> None:
             home, own = vars(sys.modules[str(value.__module__)]), value.__name__
             made = vars(value).get("__strict__") or strict(value)
             here[name] = value.__strict__ = made  # type: ignore[attr-defined]
-            if home.get(own) is value:  # where pickles find it
-                home[own] = made
+            for space in (home, vars(sys.modules["agnesi"])):  # where pickles and users find it
+                if space.get(own) is value:
+                    space[own] = made
     for name, value in list(here.items()):  # other names of the same functions
         if isinstance(value, FunctionType):
             here[name] = vars(value).get("__strict__", value)
