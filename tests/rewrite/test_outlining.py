@@ -253,3 +253,16 @@ def test_declared_programs_and_the_interpreter():
     assert any(n.op is not None and n.op.name == "segment" for n in graph.nodes)
     found = interpret(graph, [a.numpy()])
     np.testing.assert_allclose(found[1], expected.numpy(), rtol=1e-9)
+
+
+def test_short_sums_of_a_segment_are_joined():
+    """And long ones are not: a loop each is as quick."""
+    def kernels(size: int) -> int:
+        states = [values(size, seed=i) for i in range(64)]
+        function = lambda x: ag.stack([((s - x) ** 2).sum() for s in states])  # noqa: E731
+        compiled = compared(function, values(size))
+        assert segments(compiled)
+        return len(compiled.plan().layout.kernels)
+
+    assert kernels(5) <= 40
+    assert kernels(100) > 64

@@ -156,15 +156,14 @@ def _stretches(labels: np.ndarray, within: Callable[[], np.ndarray]) -> Iterator
             break
         same = (labels[period:] == labels[:-period]) & free[period:] & free[:-period]
         ends = np.flatnonzero(np.diff(same.astype(np.int8), prepend=0, append=0))
-        for begin, end in zip(ends[::2].tolist(), ends[1::2].tolist(), strict=True):
-            if end - begin + period < least:
-                continue
+        runs = ends.reshape(-1, 2)
+        for begin, end in runs[runs[:, 1] - runs[:, 0] + period >= least].tolist():
             for first in range(begin, end + period - long + 1, long):
                 free[first:first + long] = False
                 yield range(first, first + long)
     between = np.diff(np.flatnonzero(np.diff(labels < 0, prepend=True, append=True)))[::2]
     free[labels >= 0] &= np.repeat(between >= _MIN_RUN, between)
-    if np.count_nonzero(free) >= _MIN_SEGMENTS:
+    if np.count_nonzero(free) * _MAX_PERIOD > len(labels):
         labels = np.where(free, within(), -1)
         yield from words(labels, SEGMENT_OPERATIONS, _MIN_SEGMENTS, _MIN_PAIRS)
 
@@ -175,21 +174,17 @@ def _within(nodes: Sequence[Node], labels: np.ndarray, outputs: Iterable[Node]) 
     places = {n: i for i, n in enumerate(nodes)}
     far = np.zeros(len(nodes), bool)
     far[[places[n] for n in outputs if n in places]] = True
-    moves = []
-    for place, node in enumerate(nodes):
-        distances = []
-        for n in node.inputs:
-            at = places.get(n)
-            distance = 0 if at is None else place - at
-            if distance > _NEAR:
-                far[at] = True
-                distance = 0
-            distances.append(distance)
-        moves.append(tuple(distances))
-    known: dict[Any, int] = {}
-    found = [label if label < 0 else known.setdefault((label, *more), len(known))
-             for label, *more in zip(labels.tolist(), far.tolist(), moves, strict=True)]
-    return np.array(found)
+    reads = [len(node.inputs) for node in nodes]
+    reader = np.repeat(np.arange(len(nodes)), reads)
+    read = np.array([places.get(n, -1) for node in nodes for n in node.inputs], int)
+    distance = reader - read
+    far[read[(distance > _NEAR) & (read >= 0)]] = True
+    distance[(distance > _NEAR) | (read < 0)] = 0
+    number = np.arange(len(read)) - np.repeat(np.cumsum(reads) - reads, reads)
+    places_read = np.bincount(reader, distance * (_NEAR + 1.0) ** (number % 20), len(nodes))
+    kind = np.unique(places_read, return_inverse=True)[1]
+    found = (labels * 2 + far) * len(nodes) + kind
+    return np.where(labels < 0, labels, found)
 
 
 # -- the graph of segments ------------------------------------------------------------------

@@ -27,7 +27,7 @@ class Cluster:
 
     __slots__ = (
         "goal", "lowers", "makers", "merged", "met", "number", "price", "product", "rank",
-        "reduces", "rereads", "roots", "scalars", "shapes", "sweeps", "users", "widest",
+        "reduces", "rereads", "roots", "scalars", "shapes", "sweeps", "swept", "users", "widest",
     )
 
     def __init__(self, number: int, root: Node, users: set[Cluster], facts: NodeFacts) -> None:
@@ -46,6 +46,8 @@ class Cluster:
         self.lowers = facts.lowers
         self.product: Node | None = root if facts.product else None
         self.reduces = 0
+        #: Elements that its largest reduction reads.
+        self.swept = 0
         #: Rough number of instructions for one element of everything in it.
         self.price = 0
         #: Whether it computes something that reads its operands several times.
@@ -99,6 +101,7 @@ class Cluster:
         other.merged = self
         self.fill(other.roots, present(other.users))
         self.reduces += other.reduces
+        self.swept = max(self.swept, other.swept)
         self.price += other.price
         self.rereads |= other.rereads
         self.sweeps |= other.sweeps

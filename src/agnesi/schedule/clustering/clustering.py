@@ -223,12 +223,13 @@ class Clustering:
         facts = self._facts[id(node)]
         if not facts.lowers or facts.product:
             return
-        sweep = node.op.sweep(*node.inputs) if node.inputs and (
-            self._facts[id(node.inputs[0])].weight >= MIN_SHARED_ELEMENTS) else None
+        read = self._facts[id(node.inputs[0])].weight if node.inputs else 0
+        sweep = node.op.sweep(*node.inputs) if read >= MIN_SHARED_ELEMENTS else None
         cost, reduces, rereads = price(node.op.name), bool(facts.axes), node.op.rereads
         for cluster in users:
             cluster.price += cost
             cluster.reduces += reduces
+            cluster.swept = max(cluster.swept, read * reduces)
             cluster.rereads |= rereads
             if sweep is not None:
                 cluster.sweeps[sweep] = None

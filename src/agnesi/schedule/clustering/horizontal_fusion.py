@@ -21,6 +21,8 @@ _MAX_CANDIDATES = 100
 _MAX_FUSIONS_PER_KERNEL = 3
 #: Clusters over few elements that become one kernel.
 _MAX_SMALL = 8
+#: Elements that a short reduction reads, at most.
+_MAX_SMALL_SWEEP = 64
 
 
 def fuse_siblings(program: Program) -> Program:
@@ -55,7 +57,8 @@ def _result_shape(cluster: Cluster) -> Iterable[Any]:
 
 
 def fuse_small(program: Program) -> Program:
-    """Merge independent clusters without reductions over equally many elements, some at a time.
+    """Merge independent clusters over equally many elements, some at a time; those with reductions
+    where these are short.
 
     It pays where there are few elements, so that a kernel's call counts, and where the kernel is
     one of many equal ones: it is compiled once.
@@ -67,9 +70,9 @@ def fuse_small(program: Program) -> Program:
     before = [c for c in plan.clusters if c.merged is None]
     for cluster in before:
         shapes = {long_sizes(shape) for shape in cluster.shapes}
-        if cluster.reduces or cluster.sweeps or len(shapes) != 1:
+        if cluster.sweeps or len(shapes) != 1 or cluster.swept > _MAX_SMALL_SWEEP:
             continue
-        key = shapes.pop()
+        key = shapes.pop(), cluster.swept
         first, count = growing.get(key, (cluster, 0))
         if count and count < _MAX_SMALL and plan.merge([first.now(), cluster]):
             growing[key] = first, count + 1
