@@ -119,3 +119,21 @@ def test_logarithm_of_power():
     z, w = ag.tensor(points[:, 0].copy()), ag.tensor(points[:, 1].copy())
     np.testing.assert_allclose(f(z, w), ag.log(ag.sigmoid(z) ** w), 1e-12)
     np.testing.assert_allclose(f(ag.tensor(np.float64(-900)), ag.tensor(np.float64(2))), -1800.0)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("f", [
+    lambda e, c: ag.log(0.5 * ag.special.erfc(e - c[1]) - 0.5 * ag.special.erfc(e - c[0])),
+    lambda e, c: ag.log(ag.special.ndtr(c[1] - e) - ag.special.ndtr(c[0] - e)),
+    lambda e, c: ag.log(0.3 * ag.special.ndtr(c[0] - e) + 0.7 * ag.special.ndtr(c[1] - e)),
+    lambda e, c: ag.log(0.3 * ag.special.erfc(c[1] - e)
+                        + 0.7 * ag.special.erfc(c[0] - e)),
+])
+@pytest.mark.parametrize("bounds", [(-np.inf, -1), (-1, np.inf), (-np.inf, np.inf)])
+def test_intervals_without_an_end_have_gradients(f, bounds, dtype):
+    """Those of ordinal and of truncated distributions: an infinite slope has the weight 0."""
+    e, c = ag.tensor(0.3, dtype=dtype), ag.tensor(bounds, dtype=dtype)
+    for g in (f, ag.grad(f), ag.grad(f, 1)):
+        eager = g(e, c).numpy()
+        assert np.isfinite(eager).all()
+        np.testing.assert_allclose(ag.jit(g)(e, c).numpy(), eager, rtol=1e-5, atol=1e-7)

@@ -54,11 +54,19 @@ def log_of(node: Node, depth: int = _MAX_DEPTH, term: bool = False) -> Tensor | 
         return None
     name = node.op_name
     if name in _LEAVES:
-        return _LEAVES[name](symbol(node.inputs[0]))
+        x = symbol(node.inputs[0])
+        return _vanished(name, x) if term and name in _VANISHED else _LEAVES[name](x)
     if name == "softmax":
         return apply(LogSoftmax(node.op.axes), symbol(node.inputs[0]))
     made = _COMPOSED.get("move" if "movement" in node.op.traits else name)
     return None if made is None else made(node, depth - 1, term)
+
+
+def _vanished(name: str, x: Tensor) -> Tensor:
+    """The logarithm of a term that is 0 at an infinite ``x``, where its slope is infinite: times
+    the weight 0, which the term has in a sum, that is 0."""
+    far = x == _VANISHED[name]
+    return where(far, -math.inf, _LEAVES[name](where(far, 0, x)))
 
 
 def _pair(nodes: Sequence[Node], depth: int, term: bool,
@@ -280,6 +288,8 @@ def _less_one(node: Node, depth: int, term: bool) -> Tensor | None:
     return None if term else x + log_one_minus_exp(-x)
 
 
+#: Leaves with slopes without bound, and where they are 0.
+_VANISHED = {"erfc": math.inf, "ndtr": -math.inf}
 _COMPOSED: dict[str, Made] = {
     "move": _moved, "astype": _moved, "where": _chosen, "sum": _summed, "add": _added,
     "multiply": _product, "divide": _quotient, "reciprocal": _scaled(-1.0),
