@@ -252,6 +252,8 @@ def test_theano_words():
         ag.function([x], T.scan(lambda c: c + 1, outputs_info=x[0], n_steps=k)[0])
     with pytest.raises(ValueError, match=r"taps of an output look back: \[-1, 0\] must be < 0"):
         T.scan(lambda a, b: a, outputs_info={"initial": x, "taps": [-1, 0]}, n_steps=3)
+    with pytest.raises(ValueError, match=r"taps of an output are different: \[-1, -1\]"):
+        T.scan(lambda a, b: a, outputs_info={"initial": x, "taps": [-1, -1]}, n_steps=3)
     with pytest.raises(ag.ShapeError, match=r"taps \[-5\] need 5 first rows, but initial is"):
         T.scan(lambda a: a, outputs_info={"initial": x, "taps": [-5]}, n_steps=3)
     with pytest.raises(TypeError, match="returns 1 outputs, but outputs_info tells of 2"):

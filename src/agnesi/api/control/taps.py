@@ -78,6 +78,8 @@ class _Output:
         self.depth = max((-t for t in self.taps), default=0)
         if any(t >= 0 for t in self.taps):
             raise ValueError(at(f"scan: the taps of an output look back: {self.taps} must be < 0"))
+        if len(set(self.taps)) < len(self.taps):
+            raise ValueError(at(f"scan: the taps of an output are different: {self.taps}"))
         self.first: tuple[Any, ...] = ()
         if self.taps == [-1]:
             self.first = (initial,)
