@@ -56,7 +56,8 @@ class Loop:
     """
 
     owner, form = "scan", "f(carry, x, *non_sequences)"
-    reverse = strict = symbolic = cropped = False
+    reverse = symbolic = cropped = False
+    strict: bool | str = False
     updates: dict[Any, Any] | None = None
     until: Function | None = None
     cut: int | None = None
@@ -150,7 +151,7 @@ class Loop:
             return kind(
                 self.f, self.called, self.carry, xs, self.given, self.length, count=self.count,
                 reverse=self.reverse and not flipped, stops=self.stops if self.until else None,
-                strict=self.strict, symbolic=self.symbolic, owner=self.owner,
+                strict=self.strict, owner=self.owner,
             )
 
         try:

@@ -237,9 +237,9 @@ def scan(
 
 def looped(fn: Callable[..., Any], sequences: Any, outputs_info: Any, non_sequences: Any,
            n_steps: Any = None, truncate_gradient: int = -1, go_backwards: bool = False,
-           strict: bool = False) -> tuple[list[Any], list[Tensor], dict[Any, Any]]:
+           strict: bool | str = False) -> tuple[list[Any], list[Tensor], dict[Any, Any]]:
     """What :func:`scan` computes: the last values of outputs that begin with some, None for others,
-    all rows of each, and updates."""
+    all rows of each, and updates.  With ``strict="state"`` the function may use constants, too."""
     taken = [_Sequence(s) for s in _listed(sequences)]
     if isinstance(outputs_info, Mapping):
         outputs_info = [outputs_info]

@@ -166,6 +166,8 @@ class TracedScan:
 
     :ivar states: (list of Capture) Tensors that the body changes in place; ``values`` are those
         behind the last step.
+    :ivar strict: (bool or str) Whether the body may only use what it is given; "state" lets it use
+        constants, too.
     :ivar finds_sizes: (bool) Whether each step may find sizes of its own.
     """
 
@@ -173,11 +175,10 @@ class TracedScan:
 
     def __init__(self, f: Function, called: Function, carry: Nest, xs: Nest, given: Nest,
                  length: Size, *, count: Tensor | None = None, reverse: bool = False,
-                 stops: Function | None = None, strict: bool = False,
-                 symbolic: bool = False, owner: str = "scan") -> None:
+                 stops: Function | None = None, strict: bool | str = False,
+                 owner: str = "scan") -> None:
         self.f, self.called, self.carry, self.xs, self.given = f, called, carry, xs, given
         self.stops, self.strict, self.owner = stops, strict, owner
-        self.symbolic = symbolic
         self.length, self.count, self.reverse = length, count, reverse
         again(self._trace, carry)
 
@@ -213,7 +214,7 @@ class TracedScan:
         if self.strict:  # what the body changes is state of the loop, such as random streams
             refuse_captures(self.owner, [self.f], [
                 t for t in self.captured if _holds_state(t, self.given.tensors)
-                and not (self.symbolic and t.node is None)])  # constants of a graph are no state
+                and not (self.strict == "state" and t.node is None)])
         self.recording = recording_for(ends[0])
 
     def _close(self, trace: BodyTrace, inputs: Sequence[Node],

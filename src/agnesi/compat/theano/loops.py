@@ -81,10 +81,10 @@ def scan(fn: Callable[..., Any], sequences: Any = None, outputs_info: Any = None
     """
     held = None if non_sequences is None else _listed(non_sequences)
     mention(*[x for x in tree.leaves((_tensors(sequences), bare(held))) if isinstance(x, Tensor)])
-    outputs, updates = _begun(lambda states: taps.scan(
+    _, rows, updates = _begun(lambda states: taps.looped(
         _step(fn), _tensors(sequences), states, bare(held), bare(n_steps),
-        truncate_gradient, go_backwards, strict=strict), _tensors(outputs_info))
-    found = wrapped(outputs)
+        truncate_gradient, go_backwards, strict and "state"), _tensors(outputs_info))
+    found = wrapped(rows[0] if len(rows) == 1 else rows)
     if return_list and not isinstance(found, list):
         found = [found]
     return _with_updates(found, updates, return_updates)
