@@ -120,3 +120,20 @@ def test_what_was_applied_is_not_changed():
     with pytest.raises(TypeError, match="keeps the inputs and outputs"):
         node.outputs.append(z)
     assert [*node.inputs, z] == [x, z] and node.inputs == [x]
+
+
+def test_arrays_in_expressions_are_constants():
+    """With the values of when they were written, and no shared variables to whom walks a graph."""
+    x, n, a = T.vector("x"), theano.shared(0, "n"), np.ones(3)
+    whole = [x * a, a + x, T.dot(x, a), T.concatenate([x, a]), T.switch(x > 0, a, 0.0),
+             T.maximum(x, a), T.set_subtensor(x[:], a), x * T.constant(a), x * np.float32(1),
+             n * np.ones(3, "int8"), x * (T.constant(a) * 1), x[np.arange(3)]]
+    for y in whole:
+        leaves = theano.gof.graph.inputs([y])
+        assert all(v is x or v is n or isinstance(v, theano.Constant) for v in leaves)
+        assert sum(isinstance(v, theano.Constant) for v in leaves) >= 1
+    a[:] = 5
+    f = theano.function([x], [y.sum() for y in whole])
+    wanted = [6, 9, 6, 9, 3, 6, 3, 6, 6, 0, 6, 6]
+    np.testing.assert_allclose(f([1.0, 2, 3]), wanted)
+    assert f.get_shared() == [n]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.api.symbolic import variable
-from agnesi.compat.theano.base.casting import given_array, least_dtype
+from agnesi.compat.theano.base.casting import frozen, given_array, least_dtype
 from agnesi.compat.theano.opclasses import op_of
 from agnesi.compat.theano.variable import (
     ATTRIBUTES,
@@ -206,6 +206,8 @@ def variable_of(node: Any) -> Variable:
         x = VARIABLES.get(node)
         if x is None and live is not None:
             x = getattr(node.handle, "variable", None)
+            if x is None and node.where is None and not live.requires_grad:
+                return VARIABLES.setdefault(node, Constant(live))  # what a constant became
             x = shared_over(live, node, node.name) if x is None else x
         found: Variable = wrapped(symbol(node) if x is None else x)
         return found
@@ -225,7 +227,7 @@ def constant(x: Any, name: str | None = None, ndim: int | None = None,
     if array.dtype.kind in "OSUMm":
         raise TypeError(at(f"constant: a constant is a number, or an array of numbers, not "
                            f"{typed(x)}"))
-    found = Constant(as_tensor(array))
+    found = Constant(as_tensor(frozen(array)))
     if name is not None:
         found.name = name
     return found

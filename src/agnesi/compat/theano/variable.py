@@ -16,6 +16,7 @@ import numpy as np
 from agnesi.api.streams.common import StreamState
 from agnesi.compat.theano.base.casting import (
     alike,
+    frozen,
     greater,
     greater_equal,
     less,
@@ -201,7 +202,7 @@ class Variable:
                                "functions of theano.tensor take them"))
         if symbol is None:
             return getattr(self, ufunc.__name__)(*inputs[1:])
-        a, b = (wrapped(as_tensor(x)) if isinstance(x, (np.ndarray, np.generic)) else x
+        a, b = (wrapped(as_tensor(frozen(x))) if isinstance(x, (np.ndarray, np.generic)) else x
                 for x in inputs)
         return symbol(a, b)
 
@@ -352,7 +353,8 @@ class Constant(Variable):
     __slots__ = ()
 
     def __init__(self, tensor: Any, data: Any = None, name: str | None = None) -> None:
-        super().__init__(tensor if data is None else as_tensor(np.array(data, tensor.dtype)))
+        super().__init__(tensor if data is None else as_tensor(
+            frozen(np.array(data, tensor.dtype))))
         self.tag.test_value = self.data
         if name is not None:
             self.name = name
@@ -506,7 +508,7 @@ def bare(x: Any) -> Any:
         return type(x)(bare(v) for v in x)
     if isinstance(x, dict):
         return type(x)((bare(k), bare(v)) for k, v in x.items())
-    return x
+    return frozen(x) if type(x) is np.ndarray and x.dtype.kind in "biufc" else x
 
 
 #: Functions whose results say nothing to Python's ``if``, as comparisons by operators.

@@ -57,11 +57,18 @@ def given_array(x: Any, dtype: Any = None) -> np.ndarray:
     return np.asarray(x, dtype)
 
 
+def frozen(x: Any) -> np.ndarray:
+    """A copy that nobody can write: what expressions are made of keeps its value in them."""
+    found = np.array(x)
+    found.flags.writeable = False
+    return found
+
+
 def _entered(x: Any) -> Any:
     """An operand as a tensor; Python's numbers, and what is none, as they are."""
     if isinstance(x, (np.generic, np.ndarray, list, tuple)):
         array = None if _holds_variables(x) else given_array(x)
-        return as_tensor(x if array is None or array.dtype.kind not in "biufc" else array)
+        return as_tensor(x if array is None or array.dtype.kind not in "biufc" else frozen(array))
     if isinstance(x, Dim):
         x = as_tensor(x)
     return cast(x, x.dtype) if isinstance(x, Tensor) and x.weak else x
@@ -72,7 +79,7 @@ def _number(n: float, joint: np.dtype | None) -> Any:
     least = least_dtype(n)
     if least is None or (joint is not None and np.promote_types(joint, least) == joint):
         return n
-    return as_tensor(np.array(n, least))
+    return as_tensor(frozen(np.array(n, least)))
 
 
 def least_dtype(n: float) -> str | None:
