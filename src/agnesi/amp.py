@@ -12,6 +12,7 @@ dtype('float32')
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable as _Callable
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -61,12 +62,11 @@ class autocast(contextlib.ContextDecorator):  # noqa: N801
         """Nothing is to be undone."""
 
 
-def custom_fwd(fwd: Any = None, *, device_type: str = "cuda", cast_inputs: _DTypeLike = None
-               ) -> Any:
+def custom_fwd(fwd: _Callable[..., Any] | None = None, *, device_type: str = "cuda",
+               cast_inputs: _DTypeLike = None) -> Any:
     """The ``forward`` of an ``autograd.Function`` as it is: no region computes in fewer bits.
 
     :param fwd: The function; without it a decorator is returned.
-    :type fwd: callable, optional
     :param device_type, cast_inputs: Taken from PyTorch's calls.
     :type cast_inputs: dtype, optional
     :returns: The function itself.
@@ -80,11 +80,10 @@ def custom_fwd(fwd: Any = None, *, device_type: str = "cuda", cast_inputs: _DTyp
     return (lambda found: found) if fwd is None else fwd
 
 
-def custom_bwd(bwd: Any = None, *, device_type: str = "cuda") -> Any:
+def custom_bwd(bwd: _Callable[..., Any] | None = None, *, device_type: str = "cuda") -> Any:
     """The ``backward`` of an ``autograd.Function`` as it is, as :func:`custom_fwd` its forward.
 
     :param bwd: The function; without it a decorator is returned.
-    :type bwd: callable, optional
     :param device_type: Taken from PyTorch's calls.
     :returns: The function itself.
     :rtype: callable

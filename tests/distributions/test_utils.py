@@ -63,7 +63,8 @@ def test_a_distribution_of_a_users_own():
             return self._scale ** 2
 
         def rsample(self, sample_shape=()):
-            eps = _standard_normal(self._extended_shape(sample_shape), self.loc.dtype, self.loc.device)
+            shape = self._extended_shape(sample_shape)
+            eps = _standard_normal(shape, self.loc.dtype, self.loc.device)
             return self.loc + eps * self._scale
 
     d = Shifted(1.0, ag.tensor([2.0, 3.0]))

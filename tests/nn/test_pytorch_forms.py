@@ -321,3 +321,45 @@ def test_a_forward_of_ones_own_has_the_names_that_it_has():
         Own()(input=ROWS)
     with pytest.raises(TypeError, match=r"Linear: .*(multiple|unexpected)"):
         nn.Linear(4, 3)(ROWS, input=ROWS)
+
+
+def test_names_of_modules_and_states_as_pytorch_asks_for_them():
+    shared = nn.Linear(2, 2)
+    model = nn.Sequential(shared, nn.ReLU(), shared)
+    assert [n for n, _ in model.named_modules(prefix="a")] == ["a", "a.0", "a.1"]
+    assert [n for n, _ in model.named_modules(remove_duplicate=False)] == ["", "0", "1", "2"]
+    memo = {shared}
+    assert [n for n, _ in model.named_modules(memo)] == ["", "1"] and len(memo) == 3
+    names = [n for n, _ in model.named_parameters("a", remove_duplicate=False)]
+    assert names == ["a.0.weight", "a.0.bias", "a.2.weight", "a.2.bias"]
+    norm = nn.BatchNorm1d(2)
+    twice = nn.Sequential(norm, norm)
+    assert len(list(twice.named_buffers(remove_duplicate=False))) == 6
+    assert len(list(twice.named_buffers())) == 3
+    into = {"own": 1}
+    assert model.state_dict(destination=into, prefix="x.") is into
+    assert list(into) == ["own", "x.0.weight", "x.0.bias", "x.2.weight", "x.2.bias"]
+    assert model.state_dict(keep_vars=True)["0.weight"] is shared.weight
+
+
+def test_long_rows_of_bags_are_shortened():
+    table = ag.ones((3, 4), requires_grad=True)
+    found = nn.functional.embedding_bag(ag.tensor([[0, 1]]), table, max_norm=1.0, mode="sum")
+    np.testing.assert_allclose(found.detach().numpy(), [[1.0] * 4], rtol=1e-6)
+    assert table[2].tolist() == [1] * 4 and table[0, 0] < 0.51
+
+
+@pytest.mark.parametrize("name", ["jacobian", "hessian", "vjp", "jvp", "hvp", "vhp"])
+def test_strict_derivatives_refuse_operands_that_nothing_depends_on(name):
+    function, x = getattr(ag.autograd.functional, name), ag.ones(2)
+    vectors = {"jvp": [(x, x)], "hvp": [(x, x)], "vhp": [(x, x)]}.get(name, [])
+    function(lambda a, b: (a * a).sum(), (x, x), *vectors)
+    with pytest.raises(RuntimeError, match="no result depends on operand 1"):
+        function(lambda a, b: (a * a).sum(), (x, x), *vectors, strict=True)
+    function(lambda a, b: (a * b * a).sum(), (x, x), *vectors, strict=True)
+
+
+def test_a_list_of_arrays_is_no_dataset():
+    with pytest.raises(TypeError, match=r"write TensorDataset\(\*arrays\)"):
+        ag.data.TensorDataset([ag.ones(5), ag.ones(5)])
+    assert len(ag.data.TensorDataset([[1, 2], [3, 4], [5, 6]])) == 3

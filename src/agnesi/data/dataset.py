@@ -100,6 +100,8 @@ class TensorDataset(Dataset):
 
     Raises
     ------
+    TypeError
+        If a list of arrays is given in the place of the arrays.
     ValueError
         If there are none, or lengths differ.
     ShapeError
@@ -123,6 +125,10 @@ class TensorDataset(Dataset):
 
     def __init__(self, *arrays: Any) -> None:
         named = arrays[0] if len(arrays) == 1 and isinstance(arrays[0], Mapping) else None
+        if len(arrays) == 1 and isinstance(arrays[0], (list, tuple)) and any(
+                isinstance(a, (Tensor, np.ndarray)) and a.ndim for a in arrays[0]):
+            raise TypeError(at("TensorDataset takes arrays one by one, not a list of them: write "
+                               "TensorDataset(*arrays), or stack samples with ag.stack"))
         self._names = None if named is None else list(named)
         self.arrays = tuple(map(_array, arrays if named is None else named.values()))
         sizes = [a.shape[:1] for a in self.arrays]

@@ -230,7 +230,8 @@ class Exponential(Distribution):
         self._take(validate_args, rate=rate)
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        return random.exponential(size=self._extended_shape(sample_shape), dtype=self.rate.dtype) / self.rate
+        shape = self._extended_shape(sample_shape)
+        return random.exponential(size=shape, dtype=self.rate.dtype) / self.rate
 
     @property
     def mean(self) -> Tensor:

@@ -63,7 +63,8 @@ class Bernoulli(_Chance):
         self._chance(probs, logits, validate_args)
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
-        return random.bernoulli(self.probs.detach(), self._extended_shape(sample_shape), dtype=self._type)
+        shape = self._extended_shape(sample_shape)
+        return random.bernoulli(self.probs.detach(), shape, dtype=self._type)
 
     @property
     def mean(self) -> Tensor:

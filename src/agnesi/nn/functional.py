@@ -28,6 +28,7 @@ from agnesi.nn.functions.fractional import (
 from agnesi.nn.functions.grids import affine_grid as affine_grid
 from agnesi.nn.functions.grids import grid_sample as grid_sample
 from agnesi.nn.functions.lookups import embedding as embedding
+from agnesi.nn.functions.lookups import embedding_bag as embedding_bag
 from agnesi.nn.functions.noise import alpha_dropout as alpha_dropout
 from agnesi.nn.functions.noise import feature_alpha_dropout as feature_alpha_dropout
 from agnesi.nn.functions.noise import rrelu as rrelu
@@ -163,7 +164,6 @@ from agnesi.ops.neural.normalize import local_response_norm as local_response_no
 from agnesi.ops.neural.normalize import rms_norm as rms_norm
 from agnesi.ops.neural.sequences import pad_sequence as pad_sequence
 from agnesi.ops.neural.sequences import unpad_sequence as unpad_sequence
-from agnesi.ops.numerics.bags import embedding_bag as embedding_bag
 from agnesi.ops.random.random import dropout as dropout
 
 native_channel_shuffle = channel_shuffle

@@ -27,6 +27,7 @@ class Hooked:
         :param hook: ``hook(optimizer, args, kwargs)``, with what ``step`` was given; may return
             a pair of others.
         :returns: Its ``remove()`` takes the hook away.
+        :raises TypeError: If it is no function.
         :see: optim.Optimizer
 
         >>> w = ag.zeros(1, requires_grad=True)
@@ -43,6 +44,7 @@ class Hooked:
 
         :param hook: ``hook(optimizer, args, kwargs)``, with what ``step`` was given.
         :returns: Its ``remove()`` takes the hook away.
+        :raises TypeError: If it is no function.
         :see: optim.Optimizer
         """
         return _registered(self, "step", "behind", hook, False)
@@ -54,6 +56,7 @@ class Hooked:
         :param hook: ``hook(optimizer)``.
         :param prepend: Whether it is called before the others.
         :returns: Its ``remove()`` takes the hook away.
+        :raises TypeError: If it is no function.
         :see: optim.Optimizer
         """
         return _registered(self, "state_dict", "before", hook, prepend)
@@ -65,6 +68,7 @@ class Hooked:
         :param hook: ``hook(optimizer, state_dict)``: changes it, or returns another.
         :param prepend: Whether it is called before the others.
         :returns: Its ``remove()`` takes the hook away.
+        :raises TypeError: If it is no function.
         :see: optim.Optimizer
         """
         return _registered(self, "state_dict", "behind", hook, prepend)
@@ -76,6 +80,7 @@ class Hooked:
         :param hook: ``hook(optimizer, state_dict)``, a copy: changes it, or returns another.
         :param prepend: Whether it is called before the others.
         :returns: Its ``remove()`` takes the hook away.
+        :raises TypeError: If it is no function.
         :see: optim.Optimizer
         """
         return _registered(self, "load_state_dict", "before", hook, prepend)
@@ -87,6 +92,7 @@ class Hooked:
         :param hook: ``hook(optimizer)``.
         :param prepend: Whether it is called before the others.
         :returns: Its ``remove()`` takes the hook away.
+        :raises TypeError: If it is no function.
         :see: optim.Optimizer
         """
         return _registered(self, "load_state_dict", "behind", hook, prepend)

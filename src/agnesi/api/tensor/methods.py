@@ -109,7 +109,8 @@ PYTORCH = """
 #: Methods that are functions which are loaded when one is first asked for.
 LATE = """
     addbmm addcdiv addcmul addmv addr adjoint allclose aminmax argmax argmin argsort argwhere
-    as_strided baddbmm bernoulli bincount broadcast_to chunk clamp_max clamp_min conj_physical corrcoef cov
+    as_strided baddbmm bernoulli bincount broadcast_to chunk clamp_max clamp_min conj_physical
+    corrcoef cov
     cummax cummin cumprod cumsum deg2rad diag diag_embed diagflat diagonal diagonal_scatter
     diff digamma dist dsplit einsum erf erfc erfinv fliplr flipud float_power frac frexp gcd
     hardshrink heaviside histc hsplit i0 igamma igammac index_add index_copy index_fill index_put

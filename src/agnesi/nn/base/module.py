@@ -294,22 +294,33 @@ class Module(Stated, Lookups):
         """
         return (module for _, module in self._walk(named=False))
 
-    def named_modules(self) -> Iterator[tuple[str, Module]]:
+    def named_modules(self, memo: set[Any] | None = None, prefix: str = "",
+                      remove_duplicate: bool = True) -> Iterator[tuple[str, Module]]:
         """The module itself (named ``""``) and all modules inside, with dotted names, each once.
 
+        :param memo: Modules to leave out; those that are found are added.
+        :type memo: set of Module, optional
+        :param prefix: What the names begin with, followed by a point.
+        :param remove_duplicate: Whether a module that has several names has the first one only.
         :returns: Outer modules before those inside.
         :rtype: Iterator of (str, Module)
         """
-        return self._walk()
+        for name, module in self._walk(shared=not remove_duplicate):
+            if memo is not None and remove_duplicate:
+                if module in memo:
+                    continue
+                memo.add(module)
+            yield (dotted(prefix, name) if name else prefix), module
 
-    def _walk(self, named: bool = True) -> Iterator[tuple[str, Module]]:
-        """The module itself and all modules inside, each once, by their names if asked for."""
+    def _walk(self, named: bool = True, shared: bool = False) -> Iterator[tuple[str, Module]]:
+        """The module itself and all modules inside, each once unless those of ``shared`` ones are
+        asked for, by their names if asked for."""
         seen: set[int] = set()
         alone: set[int] | None = None
         stack: list[tuple[str, Module]] = [("", self)]
         while stack:
             name, module = stack.pop()
-            if id(module) in seen:
+            if id(module) in seen and not shared:
                 continue
             seen.add(id(module))
             yield name, module
@@ -372,18 +383,20 @@ class Module(Stated, Lookups):
             entries.sort(key=lambda e: not is_parameter(e[2], e[3], e[1]))
             yield from [e[:2] for e in entries]
 
-    def named_parameters(self, prefix: str = "", recurse: bool = True
-                         ) -> Iterator[tuple[str, Tensor]]:
+    def named_parameters(self, prefix: str = "", recurse: bool = True,
+                         remove_duplicate: bool = True) -> Iterator[tuple[str, Tensor]]:
         """Tensors that required grad when they were put there, frozen or not, with dotted names; a
         shared one once, by its first name.
 
         :param prefix: What the names begin with, followed by a point.
         :param recurse: Whether to look into modules inside, too.
+        :param remove_duplicate: Whether a shared one has its first name only.
         :returns: In the order in which they were assigned.
         :rtype: Iterator of (str, Tensor)
         """
-        found = self._held(recurse, wanted=is_parameter)
-        return _once((dotted(prefix, n), t) for n, t, _, _ in found)
+        held = self._held(recurse, wanted=is_parameter, shared=not remove_duplicate)
+        found = ((dotted(prefix, n), t) for n, t, _, _ in held)
+        return _once(found) if remove_duplicate else found
 
     def parameters(self, recurse: bool = True) -> Iterator[Tensor]:
         """Tensors that required grad when they were put there, frozen or not, of this module and
@@ -426,17 +439,20 @@ class Module(Stated, Lookups):
         found: Self = replaced(self, tensors, Module)
         return found
 
-    def named_buffers(self, prefix: str = "", recurse: bool = True
-                      ) -> Iterator[tuple[str, Tensor]]:
+    def named_buffers(self, prefix: str = "", recurse: bool = True,
+                      remove_duplicate: bool = True) -> Iterator[tuple[str, Tensor]]:
         """Other tensors that ``__init__`` or :meth:`register_buffer` put there, dotted names.
 
         :param prefix: What the names begin with, followed by a point.
         :param recurse: Whether to look into modules inside, too.
+        :param remove_duplicate: Whether a shared one has its first name only.
         :returns: In the order in which they were assigned.
         :rtype: Iterator of (str, Tensor)
         """
-        return _once((dotted(prefix, n), t) for n, t, owner, name in self._held(recurse)
-                     if not is_parameter(owner, name, t))
+        held = self._held(recurse, shared=not remove_duplicate)
+        found = ((dotted(prefix, n), t) for n, t, owner, name in held
+                 if not is_parameter(owner, name, t))
+        return _once(found) if remove_duplicate else found
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
         """Other tensors that belong to the module, running statistics for example.
@@ -473,11 +489,16 @@ class Module(Stated, Lookups):
         self._owned[name] = Saved.YES if persistent else Saved.NO
 
     # -- saving ---------------------------------------------------------------------------
-    def state_dict(self, copy: bool = True) -> dict[str, Tensor]:
+    def state_dict(self, copy: bool = True, *, destination: Any = None, prefix: str = "",
+                   keep_vars: bool = False) -> dict[str, Tensor]:
         """All parameters and buffers by name, with PyTorch's names and layouts.
 
         :param copy: Whether they are copies, which stay as they are; else they are the module's
             own.
+        :param destination: Takes them, too, and is returned.
+        :type destination: dict, optional
+        :param prefix: What the names begin with.
+        :param keep_vars: PyTorch's word for no copies.
         :returns: Copies share no memory with the module.
         :rtype: dict of str to Tensor
 
@@ -485,8 +506,15 @@ class Module(Stated, Lookups):
         >>> list(nn.Sequential(nn.Linear(3, 2), nn.Tanh()).state_dict())
         ['0.weight', '0.bias']
         """
+        copy = copy and not keep_vars
         found = {name: snapshot(t) if copy else t for name, t in self._named_tensors()}
-        return saved(self, found, not copy)
+        found = saved(self, found, not copy)
+        if prefix:
+            found = {prefix + name: t for name, t in found.items()}
+        if destination is None:
+            return found
+        destination.update(found)
+        return destination  # type: ignore[no-any-return]
 
     @renamed(state_dict="state")
     def load_state_dict(self, state: Mapping[str, Any], strict: bool = True) -> LoadedKeys:

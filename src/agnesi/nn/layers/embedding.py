@@ -15,12 +15,12 @@ from agnesi.nn.base.fixed import rules, sizes_of
 from agnesi.nn.base.module import Module, size_of
 from agnesi.nn.base.renewed import Renewed
 from agnesi.nn.functions.elementary import uniform
-from agnesi.nn.functions.lookups import embedding, shorten
+from agnesi.nn.functions.lookups import embedding, embedding_bag
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.creation import empty
 from agnesi.ops.base.movement import expand_dims
 from agnesi.ops.base.reduce import sum
-from agnesi.ops.numerics.bags import MODES, embedding_bag
+from agnesi.ops.numerics.bags import MODES
 
 
 def _check_padding(layer: Any, weight: Tensor, row: int | None) -> None:
@@ -261,14 +261,12 @@ class EmbeddingBag(Renewed, Module):
         Tensor
             Of shape (bags, embedding_dim).
         """
-        if self.max_norm is not None:
-            shorten(self.weight, as_tensor(indices), self.max_norm, self.norm_type)
-        if self.include_last_offset and offsets is not None:
-            offsets = as_tensor(offsets)[:-1]
         return embedding_bag(
             indices, self.weight, offsets, mode=self.mode, per_sample_weights=per_sample_weights,
             padding_idx=self.padding_idx, sparse=self.sparse,
             scale_grad_by_freq=self.scale_grad_by_freq,
+            include_last_offset=self.include_last_offset, max_norm=self.max_norm,
+            norm_type=self.norm_type,
         )
 
     def extra_repr(self) -> str:

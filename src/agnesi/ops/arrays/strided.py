@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.lib import stride_tricks
 
-from agnesi.core.accepted import TensorLike
+from agnesi.core.accepted import ShapeLike, TensorLike
 from agnesi.core.dispatch import apply, symbolic
 from agnesi.core.integers import known_integer
 from agnesi.core.ir.dims import Shape
@@ -18,7 +18,7 @@ from agnesi.core.support.errors import ShapeError
 from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor
-from agnesi.ops.base.creation import made
+from agnesi.ops.base.creation import made, sizes_of
 from agnesi.ops.base.gather.elements import IndexSum
 from agnesi.ops.base.movement import reshape
 from agnesi.ops.indexing.index import take
@@ -65,13 +65,14 @@ class Strided(LinearOp):
         """Where the elements lie on the last axis; ``make`` gives values or graph nodes."""
         found = make(Arange(self.start, 1, 1, dtypes.int64), 1)
         for n, step in zip(self.size, self.stride, strict=True):
-            found = reshape(found, (*found.shape, 1)) + make(Arange(0, 1, n, dtypes.int64), n) * step
+            along = make(Arange(0, 1, n, dtypes.int64), n) * step
+            found = reshape(found, (*found.shape, 1)) + along
         return reshape(found, self.size)
 
 
 @planned
 @public
-def as_strided(x: TensorLike, size: Any, stride: Any, storage_offset: int | None = None, *,
+def as_strided(x: TensorLike, size: ShapeLike, stride: ShapeLike, storage_offset: int | None = None, *,
                out: Tensor | None = None) -> Tensor:
     """Elements of ``x`` at steps of its memory: windows, diagonals and repetitions in one.
 
@@ -80,9 +81,7 @@ def as_strided(x: TensorLike, size: Any, stride: Any, storage_offset: int | None
 
     :param x: Its elements lie one behind the other, in row-major order.
     :param size: Sizes of the result.
-    :type size: tuple of int
     :param stride: Elements of ``x`` from one to the next along each axis of the result.
-    :type stride: tuple of int
     :param storage_offset: Where the first one is; 0 by default.
     :type storage_offset: int, optional
     :returns: Of the dtype of ``x``.
@@ -97,8 +96,8 @@ def as_strided(x: TensorLike, size: Any, stride: Any, storage_offset: int | None
             [4, 5]])
     """
     x = as_tensor(x)
-    sizes = tuple(known_integer(n, "size", 0) for n in size)
-    steps = tuple(known_integer(n, "stride", 0) for n in stride)
+    sizes = tuple(known_integer(n, "size", 0) for n in sizes_of(size))
+    steps = tuple(known_integer(n, "stride", 0) for n in sizes_of(stride))
     if len(sizes) != len(steps):
         raise ValueError(f"{len(steps)} steps for {len(sizes)} sizes")
     start = known_integer(0 if storage_offset is None else storage_offset, "storage_offset", 0)

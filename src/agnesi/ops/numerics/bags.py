@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from agnesi.core.accepted import TensorLike
 from agnesi.core.op import typed
-from agnesi.core.public import public
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor
@@ -29,43 +27,11 @@ from agnesi.ops.sorting.sort import searchsorted
 MODES = ("mean", "sum", "max")
 
 
-@public
-def embedding_bag(ids: TensorLike, weight: TensorLike, offsets: TensorLike | None = None, *,
-                  mode: str = "mean", per_sample_weights: TensorLike | None = None,
-                  padding_idx: int | None = None, sparse: bool = False,
-                  scale_grad_by_freq: bool = False, include_last_offset: bool = False,
-                  out: Tensor | None = None) -> Tensor:
-    """The mean, sum or maximum of the rows of ``weight`` in each bag (PyTorch's).
-
-    :param ids: Numbers of rows: a bag in each row, or, with ``offsets``, all bags one behind the
-        other.
-    :type ids: array_like of int
-    :param weight: The table, of shape (rows, features).
-    :param offsets: Where each bag begins in ``ids``; the first at 0.
-    :type offsets: array_like of int, optional
-    :param mode: What becomes of the rows of a bag.
-    :type mode: {"mean", "sum", "max"}
-    :param per_sample_weights: With "sum", a factor for each of ``ids``.
-    :param padding_idx: A row that does not count, with which bags of unequal sizes are filled up.
-    :param sparse: Whether ``backward`` gives the table a sparse gradient, as in
-        :func:`agnesi.nn.functional.embedding`.
-    :param scale_grad_by_freq: Whether the gradient of a row is divided by how often it is among
-        ``ids``.
-    :param include_last_offset: Whether ``offsets`` end with the number of ``ids``.
-    :returns: Of shape (bags, features); 0 for what is empty.
-    :raises ShapeError: If ``ids`` have not one axis with ``offsets`` and two without.
-    :raises ValueError: If ``offsets`` do not begin with 0 or fall, or ways do not go together.
-    :see: nn.EmbeddingBag, nn.functional.embedding
-
-    >>> table = ag.tensor([[0.0, 1.0], [2.0, 3.0]])
-    >>> ag.nn.functional.embedding_bag([[0, 1], [1, 1]], table)
-    tensor([[1., 2.],
-            [2., 3.]])
-    >>> ag.nn.functional.embedding_bag([0, 1, 1], table, [0, 1], mode="sum")
-    tensor([[0., 1.],
-            [4., 6.]])
-    """
-    ids, weight = as_index(ids), as_tensor(weight)
+def bags(ids: Any, weight: Tensor, offsets: Any, *, mode: str, per_sample_weights: Any,
+         padding_idx: int | None, sparse: bool, scale_grad_by_freq: bool,
+         include_last_offset: bool) -> Tensor:
+    """What becomes of the rows in each bag, as ``nn.functional.embedding_bag`` describes it."""
+    ids = as_index(ids)
     if include_last_offset and offsets is not None:
         offsets = as_index(offsets)[:-1]
     _refuse(ids, offsets, mode, per_sample_weights)
