@@ -32,7 +32,7 @@ def test_what_holds_no_numbers_equals_no_tensor(other):
 def test_shapes_stay_shapes():
     shape = ag.ones(2, 3).shape
     front = (4,)
-    for found in (front + shape, shape + (4,), 2 * shape, shape * 2, shape[:1],
+    for found in (front + shape, shape + front, 2 * shape, shape * 2, shape[:1],
                   ag.broadcast_shapes((2, 1), (3,)), Normal(ag.ones(2), 1.0).batch_shape,
                   Normal(0.0, 1.0).event_shape, Gamma(ag.ones(2), 1.0)._extended_shape((5,))):
         assert type(found) is ag.Size and found.numel() == np.prod(found)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from typing import Any
 
 import numpy as np
@@ -178,3 +180,15 @@ def test_values_that_were_computed_are_loaded_without_their_gradients(jit):
         assert p.is_leaf and p.requires_grad
         new = 0.75 * before[name] + 0.25 * fast.get_parameter(name).array
         np.testing.assert_allclose(p.array, new, rtol=1e-6)
+
+
+def _rename(state, prefix, *rest):
+    state[prefix + "weight"] = state.pop(prefix + "w")
+
+
+def test_modules_with_hooks_of_the_older_form_are_copied_and_pickled():
+    layer = nn.Linear(2, 1, bias=False)
+    layer._register_load_state_dict_pre_hook(_rename)
+    for other in (pickle.loads(pickle.dumps(layer)), copy.deepcopy(layer)):
+        other.load_state_dict({"w": ag.ones((1, 2)) * 3})
+        assert other.weight.tolist() == [[3, 3]] != layer.weight.tolist()

@@ -336,3 +336,37 @@ def test_a_thousand_calls_take_no_memory(name):
         tracemalloc.stop()
     # A result has 262144 bytes or more; Python itself keeps a few thousand for later.
     assert peak - before < 150_000
+
+
+@pytest.mark.parametrize("way", [lambda f: f, ag.jit])
+@pytest.mark.parametrize("name", ["linalg.eigh", "linalg.qr", "linalg.slogdet", "linalg.svd",
+                                  "cummax", "linalg.lu_factor", "linalg.cholesky_ex", "linalg.inv_ex",
+                                  "topk"])
+def test_several_results_go_into_as_many_tensors(name, way):
+    function = ag
+    for part in name.split("."):
+        function = getattr(function, part)
+    x = ag.tensor([[4.0, 1.0], [1.0, 3.0]])
+    more = {"cummax": (0,), "topk": (1,)}.get(name, ())
+    expected = function(x, *more)
+    out = tuple(ag.zeros(part.shape, dtype=part.dtype) for part in expected)
+
+    def call(x, out):
+        function(x, *more, out=out)
+
+    way(call)(x, out)
+    for written, part in zip(out, expected, strict=True):
+        assert np.array_equal(written.numpy(), part.numpy())
+    assert type(function(x, *more, out=out)) is type(expected)
+    assert all(a is b for a, b in zip(function(x, *more, out=out), out, strict=True))
+    assert np.array_equal(function(x, *more, out=None)[0].numpy(), expected[0].numpy())
+
+
+def test_out_for_another_number_of_results_is_refused():
+    x = ag.eye(2)
+    with pytest.raises(TypeError, match="give as many tensors in a tuple"):
+        ag.linalg.qr(x, out=x)
+    with pytest.raises(TypeError, match="as many|must be a Tensor"):
+        ag.linalg.qr(x, out=(x,))
+    with pytest.raises(TypeError, match="unexpected keyword argument 'out'"):
+        ag.broadcast_shapes((2,), out=x)

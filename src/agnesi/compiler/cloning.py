@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.autodiff.replay import has_sizes_of_values, replayed
+from agnesi.core.calls.overriding import overridden
 from agnesi.core.dispatch import graph_node
 from agnesi.core.keywords import strict
 from agnesi.core.op import typed
@@ -80,6 +81,8 @@ def clone(outputs: Any, replace: Pairs = None, *, memory_format: Any = None) -> 
         return copy(outputs)
     wanted = [outputs] if single else list(outputs) if isinstance(outputs, (list, tuple)) else []
     if not wanted or not all(isinstance(t, Tensor) for t in wanted):
+        if (found := overridden("clone", (outputs,), {})) is not NotImplemented:
+            return found
         raise TypeError(at(f"clone: outputs are a tensor or a list of them, not {typed(outputs)}"))
     pairs = {graph_node(old): graph_node(new)
              for old, new in replaced_by(replace, "clone", "replace").items()}

@@ -13,6 +13,7 @@ from agnesi.core import options
 from agnesi.core.accepted import DTypeLike
 from agnesi.core.backend import DEVICES
 from agnesi.core.calls import arguments, modules
+from agnesi.core.calls.overriding import overridden
 from agnesi.core.calls.plans import Plans
 from agnesi.core.calls.spellings import DEVICE as DEVICE
 from agnesi.core.calls.spellings import Form, watched
@@ -70,7 +71,7 @@ def explain_errors(function: F) -> F:
             return run(*args, **keywords)
         except Exception as error:
             if isinstance(error, EXPLAINED) and (
-                found := _again(form, args, keywords, function)
+                found := _again(form, args, keywords, function, call)
             ) is not NotImplemented:
                 return found
             if has_no_run() and (
@@ -129,8 +130,13 @@ def _called_by_us() -> bool:
     return step is not None and ours(step.f_code.co_filename)
 
 
-def _again(form: Form, args: tuple[Any, ...], keywords: dict[str, Any], function: Any) -> Any:
-    """Repeat the call with PyTorch's argument order, or return NotImplemented; explain errors."""
+def _again(form: Form, args: tuple[Any, ...], keywords: dict[str, Any], function: Any,
+           call: Any) -> Any:
+    """Leave the call to an operand's class, or repeat it with PyTorch's argument order, or return
+    NotImplemented; explain errors."""
+    found = overridden(call, args, keywords)
+    if found is not NotImplemented:
+        return found
     try:
         return form.again(args, keywords)
     except EXPLAINED as error:
@@ -249,7 +255,7 @@ def public(function: F) -> F:
             return result if out is None else into(out, result)
         except Exception as error:
             if isinstance(error, EXPLAINED) and (
-                found := _again(form, args, keywords, function)
+                found := _again(form, args, keywords, function, call)
             ) is not NotImplemented:
                 return found if out is None else into(out, found)
             if out is None and has_no_run() and (

@@ -283,13 +283,18 @@ def _refusing(function: Any, means_two: Any, text: str) -> Any:
     return look
 
 
-def into(out: Any, result: Tensor) -> Tensor:
-    """``out`` with a result written into it, as any change in place; it keeps its dtype."""
+def into(out: Any, result: Any) -> Any:
+    """``out`` with a result written into it, as any change in place; it keeps its dtype.  Several
+    results go into as many tensors."""
+    if isinstance(result, tuple) and isinstance(out, (tuple, list)) and len(out) == len(result):
+        written = list(map(into, out, result))
+        return type(result)(*written) if hasattr(result, "_fields") else tuple(written)
     kind = getattr(out, "python_type", type(out))  # of what stands for a number in a trace
     if not issubclass(kind, Tensor):
         raise TypeError(f"out must be a Tensor, not {kind.__name__}")
     if isinstance(result, tuple):
-        raise TypeError(f"out takes one result, and there are {len(result)} here")
+        raise TypeError(f"out takes one result, and there are {len(result)} here; give as many "
+                        "tensors in a tuple")
     if not fits(out.shape, result.shape):
         raise ShapeError(
             f"the result has shape {result.shape}, but out has {out.shape}; "
@@ -361,6 +366,14 @@ class Form:
 
     def call(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """The function's result for arguments some of which have foreign names."""
+        if "out" in keywords and "out" not in self.names:
+            keywords = dict(keywords)
+            out = keywords.pop("out")
+            result = self.call(args, keywords) if keywords else self.function(*args)
+            if out is not None and not (isinstance(result, tuple) and all(
+                    isinstance(part, Tensor) for part in result)):
+                raise TypeError(f"{self.name}() got an unexpected keyword argument 'out'")
+            return result if out is None else into(out, result)
         if type(keywords.get("dim")) in (tuple, list) and not keywords["dim"] and (
                 "keepdims" in self.names and self.name not in ("all", "any")):
             keywords = {**keywords, "dim": None}  # all axes, where axis=() is none

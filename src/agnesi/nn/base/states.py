@@ -7,6 +7,7 @@ whole model at once.  What is here changes the state behind the former and befor
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from agnesi.core.support.errors import StateError, at
@@ -86,7 +87,12 @@ class Stated(Hooked):
                                            with_module: bool = False) -> RemovableHandle:
         """PyTorch's older form of :meth:`register_load_state_dict_pre_hook`."""
         return self.register_load_state_dict_pre_hook(
-            hook if with_module else lambda module, *rest: hook(*rest))
+            hook if with_module else partial(_without_module, hook))
+
+
+def _without_module(hook: Callable[..., Any], module: Any, *rest: Any) -> Any:
+    """Call a hook of PyTorch's older form."""
+    return hook(*rest)
 
 
 def _inside(model: Any) -> list[tuple[str, Any]]:

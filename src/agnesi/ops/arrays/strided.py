@@ -72,8 +72,8 @@ class Strided(LinearOp):
 
 @planned
 @public
-def as_strided(x: TensorLike, size: ShapeLike, stride: ShapeLike, storage_offset: int | None = None, *,
-               out: Tensor | None = None) -> Tensor:
+def as_strided(x: TensorLike, size: ShapeLike, stride: ShapeLike,
+               storage_offset: int | None = None, *, out: Tensor | None = None) -> Tensor:
     """Elements of ``x`` at steps of its memory: windows, diagonals and repetitions in one.
 
     The result looks into ``x``: later changes of ``x`` show in it, and it cannot be changed itself,

@@ -19,6 +19,7 @@ import numpy as np
 
 from agnesi.core import shapes
 from agnesi.core.accepted import TensorLike
+from agnesi.core.calls.overriding import overridden
 from agnesi.core.calls.plans import count_call
 from agnesi.core.dispatch import why
 from agnesi.core.ir import loops
@@ -524,6 +525,9 @@ def call(op: Elementwise, xs: tuple[Any, ...], out: Tensor | None = None) -> Ten
     except EXPLAINED as error:
         if in_user_code(error):
             raise explain(error, op.name, xs) from None
+        found = overridden(op.name, xs, {})
+        if found is not NotImplemented:
+            return found  # type: ignore[no-any-return]
         raise renamed_error(error, op.name, xs) from None  # with operands as they were given
 
 
