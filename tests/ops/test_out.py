@@ -339,9 +339,9 @@ def test_a_thousand_calls_take_no_memory(name):
 
 
 @pytest.mark.parametrize("way", [lambda f: f, ag.jit])
-@pytest.mark.parametrize("name", ["linalg.eigh", "linalg.qr", "linalg.slogdet", "linalg.svd",
-                                  "cummax", "linalg.lu_factor", "linalg.cholesky_ex", "linalg.inv_ex",
-                                  "topk"])
+@pytest.mark.parametrize("name", [
+    "linalg.eigh", "linalg.qr", "linalg.slogdet", "linalg.svd", "cummax", "linalg.lu_factor",
+    "linalg.cholesky_ex", "linalg.inv_ex", "topk"])
 def test_several_results_go_into_as_many_tensors(name, way):
     function = ag
     for part in name.split("."):
