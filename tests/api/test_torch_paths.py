@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import importlib
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import pytest
@@ -212,3 +212,36 @@ def test_factors_of_lu_are_taken_apart():
         np.testing.assert_allclose((p @ low @ up).numpy(), a, 1e-12)
     with pytest.raises(ag.ShapeError, match="no exchanges of rows"):
         ag.lu_unpack(ag.tensor(a), ag.tensor([0, 1]))
+
+
+def _module(name: str) -> Any:
+    """A module that has the library under a name."""
+    source = (f"import agnesi as {name}\ndef get(x, *key): return x[key]\n"
+              "def put(x, value, *key):\n    y = x * 1\n    y[key] = value\n    return y\n")
+    made: dict[str, Any] = {}
+    exec(compile(source, f"a_{name}_module.py", "exec"), made)
+    return made
+
+
+def test_numbers_among_lists_of_indices_come_first_in_pytorchs_modules() -> None:
+    """NumPy counts them among the lists, so that ``x[0, :, [0, 1]]`` has the chosen axis in front;
+    calls that come again do not take one meaning for the other."""
+    torch, numpy = _module("torch"), _module("ag")
+    x = ag.arange(24).reshape(2, 3, 4)
+    data, every = x.numpy(), slice(None)
+    for places in (ag.tensor([0, 3]), [0, 3], np.array([0, 3])):
+        for _ in range(20):
+            assert np.array_equal(torch["get"](x, 0, every, places), data[0][:, [0, 3]])
+            assert np.array_equal(numpy["get"](x, 0, every, places), data[0, :, [0, 3]])
+        for index in (0, ag.tensor(0)):
+            found = torch["put"](x, ag.tensor([[7, 8]] * 3), index, every, places)
+            assert found[0][:, [0, 3]].tolist() == [[7, 8]] * 3
+        assert numpy["put"](x, ag.tensor([[7] * 3, [8] * 3]), 0, every, places)[0, 1].tolist() == [
+            7, 5, 6, 8]
+    for module, shape in ((torch, (3, 2)), (numpy, (2, 3))):
+        compiled = ag.jit(lambda x, i, get=module["get"]: get(x, 0, every, i))
+        assert compiled(x, ag.tensor([0, 3])).shape == shape
+    mask = ag.tensor([1, 0], dtype="uint8")
+    for _ in range(20):
+        assert torch["get"](x, mask).shape == (1, 3, 4)
+        assert numpy["get"](x, mask).shape == (2, 3, 4)

@@ -366,7 +366,7 @@ def test_out_for_another_number_of_results_is_refused():
     x = ag.eye(2)
     with pytest.raises(TypeError, match="give as many tensors in a tuple"):
         ag.linalg.qr(x, out=x)
-    with pytest.raises(TypeError, match="as many|must be a Tensor"):
+    with pytest.raises(TypeError, match=r"must be a Tensor, not tuple"):
         ag.linalg.qr(x, out=(x,))
     with pytest.raises(TypeError, match="unexpected keyword argument 'out'"):
         ag.broadcast_shapes((2,), out=x)

@@ -97,7 +97,8 @@ class Distribution(Explained):
 
     def __init__(self, batch_shape: Any = (), event_shape: Any = (),
                  validate_args: bool | None = None) -> None:
-        self._batch_shape, self._event_shape = Sizes(batch_shape), Sizes(event_shape)
+        self._batch_shape: tuple[Any, ...] = Sizes(batch_shape)
+        self._event_shape: tuple[Any, ...] = Sizes(event_shape)
         if validate_args is not None:
             self._validate_args = validate_args
 

@@ -514,7 +514,7 @@ class Module(Stated, Lookups):
         if destination is None:
             return found
         destination.update(found)
-        return destination  # type: ignore[no-any-return]
+        return destination
 
     @renamed(state_dict="state")
     def load_state_dict(self, state: Mapping[str, Any], strict: bool = True) -> LoadedKeys:

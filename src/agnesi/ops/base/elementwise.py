@@ -527,7 +527,7 @@ def call(op: Elementwise, xs: tuple[Any, ...], out: Tensor | None = None) -> Ten
             raise explain(error, op.name, xs) from None
         found = overridden(op.name, xs, {})
         if found is not NotImplemented:
-            return found  # type: ignore[no-any-return]
+            return found
         raise renamed_error(error, op.name, xs) from None  # with operands as they were given
 
 

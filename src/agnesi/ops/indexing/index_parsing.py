@@ -16,7 +16,7 @@ from agnesi.core.op import typed
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import TraceError
 from agnesi.core.support.record import record
-from agnesi.core.support.tracing import is_known
+from agnesi.core.support.tracing import current_trace, is_known
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.chosen import along_axes, places_of
 from agnesi.ops.base.convert import as_tensor
@@ -83,7 +83,15 @@ def _entry(e: Any) -> Any:
 def mask_or_places(key: Tensor) -> Tensor:
     """A tensor among indices: of uint8 a mask in modules that say ``import agnesi as torch``, as
     in PyTorch, which had no bool once."""
-    return key != 0 if key.dtype is dtypes.uint8 and says_torch(users_frame()) else key
+    return key != 0 if key.dtype is dtypes.uint8 and _is_of_torch() else key
+
+
+def _is_of_torch() -> bool:
+    """Return whether a key is PyTorch's, which its module says; what follows from that is kept in
+    no plan, as other modules have the same keys."""
+    if getattr(current_trace(), "plans", False):
+        raise TraceError("the module decides what the key means")
+    return says_torch(users_frame())
 
 
 def is_mask(e: Any) -> bool:
@@ -225,12 +233,24 @@ def parse(x: Tensor, key: Any) -> Keys:
         kept = iter(x.shape if slicing is None else slicing.infer(x)[0])
         sizes = [(fresh, 1 if fresh else next(kept)) for fresh in layout]
         shape = tuple(n for fresh, n in sizes if fresh is not None)
-    at = 0
-    if indices and advanced == list(range(advanced[0], advanced[-1] + 1)):
-        before = entries[: advanced[0]]
-        at = sum(not isinstance(e, int) and e is not Ellipsis for e in before)
+    at = _place_of_indices(entries, advanced) if indices else 0
     unique = sum(isinstance(e, (Tensor, np.ndarray)) for e in full) == sum(map(is_mask, full)) == 1
     return Keys(slicing, shape, tuple(axes), at, tuple(indices), unique)
+
+
+def _place_of_indices(entries: list[Any], advanced: list[int]) -> int:
+    """Where the axes of tensors of indices go: in their place where they stand side by side, else
+    in front.  A number stands among them in NumPy, while PyTorch takes it off first."""
+    if any(map(_is_number, entries)) and _is_of_torch():
+        entries = [e for e in entries if not _is_number(e)]
+        advanced = [i for i, e in enumerate(entries) if isinstance(e, (_Single, Tensor))]
+    if not advanced or advanced != list(range(advanced[0], advanced[-1] + 1)):
+        return 0
+    return sum(not isinstance(e, int) and e is not Ellipsis for e in entries[: advanced[0]])
+
+
+def _is_number(e: Any) -> bool:
+    return isinstance(e, int) or (isinstance(e, Tensor) and not e.shape)
 
 
 def plain(key: Any, ndim: int) -> Key | None:
@@ -261,9 +281,10 @@ def at_places(key: Any) -> Any:
     """A tuple of numbers, slices, None, ``...``, and short lists and tensors of integers, as NumPy
     takes it; None of all other keys, and where nothing but numbers and slices index."""
     found: list[Any] = []
-    chosen = False
+    chosen = counted = False
     for e in key:
         kind = type(e)
+        counted = counted or kind is int
         if kind is Tensor:
             if (e := e.array) is None or e.dtype.kind != "i" or not 0 < e.size <= _FEW_PLACES or (
                     not e.ndim):
@@ -279,6 +300,8 @@ def at_places(key: Any) -> Any:
         elif kind is not int and e is not None and e is not Ellipsis:
             return None
         found.append(e)
+    if chosen and counted and _is_of_torch():
+        return None  # where a number means something else beside lists
     return tuple(found) if chosen else None
 
 
