@@ -16,7 +16,6 @@ from typing import Any
 from agnesi.core.dispatch import apply, graph_node
 from agnesi.core.ir.node import Node
 from agnesi.core.tensor import Tensor, symbol
-from agnesi.ops.base.arith import abs as abs_
 from agnesi.ops.base.arith import reciprocal
 from agnesi.ops.base.select import floor, where
 from agnesi.ops.elementwise.explog import exp, log
@@ -102,7 +101,8 @@ def _between(lower: Node, upper: Node, steps: int, name: str) -> Tensor:
         slope = functools.reduce(Tensor.__add__, map(reciprocal, places))
         pole = ((low < 0) & (floor(low) == low)) | (low == math.inf)
         return where(pole, math.nan, slope)
-    found = functools.reduce(Tensor.__add__, [log(abs_(place)) for place in places])
+    sizes = [where(place < 0, -place, place) for place in places]  # with a slope at 0, unlike abs
+    found = functools.reduce(Tensor.__add__, map(log, sizes))
     return found if at_least(upper, 1.0) else where(
         (high <= 0) & (floor(high) == high), math.nan, found)
 
