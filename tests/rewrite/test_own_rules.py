@@ -139,7 +139,7 @@ def test_from_node_to_tensor_and_back(own_rule):
         """``expm1(2 x)`` from that of ``x``."""
         (x,) = node.inputs
         seen.append((node.op.name, node.shape, node.dtype))
-        if x.op is not None and x.op.name == "multiply":
+        if x.op is not None and x.op.name == "multiply" and x.inputs[1].shape == node.shape:
             half = tensor_of(x.inputs[1])
             y = node_of(ag.expm1(half))
             return tensor_of(y) * (tensor_of(y) + 2)
@@ -156,13 +156,36 @@ def test_shape_and_number_of_axes_exclude_each_other():
         variables("x", ("n",), ndim=1)
 
 
+@pytest.mark.parametrize(("given", "error", "text"), [
+    ({"ops": [ag.sin]}, IndexError, "in rewrite rule 'mine'"),
+    ({"pattern": ag.sinh(variables("x")), "replacement": variables("x") + 0,
+      "when": lambda x: [][len(x.inputs)]}, IndexError, "in rewrite rule 'mine'"),
+], ids=["function", "when"])
+def test_what_a_rule_raises_where_it_is_tried_is_shown(given, error, text, own_rule):
+    with pytest.raises(error) as caught:
+        own_rule(**given)(lambda node: [][len(node.inputs)])
+    assert caught.value.__notes__[0] == text and "tried on <sin" in caught.value.__notes__[1]
+    assert all(r.name != "mine" for r in rules())
+
+
+@pytest.mark.parametrize("wrong", [
+    lambda node: ag.erf(tensor_of(node.inputs[0])), lambda node: tensor_of(node.inputs[0]),
+    lambda node: ag.cos(tensor_of(node.inputs[0].inputs[0]))
+    if node.inputs[0].op_name == "sqrt" else None,
+])
+def test_functions_that_give_other_values_are_refused(wrong, own_rule):
+    with pytest.raises(ValueError, match="rule 'mine' changes float32 values: "):
+        own_rule(ops=[ag.sin])(wrong)
+    own_rule(ops=[ag.sin], tags=["unsafe"])(wrong)
+
+
 def test_a_rule_that_fails_is_named():
     @rewrite_rule(ops=[ag.sin], name="broken")
     def broken(node):
-        return [][len(node.inputs)]
+        return [][len(node.inputs)] if node.shape == (5,) else None
 
     try:
-        v = ag.symbolic.vector("v")
+        v = ag.symbolic.vector("v", shape=(5,))
         with pytest.raises(RuntimeError, match=r"rule 'broken' failed at sin: IndexError: list"):
             rewrite(FunctionGraph([node_of(v)], [node_of(ag.sin(v))]), exclude=[])
     finally:

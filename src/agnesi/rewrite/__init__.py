@@ -8,7 +8,7 @@ inputs and outputs of the same types, and counts of the rules that fired, for re
 - ``algebra/``: rules for values of elements; ``arrays/``: for whole arrays; ``control/``: for loops
   and branches. ``outlining.py`` finds equal segments of long graphs, before all rules.
 - ``intervals.py`` proves bounds of values; ``checked.py`` checks what users' rules give, and
-  ``trial.py`` tries patterns on drawn values before they are registered.
+  ``trial.py`` tries patterns and functions on drawn values before they are registered.
 
 What must hold: where the original is finite, the replacement is equal up to rounding; it gives a
 number for NaN or infinity only where neither can occur, or with ``algebra="real"``
@@ -141,7 +141,8 @@ def rewrite_rule(pattern: Any = None, replacement: Any = None, *, name: str = ""
     :rtype: Rule or callable
     :raises ValueError: If there is such a rule already, it has no name or no replacement, or
         replaces by what the pattern lacks; if one of ``ops`` names no operation; if values at which
-        a pattern is tried change, unless a tag is "unsafe".
+        a pattern, or a function of elementwise operations, is tried change, unless a tag is
+        "unsafe". What a rule raises there is raised, with its name.
     :raises TypeError: If one of ``ops`` is a function that makes operations of other names,
         ``tags`` is a string, or a replacement is none.
     :raises ShapeError: If the replacement cannot have the shape of the pattern.
@@ -178,7 +179,11 @@ def rewrite_rule(pattern: Any = None, replacement: Any = None, *, name: str = ""
         made = starts(ops)
         kind: Any = GraphRule if whole_graph else NodeRule
         run: Any = (graph_checked if whole_graph else node_checked)(title, function)
-        library.register(kind(title, stage, tuple(tags), made, run), position)
+        rule = kind(title, stage, tuple(tags), made, run)
+        library.check_new(rule, position)
+        if not whole_graph and UNSAFE not in tags:
+            importlib.import_module("agnesi.rewrite.trial").check_function(rule)
+        library.register(rule, position)
         return function
 
     return register

@@ -1,28 +1,35 @@
-"""Trials of rewrite rules: patterns over drawn values of many types, before and after a rule."""
+"""Trials of rewrite rules: patterns over drawn values of many types, and operations that functions
+start from, before and after a rule.
+"""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from agnesi.core.dispatch import apply, graph_node
 from agnesi.core.graph import FunctionGraph, constant
 from agnesi.core.interpret import interpret
 from agnesi.core.ir.node import Node, leaves
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import at
 from agnesi.core.support.gc_pause import no_gc
+from agnesi.core.tensor import symbol
+from agnesi.ops.base.elementwise import TABLE
 from agnesi.rewrite.engine import outside_traces
 from agnesi.rewrite.pattern import filled, sizes_in
-from agnesi.rewrite.rules import PatternRule
+from agnesi.rewrite.rules import NodeRule, PatternRule, Rule
 
 _DTYPES = (
     dtypes.float32, dtypes.float64, dtypes.float16, dtypes.int32, dtypes.uint8, dtypes.bool_,
     dtypes.complex128,
 )
 _SHAPES: tuple[tuple[tuple[int, ...], ...], ...] = (((3, 4),), ((3, 1), (4,), (1, 1)), ((),))
+#: Operations of which others are tried.
+_INNER = ("exp", "log", "sqrt", "square", "negative", "abs")
 _TOLERANCE = {"float16": 2e-2, "float32": 2e-5, "float64": 1e-11, "complex128": 1e-11}
 
 
@@ -102,18 +109,69 @@ def check_values(rule: PatternRule) -> None:
 
     :raises ValueError: If it does.
     """
+    _try(rule, samples_of(rule))
+
+
+def check_function(rule: NodeRule) -> None:
+    """Refuse a function on nodes that gives other values, at elementwise operations that it starts
+    from, of variables and of other operations of such.
+
+    :raises ValueError: If it does.
+    """
+    _try(rule, _nodes_of(rule.ops))
+
+
+def _try(rule: Rule, samples: Iterable[Node]) -> None:
+    """Compare values of nodes with those of what a rule makes of them; what it raises is raised,
+    with its name.
+
+    :raises ValueError: If values differ.
+    """
     rng = np.random.default_rng(0)
     with outside_traces(), no_gc():
-        for node in samples_of(rule):
+        for node in samples:
+            if not _has_values(node, rng):
+                continue
             try:
                 new = rule(node)
                 text = "" if new is None else difference(rule.name, node, new, rng)
-            except Exception:
-                continue
+            except Exception as error:
+                if not any(rule.name in note for note in getattr(error, "__notes__", ())):
+                    error.add_note(f"in rewrite rule {rule.name!r}")
+                error.add_note(f"as it was tried on {node}; what it is not for, it leaves by None, "
+                               "a pattern by when=...")
+                raise
             if text:
                 raise ValueError(at(
                     f"{text}; a rule must keep values up to rounding. One that is not meant to has "
                     "tags=['unsafe'], and runs where it is included by its name"))
+
+
+def _has_values(node: Node, rng: np.random.Generator) -> bool:
+    """Return whether a node can be computed eagerly."""
+    graph = closed(node)
+    try:
+        with np.errstate(all="ignore"):
+            interpret(graph, [_random(n, rng, 0.0) for n in graph.inputs])
+    except Exception:
+        return False
+    return True
+
+
+def _nodes_of(ops: Sequence[str]) -> Iterator[Node]:
+    """Elementwise operations of variables, numbers, and of operations of such."""
+    for name, dtype in itertools.product([n for n in ops if n in TABLE], _DTYPES[:2]):
+        op = TABLE[name]
+        x, y = (symbol(Node(None, (), shape, dtype, name=title))
+                for title, shape in (("x", (3, 4)), ("y", (4,))))
+        two = symbol(constant(np.asarray(2.0).astype(dtype)))
+        inside = [x, y, two, *(apply(TABLE[inner], x) for inner in _INNER),
+                  apply(TABLE["add"], x, y), apply(TABLE["multiply"], x, two)]
+        for operands in itertools.product(inside if op.arity < 3 else [x, y], repeat=op.arity):
+            try:
+                yield graph_node(apply(op, *operands))
+            except TypeError:  # of operands that the operation does not take
+                continue
 
 
 def _random(node: Node, rng: np.random.Generator, spread: float) -> np.ndarray:

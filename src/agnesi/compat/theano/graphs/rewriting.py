@@ -20,7 +20,8 @@ from agnesi.core.ir.node import toposort
 from agnesi.core.op import typed
 from agnesi.core.support.errors import at
 from agnesi.ops.base.convert import as_tensor
-from agnesi.rewrite import forget_rule, rewrite, rewrite_rule
+from agnesi.rewrite import NodeRule, forget_rule, library, rewrite
+from agnesi.rewrite.checked import node_checked, starts
 
 #: The stages, by what Theano calls the databases of them.
 _STAGES = {"canonicalize": "canonicalize", "stabilize": "stabilize", "specialize": "specialize",
@@ -62,8 +63,9 @@ class LocalOptimizer:
     def register(self, stage: str, name: str = "") -> None:
         """Let it run in functions that are compiled from now on."""
         ops = [] if self._tracks is None else [_started_by(t) for t in self._tracks]
-        rewrite_rule(name=name or self.name, stage=stage, position="first",
-                     ops=() if None in ops else ops)(self._on_node)
+        title = name or self.name  # not tried before, which Theano does not do either
+        library.register(NodeRule(title, stage, (), starts(() if None in ops else ops),
+                                  node_checked(title, self._on_node)), "first")
 
     def _on_node(self, node: Any) -> Any:
         """The node's replacement, for agnesi's rules."""
