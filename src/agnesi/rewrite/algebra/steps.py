@@ -193,20 +193,23 @@ def common_factor(node: Node) -> Tensor | None:
     if pair is None or Counter(pair[0].below()) != Counter(pair[1].below()):
         return None
     p, q = pair
-    if Counter(p.then.above) != Counter(q.then.above):
-        return None
-    of, over = (Counter(side.first.above) for side in pair)
+    of, over = Counter(p.above()), Counter(q.above())
     rest, less = [*(of - over).elements()], [*(over - of).elements()]
     if len(rest) != 1 or len(less) != 1 or not (p.below() or len(p.above()) > 1 or p.number != 1):
         return None
     (f,), (g,) = rest, less
     if f.op is None or f.op is not g.op or f.shape != node.shape or not agree(f, g):
         return None
+    side = p.then if f in p.then.above else p.first
+    p.remove(f, True)
+    q.remove(g, True)
+    if any(Counter(m) != Counter(n) for m, n in ((p.then.above, q.then.above),
+                                                 (p.then.below, q.then.below))):
+        return None
     known = step_of_exponents if f.op_name == "exp" else step if f.op_name in _STEPPING else None
     if known is None or known(f.inputs[0], g.inputs[0]) is None:
         return None
-    p.remove(f, True)
-    p.first.above.append(graph_node(symbol(f) - symbol(g)))
+    side.above.append(graph_node(symbol(f) - symbol(g)))
     return written(p, node)
 
 
