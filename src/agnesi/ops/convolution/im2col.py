@@ -9,6 +9,7 @@ import numpy as np
 
 from agnesi.core.accepted import PerAxis, ShapeLike, TensorLike
 from agnesi.core.dispatch import apply
+from agnesi.core.integers import integer
 from agnesi.core.ir import loops
 from agnesi.core.ir.dims import is_static, product
 from agnesi.core.op import typed
@@ -172,7 +173,7 @@ def fold(x: TensorLike, output_size: ShapeLike, kernel: PerAxis, dilation: PerAx
     """
     if not isinstance(output_size, (tuple, list)):
         raise TypeError(f"output_size {output_size} must be a tuple: a size for each axis")
-    x, wanted = as_tensor(x), tuple(output_size)
+    x, wanted = as_tensor(x), tuple([integer(n, "a size of output_size") for n in output_size])
     windows, sizes = _placed(kernel, len(wanted), dilation, padding, stride)
     places, each = windows.sizes(wanted, sizes), math.prod(sizes)
     fits = x.ndim in (2, 3)

@@ -359,7 +359,7 @@ def lu_solve(lu_and_piv: tuple[TensorLike, ...] | Tensor, b: TensorLike, trans: 
         solved = lu_solve((factors, pivots), matrix_transpose(b), 0 if adjoint else 1)
         return matrix_transpose(solved)
     trans = 2 if adjoint else trans
-    if trans not in (0, 1, 2):
+    if isinstance(trans, bool) or trans not in (0, 1, 2):
         raise ValueError(f"trans must be 0, 1 or 2, not {trans!r}")
     n = factors.shape[-1]
     order = apply(RowOrder(n), *_within("lu_solve", n, as_tensor(pivots)))

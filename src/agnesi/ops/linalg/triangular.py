@@ -203,7 +203,7 @@ def solve_triangular(a: TensorLike, b: TensorLike, trans: int | str = 0, lower: 
     """
     a, b = matrix_pair(a, b)
     check_square(a.shape)
-    if trans not in (0, 1, 2, "N", "T", "C"):
+    if isinstance(trans, bool) or trans not in (0, 1, 2, "N", "T", "C"):
         raise ValueError(f"trans must be 0, 1, 2, 'N', 'T' or 'C', not {trans!r}")
     if trans in (2, "C") and a.dtype.kind == "c":
         a = arith.conj(a)

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from agnesi.core.accepted import TensorLike
+from agnesi.core.integers import check_integer
 from agnesi.core.public import planned, public
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import ShapeError
@@ -67,8 +68,8 @@ def pad(x: TensorLike, pad_width: Any, mode: str = "constant", constant_values: 
         return _extended(x, pad_width, end_values, _ramp)
     if mode in _STATISTICS:
         lengths = 0 if stat_length is None else stat_length
-        if stat_length is not None and (np.asarray(lengths) < 1).any():
-            raise ValueError(f"stat_length must be at least 1, not {stat_length}")
+        for n in np.asarray(lengths, object).ravel() if stat_length is not None else ():
+            check_integer(n, "stat_length", 1)
         return _extended(x, pad_width, lengths, lambda *end: _statistic(_STATISTICS[mode], *end))
     if reflect_type == "odd" and mode in ("reflect", "symmetric"):
         return _odd(x, pad_width, mode)

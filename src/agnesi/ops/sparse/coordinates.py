@@ -12,6 +12,7 @@ import numpy as np
 
 from agnesi.core.accepted import DTypeLike, ShapeLike, TensorLike
 from agnesi.core.dispatch import apply
+from agnesi.core.integers import check_integer
 from agnesi.core.keywords import strict_class
 from agnesi.core.op import renamed_error, typed
 from agnesi.core.public import explain_errors
@@ -467,6 +468,7 @@ class COO(Words):
         """
         if dim is None:
             return self._entries.sum()
+        check_integer(0 if isinstance(dim, Sequence) else dim, "axis")
         if isinstance(dim, Sequence):
             found: Any = self
             for axis in sorted(axes_of(tuple(dim), self.ndim), reverse=True):
