@@ -137,3 +137,19 @@ def test_intervals_without_an_end_have_gradients(f, bounds, dtype):
         eager = g(e, c).numpy()
         assert np.isfinite(eager).all()
         np.testing.assert_allclose(ag.jit(g)(e, c).numpy(), eager, rtol=1e-5, atol=1e-7)
+
+
+#: A reduction in some of the places beside the matrix that it is of.
+PLACES = ("{r}(0)", "{r}(1)", "{r}(0)[:, None]", "{r}(1, keepdims=True)", "{r}(1, keepdims=True).T")
+
+
+@pytest.mark.parametrize("peak", ["0.0", "x.max(0)", "x.max(1, keepdims=True)"])
+def test_sums_of_square_matrices_may_meet_other_axes_than_their_own(peak):
+    """Quotients are softmaxes alone where sums stand beside what they are of; of exponents less a
+    peak, where it is the same in all that is summed."""
+    texts = [f"{above} / {p.format(r=f'({whole}).sum')}" for p in PLACES for above, whole in (
+        ("e", "e"), ("v * e", "v * e"), ("ag.where(v > 0, e, 0.0)", "e"))]
+    f = eval(f"lambda x, v: (lambda e: [{', '.join(texts)}])(ag.exp(x - {peak}))", {"ag": ag})
+    x, v = (ag.tensor(np.random.default_rng(i).normal(size=(2, 2))) for i in range(2))
+    for text, eager, compiled in zip(texts, f(x, v), ag.jit(f)(x, v), strict=True):
+        assert np.allclose(eager, compiled, 1e-9, 1e-9), text

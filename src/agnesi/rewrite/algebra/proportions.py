@@ -80,7 +80,7 @@ def _has_power(node: Node, depth: int = 4) -> bool:
 def _of_sums(node: Node, total: Node, e: Node) -> Tensor | None:
     above, below = node.inputs
     axes = total.op.axes
-    x = exponent_of(e) if e.op_name == "exp" else symbol(e.inputs[0])
+    x = exponent_of(e, axes) if e.op_name == "exp" else symbol(e.inputs[0])
     exponent = _weighed(total.inputs[0], e, x)
     if exponent is None or exponent.shape != e.shape:
         return None
