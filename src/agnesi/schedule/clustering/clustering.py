@@ -464,6 +464,8 @@ def _mergeable(clusters: Sequence[Cluster]) -> bool:
     if len({axes for _, axes in reductions}) > 1 and not all(map(_is_last, reductions)):
         return False  # such as sums of rows and of columns, whatever their sizes
     sizes = long_sizes(max((c.widest for c in clusters), key=weight).shape)
+    if any(long_sizes(s[0]) == sizes and not _is_last(s) for s in reductions):
+        return False  # results are along other axes than the outer loops, if of as many elements
     return all(
         (own := long_sizes(shape)) == sizes[: len(own)] for c in clusters for shape in c.shapes
     )
