@@ -48,6 +48,27 @@ def balanced(p: Pool, x: Value) -> Line | None:
     return Line(_turns(first, turn, 1 + p.below(4)), False)
 
 
+def shares(p: Pool, x: Value) -> Line | None:
+    """Quotients by sums of exponentials, along any axis, that stand anywhere beside the matrix."""
+    if not p.smooth or x.ndim != 2 or not 0 < x.size <= 400:
+        return None
+    aside = "({r}, axis={a}, keepdims=True)"
+    places = [aside, "({r}, axis={a})", "({r}, axis={a})[:, None]", aside + ".T"]
+    place = p.one(places if x.shape[0] == x.shape[1] else [aside])
+
+    def of(name: str, form: str, value: str) -> str:
+        return f"ag.{name}" + form.format(r=value, a=p.below(2))
+
+    e = f"ag.exp({p.one(['t', 't - ' + of('max', p.one([place, aside]), 't')])})"
+    w = p.one([e, e, f"ag.cos({p.alike(x)}) * {e}", f"ag.where({p.alike(x)} > 0, {e}, 0.5)"])
+    total = of(p.one(["sum", "sum", "sum", "mean", "max"]), place, p.one([e, w]))
+    form = p.one(["{w} / {s}", "{w} / {s}", "{w} * (1 / {s})", "ag.log(0.1 + {w} / {s})",
+                  "t - ag.log({s})", "{w} * {e} / {s}", "{s} / (1 + {w})"])
+    if "cos" in total:
+        form = "{w} / (1 + {s} * {s})"
+    return Line(f"(lambda t: {form.format(w=w, s=total, e=e)})(ag.tanh({x}))", False)
+
+
 def distances(p: Pool, x: Value) -> Line | None:
     """Between all rows, and what is made of them."""
     if x.ndim != 2 or x.kind in "bcu" or x.size * x.shape[0] > 20_000 or not x.size:
@@ -128,5 +149,5 @@ def histogram(p: Pool, x: Value) -> Line | None:
                        f"{hot}.astype('float64').T @ {hot}.astype('float64')"]))
 
 
-MAKERS = (relaxed, relaxed, balanced, distances, attention, recurrence, matrix_loop, descent,
-          histogram)
+MAKERS = (relaxed, relaxed, balanced, shares, distances, attention, recurrence, matrix_loop,
+          descent, histogram)
