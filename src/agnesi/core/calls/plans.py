@@ -125,9 +125,10 @@ class RegionPlan:
         self.direct, self.build = self.regions.plain()
 
 
-def signature(args: Sequence[Any], key: list[Any], xs: list[Tensor], nested: bool = False) -> bool:
+def signature(args: Sequence[Any], key: list[Any], xs: list[Tensor], depth: int = 0) -> bool:
     """Write down what arguments are known by, and the tensors among them; False where there are
-    others than tensors with values, plain values, slices, and short lists and tuples of such."""
+    others than tensors with values, plain values, slices, and short lists and tuples of such, also
+    of lists."""
     for x in args:
         kind = type(x)
         if kind is Tensor:
@@ -142,11 +143,11 @@ def signature(args: Sequence[Any], key: list[Any], xs: list[Tensor], nested: boo
                 key.append(str(x))
         elif kind is list or kind in TUPLES:
             key += kind, len(x)
-            if nested or len(x) > _MAX_LENGTH or not signature(x, key, xs, True):
+            if depth > 1 or len(x) > _MAX_LENGTH or not signature(x, key, xs, depth + 1):
                 return False
         elif kind is slice:
             key.append(kind)
-            if not signature((x.start, x.stop, x.step), key, xs, True):
+            if not signature((x.start, x.stop, x.step), key, xs, 2):
                 return False
         elif isinstance(x, np.dtype):
             key += np.dtype, x

@@ -42,6 +42,8 @@ _SEEN_BYTES = 1 << 20
 _ELEMENT_NANOSECONDS = 6
 #: Elements that are added between two looks for signals.
 _AT_ONCE = 1 << 20
+#: Elements up to which NumPy adds as fast by the indices themselves as by places in a vector.
+_FEW_ELEMENTS = 200
 #: Arrays of indices that NumPy takes at once.
 _MOST_INDICES = 63
 
@@ -103,7 +105,7 @@ def replaced(base: np.ndarray, axes: Sequence[int], at: int, new: np.ndarray,
 
 def add_at(base: np.ndarray, axes: Sequence[int], at: int, new: np.ndarray, indices: Any) -> None:
     """Add ``new`` into ``base`` at the indices; repeated ones add up."""
-    if not base.flags.c_contiguous:
+    if not base.flags.c_contiguous or (new.size <= _FEW_ELEMENTS and len(indices) <= _MOST_INDICES):
         key, order = numpy_key(base.ndim, axes, at, indices)
         silently(np.add.at, base.transpose(order), key, new)
         return
