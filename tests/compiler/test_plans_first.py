@@ -133,3 +133,25 @@ def test_layers_under_no_grad_go_by_plans_of_their_own(monkeypatch):
             z = ag.nn.functional.linear(x, w, b)
             (z * z).sum().backward()
             np.testing.assert_allclose(w.grad.numpy(), 2 * 0.5 * np.tile(x.numpy()[0], (4, 1)))
+
+
+RULES = {
+    "max": lambda x: x.max(), "amin": lambda x: ag.amin(x, 1), "prod": lambda x: x.prod(),
+    "svd": lambda x: ag.linalg.svd(x)[1], "qr": lambda x: ag.linalg.qr(x)[1],
+    "cholesky": lambda x: ag.linalg.cholesky(x @ x.T), "eigh": lambda x: ag.linalg.eigh(x @ x.T)[0],
+    "list of lists": lambda x: x[[0, 1], [1, 1]], "tuple with list": lambda x: x[:, [1, 0]],
+    "gather": lambda x: x.gather(1, ag.tensor([[0], [0]])),
+}
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_rules_that_go_by_plans_give_what_they_gave(name):
+    slopes = []
+    HOOKS.recount()
+    for _ in range(60):
+        x = ag.tensor([[2.0, 1.0], [0.5, 2.0]], dtype=ag.float64, requires_grad=True)
+        y = RULES[name](x)
+        (y * ag.arange(1.0, 1.0 + y.size).reshape(y.shape)).sum().backward()
+        slopes.append(x.grad.numpy())
+    for slope in slopes[1:]:
+        np.testing.assert_allclose(slope, slopes[0], rtol=1e-12, atol=1e-12)

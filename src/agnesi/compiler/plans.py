@@ -166,7 +166,7 @@ def compiled_plan(made: Plan, function: Callable[..., Any], args: tuple[Any, ...
     if len(set(map(id, xs))) < len(xs):
         args, keywords, xs = _apart(args, keywords)
     much = _is_much([op for op, *_ in made.steps if "movement" not in op.traits])
-    if not much and not all(map(_needs_no_copy, xs)):
+    if (not much and not all(map(_needs_no_copy, xs))) or any(map(_is_few_repeated, xs)):
         return made  # they would be copied
     if not much:
         WORK.loaded()
@@ -214,6 +214,13 @@ def _needs_no_copy(x: Tensor) -> bool:
     """Return whether a compiled region takes an operand without a copy."""
     data: Any = x.array
     return bool(data.flags.c_contiguous) or _order(data) is not None
+
+
+def _is_few_repeated(x: Tensor) -> bool:
+    """Return whether an operand is elements that are repeated, as gradients of sums are, and no
+    more than a call takes as long as."""
+    data: Any = x.array
+    return data.size < _CALL_ELEMENTS and 0 in data.strides and not data.flags.c_contiguous
 
 
 def _order(x: Any) -> tuple[int, ...] | None:

@@ -36,6 +36,14 @@ _NAMES = {
 }
 
 
+@planned
+def _shared(g: Tensor, y: Tensor, x: Tensor, axes: tuple[int, ...]) -> Tensor:
+    chosen = x == y
+    count = apply(reducer("add", axes, True), cast(chosen, dtypes.accumulated(x.dtype)))
+    rest = cast(select.where(compare.equal(count, 0), np.nan, 0), x.dtype)
+    return select.where(chosen, cast(g / count, x.dtype), rest)
+
+
 @record
 class Reduce(Op):
     """Combine the elements along axes by a scalar operation; the dtype stays.
@@ -143,10 +151,7 @@ class Reduce(Op):
         """
         if builtins.all(x.shape[axis] == 1 for axis in self.axes):
             return g
-        chosen = x == self.spread(y, x.shape)
-        count = apply(reducer("add", self.axes, True), cast(chosen, dtypes.accumulated(x.dtype)))
-        rest = cast(select.where(compare.equal(count, 0), np.nan, 0), x.dtype)
-        return select.where(chosen, cast(g / count, x.dtype), rest)
+        return _shared(g, self.spread(y, x.shape), x, self.axes)
 
     def others(self, x: Tensor) -> Tensor:
         """For each element, the product of the others along the axes; exact beside zeros."""

@@ -15,6 +15,7 @@ from agnesi.core.ir import loops
 from agnesi.core.ir.dims import product
 from agnesi.core.ir.foreign import Call, number, operand, result, units_for
 from agnesi.core.op import Op
+from agnesi.core.public import planned
 from agnesi.core.shapes import need_shape
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import elements
@@ -286,6 +287,7 @@ class CumProd(Scan):
         )
 
 
+@planned
 def product_of_others(x: Tensor, axes: tuple[int, ...]) -> Tensor:
     """For each element, the product of the others along ``axes``."""
     rest = tuple(i for i in range(x.ndim) if i not in axes)

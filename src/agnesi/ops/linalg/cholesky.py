@@ -61,6 +61,13 @@ def _half(x: Tensor) -> Tensor:
     return arith.subtract(apply(Triangle(0, False), x), apply(DiagonalMatrix(0, n, n), taken))
 
 
+@planned
+def _cotangent(g: Tensor, y: Tensor) -> Tensor:
+    inner = _half(times(adjoint(y), g))
+    left = _FOUND.adjoint(y, inner)
+    return hermitian(_FOUND.adjoint(y, adjoint(left)))
+
+
 @record
 class Cholesky(SquareOp):
     """The lower triangular ``l`` with ``a = l @ adjoint(l)``, from the lower triangle of ``a``.
@@ -89,9 +96,7 @@ class Cholesky(SquareOp):
         return apply(Triangle(0, False), ensured(factor, equal(info, 0), NOT_POSITIVE, subject))
 
     def vjp(self, g: Tensor, y: Tensor, a: Tensor) -> tuple[Any, ...]:
-        inner = _half(times(adjoint(y), g))
-        left = _FOUND.adjoint(y, inner)
-        return (hermitian(_FOUND.adjoint(y, adjoint(left))),)
+        return (_cotangent(g, y),)
 
     def jvp(self, ts: Any, y: Tensor, a: Tensor) -> Any:
         left = apply(_FOUND, y, hermitian(ts[0]))

@@ -144,6 +144,7 @@ class QR(MatrixOp):
         return dq, concat([dr, rest], axis=-1)
 
 
+@planned
 def _tall_vjp(gq: Any, gr: Any, q: Tensor, r: Tensor) -> Tensor:
     inner: Any = None
     if gr is not None:

@@ -105,10 +105,15 @@ def replaced(base: np.ndarray, axes: Sequence[int], at: int, new: np.ndarray,
 
 def add_at(base: np.ndarray, axes: Sequence[int], at: int, new: np.ndarray, indices: Any) -> None:
     """Add ``new`` into ``base`` at the indices; repeated ones add up."""
-    if not base.flags.c_contiguous or (new.size <= _FEW_ELEMENTS and len(indices) <= _MOST_INDICES):
+    rows = base.flags.c_contiguous
+    if not rows or (new.size <= _FEW_ELEMENTS and len(indices) <= _MOST_INDICES):
         key, order = numpy_key(base.ndim, axes, at, indices)
-        silently(np.add.at, base.transpose(order), key, new)
-        return
+        try:
+            silently(np.add.at, base.transpose(order), key, new)
+            return
+        except IndexError:
+            if not rows:
+                raise  # else the other way says it with the range of the indices
     new, flat = np.asarray(new), _flat(base, axes, at, indices)
     if flat.shape != new.shape:
         flat = np.broadcast_to(flat, new.shape)

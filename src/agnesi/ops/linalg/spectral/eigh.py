@@ -52,6 +52,18 @@ def _found(a: Tensor, vectors: bool, side: Side, name: str) -> Any:
     return cast(w, dtypes.real_of(a.dtype)), cast(matrix_transpose(v), a.dtype)
 
 
+@planned
+def _cotangent(gw: Tensor | None, gv: Tensor | None, w: Tensor, v: Tensor) -> Tensor:
+    inner: Any = None
+    if gw is not None:
+        n = v.shape[-1]
+        inner = apply(DiagonalMatrix(0, n, n), cast(gw, v.dtype))
+    if gv is not None:
+        gaps = cast(inverse_gaps(w), v.dtype)
+        inner = plus(inner, arith.multiply(gaps, times(adjoint(v), gv)))
+    return hermitian(times(v, inner, adjoint(v)))
+
+
 @record
 class Eigh(MatrixOp):
     """Eigenvalues, ascending, and eigenvectors.  Rules: Giles (2008), 3.1.
@@ -79,15 +91,7 @@ class Eigh(MatrixOp):
         return _found(a, True, self.side, self.name)
 
     def vjp(self, gs: Any, ys: Any, a: Tensor) -> tuple[Any, ...]:
-        w, v = ys
-        inner: Any = None
-        if gs[0] is not None:
-            n = a.shape[-1]
-            inner = apply(DiagonalMatrix(0, n, n), cast(gs[0], a.dtype))
-        if gs[1] is not None:
-            gaps = cast(inverse_gaps(w), a.dtype)
-            inner = plus(inner, arith.multiply(gaps, times(adjoint(v), gs[1])))
-        return (None if inner is None else hermitian(times(v, inner, adjoint(v))),)
+        return (None if gs[0] is gs[1] is None else _cotangent(*gs, *ys),)
 
     def jvp(self, ts: Any, ys: Any, a: Tensor) -> Any:
         w, v = ys

@@ -63,6 +63,39 @@ def _found(wanted: str, a: Tensor) -> Any:
     return cast(s, dtypes.real_of(a.dtype)), cast(u, a.dtype), cast(vh, a.dtype)
 
 
+@planned
+def _cotangent(full: bool, gu: Any, gs: Any, gvh: Any, u: Tensor, s: Tensor, vh: Tensor, a: Tensor
+               ) -> Tensor:
+    wanted = gu is not None or gvh is not None
+    u, s, vh, gaps, inverse = SVD(full)._parts((u, s, vh), a, wanted)
+    k = s.shape[-1]
+    wide = cast(s, a.dtype)
+    inner: Any = None
+    if gs is not None:
+        inner = apply(DiagonalMatrix(0, k, k), cast(gs, a.dtype))
+    if gu is not None:
+        along = times(adjoint(u), gu)
+        skew = arith.multiply(arith.subtract(along, adjoint(along)), gaps)
+        inner = plus(inner, arith.multiply(skew, rows(wide)))
+        if a.dtype.kind == "c":
+            inner = plus(inner, _phases(along, inverse))
+    if gvh is not None:
+        gv = adjoint(gvh)
+        along_v = times(vh, gv)
+        skew = arith.multiply(arith.subtract(along_v, adjoint(along_v)), gaps)
+        inner = plus(inner, arith.multiply(columns(wide), skew))
+    total = times(u, inner, vh)
+    m, n = a.shape[-2:]
+    scale = rows(cast(inverse, a.dtype))
+    if gu is not None and m != k:
+        rest = arith.subtract(gu, times(u, along))
+        total = plus(total, times(arith.multiply(rest, scale), vh))
+    if gvh is not None and n != k:
+        rest = arith.subtract(gv, times(adjoint(vh), along_v))
+        total = plus(total, times(u, adjoint(arith.multiply(rest, scale))))
+    return total
+
+
 @record
 class SVD(MatrixOp):
     """``u``, ``s`` and ``vh``.  Rules: Townsend (2016); of complex ones Wan and Zhang (2019).
@@ -114,36 +147,10 @@ class SVD(MatrixOp):
         return u, s, vh, cast(gaps, a.dtype), safe_reciprocal(s, s)
 
     def vjp(self, gs: Any, ys: Any, a: Tensor) -> tuple[Any, ...]:
-        gu, gs_, gvh = gs
-        u, s, vh, gaps, inverse = self._parts(ys, a, gu is not None or gvh is not None)
-        k = s.shape[-1]
-        wide = cast(s, a.dtype)
-        inner: Any = None
-        if gs_ is not None:
-            inner = apply(DiagonalMatrix(0, k, k), cast(gs_, a.dtype))
-        if gu is not None:
-            along = times(adjoint(u), gu)
-            skew = arith.multiply(arith.subtract(along, adjoint(along)), gaps)
-            inner = plus(inner, arith.multiply(skew, rows(wide)))
-            if a.dtype.kind == "c":
-                inner = plus(inner, _phases(along, inverse))
-        if gvh is not None:
-            gv = adjoint(gvh)
-            along_v = times(vh, gv)
-            skew = arith.multiply(arith.subtract(along_v, adjoint(along_v)), gaps)
-            inner = plus(inner, arith.multiply(columns(wide), skew))
-        if inner is None:
+        if all(g is None for g in gs):
             return (None,)
-        total = times(u, inner, vh)
-        m, n = a.shape[-2:]
-        scale = rows(cast(inverse, a.dtype))
-        if gu is not None and m != k:
-            rest = arith.subtract(gu, times(u, along))
-            total = plus(total, times(arith.multiply(rest, scale), vh))
-        if gvh is not None and n != k:
-            rest = arith.subtract(gv, times(adjoint(vh), along_v))
-            total = plus(total, times(u, adjoint(arith.multiply(rest, scale))))
-        return (total,)
+        (gu, gs_, gvh), (u, s, vh) = gs, ys
+        return (_cotangent(self.full, gu, gs_, gvh, u, s, vh, a),)
 
     def jvp(self, ts: Any, ys: Any, a: Tensor) -> Any:
         m, n = a.shape[-2:]
