@@ -213,7 +213,7 @@ class Jit(Direct, Inspectable, Generic[P, R]):
         elif version.direct is not None:
             self._use(version)
             self.versions.use(version)
-        elif version.noted:
+        elif version.noted and version.recording:
             self._noted, self._used = version, None
             self.call_directly(self._unless_recording(self.ask_others))
         return result

@@ -280,3 +280,45 @@ def test_code_traced_without_recording_serves_no_call_that_is_recorded(order: An
             found.append((y.requires_grad, z.requires_grad, w.grad))
         assert found[0][:2] == found[1][:2] == (True, bool(records))
         np.testing.assert_allclose(found[0][2].numpy(), found[1][2].numpy(), rtol=1e-12)
+
+
+def _by_requires_grad(w: Any, x: Any) -> Any:
+    y = w * x
+    return y.detach() * (2 if y.requires_grad else 1)
+
+
+def _by_is_leaf(w: Any, x: Any) -> Any:
+    return (w * x).detach() * (2 if (w * x).is_leaf else 1)
+
+
+def _by_grad_fn(w: Any, x: Any) -> Any:
+    return (w * x).detach() * (2 if (w * x).grad_fn is None else 1)
+
+
+def _by_a_gradient(w: Any, x: Any) -> Any:
+    return ag.autograd.grad((w * x).sum(), w)[0]
+
+
+def _by_an_error(w: Any, x: Any) -> Any:
+    try:
+        return ag.autograd.grad((w * x).sum(), w)[0]
+    except RuntimeError:
+        return x * 5
+
+
+@pytest.mark.parametrize("order", ["rrn", "nnr", "rnr"])
+@pytest.mark.parametrize("step", [
+    _by_requires_grad, _by_is_leaf, _by_grad_fn, _by_a_gradient, _by_an_error])
+def test_code_traced_while_recording_serves_no_other_calls_of_what_depends_on_it(
+        step: Any, order: str) -> None:
+    w, x = ag.tensor([1.0, 2.0], requires_grad=True), ag.ones(2)
+    found = []
+    for f in (lambda x: step(w, x), ag.jit(lambda x: step(w, x))):
+        found.append([])
+        for records in order:
+            with ag.set_grad_enabled(records == "r"):
+                try:
+                    found[-1].append(f(x).tolist())
+                except ag.GradientError as error:
+                    found[-1].append(type(error))
+    assert found[0] == found[1]

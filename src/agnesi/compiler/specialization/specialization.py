@@ -81,8 +81,7 @@ class Version(Retiring):
         start = time.perf_counter()
         shapes: Any = shapes_of(leaves)
         shapes = shapes if pattern is None else in_shapes(pattern, shapes)
-        self.owner = owner
-        self.argument_tree = tree
+        self.owner, self.argument_tree = owner, tree
         self.recording, since = STATE.recording, next_serial()
         given = [(v, n, i >= tree.leaves or i in dynamic)
                  for i, (v, n) in enumerate(zip(leaves, shapes, strict=True))]
@@ -119,8 +118,9 @@ class Version(Retiring):
         self.laid = [i for i, d in zip(self.arrays, decisive, strict=True) if d]
         trace.uncount()
         self.plain = not (self.kept or self.cleared or self.renewed) and self._plain_result()
-        self.flat = (self.plain and is_flat(tree, self.statics) and not self.records
-                     and not self.unseen and not self.hidden and not computed and not self.assumed)
+        self.flat = self.plain and is_flat(tree, self.statics) and not (
+            self.records or self.unseen or self.hidden or computed or self.assumed
+            or trace.depends_on_recording(self, reads))
         self.footprint = footprint(trace, updates, self.mutated)
         graph = closed(inputs, with_dead_checks(trace, nodes, token), since)
         if pattern is not None:
@@ -175,7 +175,6 @@ class Version(Retiring):
         with tracing(trace):
             reads = copy_context().run(self._run, symbols)  # which context variables are undone by
             trace.refuse_flags()
-            trace.refuse_hooks()
             trace.refuse_caught()
             self.renewed = NewMemory(trace, symbols)
             self._take_gradients(trace)
@@ -198,7 +197,6 @@ class Version(Retiring):
         behind = symbols[self.argument_tree.leaves:][:len(self.hidden)]
         hidden = [Hidden(p, s) for p, s in zip(self.hidden.values(), behind, strict=True)
                   if isinstance(s, Tensor)]
-        reads.passes_texts = any(type(s) is Text for s in symbols)
         reads.varying = [h.place for h in hidden]
         drawn, known = states(), settings()
         try:
@@ -235,7 +233,7 @@ class Version(Retiring):
         known = {k for k, s in zip(self.hidden, behind, strict=True) if isinstance(s, Tensor)}
         parts = [k for k, p in self.hidden.items() if isinstance(p, Part)]
         wholes = {k[0] for k in parts} - {k[0] for k in parts if k not in known}
-        return Reads(known | wholes, self.owner.versions.deferral)
+        return Reads(known | wholes, self.owner.versions.deferral, Text in map(type, symbols))
 
     def _meet(self, reads: Reads, arguments: Sequence[Any], stand_ins: StandIns) -> None:
         """Show what the function can reach to what takes down its reads."""
@@ -372,10 +370,8 @@ class Version(Retiring):
 
     @cached_property
     def noted(self) -> bool:
-        """Whether its native code can be called as it is, and the call be recorded behind it; code
-        traced without recording serves no call that is recorded."""
-        flat = self.plain and is_flat(self.argument_tree, self.statics)
-        return self.recording and self.records and flat and not (
+        """Whether its native code can be called as it is, and the call be recorded behind it."""
+        return self.records and self.plain and is_flat(self.argument_tree, self.statics) and not (
             self.laid or self.unseen or self.hidden or self.computed or self.assumed or self.mutated
             or self.spills or self.passing or self.consumed or self.expected)
 

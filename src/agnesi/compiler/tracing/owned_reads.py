@@ -4,6 +4,7 @@ names, or all where no hook can report."""
 from __future__ import annotations
 
 import functools
+from collections.abc import Collection
 from enum import Enum
 from types import CodeType, FunctionType
 from typing import Any
@@ -143,6 +144,10 @@ class OwnedReads(TensorFacts):
     def all_of(self, owner: Any) -> None:
         """Code gets all attributes of a class, function or module."""
         self.by_name(owner, "__dict__")
+
+    def asks(self, names: Collection[str]) -> bool:
+        """Return whether code names any of these attributes."""
+        return not self._names.isdisjoint(names)
 
     def _learn(self, code: CodeType) -> None:
         """Code names attributes, which may be those of classes, functions and modules."""

@@ -104,7 +104,8 @@ _ALL_ATTRIBUTES = frozenset(("__dict__", "__getstate__", "__reduce__", "__reduce
 class Reads(OwnedReads):
     """The places that a trace reads; objects report their reads in a ``taking`` block."""
 
-    def __init__(self, hidden: Iterable[Any] = (), borrowing: Any = None) -> None:
+    def __init__(self, hidden: Iterable[Any] = (), borrowing: Any = None,
+                 passes_texts: bool = False) -> None:
         super().__init__(hidden)
         #: What the body of a loop or branch changes, the last of it; empty where there is none.
         self.repeated = ""
@@ -124,7 +125,7 @@ class Reads(OwnedReads):
         #: Whether code compares the identity of what may be tensors or containers.
         self.identifies = False
         #: Whether things that are no texts stand for texts among the arguments.
-        self.passes_texts = False
+        self.passes_texts = passes_texts
         #: Containers of the arguments, by identity, which are put together for the trace.
         self.built: dict[int, Any] = {}
         #: Whether code makes text of things.

@@ -32,6 +32,8 @@ from agnesi.core.tensor import CONSUMED, Tensor, symbol, wrap
 from agnesi.ops.base.compare import EQUAL
 from agnesi.ops.identity import ALIAS
 
+#: Attributes of a computed tensor that are others where operations are not recorded.
+_FLAGS = frozenset(("requires_grad", "is_leaf", "grad_fn"))
 #: References to what one tensor or one array refers to, where a local name does, too.
 _OWN = 3
 
@@ -110,8 +112,7 @@ class Trace:
         self.reads = Reads()
         #: Symbols that were set to require a gradient, and where it begins.
         self.begun: dict[int, tuple[Tensor, Node]] = {}
-        #: Symbols that do not lie in row-major order, and how they lie
-        #: (``core.storage.memory_order.lies``).
+        #: Symbols that are not in row-major order (``core.storage.memory_order.lies``).
         self.laid: dict[int, Layout] = {}
         #: Operations that refuse some values of their operands, and what bodies that check values
         #: which nobody reads change (``dead_checks.py``).
@@ -124,8 +125,7 @@ class Trace:
         self.numbers: dict[Any, Tensor] = {}
         #: Pullbacks of elementwise operations, by operation and types (``autodiff/pullbacks.py``).
         self.pullbacks: dict[Any, Any] = {}
-        #: The data-dependent sizes (``compiler.specialization.precomputed_sizes``), and what
-        #: Python decides by values (``compiler.tracing.decisions``).
+        #: Sizes that data decides (``specialization.precomputed_sizes``), and Python's decisions.
         self.precomputed: Any = None
         self.decisions: Any = None
         #: Errors of code that needs values which are not there.
@@ -179,8 +179,12 @@ class Trace:
 
     def refuse_flags(self) -> None:
         """End the trace where a tensor from outside was set to require a gradient, or none, and
-        keeps that.
+        keeps that; or where a hook is left at it, which later passes call.
         """
+        if any(hooks and (x.node in self.arguments if x.array is None else id(x) not in self.made)
+               for x, hooks in self.hooks):
+            raise OnlyEagerError("it leaves a hook at a tensor that it does not compute",
+                                 "Register hooks outside, or remove them inside")
         keeps = any(x._requires_grad is not before for x, before in self.flags.values())
         self.restore_flags()
         if keeps:
@@ -195,12 +199,12 @@ class Trace:
         """Note the hooks that a traced function registers at a tensor."""
         self.hooks.append((x, hooks))
 
-    def refuse_hooks(self) -> None:
-        """End the trace where it leaves hooks at a tensor from outside, which later passes call."""
-        if any(hooks and (x.node in self.arguments if x.array is None else id(x) not in self.made)
-               for x, hooks in self.hooks):
-            raise OnlyEagerError("it leaves a hook at a tensor that it does not compute",
-                                 "Register hooks outside, or remove them inside")
+    def depends_on_recording(self, version: Any, reads: Any) -> bool:
+        """Return whether a version, traced while operations are recorded, does something else where
+        they are not: it takes gradients of what it has from outside, or looks what has some."""
+        flows = version.parameters or self.begun or any(version.assumed.requiring)
+        return version.recording and bool(flows) and (
+            reads.asks(_FLAGS) or bool(self.gradients))
 
     def refuse_caught(self) -> None:
         """End the trace where an ``except`` of the user's caught that a value is not there yet,
