@@ -322,3 +322,17 @@ def test_code_traced_while_recording_serves_no_other_calls_of_what_depends_on_it
                 except ag.GradientError as error:
                     found[-1].append(type(error))
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("order", ["rrrr", "nnnrr", "nrnr"])
+@pytest.mark.filterwarnings("ignore:.*runs eagerly")
+def test_parameters_that_keep_being_exchanged_get_their_gradients(order: str) -> None:
+    model, x = ag.nn.Linear(2, 1), ag.ones((3, 2))
+    f = ag.jit(lambda x: model(x) * 2)
+    for records in order:
+        model.weight = ag.nn.Parameter(model.weight.detach() + 1)
+        with ag.set_grad_enabled(records == "r"):
+            y = f(x)
+        if records == "r":
+            y.sum().backward()
+            assert model.weight.grad.tolist() == [[6, 6]]

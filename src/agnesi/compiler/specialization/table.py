@@ -44,6 +44,7 @@ from agnesi.compiler.tracing.trace import TRACING
 from agnesi.core.support.config import STATE, config
 from agnesi.core.support.errors import warn
 from agnesi.core.support.tree import Tree
+from agnesi.core.tensor import Tensor
 
 #: Versions for one signature: they differ in the state that they were traced for, such as the
 #: mode of a module.
@@ -405,8 +406,12 @@ class Versions:
         return key
 
     def _version(self, leaves: Sequence[Any], tree: Tree, *others: Any) -> Version:
-        return Version(self.owner, leaves, tree, dict(self.hidden),
+        made = Version(self.owner, leaves, tree, dict(self.hidden),
                        frozenset(self.dynamic.get(tree, ())), *others)
+        behind = leaves[tree.leaves:tree.leaves + len(self.hidden)]
+        if made.records and any(isinstance(v, Tensor) and v._requires_grad for v in behind):
+            raise KeptSymbolError("gradients flow to a tensor that keeps changing")
+        return made
 
     def _note_obstacle(self, made: Version) -> None:
         if made.effects.obstacle:
