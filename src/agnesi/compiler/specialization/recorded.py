@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import operator
 import weakref
@@ -14,6 +15,7 @@ import numpy as np
 from agnesi.autodiff.checkpoint import as_before, same_draws
 from agnesi.autodiff.recording import alias
 from agnesi.autodiff.reverse import backprop, overwritten
+from agnesi.compiler.specialization.retired import Retired
 from agnesi.compiler.tracing.arguments.numpy_numbers import NumPyNumber
 from agnesi.compiler.tracing.process.said import silent
 from agnesi.core.dispatch import current, record, record_many
@@ -22,12 +24,14 @@ from agnesi.core.ir.node import Node, next_serial, toposort
 from agnesi.core.op import Op
 from agnesi.core.storage.spent import SpentNode
 from agnesi.core.support.config import switched
+from agnesi.core.support.errors import GradientError, at
 from agnesi.core.support.tracing import current_trace, is_tracing
 from agnesi.core.support.tree import flatten
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.arrays.replicate import copy
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.creation import zeros
+from agnesi.runtime.support import still_seen
 
 
 class CompiledCall(Op):
@@ -66,7 +70,8 @@ class CompiledCall(Op):
     def _needs(self, x: Tensor) -> bool:
         cotangents = [zeros(s, dtype=d) for s, d in self.types]
         leaves, tree = flatten(((self.leaves, cotangents, self.arguments, self.state), {}))
-        pull = self.version.pull.version(leaves, tree)
+        with _as_called(self.version, _changed_since(self.version, self.leaves)):
+            pull = self.version.pull.version(leaves, tree)
         graph = pull.compiled.graph
         read = set(graph.nodes)
         given = [n for n, i in zip(graph.inputs, pull.arrays, strict=False) if leaves[i] is x]
@@ -81,7 +86,13 @@ class CompiledCall(Op):
         for i, x in zip(self.arguments, xs, strict=False):
             if x.array is not None:  # else it was changed, and is not read
                 leaves[i] = x
-        found: tuple[Any, ...] = self.version.pull(leaves, gs, self.arguments, self.state)
+        found: tuple[Any, ...]
+        then = _changed_since(self.version, self.leaves)
+        if not then:
+            found = self.version.pull(leaves, gs, self.arguments, self.state)
+            return found
+        with _as_called(self.version, then):
+            found = self.version.pull(leaves, gs, self.arguments, self.state)
         return found
 
 
@@ -117,6 +128,36 @@ def pullback_of(version: Any) -> Any:
     pull.__name__ = f"gradient of {owner.name}"
     pull.derived = owner.function  # type: ignore[attr-defined]
     return pull
+
+
+def _changed_since(version: Any, leaves: Sequence[Any]) -> list[tuple[Any, Any]]:
+    """What the function read at its call and would not read now, each with what it was."""
+    hidden = zip(version.hidden.values(), leaves[version.argument_tree.leaves:], strict=False)
+    then = [(p, v) for p, v in hidden if p.now() is not v]
+    if not still_seen()(ctypes.addressof(version.watched)) or not all(
+            p.holds() for p in version.blind):
+        then += [(p, p.value) for p in version.places
+                 if not p.holds() and type(p) is not Retired]
+    return then
+
+
+@contextmanager
+def _as_called(version: Any, then: Sequence[tuple[Any, Any]]) -> Iterator[None]:
+    """A block in which the function, which runs again, reads what it read at its call."""
+    now = [(p, p.now()) for p, _ in then]
+    try:
+        for p, value in then:
+            p.undo(value)
+        yield
+    except TypeError as error:
+        if not then:
+            raise
+        raise GradientError(at(
+            f"the gradient of a call of {version.owner.name} runs it again, and what it reads was "
+            f"changed since: {then[0][0].change()}; take the gradient before")) from error
+    finally:
+        for p, value in reversed(now):
+            p.undo(value)
 
 
 def _total(gs: Sequence[Tensor]) -> Tensor | None:

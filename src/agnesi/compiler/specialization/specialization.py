@@ -507,7 +507,7 @@ class Version(Retiring):
         if any(x.shape != s or x.dtype != d or x._requires_grad != r for x, s, d, r in self.state):
             return False
         if still_seen()(ctypes.addressof(self.watched)):
-            return all(p.holds() for p in self._blind)
+            return all(p.holds() for p in self.blind)
         return all(p.holds() for p in self.places) and self.watch()
 
     def watch(self) -> bool:
@@ -517,9 +517,9 @@ class Version(Retiring):
         """
         records = [(p, list(p.records())) for p in self.places]
         #: Places of which native code sees nothing.
-        self._blind = [p for p, found in records if not found]
+        self.blind = [p for p, found in records if not found]
         unseen = {id(p) for p in self.unseen}
-        if any(p.counts and id(p) not in unseen for p in self._blind):
+        if any(p.counts and id(p) not in unseen for p in self.blind):
             return False
         self.watched.fill(r for _, found in records for r in found)
         return True
