@@ -48,6 +48,8 @@ _MIN_SEGMENTS = 8
 _MIN_PAIRS = 48
 #: Operations between two that stay outside, at least: fewer may be fused with those.
 _MIN_RUN = 8
+#: The part of all operations, that many times, for which words are looked for at all.
+_LEAST_SHARE = 32
 #: Operations up to which another one is near: whether the same word reads it decides over its body.
 _NEAR = 4
 _MOVES = frozenset(("broadcast", "permutation", "conversion"))
@@ -162,8 +164,9 @@ def _stretches(labels: np.ndarray, within: Callable[[], np.ndarray]) -> Iterator
                 free[first:first + long] = False
                 yield range(first, first + long)
     between = np.diff(np.flatnonzero(np.diff(labels < 0, prepend=True, append=True)))[::2]
+    free &= labels >= 0
     free[labels >= 0] &= np.repeat(between >= _MIN_RUN, between)
-    if np.count_nonzero(free) * _MAX_PERIOD > len(labels):
+    if np.count_nonzero(free) * _LEAST_SHARE > len(labels):
         labels = np.where(free, within(), -1)
         yield from words(labels, SEGMENT_OPERATIONS, _MIN_SEGMENTS, _MIN_PAIRS)
 
