@@ -507,8 +507,7 @@ def placed(known: tuple[Any, ...], names: tuple[str, ...], given: tuple[Any, ...
 
 
 def _unmapped(op: Elementwise, xs: tuple[Any, ...]) -> Tensor:
-    made = node_at_once(op, xs)
-    return call(op, xs) if made is None else made
+    return call(op, xs) if (made := node_at_once(op, xs)) is None else made
 
 
 def call(op: Elementwise, xs: tuple[Any, ...], out: Tensor | None = None) -> Tensor:
@@ -525,8 +524,7 @@ def call(op: Elementwise, xs: tuple[Any, ...], out: Tensor | None = None) -> Ten
     except EXPLAINED as error:
         if in_user_code(error):
             raise explain(error, op.name, xs) from None
-        found = overridden(op.name, xs, {})
-        if found is not NotImplemented:
+        if (found := overridden(op.name, xs, {})) is not NotImplemented:
             return found
         raise renamed_error(error, op.name, xs) from None  # with operands as they were given
 
