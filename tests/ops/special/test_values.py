@@ -240,6 +240,16 @@ def test_spheroidal_functions_of_what_scipy_writes_outside_of_its_memory_for(c):
     assert np.isnan(special.obl_rad2_cv(0.0, 1.0, c, 2.0, 0.5)[0])
 
 
+@pytest.mark.parametrize("name", ["i0", "i0e", "i1", "i1e"])
+def test_compiled_bessel_functions_lose_no_digits_near_zero(name: str) -> None:
+    """Power series have terms of one sign, other than Chebyshev series."""
+    x = np.linspace(-8, 8, 161)
+    found = ag.jit(getattr(ag.special, name))(ag.tensor(x)).numpy()
+    for at, got in zip(x, found, strict=True):
+        exact = mp.besseli(int(name[1]), at) * (mp.exp(-abs(at)) if name[2:] else 1)
+        assert abs(got - exact) <= 3.5 * np.spacing(abs(float(exact))), (at, got, exact)
+
+
 @pytest.mark.parametrize("name", ["i0", "i0e", "i1", "i1e", "k0", "k0e", "k1", "k1e", "ndtr"])
 def test_single_precision_is_the_rounded_double(name: str) -> None:
     """Its series have fewer terms, and what they leave out is rounded away."""

@@ -149,6 +149,8 @@ class _OnScalars:
     ``single`` says that results are rounded to single precision: they need fewer terms.
     """
 
+    eager = False
+
     def __init__(self, single: bool = False) -> None:
         self.single = single
 
@@ -183,7 +185,7 @@ class _OnScalars:
 class _OnArrays:
     """The namespace of formulas on arrays: the rows' own functions."""
 
-    single = False
+    single, eager = False, True
 
     def __getattr__(self, name: str) -> Any:
         if name not in TABLE:
@@ -413,6 +415,16 @@ def chebyshev(m: Any, t: Any, coefficients: Sequence[float]) -> Any:
     for c in reversed(coefficients[1:-2]):
         last, total = total, twice * total - last + c
     return t * total - last + coefficients[0]
+
+
+def power_series(m: Any, t: Any, coefficients: Sequence[float]) -> Any:
+    """A power series for t in [0, 1], by Horner's scheme."""
+    if m.single:
+        coefficients = _leading(tuple(coefficients))
+    total = t * coefficients[-1] + coefficients[-2]
+    for c in reversed(coefficients[:-2]):
+        total = t * total + c
+    return total
 
 
 @functools.cache

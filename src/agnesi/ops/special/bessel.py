@@ -1,12 +1,14 @@
 """Bessel functions.
 
-Modified ones of order 0 and 1 are generated code, from Chebyshev series as in Clenshaw (NPL
-Mathematical Tables 5, 1962); the coefficients were fitted in 40 digits.  Others are SciPy's, whose
-C functions compiled code calls.
+Modified ones of order 0 and 1 are generated code, from power series near 0, and from Chebyshev
+series as in Clenshaw (NPL Mathematical Tables 5, 1962) beyond; those were fitted in 40 digits.
+Others are SciPy's, whose C functions compiled code calls.
 """
 
 from __future__ import annotations
 
+import itertools
+import math
 from typing import Any
 
 import numpy as np
@@ -15,26 +17,17 @@ from agnesi.core.tensor import Tensor
 from agnesi.ops.base.arith import sign
 from agnesi.ops.base.elementwise import Function
 from agnesi.ops.base.select import where
-from agnesi.ops.elementwise.formula import chebyshev, no_slope, row, scipy_rows, unary
+from agnesi.ops.elementwise.formula import chebyshev, no_slope, power_series, row, scipy_rows, unary
 
 __all__ = [
     "i0", "i0e", "i1", "i1e", "iv", "ive", "j0", "j1", "jn", "jv", "k0", "k0e", "k1", "k1e", "kv",
     "kve", "y0", "y1", "yv",
 ]
 
-#: exp(-x) I0(x) on [0, 8] in x / 4 - 1; sqrt(x) exp(-x) I0(x) from there in 16 / x - 1.
-_I0_NEAR = (
-    0.33839763720473803, -0.3046826723431984, 0.17162090152220877, -0.09490109704804764,
-    0.04930528423967071, -0.02373741480589947, 0.010546460394594998, -0.004324309995050576,
-    0.0016394756169413357, -0.0005763755745385824, 0.00018850288509584165,
-    -5.754195010082104e-05, 1.6448448070728896e-05, -4.4167383584587505e-06,
-    1.1173875391201037e-06, -2.670793853940612e-07, 6.046995022541919e-08,
-    -1.300025009986248e-08, 2.6598237246823866e-09, -5.189795601635263e-10,
-    9.675809035373237e-11, -1.726826291441556e-11, 2.95505266312964e-12, -4.856446783111929e-13,
-    7.676185498604936e-14, -1.1685332877993451e-14, 1.715391285555133e-15,
-    -2.431279846547955e-16, 3.3307945188222384e-17, -4.4153416464793395e-18,
-    5.669178006921496e-19,
-)  # fmt: skip
+#: I0(x) and 2 I1(x) / x on [0, 8], power series in (x / 8)^2; sqrt(x) exp(-x) I0(x) from there in
+#: 16 / x - 1.
+_I0_NEAR = tuple([16.0**k / math.factorial(k) ** 2 for k in range(24)])
+_I1_NEAR = tuple([c / (k + 1) for k, c in enumerate(_I0_NEAR)])
 _I0_FAR = (
     0.4022452055070544, 0.0033691164782556943, 6.889758346916825e-05, 2.8913705208347567e-06,
     2.0489185894690638e-07, 2.266668990498178e-08, 3.3962320257083865e-09, 4.94060238822497e-10,
@@ -46,19 +39,7 @@ _I0_FAR = (
     -4.830504485944182e-18, -7.233180487874754e-18, 9.921475412173699e-19,
     1.193650890845982e-18,
 )  # fmt: skip
-#: The same of I1(x) / x, and of I1(x).
-_I1_NEAR = (
-    0.12629359322181682, -0.17641651835783406, 0.1026436586898471, -0.05294598120809499,
-    0.024726449030626516, -0.010564084894626197, 0.004156422944312888, -0.0015135724506312532,
-    0.0005122859561685758, -0.00016176081582589674, 4.781565107550054e-05,
-    -1.3273163656039436e-05, 3.4702513081376785e-06, -8.568720264695455e-07,
-    2.0032947535521353e-07, -4.445059128796328e-08, 9.381537386495773e-09,
-    -1.8872497517228294e-09, 3.625590281552117e-10, -6.663489723502027e-11,
-    1.1736186298890901e-11, -1.9839743977649436e-12, 3.223793365945575e-13,
-    -5.042185504727912e-14, 7.600684294735408e-15, -1.1055969477353862e-15,
-    1.5536319577362005e-16, -2.111421214358166e-17, 2.7779141127610464e-18,
-    -3.541581772542136e-19,
-)  # fmt: skip
+#: The same of I1(x).
 _I1_FAR = (
     0.38928811750914005, -0.009761097491361469, -0.00011058893876262371, -3.882564808877691e-06,
     -2.512236237870209e-07, -2.6314688468895196e-08, -3.835380385964237e-09,
@@ -70,13 +51,10 @@ _I1_FAR = (
     -4.6503053684893586e-17, 4.414348323071708e-18, 7.517296310842105e-18,
     -9.314178867326884e-19, -1.242193275194891e-18,
 )  # fmt: skip
-#: K0(x) + log(x / 2) I0(x) in x^2 / 2 - 1 on [0, 2]; sqrt(x) exp(x) K0(x) from there in 4 / x - 1.
-_K0_NEAR = (
-    -0.2676636966169514, 0.3442898999246285, 0.0359799365153615, 0.001264615411446926,
-    2.286212103119452e-05, 2.5347910790261494e-07, 1.904516377220209e-09,
-    1.0349695257633625e-11, 4.2598161427910826e-14, 1.3744654358807508e-16,
-    3.5708965285083736e-19,
-)  # fmt: skip
+#: K0(x) + log(x / 2) I0(x) on [0, 2], a power series in (x / 2)^2; sqrt(x) exp(x) K0(x) from there
+#: in 4 / x - 1.
+_DIGAMMA = tuple([sum([1.0 / j for j in range(1, k + 1)]) - 0.5772156649015329 for k in range(14)])
+_K0_NEAR = tuple([d / math.factorial(k) ** 2 for k, d in enumerate(_DIGAMMA)])
 _K0_FAR = (
     1.2201515410329777, -0.0314481013119645, 0.0015698838857300533, -0.00012849549581627802,
     1.39498137188765e-05, -1.8317555227191195e-06, 2.766813639445015e-07,
@@ -89,12 +67,8 @@ _K0_FAR = (
     -1.7331712005821001e-18,
 )  # fmt: skip
 #: The same of x (K1(x) - log(x / 2) I1(x)), and of K1.
-_K1_NEAR = (
-    0.7626501136694739, -0.3531559607765449, -0.12261118082265715, -0.006975723859639864,
-    -0.0001730288957513052, -2.4334061415659684e-06, -2.213387630734726e-08,
-    -1.4114883926335278e-10, -6.666901694199329e-13, -2.427449850519366e-15,
-    -7.023863479386288e-18,
-)  # fmt: skip
+_K1_NEAR = (1.0, *[-(c + d) / (math.factorial(k) * math.factorial(k + 1))
+                   for k, (c, d) in enumerate(itertools.pairwise(_DIGAMMA))])
 _K1_FAR = (
     1.3603130952422213, 0.10392373657681724, -0.002857816859622779, 0.00019521551847135162,
     -1.936197974166083e-05, 2.406484947837217e-06, -3.5019606030878126e-07,
@@ -109,29 +83,32 @@ _K1_FAR = (
 
 
 # -- formulas -----------------------------------------------------------------------------------
-def _i0e(m: Any, x: Any) -> Any:
-    size = m.abs(x)
-    near, far = m.minimum(size, 8.0), m.maximum(size, 8.0)
-    tail = chebyshev(m, 16.0 / far - 1.0, _I0_FAR) / m.sqrt(far)
-    return m.where(size < 8.0, chebyshev(m, near * 0.25 - 1.0, _I0_NEAR), tail)
+def _i(order: int, scaled: bool) -> Any:
+    near_series, far_series = ((_I0_NEAR, _I0_FAR), (_I1_NEAR, _I1_FAR))[order]
 
+    def formula(m: Any, x: Any) -> Any:
+        size = m.abs(x)
+        if m.eager and not scaled:  # SciPy's take half as long as so many steps of NumPy's
+            half = m.exp(0.5 * size)
+            return m.where(m.isinf(x), x if order == 1 else size,
+                           half * (m.i1e(x) if order == 1 else m.i0e(x)) * half)
+        near, far = m.minimum(size, 8.0) * 0.125, m.maximum(size, 8.0)
+        small = power_series(m, near * near, near_series)
+        large = chebyshev(m, 16.0 / far - 1.0, far_series) / m.sqrt(far)
+        if scaled:
+            small = small * m.exp(-size)
+        else:
+            half = m.exp(0.5 * far)  # the product overflows later than exp(far)
+            large = half * large * half
+        if order == 1:
+            small, large = small * (0.5 * x), m.copysign(large, x)
+        found = m.where(size < 8.0, small, large)
+        if not scaled:
+            found = m.where(m.isinf(x), x if order == 1 else size, found)
+        # of -0.0, too, as SciPy
+        return m.where(m.equal(x, 0.0), 0.0, found) if order == 1 else found
 
-def _i1e(m: Any, x: Any) -> Any:
-    size = m.abs(x)
-    near, far = m.minimum(size, 8.0), m.maximum(size, 8.0)
-    tail = m.copysign(chebyshev(m, 16.0 / far - 1.0, _I1_FAR) / m.sqrt(far), x)
-    found = m.where(size < 8.0, chebyshev(m, near * 0.25 - 1.0, _I1_NEAR) * x, tail)
-    return m.where(m.equal(x, 0.0), 0.0, found)  # of -0.0, too, as SciPy
-
-
-def _i0(m: Any, x: Any) -> Any:
-    half = m.exp(0.5 * m.abs(x))  # the product overflows later than exp(abs(x))
-    return m.where(m.isinf(x), m.abs(x), half * m.i0e(x) * half)
-
-
-def _i1(m: Any, x: Any) -> Any:
-    half = m.exp(0.5 * m.abs(x))
-    return m.where(m.isinf(x), x, half * m.i1e(x) * half)
+    return formula
 
 
 def _k(order: int, scaled: bool) -> Any:
@@ -139,7 +116,7 @@ def _k(order: int, scaled: bool) -> Any:
 
     def formula(m: Any, x: Any) -> Any:
         near, far = m.minimum(x, 2.0), m.maximum(x, 2.0)
-        small = chebyshev(m, near * near * 0.5 - 1.0, near_series)
+        small = power_series(m, near * near * 0.25, near_series)
         logarithm = m.log(0.5 * near)
         if order == 0:
             small = small - logarithm * m.i0(near)
@@ -166,11 +143,12 @@ def _over(y: Tensor, x: Tensor) -> Tensor:
 
 
 #: SciPy's are NaN at infinity and overflow early.
-I0 = row("i0", _i0, (lambda g, x: g * i1(x),), __name__)
-I1 = row("i1", _i1, (lambda g, x, y: g * (i0(x) - _over(y, x)),), __name__)
-I0E = row("i0e", _i0e, (lambda g, x, y: g * (i1e(x) - sign(x) * y),), __name__, scipy="i0e")
+I0 = row("i0", _i(0, False), (lambda g, x: g * i1(x),), __name__)
+I1 = row("i1", _i(1, False), (lambda g, x, y: g * (i0(x) - _over(y, x)),), __name__)
+I0E = row("i0e", _i(0, True), (lambda g, x, y: g * (i1e(x) - sign(x) * y),), __name__, scipy="i0e")
 I1E = row(
-    "i1e", _i1e, (lambda g, x, y: g * (i0e(x) - sign(x) * y - _over(y, x)),), __name__, scipy="i1e"
+    "i1e", _i(1, True), (lambda g, x, y: g * (i0e(x) - sign(x) * y - _over(y, x)),), __name__,
+    scipy="i1e",
 )
 K0 = row("k0", _k(0, False), (lambda g, x: -g * k1(x),), __name__, scipy="k0")
 K1 = row("k1", _k(1, False), (lambda g, x, y: -g * (k0(x) + y / x),), __name__, scipy="k1")
