@@ -242,7 +242,8 @@ def test_derivatives_of_a_long_while(steps, monkeypatch):
 def test_orders_of_derivatives_of_while_do_not_multiply_the_rows_kept():
     """Segments inside of segments keep rows for all steps of all of them: these are few then."""
     def power(w):
-        return ag.while_loop(lambda s: s[0] < 20, lambda s: (s[0] + 1, ag.tanh(s[1] * w)), (0, w))[1]
+        return ag.while_loop(lambda s: s[0] < 20, lambda s: (s[0] + 1, ag.tanh(s[1] * w)),
+                             (0, w))[1]
 
     slope = ag.jacfwd(ag.jacfwd(lambda w: power(w).sum()))
     w = ag.tensor([0.9, -1.2, -1.6], dtype="float64")
