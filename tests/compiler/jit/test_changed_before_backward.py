@@ -3,6 +3,7 @@ that of the call."""
 
 from __future__ import annotations
 
+import os
 import types
 from typing import Any
 
@@ -68,10 +69,28 @@ def _gone(J: Any) -> Any:
         yield x.grad, dict(vars(some))
 
 
-@pytest.mark.parametrize("program", [_attributes, _names, _modes, _gone])
+def _recording(J: Any) -> Any:
+    f = J(lambda x: (x * 2).sum() if ag.is_grad_enabled() else x.sum())
+    for _ in range(3):
+        x = X.detach().requires_grad_()
+        f(x).backward()
+        yield x.grad
+        with ag.no_grad():
+            yield f(x)
+
+
+@pytest.mark.parametrize("program", [_attributes, _names, _modes, _gone, _recording])
 def test_gradients_are_those_of_the_call(program: Any) -> None:
     found = []
     for J in (lambda f: f, ag.jit):
         leaves = ag.tree.leaves(list(program(J)))
         found.append([v.tolist() if isinstance(v, ag.Tensor) else v for v in leaves])
     assert found[0] == found[1]
+
+
+def test_what_cannot_be_as_it_was_is_said(tmp_path: Any, monkeypatch: Any) -> None:
+    f, x = ag.jit(lambda x: x * len(os.getcwd())), X.detach().requires_grad_()
+    y = f(x)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ag.GradientError, match=r"reads was changed since: .*current folder"):
+        y.sum().backward()

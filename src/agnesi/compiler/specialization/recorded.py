@@ -134,27 +134,28 @@ def _changed_since(version: Any, leaves: Sequence[Any]) -> list[tuple[Any, Any]]
     """What the function read at its call and would not read now, each with what it was."""
     hidden = zip(version.hidden.values(), leaves[version.argument_tree.leaves:], strict=False)
     then = [(p, v) for p, v in hidden if p.now() is not v]
-    if not still_seen()(ctypes.addressof(version.watched)) or not all(
-            p.holds() for p in version.blind):
-        then += [(p, p.value) for p in version.places
-                 if not p.holds() and type(p) is not Retired]
+    if version.blind or not still_seen()(ctypes.addressof(version.watched)):
+        with switched(recording=version.recording):  # as it runs again
+            then += [(p, p.value) for p in version.places
+                     if not p.holds() and type(p) is not Retired]
     return then
 
 
 @contextmanager
 def _as_called(version: Any, then: Sequence[tuple[Any, Any]]) -> Iterator[None]:
     """A block in which the function, which runs again, reads what it read at its call."""
-    now = [(p, p.now()) for p, _ in then]
+    now: list[tuple[Any, Any]] = []
     try:
         for p, value in then:
-            p.undo(value)
+            before = p.now()
+            try:
+                p.undo(value)
+            except TypeError:
+                raise GradientError(at(
+                    f"the gradient of a call of {version.owner.name} runs it again, and what it "
+                    f"reads was changed since: {p.change()}; take the gradient before")) from None
+            now.append((p, before))
         yield
-    except TypeError as error:
-        if not then:
-            raise
-        raise GradientError(at(
-            f"the gradient of a call of {version.owner.name} runs it again, and what it reads was "
-            f"changed since: {then[0][0].change()}; take the gradient before")) from error
     finally:
         for p, value in reversed(now):
             p.undo(value)
