@@ -48,10 +48,10 @@ _MIN_SEGMENTS = 8
 _MIN_PAIRS = 48
 #: Operations between two that stay outside, at least: fewer may be fused with those.
 _MIN_RUN = 8
-#: The part of all operations, that many times, for which words are looked for at all.
-_LEAST_SHARE = 32
-#: Operations up to which another one is near: whether the same word reads it decides over its body.
-_NEAR = 4
+#: Words are looked for where one operation in so many, or more of them, has no period.
+_MIN_SHARE = 32
+#: Operations between two of which the later reads the earlier, at most, for a label to say so.
+_MAX_DISTANCE = 4
 _MOVES = frozenset(("broadcast", "permutation", "conversion"))
 
 
@@ -166,7 +166,7 @@ def _stretches(labels: np.ndarray, within: Callable[[], np.ndarray]) -> Iterator
     between = np.diff(np.flatnonzero(np.diff(labels < 0, prepend=True, append=True)))[::2]
     free &= labels >= 0
     free[labels >= 0] &= np.repeat(between >= _MIN_RUN, between)
-    if np.count_nonzero(free) * _LEAST_SHARE > len(labels):
+    if np.count_nonzero(free) * _MIN_SHARE > len(labels):
         labels = np.where(free, within(), -1)
         yield from words(labels, SEGMENT_OPERATIONS, _MIN_SEGMENTS, _MIN_PAIRS)
 
@@ -181,10 +181,10 @@ def _within(nodes: Sequence[Node], labels: np.ndarray, outputs: Iterable[Node]) 
     reader = np.repeat(np.arange(len(nodes)), reads)
     read = np.array([places.get(n, -1) for node in nodes for n in node.inputs], int)
     distance = reader - read
-    far[read[(distance > _NEAR) & (read >= 0)]] = True
-    distance[(distance > _NEAR) | (read < 0)] = 0
+    far[read[(distance > _MAX_DISTANCE) & (read >= 0)]] = True
+    distance[(distance > _MAX_DISTANCE) | (read < 0)] = 0
     number = np.arange(len(read)) - np.repeat(np.cumsum(reads) - reads, reads)
-    places_read = np.bincount(reader, distance * (_NEAR + 1.0) ** (number % 20), len(nodes))
+    places_read = np.bincount(reader, distance * (_MAX_DISTANCE + 1.0) ** (number % 20), len(nodes))
     kind = np.unique(places_read, return_inverse=True)[1]
     found = (labels * 2 + far) * len(nodes) + kind
     return np.where(labels < 0, labels, found)

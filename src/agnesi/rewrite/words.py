@@ -32,14 +32,14 @@ def words(labels: np.ndarray, longest: int, least: int, enough: int) -> Iterator
     for k, (left, right) in halves.items():
         long[k] = long.get(left, 1) + long.get(right, 1)
     for k, place in zip(word, first, strict=True):
-        left = [k]
-        while left:
-            k = left.pop()
+        waiting = [k]
+        while waiting:
+            k = waiting.pop()
             if counts[k] >= least:
                 if k >= 0:
                     yield range(place, place + long.get(k, 1))
             elif k in halves:
-                left += reversed(halves[k])
+                waiting += reversed(halves[k])
                 continue
             place += long.get(k, 1)
 
