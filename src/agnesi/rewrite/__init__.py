@@ -6,7 +6,8 @@ inputs and outputs of the same types, and counts of the rules that fired, for re
 - ``engine.py`` applies rules, stage by stage; ``library.py`` is the list of their files, in the
   order of trial; ``rules.py`` has the kinds of rules, ``pattern.py`` the patterns of some.
 - ``algebra/``: rules for values of elements; ``arrays/``: for whole arrays; ``control/``: for loops
-  and branches. ``outlining.py`` finds equal segments of long graphs, before all rules.
+  and branches. ``outlining.py`` finds equal segments of long graphs, before all rules, by
+  ``words.py`` where they come in no order.
 - ``intervals.py`` proves bounds of values; ``checked.py`` checks what users' rules give, and
   ``trial.py`` tries patterns and functions on drawn values before they are registered.
 
