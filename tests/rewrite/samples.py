@@ -271,7 +271,8 @@ SAMPLES = {
     "roots_over_a_step": [lambda x, y, c: ag.sqrt(x + y) - ag.sqrt(x)],
     "one_monomial_is_left": [
         lambda x, y, c: ag.square(x + y) - ag.square(x - y),
-        lambda x, y, c: 2 * (x + y) - 2 * (x - y), lambda x, y, c: x * x - 2 * x * y + y * y],
+        lambda x, y, c: 2 * (x + y) - 2 * (x - y), lambda x, y, c: x * x - 2 * x * y + y * y,
+        lambda x, y, c: (x + x) * y - (y + y) * x],
     "logs_over_a_step": [
         lambda x, y, c: ag.log(x + y) - ag.log(x), lambda x, y, c: ag.log(x) - ag.log(x - y)],
     "quotients_over_a_step": [

@@ -148,7 +148,7 @@ def _made(node: Node, known: dict[Node, Polynomial]) -> Polynomial:
         return found
     if name == "negative":
         return {m: -c for m, c in _polynomial(node.inputs[0], known).items()}
-    if name in ("multiply", "square"):
+    if name in ("multiply", "safe_multiply", "square"):
         return _times(*(_polynomial(n, known) for n in (node.inputs * 2)[:2]))
     if name == "divide" and (by := scalar(node.inputs[1])):
         return {m: c / float(by) for m, c in _polynomial(node.inputs[0], known).items()}
@@ -286,10 +286,11 @@ def _sum_of(polynomial: Polynomial, node: Node) -> Tensor | None:
     return found
 
 
-@BOOK.rewriter("stabilize", ops=["add", "subtract"], operands=["multiply", "square", "add",
-                                                               "subtract"])
+@BOOK.rewriter("stabilize", ops=["add", "subtract"],
+               operands=["multiply", "safe_multiply", "square", "add", "subtract"])
 def one_monomial_is_left(node: Node) -> Tensor | None:
-    """(x + y) * (x - y) - x * x is -y * y, and x * x - 2 * x * y + y * y is (x - y)**2."""
+    """(x + y) * (x - y) - x * x is -y * y, x * x - 2 * x * y + y * y is (x - y)**2, and
+    (x + x) * y - (y + y) * x is nothing."""
     signed = terms(node)
     if node.dtype.kind != "f" or node.dtype.itemsize < 4 or not _has_products(signed):
         return None
@@ -309,12 +310,13 @@ def one_monomial_is_left(node: Node) -> Tensor | None:
     root = _root_of(left) if len(left) == len(signed) == 3 else None
     if root is not None:
         return square(root)
-    if len(left) != 1 or len(total) == 1 or _ONE in left:
+    if len(left) > 1 or (left and len(total) == 1) or _ONE in left:
         return None
-    ((m, c),) = left.items()
-    found = functools.reduce(operator.mul, [symbol(n) for n, power in m for _ in range(power)])
-    lost = [abs_(symbol(n)) < math.inf for n in leaves - {n for n, _ in m}]
-    found = found if c == 1 else found * c
+    found, kept = symbol(graph_node(number(0.0, node.dtype))), set[Node]()
+    for m, c in left.items():
+        found = functools.reduce(operator.mul, [symbol(n) for n, power in m for _ in range(power)])
+        found, kept = found if c == 1 else found * c, {n for n, _ in m}
+    lost = [abs_(symbol(n)) < math.inf for n in leaves - kept]
     return where(functools.reduce(operator.and_, lost), found + 0, math.nan) if lost else found + 0
 
 
@@ -323,7 +325,7 @@ def _has_products(signed: Sequence[tuple[int, Node]]) -> bool:
     product."""
     if len({n for _, n in signed}) < len(signed):
         return True
-    products = [n for _, n in signed if n.op_name in ("multiply", "square")]
+    products = [n for _, n in signed if n.op_name in ("multiply", "safe_multiply", "square")]
     if len(signed) == len(products) == 3:
         return True
     return len(signed) > 1 and any(
