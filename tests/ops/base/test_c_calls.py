@@ -9,9 +9,11 @@ import pytest
 
 import agnesi as ag
 from agnesi.core.dispatch import laid
-from agnesi.ops.base.scans import CumSum
+from agnesi.ops.base.gather.elements import Index
+from agnesi.ops.base.scans import CumProd, CumSum
 from agnesi.ops.indexing.diagonal import Triangle
-from agnesi.ops.sorting.sort import ArgSort
+from agnesi.ops.reductions.positions import ArgReduce
+from agnesi.ops.sorting.sort import ArgSort, TopIndices
 
 OPERATIONS = [
     *(CumSum(axis) for axis in (0, 1)), *(ArgSort(axis, False) for axis in (0, 1)),
@@ -39,10 +41,26 @@ def test_c_calls_do_what_operations_do(op: Any) -> None:
         assert found.tobytes() == known.tobytes()
 
 
+@pytest.mark.parametrize("op", [
+    ArgSort(1, True), TopIndices(2, 1, True), ArgReduce("maximum", 0), ArgReduce("minimum", 1),
+    CumProd(0), CumProd(1)], ids=lambda op: op.label())
+def test_those_of_few_elements_do_too(op: Any) -> None:
+    for x in arrays():
+        call = op.c_call(x) if op.c_call is not None and x.size else None
+        if call is None:
+            continue
+        with np.errstate(all="ignore"):
+            found, known = (laid(op, y) for y in (call[0](x, *call[1]), op.perform(x)))
+        assert (found.dtype, found.shape) == (known.dtype, known.shape)
+        assert found.tobytes() == known.tobytes()
+
+
 def test_others_are_left_to_the_operations() -> None:
     large = np.ones((100, 100))
     assert CumSum(0, True).c_call(large) is None
-    assert ArgSort(0, True).c_call(np.ones(3)) is None
+    assert ArgSort(0, True).c_call(np.ones((3, 3))) is None
+    assert Index((0,), 0).c_call(np.ones((0, 3)), np.zeros(0, int)) is None
+    assert CumProd(0, True).c_call(np.ones(3)) is None
     assert ArgSort(0, False).c_call(large) is None
     assert Triangle(0, False).c_call(large) is None
 

@@ -42,8 +42,6 @@ Formula = Callable[..., Any]
 _ROUNDED_AWAY = 2.0 ** -34
 #: Nanoseconds of work for which SciPy is not imported, which takes some three times as many.
 _IMPORT = 60_000_000
-#: Nanoseconds of an element of few, which are computed one by one.
-_ELEMENT_NANOSECONDS = 100
 #: Steps of a recurrence of SciPy's that take some ten milliseconds.
 MOST_STEPS = 1e6
 #: By the operand's place.
@@ -74,13 +72,15 @@ def or_scipy(name: str, fallback: Numeric) -> Numeric:
     return function
 
 
-def scipy_later(name: str, own: Numeric, call: int, element: int) -> Numeric:
+def scipy_later(name: str, own: Numeric, call: int, element: int, one: float = math.inf
+                ) -> Numeric:
     """SciPy's function of this name once it pays for its import, until then one of ours, which
-    takes so many nanoseconds more for a call and for an element.
+    takes so many nanoseconds more for a call and for an element, or for ``one`` of few.
 
     These are no measured ones, so that a program changes to it in the same call each time.
     """
-    left, recounts = _IMPORT, HOOKS.recounts
+    left: float = _IMPORT
+    recounts = HOOKS.recounts
 
     @functools.wraps(own)
     def function(x: np.ndarray) -> np.ndarray:
@@ -88,7 +88,7 @@ def scipy_later(name: str, own: Numeric, call: int, element: int) -> Numeric:
         if recounts != HOOKS.recounts:
             left, recounts = _IMPORT, HOOKS.recounts
         if left > 0:
-            left -= min(call, _ELEMENT_NANOSECONDS * x.size) + element * x.size
+            left -= min(call, one * x.size) + element * x.size
             found = own
         else:
             found = in_scipy(name) or own

@@ -112,11 +112,12 @@ class ArgSort(Op):
         return _along(x, self.axis, lambda x: stable_order(x, self.descending))
 
     def c_call(self, x: np.ndarray) -> Any:
-        if not 0 < x.size <= _FEW_ELEMENTS or x.dtype.kind not in "biuf":
+        if x.size > _FEW_ELEMENTS or x.dtype.kind not in "biuf":
             return None
         if not self.descending:
             return np.ndarray.argsort, (self.axis, "stable")
-        return (first_of_order, (x.shape[-1],)) if self.axis in (-1, x.ndim - 1) else None
+        last = x.size and self.axis in (-1, x.ndim - 1)
+        return (first_of_order, (x.shape[-1],)) if last else None
 
     def foreign(self, x: Any) -> Call | None:
         return sorting(x, self.axis, self.descending, True)

@@ -142,7 +142,8 @@ def _bell(x: Tensor) -> Tensor:
 
 
 ERF = Elementwise(
-    "erf", scipy_later("erf", erf_from_table, 12_000, 20), (lambda g, x: g * _bell(x),), kinds="f"
+    "erf", scipy_later("erf", erf_from_table, 12_000, 20, 100), (lambda g, x: g * _bell(x),),
+    kinds="f"
 )
 ERFC = Elementwise(
     "erfc",
