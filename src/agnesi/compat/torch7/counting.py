@@ -94,7 +94,7 @@ def _better(error: Any, name: str, args: tuple[Any, ...], doc: str) -> Exception
         found = TypeError(at(f"{_given(name, args)}: {reason}{_summary(doc)}"))
     elif is_accident(error) and text.startswith((*_FEW, "<lambda>() missing", "_")):
         found = TypeError(at(f"{_given(name, args)}: arguments are missing{_summary(doc)}"))
-    elif type(first) is IndexError or name.startswith("x["):
+    elif isinstance(first, IndexError) or name.startswith("x["):
         found = type(first)(at(f"{name}: {first}"))
     elif _UNFIT.match(text):
         called = text.partition("() ")[0].rpartition(".")[2]
