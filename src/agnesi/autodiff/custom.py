@@ -11,7 +11,7 @@ import numpy as np
 
 from agnesi.autodiff.recording import no_grad
 from agnesi.autodiff.reverse import transposed
-from agnesi.autodiff.rules import check_linked, fitted, place_of
+from agnesi.autodiff.rules import check_linked, fitted, location_of
 from agnesi.autodiff.vmap import vmap
 from agnesi.core.ir.node import Node
 from agnesi.core.keywords import strict_class
@@ -406,16 +406,16 @@ class custom_jvp(_Custom[P, R]):  # noqa: N801 - used as a decorator
                     raise
                 raise TypeError(at(f"the rule of {name}: {error}; rule(primals, tangents) gets two "
                                    "tuples: (x,), (t,) = primals, tangents",
-                                   place_of(self._rule))) from error
+                                   location_of(self._rule))) from error
             if not isinstance(found, tuple) or len(found) != 2:
                 raise TypeError(at(f"the rule of {name} must return (result, its direction), not "
-                                   f"{typed(found)}", place_of(self._rule)))
+                                   f"{typed(found)}", location_of(self._rule)))
             moves, its_shape = tree.flatten(found[1])
             if its_shape != shape:
                 raise GradientError(at(
                     f"the rule of {name} returned {typed(found[1])} as the direction of "
                     f"{typed(shape.build(ys))}; rule(primals, tangents) gets two tuples: "
-                    "(x,), (t,) = primals, tangents", place_of(self._rule)))
+                    "(x,), (t,) = primals, tangents", location_of(self._rule)))
             return [fitted(t, y, f"the rule of {name}", "the direction of a result", self._rule,
                            GradientError) for t, y in zip(moves, types, strict=True)]
 

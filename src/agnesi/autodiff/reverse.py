@@ -18,7 +18,7 @@ from agnesi.core.op import Item, explain, item_of, typed
 from agnesi.core.public import renamed
 from agnesi.core.storage.changes import is_late
 from agnesi.core.storage.leaves import earlier
-from agnesi.core.storage.views import element_place
+from agnesi.core.storage.views import element_view
 from agnesi.core.support.config import HOOKS, MODE, STATE, switched
 from agnesi.core.support.errors import (
     GradientError,
@@ -439,7 +439,7 @@ def _added(before: Tensor, g: Any) -> bool:
     data: Any = before.array
     more = g.array
     if more is None or more.dtype is not data.dtype or more.shape != data.shape or (
-            data.dtype.kind not in "fc") or element_place(before) is not None:
+            data.dtype.kind not in "fc") or element_view(before) is not None:
         return False
     silently(np.add, data, more, out=data)
     touch(before)

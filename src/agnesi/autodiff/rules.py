@@ -49,7 +49,7 @@ def cotangents(op: Op, g: Any, y: Any, xs: Sequence[Tensor]) -> tuple[Any, ...]:
     if len(parts) != len(xs):
         raise ValueError(at(
             f"the vjp of {op.name} returned {len(parts)} cotangents for {len(xs)} operands",
-            place_of(op.vjp)))
+            location_of(op.vjp)))
     parts = tuple([
         part if part is None else fitted(part, x, f"the vjp of {op.name}", f"operand {i}", op.vjp)
         for i, (part, x) in enumerate(zip(parts, xs, strict=True))
@@ -85,7 +85,7 @@ def tangents(op: Op, ts: Any, y: Any, xs: Sequence[Tensor], node: Node) -> Seque
         count = len(moves) if isinstance(moves, tuple | list) else 1
         raise ValueError(at(
             f"the jvp of {op.name} returned {count} tangents for {op.outputs} results",
-            place_of(op.jvp)))
+            location_of(op.jvp)))
     types = node.outputs or ((node.shape, node.dtype),)
     return tuple([
         None if t is None or kind.kind not in "fcV"
@@ -106,11 +106,11 @@ def fitted(found: Any, like: Any, what: str, role: str, rule: Rule | None,
     if not fits(t.shape, like.shape):
         raise (error or ShapeError)(at(
             f"{what} returned {typed(t)} for {role}, which is {typed(like)}; their shapes must "
-            "agree", place_of(rule)))
+            "agree", location_of(rule)))
     if t.dtype != like.dtype:
         raise (error or DTypeError)(at(
             f"{what} returned {typed(t)} for {role}, which is {typed(like)}; their dtypes must "
-            f"agree: convert it with .astype({like.dtype.name!r})", place_of(rule)))
+            f"agree: convert it with .astype({like.dtype.name!r})", location_of(rule)))
     for axis, (m, n) in enumerate(zip(t.shape, like.shape, strict=True)):
         if m != n:  # one is open: they are compared when both are known
             t = HOOKS.ensured(what, t, equal(as_tensor(m), as_tensor(n)),
@@ -119,7 +119,7 @@ def fitted(found: Any, like: Any, what: str, role: str, rule: Rule | None,
     return t
 
 
-def place_of(rule: Any) -> Where:
+def location_of(rule: Any) -> Where:
     """Where a rule is written, as far as it tells."""
     while isinstance(rule, functools.partial):
         rule = rule.func

@@ -27,7 +27,7 @@ from agnesi.core.ir.node import Node, toposort
 from agnesi.core.op import Item, Op
 from agnesi.core.storage.leaves import COPY
 from agnesi.core.storage.memory import MIN_POOLED_ELEMENTS
-from agnesi.core.storage.views import element_place, root
+from agnesi.core.storage.views import element_view, root
 from agnesi.core.support.aside import MIN_ASIDE_NANOSECONDS
 from agnesi.core.support.config import HOOKS, MODE, switched, witnessed
 from agnesi.core.support.silence import silently
@@ -110,7 +110,7 @@ def _tried(function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[s
     results, values = repeated(*compared) if draws else [attempt() for attempt in compared]
     found = flatten(results)[0]
     arrays = _arrays_of(values)  # elements are not taken
-    made.element = made.build is None and element_place(found[0]) is not None
+    made.element = made.build is None and element_view(found[0]) is not None
     planned = flatten(made.result(values))[0]
     magnitude = _magnitude(made, xs)
     if not _agree(found, planned, xs) or not all(
@@ -438,7 +438,7 @@ def _agree(found: Sequence[Any], planned: Sequence[Any], xs: Sequence[Tensor]) -
     return len(found) == len(planned) and all(
         a.array.size <= _MAX_ELEMENTS and a.array.dtype == b.array.dtype
         and a._requires_grad is b._requires_grad and (a._view is None) is (b._view is None)
-        and (element_place(a) is None) is (element_place(b) is None)
+        and (element_view(a) is None) is (element_view(b) is None)
         and [a is x for x in xs] == [b is x for x in xs]
         and a.array.shape == b.array.shape and a.array.strides == b.array.strides
         for a, b in zip(found, planned, strict=True))

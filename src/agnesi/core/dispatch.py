@@ -42,7 +42,7 @@ from agnesi.core.storage.leaves import COPY, LEAF_ELEMENTS, node_of
 from agnesi.core.storage.memory_order import looks_into, note_memory_order
 from agnesi.core.storage.views import (
     View,
-    element_place,
+    element_view,
     keep_old,
     let_go,
     looking_through,
@@ -422,7 +422,7 @@ def assign(target: Tensor, value: Tensor, *, checked: bool = False, state: bool 
     """
     value = placed(target, value)
     traced = MODE.get().trace is not None
-    place = element_place(target)
+    place = element_view(target)
     if place is not None:
         assign(apply(place.op, place.base), value, checked=checked, state=state)
     if target._view is not None:

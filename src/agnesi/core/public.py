@@ -30,7 +30,7 @@ from agnesi.core.op import (
     with_named,
 )
 from agnesi.core.programs import begins_program, has_no_run, in_program, named_program
-from agnesi.core.storage.views import element_place
+from agnesi.core.storage.views import element_view
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import MIN_ASIDE_NANOSECONDS
 from agnesi.core.support.config import HOOKS, MODE, TRACES
@@ -485,7 +485,7 @@ def _plain(out: Any, xs: tuple[Tensor, ...]) -> bool:
     """Return whether values are all that counts: nothing is traced, watched, symbolic or
     recorded."""
     mode = MODE.get()
-    if not isinstance(out, Tensor) or element_place(out) is not None or (
+    if not isinstance(out, Tensor) or element_view(out) is not None or (
             mode.trace is not None or mode.watch is not None):
         return False
     tensors = (out, *xs)

@@ -185,7 +185,7 @@ def _over_rows(op: Any, node: Node, xs: list[Tensor], rows: list[bool], length: 
 
 
 # -- indexing ---------------------------------------------------------------------------------
-def _places(op: Any, indices: list[Tensor], rows: list[bool], length: Any) -> list[Tensor]:
+def _indices(op: Any, indices: list[Tensor], rows: list[bool], length: Any) -> list[Tensor]:
     """Indices of every example: its own number, then those that were given, all of one rank."""
     rank = max(len(i.shape) - r for i, r in zip(indices, rows, strict=True))
     numbers = made(Arange(0, 1, length, dtypes.int64), length)
@@ -201,7 +201,7 @@ def _index(op: Any, node: Node, xs: list[Tensor], rows: list[bool], length: Any)
     x, *indices = xs
     if not any(rows[1:]):
         return apply(Index(_further(op.axes), op.at + 1), x, *indices)
-    numbers, *given = _places(op, indices, rows[1:], length)
+    numbers, *given = _indices(op, indices, rows[1:], length)
     if rows[0]:
         found = apply(Index((0, *_further(op.axes)), op.at), x, numbers, *given)
     else:
@@ -214,9 +214,9 @@ def _index_sum(op: Any, node: Node, xs: list[Tensor], rows: list[bool], length: 
     shape = (length, *op.shape)
     if not any(rows[1:]):
         return apply(IndexSum(_further(op.axes), op.at + 1, shape), x, *indices)
-    places = _places(op, indices, rows[1:], length)
+    indices = _indices(op, indices, rows[1:], length)
     x = moveaxis(_all([x], rows[:1], length)[0], 0, op.at)
-    return apply(IndexSum((0, *_further(op.axes)), op.at, shape), x, *places)
+    return apply(IndexSum((0, *_further(op.axes)), op.at, shape), x, *indices)
 
 
 def _index_put(op: Any, node: Node, xs: list[Tensor], rows: list[bool], length: Any) -> Tensor:
@@ -225,9 +225,9 @@ def _index_put(op: Any, node: Node, xs: list[Tensor], rows: list[bool], length: 
     indices = xs[2:]
     if not any(rows[2:]):
         return apply(replace(op, axes=_further(op.axes), at=op.at + 1), base, new, *indices)
-    places = _places(op, indices, rows[2:], length)
+    indices = _indices(op, indices, rows[2:], length)
     further = replace(op, axes=(0, *_further(op.axes)))
-    return apply(further, base, moveaxis(new, 0, op.at), *places)
+    return apply(further, base, moveaxis(new, 0, op.at), *indices)
 
 
 def _first_alike(op: Any, node: Node, xs: list[Tensor], rows: list[bool], length: Any) -> Any:

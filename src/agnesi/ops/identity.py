@@ -1,4 +1,4 @@
-"""Operations whose result is an operand: with gradients, without, or in another one's place."""
+"""Operations whose result is an operand: with gradients, without, or instead of another one."""
 
 from __future__ import annotations
 

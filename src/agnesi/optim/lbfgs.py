@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from agnesi.autodiff.recording import enable_grad, no_grad
-from agnesi.autodiff.rules import place_of
+from agnesi.autodiff.rules import location_of
 from agnesi.core.op import typed
 from agnesi.core.options import Count, NotNegative
 from agnesi.core.support.errors import StateError, at
@@ -92,7 +92,7 @@ class LBFGS(Optimizer):
                 loss = closure()
             if loss is None:
                 raise TypeError(at("LBFGS.step: the closure must return the loss, not None: end it "
-                                   "with `return loss`", place_of(closure)))
+                                   "with `return loss`", location_of(closure)))
             first.append(loss)
             return float(loss), self._gradient()
 

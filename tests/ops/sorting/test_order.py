@@ -9,7 +9,7 @@ import agnesi as ag
 from agnesi.compiler.library.sorting import sorted_by_code
 from agnesi.core.ir.calls.sorting import Sorting
 from agnesi.core.support.config import HOOKS
-from agnesi.ops.sorting.order import first_places
+from agnesi.ops.sorting.order import first_positions
 from agnesi.ops.sorting.sort import ArgSort, Sort
 
 DTYPES = ["float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint32",
@@ -58,7 +58,7 @@ def test_orders_are_those_of_numpy(way, dtype, shape, different):
         found = ArgSort(axis, descending).perform(x)
         assert found.dtype == np.int64
         np.testing.assert_array_equal(found, expected)
-        first = first_places(x, 3, descending)
+        first = first_positions(x, 3, descending)
         if first is not None:
             np.testing.assert_array_equal(first, expected[..., :3])
         same(Sort(axis, descending).perform(x), np.take_along_axis(x, expected, -1))

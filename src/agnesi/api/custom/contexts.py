@@ -9,7 +9,7 @@ from typing import Any
 
 from agnesi.autodiff.custom import Pullback
 from agnesi.autodiff.recording import no_grad
-from agnesi.autodiff.rules import fitted, place_of
+from agnesi.autodiff.rules import fitted, location_of
 from agnesi.core.op import typed
 from agnesi.core.support import tree
 from agnesi.core.support.config import STATE
@@ -231,7 +231,7 @@ class _Call:
         except TypeError:
             raise GradientError(at(f"{owner} returned {typed(g)} as the gradient of argument {i}, "
                                    f"{typed(x)}; return a tensor of that shape, or None",
-                                   place_of(self.cls.backward))) from None
+                                   location_of(self.cls.backward))) from None
         found = cast(found, x.dtype)
         if found.shape != x.shape and _spreads(x.shape, found.shape):
             found = sum_to(found, x.shape)  # as PyTorch adds what was broadcast

@@ -16,7 +16,7 @@ import numpy as np
 
 from agnesi.api.custom.born import completed, in_program
 from agnesi.api.custom.probing import probed
-from agnesi.autodiff.rules import place_of, reads_result
+from agnesi.autodiff.rules import location_of, reads_result
 from agnesi.compiler.csource import Source, compiled, compiler, is_sectioned, program, source_of
 from agnesi.core import op as core
 from agnesi.core.dispatch import apply
@@ -149,11 +149,11 @@ def _typed_result(op: Any, found: Any) -> Any:
         more = "; an operation of several has outputs = 2" if op.outputs == 1 and isinstance(
             found, (tuple, list)) and found and all(map(_is_type, found)) else ""
         raise TypeError(at(f"infer of {op.name} must return (shape, dtype) for {each}, such as "
-                           f"(x.shape, x.dtype), not {typed(found)}{more}", place_of(op.infer)))
+                           f"(x.shape, x.dtype), not {typed(found)}{more}", location_of(op.infer)))
     try:
         known = tuple((tuple(shape), as_dtype(dtype)) for shape, dtype in types)
     except DTypeError as error:
-        raise DTypeError(at(f"infer of {op.name}: {error}", place_of(op.infer))) from None
+        raise DTypeError(at(f"infer of {op.name}: {error}", location_of(op.infer))) from None
     return known if op.outputs > 1 else known[0]
 
 

@@ -13,7 +13,7 @@ from agnesi.core import devices
 from agnesi.core.accepted import TensorLike
 from agnesi.core.public import DEVICE, explain_errors, on_host
 from agnesi.core.shapes import MOST_AXES
-from agnesi.core.storage.placed import place_of
+from agnesi.core.storage.placed import device_of
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import PACKAGE, at
 from agnesi.core.support.tracing import is_tracing
@@ -99,7 +99,7 @@ def __array_namespace_info__() -> Info:  # noqa: N807
 # -- devices ----------------------------------------------------------------------------------
 def device(self: Tensor) -> devices.device:
     """Where the elements are: "cpu", or the device that they were moved to."""
-    return devices.device(place_of(self)) if self._placed else devices.DEVICE
+    return devices.device(device_of(self)) if self._placed else devices.DEVICE
 
 
 def on_another(self: Tensor) -> bool:

@@ -14,7 +14,7 @@ from agnesi.core.dispatch import assign, touch
 from agnesi.core.op import renamed_error, typed
 from agnesi.core.programs import is_declaring
 from agnesi.core.public import explain_errors, public
-from agnesi.core.storage.views import element_place
+from agnesi.core.storage.views import element_view
 from agnesi.core.support import dtypes
 from agnesi.core.support.config import HOOKS, MODE
 from agnesi.core.support.errors import DTypeError, ShapeError, at
@@ -66,7 +66,7 @@ def update(name: str, function: Method, shown: str) -> Method:
             done: Any = HOOKS.written(known, self, *others)
             if done is not NotImplemented:
                 return self
-        if operator and (self._is_number or element_place(self) is not None or MODE.get().fixed
+        if operator and (self._is_number or element_view(self) is not None or MODE.get().fixed
                          or (self.array is None and not self._placed
                              and (self.weak or is_declaring()))):
             result: Tensor = function(self, *others, **keywords)
@@ -101,7 +101,7 @@ def written(row: tuple[Any, ...], x: Tensor, *others: Any) -> Any:
     """
     op, writer, *_ = row
     count_call()
-    operands = None if x._is_number or element_place(x) is not None else _direct(x, others)
+    operands = None if x._is_number or element_view(x) is not None else _direct(x, others)
     if operands is None or (op is not None and operands[0].dtype.kind not in op.direct):
         return NotImplemented
     try:  # NumPy checks everything before it writes

@@ -96,7 +96,7 @@ def _middle(with_place: Form) -> Form:
     return middle
 
 
-_median, _nanmedian = map(_middle, (ranked.median_with_place, ranked.nanmedian_with_place))
+_median, _nanmedian = map(_middle, (ranked.median_with_index, ranked.nanmedian_with_index))
 
 
 def _deviation(function: Form, args: Any, keywords: Any) -> Any:
@@ -331,9 +331,9 @@ def _counted(function: Form, args: Any, keywords: Any) -> Any:
 #: By the name of the function.
 FORMS: dict[str, Form] = {
     "searchsorted": searched, "scatter": scattered,
-    "max": _extreme(ranked.max_with_place, select.maximum),
-    "min": _extreme(ranked.min_with_place, select.minimum),
-    "sort": _named(ranked.sort_with_places),
+    "max": _extreme(ranked.max_with_index, select.maximum),
+    "min": _extreme(ranked.min_with_index, select.minimum),
+    "sort": _named(ranked.sort_with_indices),
     "median": _named(_median), "nanmedian": _named(_nanmedian),
     "std": _deviation, "var": _deviation, "std_mean": _unbiased, "var_mean": _unbiased,
     "split": _split, "squeeze": _squeeze, "nonzero": _nonzero, "gradient": _gradient,
@@ -436,7 +436,7 @@ def sort(self: Tensor, *args: Any, **keywords: Any) -> Ordered:
     if not self.ndim and not args:  # a number has dimension 0 in PyTorch
         found: Any = in_order(self, **keywords)
         return found
-    return ranked.sort_with_places(self, *args, **keywords)
+    return ranked.sort_with_indices(self, *args, **keywords)
 
 
 @where_torch

@@ -21,7 +21,7 @@ from agnesi.core.public import (
     where_torch,
 )
 from agnesi.core.storage.layout_queries import note
-from agnesi.core.storage.placed import moved, place_of
+from agnesi.core.storage.placed import device_of, moved
 from agnesi.core.storage.views import root
 from agnesi.core.support import dtypes
 from agnesi.core.support.dtypes import as_dtype
@@ -281,7 +281,7 @@ def to(self: Tensor, *target: Any, dtype: DTypeLike = None, device: object = Non
         raise TypeError(at(f"to: {target[0]} is neither a dtype nor a device"))
     place = next((d for d in (device, *target) if isinstance(d, str) and d in (
         "cpu", *DEVICES)), None)
-    if place is not None and place != place_of(self):
+    if place is not None and place != device_of(self):
         self, copy = moved(self, place), False
     target = tuple([t for t in target if t is not place])
     if device is not place:

@@ -16,7 +16,7 @@ from agnesi.core.dispatch import current, node_of_type
 from agnesi.core.graph import FunctionGraph
 from agnesi.core.ir.node import Node, next_serial
 from agnesi.core.op import Op, item_of, typed
-from agnesi.core.storage.placed import PlacedTensor, moved, place_of
+from agnesi.core.storage.placed import PlacedTensor, device_of, moved
 from agnesi.core.support.config import STATE
 from agnesi.core.support.errors import DeviceError, at, call_user
 from agnesi.core.support.tree import Tree, flatten
@@ -55,7 +55,7 @@ def call(function: Callable[..., Any], settings: Settings, name: str, leaves: Se
 
 def _device(xs: Sequence[Tensor]) -> str:
     """The device that all operands are on, but for numbers."""
-    found = dict.fromkeys([place_of(x) for x in xs if isinstance(x, PlacedTensor) or x.shape])
+    found = dict.fromkeys([device_of(x) for x in xs if isinstance(x, PlacedTensor) or x.shape])
     if len(found) > 1:
         raise DeviceError(at(
             f"operands are on the devices {' and '.join(map(repr, found))}: "

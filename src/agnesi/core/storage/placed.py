@@ -57,7 +57,7 @@ class PlacedTensor(Tensor):
                 f"device={self.storage.device!r})")
 
 
-def place_of(x: Tensor) -> str:
+def device_of(x: Tensor) -> str:
     """The name of the device that a tensor's elements are on."""
     return x.storage.device if isinstance(x, PlacedTensor) else "cpu"
 
@@ -68,15 +68,15 @@ def moved(x: Tensor, device: str) -> Tensor:
     :raises DeviceError: If gradients would have to flow through the copy, or from one device to
         another.
     """
-    if device == place_of(x):
+    if device == device_of(x):
         return x
     if x._requires_grad:
         raise DeviceError(at(f"gradients do not flow to the device {device!r}: move x.detach()"))
     if isinstance(x, PlacedTensor):
         if device != "cpu":
-            raise DeviceError(at(f"copy from {place_of(x)!r} to 'cpu' first, then to {device!r}"))
+            raise DeviceError(at(f"copy from {device_of(x)!r} to 'cpu' first, then to {device!r}"))
         made = np.empty(x.shape, x.dtype)
-        BACKENDS[place_of(x)]().copy(x.storage, made)
+        BACKENDS[device_of(x)]().copy(x.storage, made)
         return wrap(made)
     if x.array is None:
         raise DeviceError(at("a symbolic tensor is on no device; move the arguments of the call"))

@@ -70,12 +70,12 @@ def taken(t: Tensor) -> Tensor:
     return t
 
 
-def place_of(t: Tensor) -> View | None:
+def base_view(t: Tensor) -> View | None:
     """How a tensor looks into another, or where it was taken from as an element."""
-    return t._view or element_place(t)
+    return t._view or element_view(t)
 
 
-def element_place(t: Tensor) -> View | None:
+def element_view(t: Tensor) -> View | None:
     """Where an element was taken from."""
     return getattr(t, "_element", None)
 

@@ -96,7 +96,7 @@ class Hooks:
     #: The size that an integer scalar of a program stands for: ``size(tensor, name)``.
     size: Callable[[Any, str], Any] = staticmethod(lambda x, name: x)
     #: Places under a mask of which there are as many as each step of a body finds.
-    places: Callable[[Any], Any] = staticmethod(lambda mask: None)
+    positions: Callable[[Any], Any] = staticmethod(lambda mask: None)
     #: Elements of an axis, each as often as a vector says, which each step computes:
     #: ``repeated(x, counts, axis)``.
     repeated: Callable[..., Any] = staticmethod(lambda x, counts, axis: None)

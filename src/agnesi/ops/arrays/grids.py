@@ -26,7 +26,7 @@ from agnesi.ops.base.arith import power
 from agnesi.ops.base.convert import as_tensor, cast, check_real
 from agnesi.ops.base.creation import float_dtype, sizes_of
 from agnesi.ops.base.gather.gather_scatter import checked_within
-from agnesi.ops.base.literals import as_places
+from agnesi.ops.base.literals import as_indices
 from agnesi.ops.base.movement import moveaxis, reshape
 from agnesi.ops.base.parameter_checks import demanded
 from agnesi.ops.base.select import where
@@ -94,7 +94,7 @@ ogrid = _Grid(False)
 
 @public
 def indices(dimensions: Any, dtype: DTypeLike = np.int64, sparse: bool = False) -> Any:
-    """The index of each place of an array along each axis.
+    """The indices of all elements of an array along each axis.
 
     :param dimensions: Sizes of the axes.
     :type dimensions: sequence of int
@@ -171,7 +171,7 @@ def unravel_index(indices: Any, shape: Any, order: Literal["C", "F"] = "C") -> t
 
 def _whole(indices: Any) -> Tensor:
     """Positions, which are integers."""
-    x = as_places(indices)
+    x = as_indices(indices)
     if x.dtype.kind not in "biu":
         raise DTypeError(f"positions must be integers, not {typed(x)}")
     return cast(x, dtypes.int64)

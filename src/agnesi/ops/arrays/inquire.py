@@ -238,8 +238,8 @@ def _flat_or(x: Tensor, axis: int | None) -> Tensor:
 def _weights(bitorder: str) -> np.ndarray:
     if bitorder not in ("big", "little"):
         raise ValueError(f"bitorder must be 'big' or 'little', not {bitorder!r}")
-    places = np.arange(8, dtype=np.uint8)
-    return places[::-1].copy() if bitorder == "big" else places
+    shifts = np.arange(8, dtype=np.uint8)
+    return shifts[::-1].copy() if bitorder == "big" else shifts
 
 
 @public

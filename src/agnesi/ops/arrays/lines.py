@@ -23,7 +23,7 @@ def _range(s: slice) -> Tensor:
 
 
 def _placed(x: Tensor, ndim: int, first: int) -> Tensor:
-    """With so many axes at least; the operand's begin at place ``first`` of them."""
+    """With so many axes at least; the operand's begin at position ``first`` of them."""
     missing = ndim - x.ndim
     if missing <= 0:
         return x

@@ -1,4 +1,4 @@
-"""Places of the elements that are not zero: all of them, or as many as are asked for."""
+"""Positions of the elements that are not zero: all of them, or as many as are asked for."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ __all__ = ["argwhere", "flatnonzero", "nonzero"]
 _FEW_ELEMENTS = 4096
 
 
-def first_places(chosen: Tensor, size: int, fill_value: Any = 0) -> Tensor:
+def first_positions(chosen: Tensor, size: int, fill_value: Any = 0) -> Tensor:
     """Positions of the first ``size`` true elements of a vector, then ``fill_value``."""
     seen = cumsum(cast(chosen, dtypes.int64))
-    place = searchsorted(seen, arange(1, size + 1))
-    return where(place < chosen.shape[0], place, as_tensor(fill_value, dtypes.int64))
+    position = searchsorted(seen, arange(1, size + 1))
+    return where(position < chosen.shape[0], position, as_tensor(fill_value, dtypes.int64))
 
 
 def _rows_of_few(x: Any = None, *more: Any) -> Any:
@@ -84,10 +84,10 @@ def nonzero(x: TensorLike, /, *, size: int | None = None, fill_value: TensorLike
         raise ShapeError("a number has no axes, and so no indices; use ag.reshape(x, (1,))")
     if x.size == 0:
         return tuple(as_tensor(v, dtypes.int64) + 0 * arange(size) for v in _fills(fill_value, x))
-    place = first_places(reshape(not_equal(x, 0), (x.size,)), size, -1)
-    indices = along_axes(place, x.shape)
+    position = first_positions(reshape(not_equal(x, 0), (x.size,)), size, -1)
+    indices = along_axes(position, x.shape)
     return tuple(
-        where(place < 0, as_tensor(v, dtypes.int64), i)
+        where(position < 0, as_tensor(v, dtypes.int64), i)
         for i, v in zip(indices, _fills(fill_value, x), strict=True)
     )
 
@@ -137,8 +137,8 @@ def argwhere(x: TensorLike, /, *, size: int | None = None, fill_value: Any = 0,
     if x.ndim == 0:
         found = flatnonzero(reshape(x, (1,)), size=size, fill_value=fill_value)
         return reshape(found, (-1, 1))[:, :0]
-    places = nonzero(x, size=size, fill_value=fill_value)
-    if places[0]._lazy:  # in a body: rows of the table of all places
+    indices = nonzero(x, size=size, fill_value=fill_value)
+    if indices[0]._lazy:  # in a body: rows of the table of all positions
         every = along_axes(arange(x.size), x.shape)
         return getitem(stack(every, -1), reshape(not_equal(x, 0), (x.size,)))
-    return stack(places, -1)
+    return stack(indices, -1)

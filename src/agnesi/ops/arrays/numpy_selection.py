@@ -24,7 +24,7 @@ from agnesi.ops.base.convert import as_tensor, cast, check_unmasked, common
 from agnesi.ops.base.gather.gather_scatter import within
 from agnesi.ops.base.movement import reshape
 from agnesi.ops.base.select import nonzero, where
-from agnesi.ops.indexing.index import getitem, placed, take
+from agnesi.ops.indexing.index import checked_indices, getitem, take
 from agnesi.ops.indexing.join import stack
 from agnesi.ops.indexing.scatter import index_put
 from agnesi.ops.reductions.running import cumsum
@@ -55,7 +55,7 @@ def choose(indices: TensorLike, choices: Sequence[Any], *, mode: str = "raise",
     tensor([30, 20])
     """
     arrays = common(*choices)
-    index = placed(indices, len(arrays), mode)
+    index = checked_indices(indices, len(arrays), mode)
     if mode == "raise":
         index = _of_choices(index, len(arrays))
     index, *rows = broadcast_arrays(index, *arrays)
@@ -165,12 +165,12 @@ def copyto(dst: Tensor, src: TensorLike, where: TensorLike = True) -> None:
 _where = where
 
 
-def _repeated(values: Tensor, places: Any) -> Tensor:
+def _repeated(values: Tensor, positions: Any) -> Tensor:
     """Values by number, from the start again where there are too few."""
     need_elements(values.size)
     if values.size == 0:
         raise ValueError("there are no values to put")
-    return take(reshape(values, (values.size,)), places % values.size)
+    return take(reshape(values, (values.size,)), positions % values.size)
 
 
 @public
@@ -195,7 +195,7 @@ def put(x: Tensor, indices: TensorLike, values: TensorLike, mode: str = "raise")
     tensor([5., 0., 6.])
     """
     x = _target(x)
-    index = reshape(placed(indices, x.size, mode), (-1,))
+    index = reshape(checked_indices(indices, x.size, mode), (-1,))
     if index.size == 0:
         return
     new = _repeated(as_tensor(values, x.dtype), np.arange(index.shape[0]))
@@ -227,7 +227,7 @@ def place(x: Tensor, mask: TensorLike, values: TensorLike) -> None:
 
 @public
 def putmask(x: Tensor, mask: TensorLike, values: TensorLike) -> None:
-    """Write the values of the same place (repeated, if fewer) where a mask is true, in place.
+    """Write the values at the same position (repeated, if fewer) where a mask is true, in place.
 
     :like: place
     :see: place, where, copyto
@@ -245,12 +245,12 @@ def putmask(x: Tensor, mask: TensorLike, values: TensorLike) -> None:
 @public
 def piecewise(x: TensorLike, condlist: Any, funclist: Sequence[Any], *args: Any,
               out: Tensor | None = None, **keywords: Any) -> Tensor:
-    """Functions on the places where their conditions hold; of several, the last.
+    """Functions on the positions where their conditions hold; of several, the last.
 
     :param x: Of any shape.
     :param condlist: Of the shape of ``x``.
     :type condlist: sequence of array_like of bool, or one
-    :param funclist: One for each condition, and optionally one for all other places (0 by default).
+    :param funclist: One for each condition, and optionally one for all others (0 by default).
         All are computed on the whole of ``x``; gradients come from those that are chosen.
     :type funclist: sequence of callables or numbers
     :param *args: Handed to the functions.

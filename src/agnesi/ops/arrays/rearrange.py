@@ -298,19 +298,20 @@ def append(x: TensorLike, values: TensorLike, axis: int | None = None, *, out: T
 
 
 def _fixed(index: Any, n: int) -> Any:
-    """A key of one axis as a sorted-by-nothing array of places, for what decides sizes."""
+    """A key of one axis as a sorted-by-nothing array of positions, for what decides sizes."""
     if isinstance(index, slice):
         return np.arange(n)[index]
     if isinstance(index, Tensor):
         index = index.array
-    places = np.zeros(0, np.int64) if isinstance(index, list) and not index else np.asarray(index)
-    if places.dtype.kind not in "biu":
-        raise IndexError(f"places must be integers or booleans, not {places.dtype}")
-    if places.dtype == bool:
-        if places.shape != (n,):
-            raise IndexError(f"the mask has shape {places.shape}, the axis {n} elements")
-        return np.flatnonzero(places)
-    return places
+    empty = isinstance(index, list) and not index
+    positions = np.zeros(0, np.int64) if empty else np.asarray(index)
+    if positions.dtype.kind not in "biu":
+        raise IndexError(f"places must be integers or booleans, not {positions.dtype}")
+    if positions.dtype == bool:
+        if positions.shape != (n,):
+            raise IndexError(f"the mask has shape {positions.shape}, the axis {n} elements")
+        return np.flatnonzero(positions)
+    return positions
 
 
 @public
@@ -319,10 +320,10 @@ def delete(x: TensorLike, obj: TensorLike, axis: int | None = None, *, out: Tens
     """Delete some slices of an axis; of the flat elements by default.
 
     :param x: Of any shape.
-    :param obj: Which places go; in a graph, a tensor of them decides the size of the result.
+    :param obj: Which positions go; in a graph, a tensor of them decides the size of the result.
     :type obj: int, slice, or array_like of int or bool
     :returns: A copy; a vector without an axis.
-    :raises IndexError: If a place or the axis is out of range.
+    :raises IndexError: If a position or the axis is out of range.
     :see: insert, append, compress
 
     >>> ag.delete(ag.tensor([1, 2, 3]), 1)
@@ -334,10 +335,10 @@ def delete(x: TensorLike, obj: TensorLike, axis: int | None = None, *, out: Tens
         mask = obj.dtype.kind == "b"
         kept = logical_not(obj) if mask else index_put(as_tensor(np.ones(n, bool)), obj, False)
         return getitem(x, (*[slice(None)] * axis, kept))
-    places = _fixed(obj, n)
-    if ((places < -n) | (places >= n)).any():
+    positions = _fixed(obj, n)
+    if ((positions < -n) | (positions >= n)).any():
         raise IndexError(f"place {obj} is out of range for {n} elements")
-    return take(x, np.delete(np.arange(n), places), axis)
+    return take(x, np.delete(np.arange(n), positions), axis)
 
 
 def _axis(x: Any, axis: int | None) -> tuple[Tensor, int]:
@@ -353,9 +354,9 @@ def insert(x: TensorLike, obj: TensorLike, values: TensorLike, axis: int | None 
     """Insert values before some positions of an axis; of the flat elements by default.
 
     :like: delete
-    :param obj: Before which places of ``x``.
+    :param obj: Before which positions of ``x``.
     :type obj: int, slice, or array_like of int or bool
-    :param values: Broadcast to the places; cast to the dtype of ``x``.
+    :param values: Broadcast to the positions; cast to the dtype of ``x``.
     :raises ShapeError: If the values do not fit.
     :see: delete, append
 
@@ -366,34 +367,34 @@ def insert(x: TensorLike, obj: TensorLike, values: TensorLike, axis: int | None 
     n = x.shape[axis]
     computed = isinstance(obj, Tensor) and not is_known(obj)
     _check_vector(obj)
-    given = _places(as_tensor(obj), n) if computed else _fixed(obj, n)
+    given = _positions(as_tensor(obj), n) if computed else _fixed(obj, n)
     new = written(to_write(values, x.dtype), x.dtype)
-    if given.ndim == 0:  # NumPy: values for one place stand as they are
+    if given.ndim == 0:  # NumPy: values for one position stand as they are
         new = reshape(new, (1,) * (x.ndim - new.ndim) + new.shape)
         new = moveaxis(new, 0, axis)
-    places = atleast_1d(as_tensor(given))
+    positions = atleast_1d(as_tensor(given))
     if not computed and ((given < -n) | (given > n)).any():
         raise IndexError(f"place {obj} is out of range for {n} elements")
-    places = where(places < 0, places + n, places)
-    alone = type(places.shape[0]) is int and places.shape[0] == 1
+    positions = where(positions < 0, positions + n, positions)
+    alone = type(positions.shape[0]) is int and positions.shape[0] == 1
     if alone:  # as many as there are values
         new = reshape(new, (1,) * (x.ndim - new.ndim) + new.shape)
-    count = new.shape[axis] if alone else places.shape[0]
+    count = new.shape[axis] if alone else positions.shape[0]
     region = (*x.shape[:axis], count, *x.shape[axis + 1:])
     new = broadcast_to(new, region)
-    places = broadcast_to(places, (count,)) if alone else places
-    order = argsort(concat([as_tensor(np.arange(n) * 2 + 1), places * 2], 0), 0)
+    positions = broadcast_to(positions, (count,)) if alone else positions
+    order = argsort(concat([as_tensor(np.arange(n) * 2 + 1), positions * 2], 0), 0)
     return take(concat([x, new], axis), order, axis)
 
 
-def _check_vector(places: Any) -> None:
-    """Refuse places of more than one axis."""
-    shape = () if isinstance(places, slice) else np.shape(places)
+def _check_vector(positions: Any) -> None:
+    """Refuse positions of more than one axis."""
+    shape = () if isinstance(positions, slice) else np.shape(positions)
     if len(shape) > 1:
         raise ShapeError(f"the places are a number or a vector, not of shape {shape}")
 
 
-def _places(index: Tensor, n: int) -> Tensor:
+def _positions(index: Tensor, n: int) -> Tensor:
     """Indices that only compiled code knows, from -n to n."""
     if index.dtype.kind == "b":
         return flatnonzero(index)

@@ -136,12 +136,12 @@ def meshgrid(*arrays: Any, indexing: str = "xy") -> tuple[Tensor, ...]:
     vectors = [as_tensor(v) for v in arrays]
     if any(v.ndim > 1 for v in vectors):
         raise ShapeError(f"meshgrid takes vectors, not shapes {[v.shape for v in vectors]}")
-    places = list(range(len(vectors)))
+    axes = list(range(len(vectors)))
     if indexing == "xy":
-        places[:2] = places[:2][::-1]
+        axes[:2] = axes[:2][::-1]
     lined = [
-        reshape(v, tuple(v.size if a == place else 1 for a in range(len(vectors))))
-        for v, place in zip(vectors, places, strict=True)
+        reshape(v, tuple(v.size if a == axis else 1 for a in range(len(vectors))))
+        for v, axis in zip(vectors, axes, strict=True)
     ]
     return tuple(apply(COPY, t) for t in broadcast_arrays(*lined))
 
@@ -301,7 +301,7 @@ def _origins(repeats: Tensor, n: Any) -> Tensor:
 
 @record
 class Unfold(LinearOp):
-    """Windows along the last axis, as two axes: places and elements."""
+    """Windows along the last axis, as two axes: positions and elements."""
 
     size: Size
     step: Size
@@ -323,13 +323,13 @@ class Unfold(LinearOp):
 
     def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
         last = len(x.shape) - 1
-        return (apply(IndexSum((last,), last, x.shape), g, _places(self, made, x)),)
+        return (apply(IndexSum((last,), last, x.shape), g, _starts(self, made, x)),)
 
     def decompose(self, x: Tensor) -> Tensor:
-        return take(x, _places(self, lambda op, _: symbolic(op, ()), x), -1)
+        return take(x, _starts(self, lambda op, _: symbolic(op, ()), x), -1)
 
 
-def _places(op: Unfold, make: Any, x: Tensor) -> Tensor:
+def _starts(op: Unfold, make: Any, x: Tensor) -> Tensor:
     """Where the elements of windows lie on the last axis; ``make`` gives values or graph nodes."""
     count = op._count(x.shape[-1])
     starts = reshape(make(Arange(0, op.step, count, _INT64), count), (count, 1))

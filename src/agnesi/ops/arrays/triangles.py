@@ -83,7 +83,7 @@ def tril_indices(n: int, k: int = 0, m: int | None = None, *, dtype: DTypeLike =
     :param m: Number of columns; ``n`` by default.
     :param dtype: Type of the indices; int64 by default.
     :returns rows, columns: Vectors, in row-major order.
-    :raises TypeError: For a positive second argument by place, which PyTorch takes for a number of
+    :raises TypeError: For a second positional argument above 0, which PyTorch takes for a number of
         columns.
     :see: triu_indices, tril, tril_indices_from
 
@@ -242,10 +242,10 @@ def fill_diagonal(x: Tensor, value: TensorLike, wrap: bool = False) -> None:
         raise ShapeError(f"the operand must be a matrix, or have axes of one size, not {x.shape}")
     strides = np.cumprod([1, *x.shape[:0:-1]])
     end = x.size if wrap or x.ndim > 2 else min(x.size, x.shape[1] * x.shape[1])
-    places = np.arange(0, end, int(strides.sum()))
+    positions = np.arange(0, end, int(strides.sum()))
     new = reshape(as_tensor(value, x.dtype), (-1,))
-    cyclic = np.arange(len(places)) % max(new.shape[0], 1)
-    flat = index_put(reshape(x, (x.size,)), places, new[cyclic])
+    cyclic = np.arange(len(positions)) % max(new.shape[0], 1)
+    flat = index_put(reshape(x, (x.size,)), positions, new[cyclic])
     assign(x, reshape(flat, x.shape))
 
 

@@ -68,8 +68,8 @@ def _with_number(xs: tuple[Any, ...], trace: Any) -> tuple[Tensor, ...] | None:
     if trace is None or len(xs) != 2:
         return None
     first, second = xs
-    place = 1 if type(first) is Tensor else 0
-    x, scalar = (first, second) if place else (second, first)
+    position = 1 if type(first) is Tensor else 0
+    x, scalar = (first, second) if position else (second, first)
     if type(x) is not Tensor or x.weak or x.dtype.kind not in _TAKING.get(type(scalar), ""):
         return None
     key = x.dtype, type(scalar), scalar or str(scalar)  # -0.0 is not 0.0
@@ -79,7 +79,7 @@ def _with_number(xs: tuple[Any, ...], trace: Any) -> tuple[Tensor, ...] | None:
             found = trace.numbers[key] = number(scalar, x.dtype)
         except OverflowError:
             return None
-    return (x, found) if place else (found, x)
+    return (x, found) if position else (found, x)
 
 
 def _noted(op: Any, operands: tuple[Tensor, ...], nodes: tuple[Node, ...], shape: Any, dtype: Any,

@@ -79,13 +79,14 @@ def _is_one(node: Node) -> bool:
     return value is not None and bool(np.all(value == 1))
 
 
-def _place(most: Callable[[Node], Any], op: Any, x: Node, *rest: Node) -> Any:
+def _position(most: Callable[[Node], Any], op: Any, x: Node, *rest: Node) -> Any:
     """A position along an axis."""
     return None if getattr(op, "axis", None) is None else x.shape[op.axis]
 
 
 _RULES: dict[str, Callable[..., Any]] = {
     "minimum": _either, "maximum": _greater, "add": _together, "sum": _total, "subtract": _less,
-    "multiply": _times, "argmax": _place, "argmin": _place, "max": lambda most, op, x: most(x),
+    "multiply": _times, "argmax": _position, "argmin": _position,
+    "max": lambda most, op, x: most(x),
     "min": lambda most, op, x: most(x),
 }

@@ -1,7 +1,7 @@
-"""Places of true elements: results whose size is data, such as ``x[mask]``, are made of these.
+"""Positions of true elements: results whose size is data, such as ``x[mask]``, are made of these.
 
 While a graph is written, how many there are is a data-dependent size (``core.valuedims``); in
-bodies, where sizes cannot change, they are left among all places (``ops/indexing/unsized.py``).
+bodies, where sizes cannot change, they are left among all positions (``ops/indexing/unsized.py``).
 """
 
 from __future__ import annotations
@@ -48,14 +48,14 @@ class Chosen(Op):
                                     number(self.size)), units=1)
 
 
-def places_of(mask: Tensor) -> Tensor:
+def positions_of(mask: Tensor) -> Tensor:
     """Positions of the true elements among the flat ones, in order."""
     flat = reshape(mask, (product(mask.shape),))
     if is_known(mask):
         return as_tensor(flat.array.nonzero()[0])
     count = cast(flat, dtypes.int64).sum()
     if refusal(count) is not None:
-        found: Tensor = HOOKS.places(flat)
+        found: Tensor = HOOKS.positions(flat)
         return found
     n = size_of(count, "how many elements a mask selects", flat.shape[0], mask)
     return apply(Chosen(n), flat)

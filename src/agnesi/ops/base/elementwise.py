@@ -174,9 +174,9 @@ class Elementwise(Op):
         self.arity = len(rules)
         self._operands = ("x",) if self.arity == 1 else _OPERANDS[: self.arity]
         self._reads = tuple(_names(r) if r else () for r in rules)
-        places = (*self._operands, "g", "y")
+        names_of = (*self._operands, "g", "y")
         #: For each rule, where it finds what it reads among operands, cotangent and result.
-        self._found_at = tuple([tuple(map(places.index, names)) for names in self._reads])
+        self._found_at = tuple([tuple(map(names_of.index, names)) for names in self._reads])
         #: For each operand, whose rules read it.
         self._readers = tuple([tuple(k for k, names in enumerate(self._reads) if n in names)
                                for n in self._operands])
@@ -463,7 +463,7 @@ def unary(op: Elementwise, summary: str = "", args: str = "", result: str = "") 
 
     def function(input: TensorLike = NEEDED, /, *more: Any, **keywords: Any) -> Tensor:
         if more or keywords or input is NEEDED:
-            return placed(known, ("input",), (input, *more), keywords)
+            return with_operands(known, ("input",), (input, *more), keywords)
         found: Any = HOOKS.mapped(known, input)
         return _unmapped(op, (input,)) if found is NotImplemented else found
 
@@ -484,7 +484,7 @@ def binary(op: Elementwise, summary: str = "", args: str = "", result: str = "")
     def function(input: TensorLike = NEEDED, other: TensorLike = NEEDED, /, *more: Any,
                  **keywords: Any) -> Tensor:
         if more or keywords or other is NEEDED:
-            return placed(known, ("input", "other"), (input, other, *more), keywords)
+            return with_operands(known, ("input", "other"), (input, other, *more), keywords)
         found: Any = HOOKS.mapped(known, input, other)
         return by_plan(input, other) if found is NotImplemented else found
 
@@ -495,7 +495,7 @@ def binary(op: Elementwise, summary: str = "", args: str = "", result: str = "")
     return with_methods(made)
 
 
-def placed(known: tuple[Any, ...], names: tuple[str, ...], given: tuple[Any, ...],
+def with_operands(known: tuple[Any, ...], names: tuple[str, ...], given: tuple[Any, ...],
            keywords: dict[str, Any]) -> Tensor:
     """A row called with names, with ``out``, or with arguments that do not fit, which it says."""
     op = known[0]

@@ -69,6 +69,6 @@ def of_python(x: Any) -> bool:
     return type(x) in SCALARS or (isinstance(x, Tensor) and type(x) is not Tensor and x.weak)
 
 
-def as_places(x: Any) -> Tensor:
-    """A tensor of places or counts: a list without elements has integers."""
+def as_indices(x: Any) -> Tensor:
+    """A tensor of positions or counts: a list without elements has integers."""
     return as_tensor(np.zeros(0, np.int64) if isinstance(x, (list, tuple)) and not x else x)

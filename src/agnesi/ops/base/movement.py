@@ -32,7 +32,7 @@ from agnesi.ops.linearity import LinearOp
 class Reshape(LinearOp):
     """The elements, in row-major order, in another shape.
 
-    ``partial`` marks the first half of an indexing expression (see ``ops.indexing.scatter.Place``).
+    ``partial`` marks the first half of an indexing expression (``ops.indexing.scatter.Target``).
     """
 
     shape: Shape
@@ -327,11 +327,11 @@ def expand_dims(x: TensorLike, /, axis: Axis, *, out: Tensor | None = None) -> T
     """Insert axes of size 1, at the positions ``axis`` of the result.
 
     :param x: Of any shape.
-    :param axis: Places of the new axes in the result.
+    :param axis: Positions of the new axes in the result.
     :type axis: int or tuple of int
     :returns: A view.
-    :raises IndexError: If a place is out of range.
-    :raises ValueError: If a place is named twice.
+    :raises IndexError: If a position is out of range.
+    :raises ValueError: If a position is named twice.
     :see: squeeze, reshape, atleast_1d
 
     >>> ag.expand_dims(ag.zeros(3), -1).shape
@@ -429,10 +429,10 @@ def swapaxes(x: TensorLike, axis1: int, axis2: int, *, out: Tensor | None = None
 @public
 def moveaxis(x: TensorLike, /, source: Axis, destination: Axis, *, out: Tensor | None = None
              ) -> Tensor:
-    """With axes moved to other places; the rest keep their order.
+    """With axes moved to other positions; the rest keep their order.
 
     :param x: Of any shape.
-    :param source, destination: Axes, and the places that they have in the result.
+    :param source, destination: Axes, and the positions that they have in the result.
     :type source, destination: int or sequence of int
     :returns: A view.
     :raises ValueError: If they do not name as many different axes.
@@ -443,16 +443,16 @@ def moveaxis(x: TensorLike, /, source: Axis, destination: Axis, *, out: Tensor |
     (3, 4, 2)
     """
     x = as_tensor(x)
-    places = [
+    positions = [
         [shapes.axis_of(a, x.ndim) for a in (axes if isinstance(axes, (tuple, list)) else (axes,))]
         for axes in (source, destination)
     ]
-    if len(places[0]) != len(places[1]) or any(len(set(p)) != len(p) for p in places):
+    if len(positions[0]) != len(positions[1]) or any(len(set(p)) != len(p) for p in positions):
         raise ValueError(
             f"source {source} and destination {destination} must name as many different axes"
         )
-    order = [a for a in range(x.ndim) if a not in places[0]]
-    for to, a in sorted(zip(places[1], places[0], strict=True)):
+    order = [a for a in range(x.ndim) if a not in positions[0]]
+    for to, a in sorted(zip(positions[1], positions[0], strict=True)):
         order.insert(to, a)
     return permute_dims(x, order)
 

@@ -25,8 +25,8 @@ def evaluated(call: Call, arrays: Sequence[np.ndarray], types: Sequence[Any]) ->
     arrays = [np.ascontiguousarray(x) for x in arrays]
     for i, j in call.copies:
         results[i][...] = arrays[j]
-    place = foreign.address(call.symbol)
-    if place is None or not all(x.size for x in (*arrays, *results)):
+    address = foreign.address(call.symbol)
+    if address is None or not all(x.size for x in (*arrays, *results)):
         raise ValueError(f"{call.symbol} cannot be called")
     spare = [np.empty(n + _ALIGN_BYTES, np.uint8) for n in call.scratch]
     batch: Any = call.batch
@@ -34,11 +34,11 @@ def evaluated(call: Call, arrays: Sequence[np.ndarray], types: Sequence[Any]) ->
         given = [_argument(a, 0, 1, arrays, results, spare) for a in call.arguments]
         table = np.array([_bits(x) for x in given], np.uint64)
         units = map(ctypes.c_int64, (0, call.units, 0))
-        ctypes.CFUNCTYPE(None)(place)(ctypes.c_void_p(table.ctypes.data), *units)
+        ctypes.CFUNCTYPE(None)(address)(ctypes.c_void_p(table.ctypes.data), *units)
         return tuple(results)
     for index in range(batch):
         given = [_argument(a, index, batch, arrays, results, spare) for a in call.arguments]
-        ctypes.CFUNCTYPE(None)(place)(*given)
+        ctypes.CFUNCTYPE(None)(address)(*given)
     return tuple(results)
 
 

@@ -73,8 +73,8 @@ def no_longer(name: str, x: Tensor, sizes: Sequence[Size], text: str) -> Tensor:
 
 def _offenders(names: list[str], values: list[Any], good: np.ndarray) -> str:
     """Return the first values that violate a condition, as text."""
-    places = [np.broadcast_to(v, good.shape) if np.ndim(v) <= good.ndim else v for v in values]
-    wrong = [v[np.unravel_index(np.argmin(good), good.shape)] for v in places]
+    spread = [np.broadcast_to(v, good.shape) if np.ndim(v) <= good.ndim else v for v in values]
+    wrong = [v[np.unravel_index(np.argmin(good), good.shape)] for v in spread]
     if len(names) == 1:
         return f"{wrong[0]}"
     return ", ".join(f"{k} = {v}" for k, v in zip(names, wrong, strict=True))

@@ -70,9 +70,9 @@ class Scan(Op):
 
     def stepped(self, at: Any, steps: int) -> Any:
         """The point ``steps`` further in the direction of the scan."""
-        place = list(at)
-        place[self.axis] = at[self.axis] + (-steps if self.reverse else steps)
-        return tuple(place)
+        index = list(at)
+        index[self.axis] = at[self.axis] + (-steps if self.reverse else steps)
+        return tuple(index)
 
     def in_order(self, shape: Any, first: Any, later: Any) -> list[Any]:
         """The result as its first slice, ``first(at)``, and then ``later(own, at)`` in order."""
@@ -82,7 +82,7 @@ class Scan(Op):
         start = [0] * len(shape)
         start[self.axis] = n - 1 if self.reverse and n else 0
 
-        def place(at: Any) -> Any:
+        def target(at: Any) -> Any:
             at = list(at)
             t = at[self.axis]
             at[self.axis] = t * -1 + (n - 2) if self.reverse else t + 1
@@ -94,7 +94,7 @@ class Scan(Op):
         return [
             loops.Part(tuple(start), (1,) * len(shape), tuple(slab), began),
             loops.Sequential(
-                tuple(rest), place, lambda own, at: later(own, place(at)), (self.axis,)),
+                tuple(rest), target, lambda own, at: later(own, target(at)), (self.axis,)),
         ]
 
 

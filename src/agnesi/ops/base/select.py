@@ -22,7 +22,7 @@ from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.arith import positive, sign
 from agnesi.ops.base.choice import choose
-from agnesi.ops.base.chosen import along_axes, places_of
+from agnesi.ops.base.chosen import along_axes, positions_of
 from agnesi.ops.base.compare import isnan, not_equal
 from agnesi.ops.base.convert import as_tensor, cast, common, constant
 from agnesi.ops.base.elementwise import (
@@ -51,8 +51,8 @@ def indices_of(data: np.ndarray) -> tuple[np.ndarray, ...]:
     """NumPy keeps Python's lock but where a vector of bool is searched."""
     if not data.size:
         return data.nonzero()
-    places, = (data if data.dtype.kind == "b" else data != 0).reshape(-1).nonzero()
-    return (places,) if data.ndim == 1 else np.unravel_index(places, data.shape)
+    positions, = (data if data.dtype.kind == "b" else data != 0).reshape(-1).nonzero()
+    return (positions,) if data.ndim == 1 else np.unravel_index(positions, data.shape)
 
 
 def nonzero(x: Any) -> tuple[Tensor, ...]:
@@ -64,7 +64,7 @@ def nonzero(x: Any) -> tuple[Tensor, ...]:
         found = aside(_NONZERO_NANOSECONDS * x.array.size, indices_of, x.array)
         return tuple(as_tensor(i) for i in found)
     mask = x if x.dtype.kind == "b" else not_equal(x, 0)
-    return along_axes(places_of(mask), x.shape)
+    return along_axes(positions_of(mask), x.shape)
 
 
 @overload
@@ -315,10 +315,10 @@ _round = _rounding(ROUND)
 @strict
 @shown_as("x")
 def round(input: TensorLike, decimals: int = 0, out: Tensor | None = None) -> Tensor:
-    """Nearest integer, or number with ``decimals`` places; halves go to the even neighbour.
+    """Nearest integer, or number of ``decimals`` digits after the point; halves become even.
 
     :param x: Of any shape; integers are rounded where ``decimals`` is negative.
-    :param decimals: Places after the point; before it where negative.
+    :param decimals: Digits after the point; before it where negative.
     :returns: Of the shape and dtype of ``x``; its gradient is 0.
     :raises DTypeError: For bool.
     :see: floor, ceil, trunc, fix
@@ -328,17 +328,17 @@ def round(input: TensorLike, decimals: int = 0, out: Tensor | None = None) -> Te
     """
     if type(decimals) is int and decimals == 0:
         return _round(input, out=out)
-    return _to_places(input, decimals, out=out)
+    return _to_decimals(input, decimals, out=out)
 
 
-def _to_places(x: Any, decimals: int, *, out: Tensor | None = None) -> Tensor:
+def _to_decimals(x: Any, decimals: int, *, out: Tensor | None = None) -> Tensor:
     x = as_tensor(x)
     scale = 10.0 ** decimals
     return cast(_round(x * scale) / scale, x.dtype)
 
 
-_to_places.__name__ = "round"
-_to_places = public(_to_places)
+_to_decimals.__name__ = "round"
+_to_decimals = public(_to_decimals)
 
 
 # -- signs --------------------------------------------------------------------------------------

@@ -98,7 +98,7 @@ class Slice(LinearOp):
     """Basic indexing: for each axis an integer, which drops it, or (start, stop, step).
 
     Bounds mean what they mean in Python; start and stop may be None, or unknown sizes.
-    ``partial`` marks the first half of an indexing expression (see ``ops.indexing.scatter.Place``).
+    ``partial`` marks the first half of an indexing expression (``ops.indexing.scatter.Target``).
     """
 
     key: Key
@@ -129,8 +129,8 @@ class Slice(LinearOp):
         inner, own = iter(at), []
         for axis, (entry, n) in enumerate(zip(self.key, x.shape, strict=True)):
             if isinstance(entry, int):
-                place: Any = _position(entry, n, axis)
-                own.append(loops.Affine(place))
+                position: Any = _position(entry, n, axis)
+                own.append(loops.Affine(position))
             else:
                 start, _, step = bounds(entry, n)
                 own.append(next(inner) * step + start)
@@ -254,17 +254,17 @@ class Unslice(LinearOp):
 
 def _inside(at: Any, shape: Shape, x: Any, starts: Sequence[int]) -> Any:
     """The operand's element where there is one, and zero around them."""
-    places, tests = [], []
+    indices, tests = [], []
     for i, start, n, size in zip(at, starts, x.shape, shape, strict=True):
-        place = loops.index(i + -start)
+        index = loops.index(i + -start)
         if start:
-            tests.append(place >= 0)
+            tests.append(index >= 0)
         if start + n != size:
-            tests.append(place < n)
-        place = loops.call("maximum", place, 0) if start else place
-        places.append(loops.atom_of(loops.call("minimum", place, n - 1) if start + n != size
-                                    else place))
-    found = x(*places)
+            tests.append(index < n)
+        index = loops.call("maximum", index, 0) if start else index
+        indices.append(loops.atom_of(loops.call("minimum", index, n - 1) if start + n != size
+                                    else index))
+    found = x(*indices)
     return loops.where(functools.reduce(operator.and_, tests), found, 0) if tests else found
 
 

@@ -73,13 +73,13 @@ def of_few(kind: str, chars: str, make: Callable[[str, Any, int, bool], Op],
 
     def decorated(function: F) -> F:
         watched = function.__name__ in WATCHED  # PyTorch's means something else
-        places, axis_words = (1, ("axis",)) if watched else (2, ("axis", "dim"))
+        positions, axis_words = (1, ("axis",)) if watched else (2, ("axis", "dim"))
         keep_words = _KEEP[:1] if watched else _KEEP
 
         @functools.wraps(function)
         def call(*args: Any, **keywords: Any) -> Any:
             given = len(args)
-            if not (0 < given <= places and type(x := args[0]) is Tensor
+            if not (0 < given <= positions and type(x := args[0]) is Tensor
                     and (data := x.array) is not None and (dtype := data.dtype).char in chars
                     and 0 < data.size < _MIN_MANY_ELEMENTS
                     and (not TRACES.running or MODE.get().trace is None)):

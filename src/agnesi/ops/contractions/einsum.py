@@ -297,7 +297,7 @@ def einsum_path(subscripts: Any, /, *operands: Any, optimize: Any = True) -> tup
     :type *operands: array_like
     :param optimize: As for :func:`einsum`.
     :type optimize: bool, {"optimal", "greedy"} or path
-    :returns path: For ``optimize``: "einsum_path", then pairs of places in the list of operands, to
+    :returns path: For ``optimize``: "einsum_path", then pairs of indices into the operands, to
         the end of which each product goes.
     :rtype: list
     :returns text: Multiplications, of all at once and along the path.

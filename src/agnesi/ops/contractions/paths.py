@@ -8,7 +8,7 @@ from collections.abc import Hashable, Mapping, Sequence
 
 Labels = frozenset[Hashable]
 Sizes = Mapping[Hashable, int]
-#: Pairs of places in the list of terms; the product of a pair goes to its end.
+#: Pairs of positions in the list of terms; the product of a pair goes to its end.
 Path = list[tuple[int, int]]
 
 #: Terms up to which every order is considered.
@@ -110,7 +110,7 @@ def optimal_path(terms: Sequence[Labels], result: Labels, sizes: Sizes) -> Path:
 
 
 def _written(chosen: int, halves: dict[int, tuple[int, int]], n: int) -> Path:
-    """A tree of splits as pairs of places."""
+    """A tree of splits as pairs of positions."""
     left = [1 << i for i in range(n)]
     path: Path = []
 

@@ -19,11 +19,11 @@ class LeftError(BaseException):
 class Decided(Op):
     """The first operand, where the one bool of the second holds; else the call goes elsewhere.
 
-    ``place`` counts the decisions of a function in their order.  Where ``sizes`` depend on it, no
+    ``number`` counts the decisions of a function in their order.  Where ``sizes`` depend on it, no
     kernel that decides computes anything else: what else there is might read beyond an operand.
     """
 
-    place: int
+    number: int
     sizes: bool = False
     name = "decided"
     traits = frozenset(("decision",))
@@ -40,7 +40,7 @@ class Decided(Op):
 
     def failure(self, x: Any, condition: Any) -> tuple[str, str]:
         """The word for such checks, and which it is."""
-        return DECIDES, f"{self.place}"
+        return DECIDES, f"{self.number}"
 
     def lower(self, at: Any, x: Any, condition: Any) -> Any:
         return x(*at)

@@ -140,8 +140,8 @@ class Scan(Op):
         count, sequences, carries, constants = self.split(xs)
         length: Any = self.length
         steps = length if count is None else min(max(int(count), 0), length)
-        places = self.body.outputs[self.carries: self.carries + self.stacked]
-        rows = [np.zeros((length, *y.shape), y.dtype) for y in places]
+        stacked = self.body.outputs[self.carries: self.carries + self.stacked]
+        rows = [np.zeros((length, *y.shape), y.dtype) for y in stacked]
         done = 0
         for t in reversed(range(steps)) if self.reverse else range(steps):
             found = self.body.run([*(x[t] for x in sequences), *carries, *constants])

@@ -1,4 +1,4 @@
-"""Part of a long graph that comes up again and again: one graph, called for each of its places.
+"""Part of a long graph that comes up again and again: one graph, called wherever it stands.
 
 Only the compiler makes these, for what nobody differentiates: ``rewrite/outlining.py`` behind all
 that does, ``compiler/tracing/alike.py`` for updates in place.

@@ -34,7 +34,7 @@ from agnesi.ops.convolution.conv_choice import Requests, bound, requests
 from agnesi.ops.convolution.windows import (
     MAX_UNROLLED_ELEMENTS,
     Ints,
-    Place,
+    Pixel,
     Run,
     Windows,
     borders,
@@ -55,13 +55,13 @@ _MULTIPLY_ADDS_PER_NANOSECOND = 8
 
 
 def _columns(x: np.ndarray, windows: Windows, kernel: Ints, groups: int) -> np.ndarray:
-    """Windows as rows of a matrix for each group: (groups, batch * places, channels * kernel)."""
+    """Windows as rows of a matrix for each group: (groups, batch * pixels, channels * kernel)."""
     view = windows.view(windows.padded(x), kernel)
     rank = len(kernel)
-    n, channels, places = view.shape[0], view.shape[1] // groups, view.shape[2: 2 + rank]
-    view = view.reshape(n, groups, channels, *places, *kernel)
+    n, channels, output = view.shape[0], view.shape[1] // groups, view.shape[2: 2 + rank]
+    view = view.reshape(n, groups, channels, *output, *kernel)
     order = (1, 0, *range(3, 3 + rank), 2, *range(3 + rank, 3 + 2 * rank))
-    rows = n * math.prod(places)
+    rows = n * math.prod(output)
     return view.transpose(order).reshape(groups, rows, channels * math.prod(kernel))
 
 
@@ -70,10 +70,10 @@ def _conj(x: Tensor) -> Tensor:
 
 
 def _by_group(g: np.ndarray, groups: int) -> np.ndarray:
-    """(batch, channels, *places) as (groups, batch * places, channels of the group)."""
-    n, channels, *places = g.shape
-    parts = g.reshape(n, groups, channels // groups, math.prod(places))
-    rows = n * math.prod(places)
+    """(batch, channels, *pixels) as (groups, batch * pixels, channels of the group)."""
+    n, channels, *output = g.shape
+    parts = g.reshape(n, groups, channels // groups, math.prod(output))
+    rows = n * math.prod(output)
     return parts.transpose(1, 0, 3, 2).reshape(groups, rows, channels // groups)
 
 def _work(op: Any, a: np.ndarray, b: np.ndarray) -> int:
@@ -179,8 +179,8 @@ class Conv(_Bilinear):
             )
         if isinstance(w.shape[0], int) and w.shape[0] % self.groups:
             raise ShapeError(f"{w.shape[0]} filters do not divide into {self.groups} groups")
-        places = self.windows.sizes(x.shape[2:], w.shape[2:])
-        return (x.shape[0], w.shape[0], *places), x.dtype
+        output = self.windows.sizes(x.shape[2:], w.shape[2:])
+        return (x.shape[0], w.shape[0], *output), x.dtype
 
     def compute(self, x: np.ndarray, w: np.ndarray) -> np.ndarray:
         (shape, _), groups, out = self.infer(x, w), self.groups, w.shape[0]
@@ -195,9 +195,9 @@ class Conv(_Bilinear):
         group, _ = at[1].divmod(w.shape[0] // self.groups)
         runs = self.windows.reads(at[2:], w.shape[2:], x.shape[2:])
 
-        def term(c: Affine, places: tuple[Place, ...]) -> Any:
-            value = x(at[0], group * w.shape[1] + c, *(p.at for p in places))
-            return _times(value, w(at[1], c, *(p.tap for p in places)), places)
+        def term(c: Affine, pixels: tuple[Pixel, ...]) -> Any:
+            value = x(at[0], group * w.shape[1] + c, *(p.at for p in pixels))
+            return _times(value, w(at[1], c, *(p.tap for p in pixels)), pixels)
 
         return _total(at, w.shape[1], runs, term)
 
@@ -236,18 +236,18 @@ class ConvGradX(_Bilinear):
         return self.shape, g.dtype
 
     def compute(self, g: np.ndarray, w: np.ndarray) -> np.ndarray:
-        groups, kernel, places = self.groups, w.shape[2:], g.shape[2:]
+        groups, kernel, output = self.groups, w.shape[2:], g.shape[2:]
         wide = [
             n + low + high
             for n, (low, high) in zip(self.shape[2:], self.windows.padding, strict=True)
         ]
         padded = np.zeros((*self.shape[:2], *wide), g.dtype)
-        rows = g.reshape(g.shape[0], groups, g.shape[1] // groups, math.prod(places))
+        rows = g.reshape(g.shape[0], groups, g.shape[1] // groups, math.prod(output))
         filters = w.reshape(groups, w.shape[0] // groups, *w.shape[1:])
-        for tap, where in self.windows.taps(kernel, places):
+        for tap, where in self.windows.taps(kernel, output):
             here: Any = (..., *tap)
             part = filters[here].transpose(0, 2, 1) @ rows
-            padded[where] += part.reshape(*self.shape[:2], *places)
+            padded[where] += part.reshape(*self.shape[:2], *output)
         return np.ascontiguousarray(self.windows.inner(padded))
 
     @_summed_wide
@@ -256,11 +256,11 @@ class ConvGradX(_Bilinear):
         each = w.shape[0] // self.groups
         runs = self.windows.covers(at[2:], w.shape[2:], self.shape[2:], g.shape[2:])
 
-        def term(o: Affine, places: tuple[Place, ...]) -> Any:
+        def term(o: Affine, pixels: tuple[Pixel, ...]) -> Any:
             filter_ = group * each + o
-            value = g(at[0], filter_, *(p.at for p in places))
-            taps = (within_kernel(p.tap, k) for p, k in zip(places, w.shape[2:], strict=True))
-            return _times(value, w(filter_, channel, *taps), places)
+            value = g(at[0], filter_, *(p.at for p in pixels))
+            taps = (within_kernel(p.tap, k) for p, k in zip(pixels, w.shape[2:], strict=True))
+            return _times(value, w(filter_, channel, *taps), pixels)
 
         return _total(at, each, runs, term)
 
@@ -301,9 +301,9 @@ class ConvGradW(_Bilinear):
 
         def body(n: Affine, *window: Affine) -> Any:
             runs = self.windows.reads(window, self.shape[2:], x.shape[2:])
-            places = tuple(run.place(t) for run, t in zip(runs, at[2:], strict=True))
-            value = x(n, channel, *(p.at for p in places))
-            return _times(value, g(n, at[0], *window), places)
+            pixels = tuple(run.pixel(t) for run, t in zip(runs, at[2:], strict=True))
+            value = x(n, channel, *(p.at for p in pixels))
+            return _times(value, g(n, at[0], *window), pixels)
 
         avoid = frozenset().union(*(i.free for i in at))
         sizes = (g.shape[0], *g.shape[2:])
@@ -319,24 +319,24 @@ class ConvGradW(_Bilinear):
 
 
 # -- in the loop language -----------------------------------------------------------------------
-def _times(value: Any, factor: Any, places: tuple[Place, ...]) -> Any:
-    """The product, or zero where the place lies outside."""
-    return inside_or(0, value, places) * factor
+def _times(value: Any, factor: Any, pixels: tuple[Pixel, ...]) -> Any:
+    """The product, or zero where the pixel lies outside."""
+    return inside_or(0, value, pixels) * factor
 
 
 def _total(at: Any, channels: int, runs: list[Run], term: Any) -> Any:
-    """Sum over the channels of a group, and over the places."""
+    """Sum over the channels of a group, and over the pixels."""
     avoid = frozenset().union(*(i.free for i in at))
     if channels == 1:
-        return fold("add", runs, at, lambda places: term(Affine(), places))
+        return fold("add", runs, at, lambda pixels: term(Affine(), pixels))
     if count(runs) <= MAX_UNROLLED_ELEMENTS:
         return loops.reduce_(
             "add", [channels],
-            lambda c: fold("add", runs, (*at, c), lambda places: term(c, places)), avoid, [31],
+            lambda c: fold("add", runs, (*at, c), lambda pixels: term(c, pixels)), avoid, [31],
         )
 
     def body(c: Affine, *js: Affine) -> Any:
-        return term(c, tuple(run.place(j) for run, j in zip(runs, js, strict=True)))
+        return term(c, tuple(run.pixel(j) for run, j in zip(runs, js, strict=True)))
 
     sizes = [channels, *(r.length for r in runs)]
     return loops.reduce_("add", sizes, body, avoid, [31 + i for i in range(len(sizes))])
@@ -404,7 +404,7 @@ def conv1d(x: TensorLike, w: TensorLike, bias: TensorLike | None = None, stride:
     :param flip: Whether filters are turned around first, as mathematics defines convolutions.
     :param algorithm: How it is computed, as for :func:`agnesi.conv2d`.
     :type algorithm: str, (str, str, str) or dict, optional
-    :returns: (batch, filters, places); windows that would stick out are dropped.
+    :returns: (batch, filters, pixels); windows that would stick out are dropped.
     :raises ShapeError: If the channels do not fit, a window is larger than the image, or channels
         and filters do not fall into the groups.
     :raises ValueError: If a stride or dilation is not positive, or there is no such padding or
@@ -434,7 +434,7 @@ def conv2d(x: TensorLike, w: TensorLike, bias: TensorLike | None = None, stride:
         (the candidates run).  One for all, or one each for "forward" and the gradients to "input"
         and "weight"; ``config.conv_algorithm`` and its kin by default.
     :type algorithm: str, (str, str, str) or dict, optional
-    :returns: (batch, filters, places, places); windows that would stick out are dropped.  What an
+    :returns: (batch, filters, pixels, pixels); windows that would stick out are dropped.  What an
         infinite element reaches, and nothing else, may be NaN instead of infinite where few
         multiplications are made by way of sums and differences; never with "direct".
     :see: conv1d, conv3d, conv_transpose, nn.Conv2d, nn.functional.unfold, convolve
@@ -457,7 +457,7 @@ def conv3d(x: TensorLike, w: TensorLike, bias: TensorLike | None = None, stride:
     :like: conv1d
     :param x: Volumes: (batch, channels, depth, height, width), or one of them.
     :param w: Filters: (filters, channels / groups, depth, height, width).
-    :returns: (batch, filters, places, places, places); windows that would stick out are dropped.
+    :returns: (batch, filters, pixels, pixels, pixels); windows that would stick out are dropped.
     :see: conv1d, conv2d, conv_transpose, nn.Conv3d
 
     >>> ag.conv3d(ag.ones((1, 2, 3, 3, 3)), ag.ones((4, 2, 3, 3, 3))).shape

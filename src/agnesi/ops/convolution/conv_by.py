@@ -65,7 +65,7 @@ class Reference(_By):
 
 @record
 class Direct(_By):
-    """Generated loops over places, channels and the kernel."""
+    """Generated loops over pixels, channels and the kernel."""
 
     op: Any
     way = "direct"
@@ -88,10 +88,10 @@ class Unfolded(_By):
         return found
 
     def _rows(self, x: Tensor, kernel: Ints) -> Tensor:
-        """The windows of each group: (batch, groups, channels * kernel, places)."""
+        """The windows of each group: (batch, groups, channels * kernel, pixels)."""
         columns = apply(Columns(self.op.windows, kernel), x)
         rows = x.shape[1] // self.op.groups * math.prod(kernel)
-        return reshape(columns, (x.shape[0], self.op.groups, rows, _places(columns, kernel)))
+        return reshape(columns, (x.shape[0], self.op.groups, rows, _output_size(columns, kernel)))
 
     def _filters(self, w: Tensor) -> Tensor:
         each = w.shape[0] // self.op.groups
@@ -117,7 +117,7 @@ class Unfolded(_By):
         return reshape(sum_of(each, 0), self.op.shape)
 
 
-def _places(columns: Tensor, kernel: Ints) -> int:
+def _output_size(columns: Tensor, kernel: Ints) -> int:
     return math.prod(columns.shape[2 + len(kernel):])
 
 

@@ -160,8 +160,8 @@ def _columns_bytes(op: Any, xs: Any) -> int:
     shape, _ = op.infer(*xs)
     kernel = (shape if kind_of(op) == "weight" else xs[1].shape)[2:]
     images = shape if kind_of(op) == "input" else xs[0].shape
-    places = {"forward": shape, "input": xs[0].shape, "weight": xs[1].shape}[kind_of(op)][2:]
-    return int(math.prod(images[:2]) * math.prod(kernel) * math.prod(places)) * xs[0].dtype.itemsize
+    output = {"forward": shape, "input": xs[0].shape, "weight": xs[1].shape}[kind_of(op)][2:]
+    return int(math.prod(images[:2]) * math.prod(kernel) * math.prod(output)) * xs[0].dtype.itemsize
 
 
 def _seconds(op: Op, arrays: list[np.ndarray]) -> float:

@@ -38,7 +38,7 @@ from agnesi.ops.linearity import LinearOp
 
 @record
 class Columns(LinearOp):
-    """All windows of images: (batch, channels, *kernel, *places)."""
+    """All windows of images: (batch, channels, *kernel, *pixels)."""
 
     windows: Windows
     kernel: Ints
@@ -46,8 +46,8 @@ class Columns(LinearOp):
     name = "columns"
 
     def infer(self, x: Any) -> Any:
-        places = self.windows.sizes(x.shape[2:], self.kernel)
-        return (*x.shape[:2], *self.kernel, *places), x.dtype
+        output = self.windows.sizes(x.shape[2:], self.kernel)
+        return (*x.shape[:2], *self.kernel, *output), x.dtype
 
     def perform(self, x: np.ndarray) -> np.ndarray:
         view = self.windows.view(self.windows.padded(x), self.kernel)
@@ -60,13 +60,13 @@ class Columns(LinearOp):
     def lower(self, at: Any, x: Any) -> Any:
         rank = len(self.kernel)
         runs = self.windows.reads(at[2 + rank:], self.kernel, x.shape[2:])
-        places = [run.place(t) for run, t in zip(runs, at[2: 2 + rank], strict=True)]
-        return inside_or(0, x(*at[:2], *(p.at for p in places)), places)
+        pixels = [run.pixel(t) for run, t in zip(runs, at[2: 2 + rank], strict=True)]
+        return inside_or(0, x(*at[:2], *(p.at for p in pixels)), pixels)
 
 
 @record
 class Folded(LinearOp):
-    """Each column added to the places of its window: the adjoint of Columns."""
+    """Each column added to the pixels of its window: the adjoint of Columns."""
 
     windows: Windows
     kernel: Ints
@@ -79,8 +79,8 @@ class Folded(LinearOp):
         return "windows" if math.prod(self.kernel) > 1 else ""
 
     def infer(self, x: Any) -> Any:
-        places = self.windows.sizes(self.sizes, self.kernel)
-        need_shape(x.shape[2:], (*self.kernel, *places), "what lies in a channel")
+        output = self.windows.sizes(self.sizes, self.kernel)
+        need_shape(x.shape[2:], (*self.kernel, *output), "what lies in a channel")
         return (*x.shape[:2], *self.sizes), x.dtype
 
     @np.errstate(all="ignore")
@@ -98,8 +98,8 @@ class Folded(LinearOp):
         return (apply(Columns(self.windows, self.kernel), g),)
 
     def lower(self, at: Any, x: Any) -> Any:
-        places = x.shape[2 + len(self.kernel):]
-        runs = self.windows.covers(at[2:], self.kernel, self.sizes, places)
+        output = x.shape[2 + len(self.kernel):]
+        runs = self.windows.covers(at[2:], self.kernel, self.sizes, output)
         dtype = dtypes.computed(np.dtype(x.dtype)).name
 
         def term(found: Any) -> Any:
@@ -175,16 +175,16 @@ def fold(x: TensorLike, output_size: ShapeLike, kernel: PerAxis, dilation: PerAx
         raise TypeError(f"output_size {output_size} must be a tuple: a size for each axis")
     x, wanted = as_tensor(x), tuple([integer(n, "a size of output_size") for n in output_size])
     windows, sizes = _placed(kernel, len(wanted), dilation, padding, stride)
-    places, each = windows.sizes(wanted, sizes), math.prod(sizes)
+    output, each = windows.sizes(wanted, sizes), math.prod(sizes)
     fits = x.ndim in (2, 3)
     if fits and is_static(x.shape[-2:]):
-        fits = x.shape[-2] % each == 0 and x.shape[-1] == math.prod(places)
+        fits = x.shape[-2] % each == 0 and x.shape[-1] == math.prod(output)
     if not fits:
         raise ShapeError(
-            f"images of {wanted} have {math.prod(places)} windows of {sizes}: the operand must be "
-            f"(batch, a multiple of {each}, {math.prod(places)}), not {typed(x)}"
+            f"images of {wanted} have {math.prod(output)} windows of {sizes}: the operand must be "
+            f"(batch, a multiple of {each}, {math.prod(output)}), not {typed(x)}"
         )
     if x.ndim == 2:
         return fold(x[None], wanted, kernel, dilation=dilation, padding=padding, stride=stride)[0]
-    columns = reshape(x, (x.shape[0], x.shape[1] // each, *sizes, *places))
+    columns = reshape(x, (x.shape[0], x.shape[1] // each, *sizes, *output))
     return apply(Folded(windows, sizes, wanted), columns)

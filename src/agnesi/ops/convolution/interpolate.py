@@ -43,7 +43,7 @@ _SMOOTH_CUBIC_PARAMETER = -0.5
 class Sampled(LinearOp):
     """Along an axis: each element the sum of a few, which tables name, times their weights.
 
-    Behind the operand come the tables, a row for each term: the places and the weights of this
+    Behind the operand come the tables, a row for each term: the pixels and the weights of this
     sum, then those of its adjoint, which is such a sum too.
     """
 
@@ -52,30 +52,30 @@ class Sampled(LinearOp):
     name = "interpolate"
     keep_inputs = (1, 2, 3, 4)
 
-    def infer(self, x: Any, places: Any, weights: Any, *back: Any) -> Any:
-        if len(back) != 2 or places.dtype.kind != "i":
-            raise ShapeError("it needs two tables of places, and two of weights")
-        need_shape(weights.shape, places.shape, "the table of weights")
+    def infer(self, x: Any, indices: Any, weights: Any, *back: Any) -> Any:
+        if len(back) != 2 or indices.dtype.kind != "i":
+            raise ShapeError("it needs two tables of indices, and two of weights")
+        need_shape(weights.shape, indices.shape, "the table of weights")
         need_shape(back[1].shape, back[0].shape, "the adjoint's table of weights")
         need_shape(back[0].shape[1:], x.shape[self.axis: self.axis + 1], "a row of the adjoint")
-        return (*x.shape[: self.axis], places.shape[1], *x.shape[self.axis + 1:]), x.dtype
+        return (*x.shape[: self.axis], indices.shape[1], *x.shape[self.axis + 1:]), x.dtype
 
     @np.errstate(all="ignore")
-    def perform(self, x: np.ndarray, places: np.ndarray, weights: np.ndarray,
+    def perform(self, x: np.ndarray, indices: np.ndarray, weights: np.ndarray,
                 *back: np.ndarray) -> np.ndarray:
         sizes = (-1, *(1,) * (x.ndim - 1 - self.axis))
         terms = (x.take(p, self.axis) * w.reshape(sizes)
-                 for p, w in zip(places, weights, strict=True))
+                 for p, w in zip(indices, weights, strict=True))
         total = next(terms)
         for term in terms:
             total += term
         return total
 
-    def decompose(self, x: Tensor, places: Tensor, weights: Tensor, *back: Tensor) -> Tensor:
+    def decompose(self, x: Tensor, indices: Tensor, weights: Tensor, *back: Tensor) -> Tensor:
         sizes = (-1, *(1,) * (x.ndim - 1 - self.axis))
         total: Any = 0
-        for k in range(int(places.shape[0])):
-            total = total + take(x, places[k], self.axis) * reshape(weights[k], sizes)
+        for k in range(int(indices.shape[0])):
+            total = total + take(x, indices[k], self.axis) * reshape(weights[k], sizes)
         found: Tensor = total
         return found
 
@@ -83,23 +83,23 @@ class Sampled(LinearOp):
         return apply(self, g, *tables[2:], *tables[:2]), None, None, None, None
 
 
-def _adjoint(places: np.ndarray, weights: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
+def _adjoint(indices: np.ndarray, weights: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
     """The tables of the adjoint: which results each of ``n`` elements goes into, and how much."""
-    flat = places.ravel()
+    flat = indices.ravel()
     order = flat.argsort(kind="stable")
     owner, counts = flat[order], np.bincount(flat, minlength=n)
     number = np.arange(len(flat)) - (counts.cumsum() - counts)[owner]
     back = np.zeros((np.max(counts, initial=1), n), np.int64)
     shares = np.zeros(back.shape)
-    back[number, owner] = order % places.shape[1]
+    back[number, owner] = order % indices.shape[1]
     shares[number, owner] = weights.ravel()[order]
     return back, shares
 
 
-def tables(places: np.ndarray, weights: np.ndarray, n: int, dtype: Any) -> list[Tensor]:
+def tables(indices: np.ndarray, weights: np.ndarray, n: int, dtype: Any) -> list[Tensor]:
     """The operands behind the first, of ``n`` elements along the axis."""
-    back, shares = _adjoint(places, weights, n)
-    return [as_tensor(t) for t in (places, weights.astype(dtype), back, shares.astype(dtype))]
+    back, shares = _adjoint(indices, weights, n)
+    return [as_tensor(t) for t in (indices, weights.astype(dtype), back, shares.astype(dtype))]
 
 
 # -- one axis -----------------------------------------------------------------------------------
@@ -115,7 +115,7 @@ class _Axis(NamedTuple):
     times: int | None = None
 
     def nearest(self, exact: bool) -> np.ndarray:
-        """For each place the nearest element: below, or (``exact``) around its middle."""
+        """For each pixel the nearest element: below, or (``exact``) around its middle."""
         i, o = np.arange(self.wanted), self.wanted
         if self.scale is None:
             found = (2 * i + 1) * self.n // (2 * o) if exact else i * self.n // o
@@ -124,42 +124,42 @@ class _Axis(NamedTuple):
         return np.minimum(found, self.n - 1)
 
     def step(self, corners: bool) -> float:
-        """How far apart places lie."""
+        """How far apart pixels lie."""
         if corners:
             return (self.n - 1) / (self.wanted - 1) if self.wanted > 1 else 0.0
         return self.n / self.wanted if self.scale is None else 1 / self.scale
 
     def positions(self, corners: bool) -> np.ndarray:
-        """Where each place lies between the elements, which lie at whole numbers."""
+        """Where each pixel lies between the elements, which lie at whole numbers."""
         i, step = np.arange(self.wanted), self.step(corners)
         return i * step if corners else (i + 0.5) * step - 0.5
 
     def linear(self, corners: bool) -> tuple[np.ndarray, np.ndarray]:
-        """The two elements around each place, and their shares."""
+        """The two elements around each pixel, and their shares."""
         at = np.maximum(self.positions(corners), 0)
         low = np.minimum(np.floor(at).astype(np.int64), self.n - 1)
         rest = at - low
         return np.stack([low, np.minimum(low + 1, self.n - 1)]), np.stack([1 - rest, rest])
 
     def cubic(self, corners: bool) -> tuple[np.ndarray, np.ndarray]:
-        """The four elements around each place, and their shares (Keys 1981)."""
+        """The four elements around each pixel, and their shares (Keys 1981)."""
         at = self.positions(corners)
         low = np.floor(at).astype(np.int64)
         around = low + np.arange(-1, 3)[:, None]
         return np.clip(around, 0, self.n - 1), _keys(np.abs(at - around), _CUBIC_PARAMETER)
 
     def smooth(self, corners: bool, cubic: bool) -> tuple[np.ndarray, np.ndarray]:
-        """As many elements as a place covers, where there are fewer places; Pillow's shares."""
+        """As many elements as a pixel covers, where there are fewer pixels; Pillow's shares."""
         step = self.step(corners)
         wide = max(step, 1.0)
         centre, reach = (np.arange(self.wanted) + 0.5) * step, (2 if cubic else 1) * wide
         first = np.maximum((centre - reach + 0.5).astype(np.int64), 0)
         last = np.minimum((centre + reach + 0.5).astype(np.int64), self.n)
-        places = first + np.arange((last - first).max())[:, None]
-        off = np.abs(places - centre + 0.5) / wide
+        indices = first + np.arange((last - first).max())[:, None]
+        off = np.abs(indices - centre + 0.5) / wide
         shares = _keys(off, _SMOOTH_CUBIC_PARAMETER) if cubic else np.maximum(1 - off, 0)
-        shares = np.where(places < last, shares, 0)
-        return np.minimum(places, self.n - 1), shares / shares.sum(0)
+        shares = np.where(indices < last, shares, 0)
+        return np.minimum(indices, self.n - 1), shares / shares.sum(0)
 
 
 def _keys(d: np.ndarray, a: float) -> np.ndarray:
@@ -182,16 +182,16 @@ def interpolate(x: TensorLike, size: ShapeLike | None = None, scale_factor: Any 
     :param size: The size wanted on each axis.
     :param scale_factor: How many times as large the images become, instead of ``size``.
     :type scale_factor: float or tuple of float, optional
-    :param mode: "nearest": place i of o over an axis of n has the element ``floor(i n / o)``.
+    :param mode: "nearest": pixel i of o over an axis of n has the element ``floor(i n / o)``.
         "nearest-exact": the one around its middle.  "linear", "bilinear", "trilinear", over one,
         two and three axes: the element is on a straight line between those around it.  "bicubic",
         over two: on Keys' curve through four (1981, with -0.75).  "area": the mean of those that
-        the place covers.
-    :param align_corners: Whether the first and last places, and not the borders of the images, lie
+        the pixel covers.
+    :param align_corners: Whether the first and last pixels, and not the borders of the images, lie
         upon each other; for modes that interpolate.
-    :param recompute_scale_factor: Whether places are as far apart as the sizes say, in the place of
+    :param recompute_scale_factor: Whether pixels are as far apart as the sizes say, instead of
         the ``scale_factor``.
-    :param antialias: Whether smaller images are made of all elements that a place covers, and not
+    :param antialias: Whether smaller images are made of all elements that a pixel covers, and not
         of those next to it alone, as Pillow does; for modes that interpolate.
     :returns: (batch, channels, *size), of the dtype of ``x``.
     :raises TypeError: If a ``scale_factor`` is a boolean.
@@ -226,10 +226,10 @@ def interpolate(x: TensorLike, size: ShapeLike | None = None, scale_factor: Any 
     for i, axis in reversed([*enumerate(axes)]):  # the last axis first: it is most expensive
         cubic = mode == "bicubic"
         if antialias:
-            places, weights = axis.smooth(align_corners, cubic)
+            indices, weights = axis.smooth(align_corners, cubic)
         else:
-            places, weights = (axis.cubic if cubic else axis.linear)(align_corners)
-        y = apply(Sampled(i + 2), y, *tables(places, weights, axis.n, y.dtype))
+            indices, weights = (axis.cubic if cubic else axis.linear)(align_corners)
+        y = apply(Sampled(i + 2), y, *tables(indices, weights, axis.n, y.dtype))
     return cast(y, x.dtype)
 
 
@@ -273,6 +273,6 @@ def _nearest(x: Tensor, axes: list[_Axis], exact: bool) -> Tensor:
     """With each element repeated on all axes where that is enough, or taken where it is nearest."""
     times = (1, 1, *(axis.times or 1 for axis in axes))
     x = repeated(x, x.shape, times, before=False) if any(n != 1 for n in times) else x
-    for place, axis in enumerate(axes, 2):
-        x = x if axis.times else take(x, axis.nearest(exact), place)
+    for number, axis in enumerate(axes, 2):
+        x = x if axis.times else take(x, axis.nearest(exact), number)
     return x

@@ -1,4 +1,4 @@
-"""Channels to places and back: sub-pixel convolutions."""
+"""Channels to pixels and back: sub-pixel convolutions."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def pixel_shuffle(x: TensorLike, factor: int, *, out: Tensor | None = None) -> T
 @planned
 @public
 def pixel_unshuffle(x: TensorLike, factor: int, *, out: Tensor | None = None) -> Tensor:
-    """Every square of ``factor**2`` places as so many channels; undoes :func:`pixel_shuffle`.
+    """Every square of ``factor**2`` pixels as so many channels; undoes :func:`pixel_shuffle`.
 
     :param x: (..., channels, height, width), multiples of ``factor`` high and wide.
     :param factor: How many times less high and wide images become.

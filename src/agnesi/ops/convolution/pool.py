@@ -50,7 +50,7 @@ def _covering(n: Size, k: int, s: int, low: int, high: int) -> tuple[Size | None
 
 def _placed(x: Any, kernel: Any, stride: Any, padding: Any, cover_all: bool,
             dilation: Any = 1) -> tuple[Tensor, Windows, Ints, Any]:
-    """The operand, its windows and their sizes, and which of all places are wanted."""
+    """The operand, its windows and their sizes, and which of all pixels are wanted."""
     x = as_tensor(x)
     several = isinstance(kernel, (tuple, list)) and len(kernel) > 1
     rank = len(kernel) if several else x.ndim - 2
@@ -145,8 +145,8 @@ def avg_pool(x: TensorLike, kernel: PerAxis, stride: PerAxis | None = None,
     :param cover_all: Whether a last, smaller window takes what is left over; it is divided by what
         it holds.
     :param count_include_pad: Whether the border counts.
-    :param divisor_override: What sums are divided by, in the place of the numbers of elements.
-    :returns: (batch, channels, ...): ``(n + borders - kernel) // stride + 1`` places on each axis,
+    :param divisor_override: What sums are divided by, instead of the numbers of elements.
+    :returns: (batch, channels, ...): ``(n + borders - kernel) // stride + 1`` pixels on each axis,
         of the dtype of ``x``.
     :raises ShapeError: If a window does not fit, or there are no axes for windows.
     :raises DTypeError: If ``x`` is not floating.
@@ -216,7 +216,7 @@ def sum_pool(x: TensorLike, kernel: PerAxis, stride: PerAxis | None = None,
     :param padding: Border of zeros.
     :type padding: int, tuple, "valid" or "same"
     :param cover_all: Whether a last, smaller window takes what is left over.
-    :returns: (batch, channels, ...): ``(n + borders - kernel) // stride + 1`` places on each axis,
+    :returns: (batch, channels, ...): ``(n + borders - kernel) // stride + 1`` pixels on each axis,
         of the dtype of ``x``.
     :raises ShapeError: If a window does not fit, or there are no axes for windows.
     :raises ValueError: If ``stride`` is not positive, or there is no such padding.
@@ -266,7 +266,7 @@ def lp_pool(x: TensorLike, p: float, kernel: PerAxis, stride: PerAxis | None = N
 
 # -- windows that fit ---------------------------------------------------------------------------
 def _fitted(x: Any, size: Any, rank: int | None) -> tuple[Tensor, Ints, list[list[Any]]]:
-    """The operand, the sizes wanted, and where the window of each place begins and ends.
+    """The operand, the sizes wanted, and where the window of each pixel begins and ends.
 
     An axis of unknown size that stays as it is has no windows.
     """
@@ -310,7 +310,7 @@ def _along(x: Tensor, axis: int, rows: Sequence[tuple[int, int]], origin: np.nda
     first, so that windows do not overlap; eagerly, too, where each window would be calls.
 
     :param rows: Where each window begins and ends.
-    :param origin: The places of the elements of all windows, each as long as the longest.
+    :param origin: The pixels of the elements of all windows, each as long as the longest.
     """
     def pooled(part: Tensor, k: int) -> Tensor:
         return max_pool(part, tuple(k if a == axis else 1 for a in range(x.ndim - 2)))
@@ -328,7 +328,7 @@ def adaptive_max_pool(x: TensorLike, size: ShapeLike, return_indices: bool = Fal
     """The greatest element of each of ``size`` windows of nearly equal size.
 
     :param x: (batch, channels, ...).
-    :param size: Places on each axis; None keeps those that there are.  Window i of o over an axis
+    :param size: Pixels on each axis; None keeps those that there are.  Window i of o over an axis
         of n takes the elements from ``floor(i n / o)`` to ``ceil((i + 1) n / o)``.
     :type size: int or tuple of int or None
     :param return_indices: Whether to return their indices, too, as :func:`max_pool` does.
@@ -347,7 +347,7 @@ def adaptive_max_pool(x: TensorLike, size: ShapeLike, return_indices: bool = Fal
     sizes = x.shape[2:]
     if not is_static(sizes):
         if return_indices:
-            raise ShapeError(f"places of windows that fit need to know the sizes {sizes}")
+            raise ShapeError(f"indices of windows that fit need to know the sizes {sizes}")
         return _axis_by_axis(x, spans, max_of)
     kernel = tuple(max(b - a for a, b in rows) for rows in spans)
     origins = [np.array([min(a + t, b - 1) for a, b in rows for t in range(k)])
@@ -360,8 +360,8 @@ def adaptive_max_pool(x: TensorLike, size: ShapeLike, return_indices: bool = Fal
         x = take(x, origin, axis)
     found = max_pool(x, kernel)
     windows = Windows(kernel, ((0, 0),) * len(kernel), (1,) * len(kernel))
-    places = zip(origins, positions(x, windows, kernel), strict=True)
-    return found, raveled([take(as_tensor(o), i) for o, i in places], sizes)
+    starts = zip(origins, positions(x, windows, kernel), strict=True)
+    return found, raveled([take(as_tensor(o), i) for o, i in starts], sizes)
 
 
 @planned

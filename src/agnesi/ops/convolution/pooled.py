@@ -26,7 +26,7 @@ from agnesi.ops.base.choice import choose
 from agnesi.ops.convolution.windows import (
     MAX_UNROLLED_ELEMENTS,
     Ints,
-    Place,
+    Pixel,
     Windows,
     all_of,
     count,
@@ -126,16 +126,16 @@ class PoolTaps(_Pool):
 
     def compute(self, x: np.ndarray) -> np.ndarray:
         view = self.windows.view(self.windows.padded(x, _least(x.dtype)), self.kernel)
-        places = view.shape[2: 2 + len(self.kernel)]
-        flat = view.reshape(*view.shape[:2], *places, math.prod(self.kernel))
+        output = view.shape[2: 2 + len(self.kernel)]
+        flat = view.reshape(*view.shape[:2], *output, math.prod(self.kernel))
         found = flat.argmax(-1)
-        first = self._first(places)
+        first = self._first(output)
         return np.where(found == 0, first, found).astype(tap_dtype(self.kernel))
 
-    def _first(self, places: Ints) -> np.ndarray:
+    def _first(self, output: Ints) -> np.ndarray:
         """The first element of each window that lies in the image."""
         found: Any = np.zeros((), np.int64)
-        for n, k, s, (low, _), d in zip(places, self.kernel, self.windows.stride,
+        for n, k, s, (low, _), d in zip(output, self.kernel, self.windows.stride,
                                         self.windows.padding, self.windows.dilation, strict=True):
             found = found[..., None] * k + np.maximum((low + d - 1 - np.arange(n) * s) // d, 0)
         return found
@@ -160,8 +160,8 @@ class PoolTaps(_Pool):
             return loops.cast(self._searched(at, x, runs), tap_dtype(self.kernel).name)
         best: Any = None
         found: Any = None
-        for tap, places in enumerate(every(runs)):
-            value = inside_or(_least(x.dtype), x(*at[:2], *(p.at for p in places)), places)
+        for tap, pixels in enumerate(every(runs)):
+            value = inside_or(_least(x.dtype), x(*at[:2], *(p.at for p in pixels)), pixels)
             if best is None:
                 best, found = value, self._first_lowered(at)
                 continue
@@ -175,13 +175,13 @@ class PoolTaps(_Pool):
     def _searched(self, at: Any, x: Any, runs: Any) -> Any:
         top = _greatest(at, x, runs)
 
-        def term(places: tuple[Place, ...]) -> Any:
-            value = x(*at[:2], *(p.at for p in places))
+        def term(pixels: tuple[Pixel, ...]) -> Any:
+            value = x(*at[:2], *(p.at for p in pixels))
             chosen: Any = value.eq(top)
             if x.dtype.startswith(("float", "bfloat")):
                 chosen = chosen | value.ne(value)
-            chosen = all_of([chosen, *(p.inside for p in places)])
-            tap = loops.index(number_of([p.tap for p in places], self.kernel))
+            chosen = all_of([chosen, *(p.inside for p in pixels)])
+            tap = loops.index(number_of([p.tap for p in pixels], self.kernel))
             return loops.where(chosen, tap, math.prod(self.kernel))
 
         return fold("minimum", runs, at, term)
@@ -190,8 +190,8 @@ class PoolTaps(_Pool):
 def _greatest(at: Any, x: Any, runs: Any) -> Any:
     """The greatest element of a window; what lies outside of the image does not count."""
 
-    def term(places: tuple[Place, ...]) -> Any:
-        return inside_or(_least(x.dtype), x(*at[:2], *(p.at for p in places)), places)
+    def term(pixels: tuple[Pixel, ...]) -> Any:
+        return inside_or(_least(x.dtype), x(*at[:2], *(p.at for p in pixels)), pixels)
 
     return fold("logical_or" if x.dtype == "bool" else "maximum", runs, at, term)
 
@@ -210,9 +210,9 @@ class MaxPool(_Pool):
 
     def compute(self, x: np.ndarray) -> np.ndarray:
         padded = self.windows.padded(x, _least(x.dtype))
-        places = self.windows.sizes(x.shape[2:], self.kernel)
+        output = self.windows.sizes(x.shape[2:], self.kernel)
         result: Any = None
-        for _, where in self.windows.taps(self.kernel, places):
+        for _, where in self.windows.taps(self.kernel, output):
             tap = padded[where]
             result = tap.copy() if result is None else np.maximum(result, tap, out=result)
         return result
@@ -257,7 +257,7 @@ class TapPick(_Pool, LinearOp):
     def lower(self, at: Any, x: Any, taps: Any) -> Any:
         runs = self.windows.reads(at[2:], self.kernel, x.shape[2:])
         return _sum_of_chosen(
-            self, at, x, runs, lambda places: (x(*at[:2], *(p.at for p in places)), taps(*at))
+            self, at, x, runs, lambda pixels: (x(*at[:2], *(p.at for p in pixels)), taps(*at))
         )
 
 
@@ -285,21 +285,21 @@ class TapSpread(_Back, LinearOp):
     def lower(self, at: Any, g: Any, taps: Any) -> Any:
         runs = self.windows.covers(at[2:], self.kernel, self.sizes, g.shape[2:])
 
-        def read(places: tuple[Place, ...]) -> Any:
-            where = (*at[:2], *(p.at for p in places))
+        def read(pixels: tuple[Pixel, ...]) -> Any:
+            where = (*at[:2], *(p.at for p in pixels))
             return g(*where), taps(*where)
 
         return _sum_of_chosen(self, at, g, runs, read)
 
 
 def _sum_of_chosen(op: Any, at: Any, x: Any, runs: Any, read: Any) -> Any:
-    """Sum of those elements whose place in the window is the one that counts."""
+    """Sum of those elements whose pixel in the window is the one that counts."""
     dtype = tap_dtype(op.kernel).name
 
-    def term(places: tuple[Place, ...]) -> Any:
-        value, chosen = read(places)
-        mine = loops.cast(number(number_of([p.tap for p in places], op.kernel)), dtype)
-        return inside_or(0, loops.where(chosen.eq(mine), value, 0), places)
+    def term(pixels: tuple[Pixel, ...]) -> Any:
+        value, chosen = read(pixels)
+        mine = loops.cast(number(number_of([p.tap for p in pixels], op.kernel)), dtype)
+        return inside_or(0, loops.where(chosen.eq(mine), value, 0), pixels)
 
     return fold("add", runs, at, term)
 
@@ -333,7 +333,7 @@ class WindowSum(_Pool, LinearOp):
 
 @record
 class WindowSpread(_Back, LinearOp):
-    """Each number added to all places of its window: the adjoint of WindowSum."""
+    """Each number added to all pixels of its window: the adjoint of WindowSum."""
 
     windows: Windows
     kernel: Ints
@@ -355,7 +355,7 @@ class WindowSpread(_Back, LinearOp):
 
 
 def _added(op: Any, g: np.ndarray, term: Any) -> np.ndarray:
-    """Images of what each tap adds to the places where windows have it."""
+    """Images of what each tap adds to the pixels where windows have it."""
     wide = [n + low + high for n, (low, high) in zip(op.sizes, op.windows.padding, strict=True)]
     padded = np.zeros((*g.shape[:2], *wide), dtypes.computed(g.dtype))
     for tap, (_, where) in enumerate(op.windows.taps(op.kernel, g.shape[2:])):
@@ -366,7 +366,7 @@ def _added(op: Any, g: np.ndarray, term: Any) -> np.ndarray:
 def _sum_of_all(at: Any, x: Any, runs: Any) -> Any:
     dtype = dtypes.computed(np.dtype(x.dtype)).name
 
-    def term(places: tuple[Place, ...]) -> Any:
-        return inside_or(0, loops.cast(x(*at[:2], *(p.at for p in places)), dtype), places)
+    def term(pixels: tuple[Pixel, ...]) -> Any:
+        return inside_or(0, loops.cast(x(*at[:2], *(p.at for p in pixels)), dtype), pixels)
 
     return loops.cast(fold("add", runs, at, term), x.dtype)

@@ -40,11 +40,11 @@ def positions(x: Tensor, windows: Windows, kernel: Ints) -> list[Tensor]:
     return found
 
 
-def raveled(places: Sequence[Tensor], sizes: Sequence[Any]) -> Tensor:
+def raveled(indices: Sequence[Tensor], sizes: Sequence[Any]) -> Tensor:
     """The number of an element of an image, in row-major order, from its position on each axis."""
-    total: Any = places[0]
-    for place, n in zip(places[1:], sizes[1:], strict=True):
-        total = total * n + place
+    total: Any = indices[0]
+    for index, n in zip(indices[1:], sizes[1:], strict=True):
+        total = total * n + index
     return cast(total, dtypes.int64)
 
 
@@ -58,7 +58,7 @@ def max_unpool(x: Any, indices: Any, kernel: Any, stride: Any = None,
     :param x: (batch, channels, ...).
     :type x: array_like
     :param indices: Of the shape of ``x``: for each element its number in the image, as ``max_pool``
-        with ``return_indices`` gives them.  Of elements for one place the last stays.
+        with ``return_indices`` gives them.  Of elements for one pixel the last stays.
     :type indices: array_like of int
     :param kernel: Size of the windows of the pooling.
     :type kernel: int or tuple of int
@@ -71,11 +71,11 @@ def max_unpool(x: Any, indices: Any, kernel: Any, stride: Any = None,
     :type output_size: tuple of int, optional
     :returns: (batch, channels, *output_size), of the dtype of ``x``.
     :raises ShapeError: If ``indices`` are of another shape.
-    :raises IndexError: If there is no such place; compiled code checks it, too.
+    :raises IndexError: If there is no such pixel; compiled code checks it, too.
     :see: max_pool, nn.MaxUnpool2d
 
-    >>> pooled, places = ag.max_pool([[[1.0, 3.0, 2.0, 4.0]]], 2, return_indices=True)
-    >>> ag.nn.functional.max_unpool(pooled, places, 2)
+    >>> pooled, indices = ag.max_pool([[[1.0, 3.0, 2.0, 4.0]]], 2, return_indices=True)
+    >>> ag.nn.functional.max_unpool(pooled, indices, 2)
     tensor([[[0., 3., 0., 4.]]])
     """
     x, indices = as_tensor(x), as_index(indices)

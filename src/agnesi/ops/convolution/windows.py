@@ -67,21 +67,21 @@ class Windows:
         return x[(slice(None), slice(None), *cut)]
 
     def view(self, padded: np.ndarray, kernel: Ints) -> np.ndarray:
-        """All windows: shape (batch, channels, *places, *kernel)."""
+        """All windows: shape (batch, channels, *pixels, *kernel)."""
         front, own = padded.strides[:2], padded.strides[2:]
         each = [s * b for s, b in zip(self.stride, own, strict=True)]
         inside = [d * b for d, b in zip(self.dilation, own, strict=True)]
-        places = [(n - d * (k - 1) - 1) // s + 1 for n, k, s, d in zip(
+        pixels = [(n - d * (k - 1) - 1) // s + 1 for n, k, s, d in zip(
             padded.shape[2:], kernel, self.stride, self.dilation, strict=True)]
-        return looking_into(padded, (*padded.shape[:2], *places, *kernel),
+        return looking_into(padded, (*padded.shape[:2], *pixels, *kernel),
                             (*front, *each, *inside))
 
-    def taps(self, kernel: Ints, places: Ints) -> Iterator[tuple[Ints, tuple[slice, ...]]]:
+    def taps(self, kernel: Ints, output: Ints) -> Iterator[tuple[Ints, tuple[slice, ...]]]:
         """Each position in the kernel, and where the windows have it in the padded image."""
         for tap in itertools.product(*map(range, kernel)):
             cut = tuple(
                 slice(t * d, t * d + s * (n - 1) + 1, s)
-                for t, d, s, n in zip(tap, self.dilation, self.stride, places, strict=True)
+                for t, d, s, n in zip(tap, self.dilation, self.stride, output, strict=True)
             )
             yield tap, (slice(None), slice(None), *cut)
 
@@ -97,11 +97,11 @@ class Windows:
             )
         ]
 
-    def covers(self, at: At, kernel: Ints, sizes: Shape, places: Shape) -> list[Run]:
+    def covers(self, at: At, kernel: Ints, sizes: Shape, output: Shape) -> list[Run]:
         """Which windows hold the element at ``at`` of an image, axis by axis."""
         runs = []
         for i, k, n, p, s, (low, _), d in zip(
-            at, kernel, sizes, places, self.stride, self.padding, self.dilation, strict=True
+            at, kernel, sizes, output, self.stride, self.padding, self.dilation, strict=True
         ):
             if d == 1:
                 find = _window(i + low, (low, n - 1 + low), p, k, s)
@@ -111,7 +111,7 @@ class Windows:
         return runs
 
 
-class Place(NamedTuple):
+class Pixel(NamedTuple):
     """A position on one axis, safe to read; whether it is meant; and the tap that it belongs to."""
 
     at: Affine
@@ -123,7 +123,7 @@ class Run(NamedTuple):
     """Positions on one axis: how many, and each by its number."""
 
     length: int
-    place: Callable[[Affine], Place]
+    pixel: Callable[[Affine], Pixel]
 
 
 def number(i: Affine) -> Expr:
@@ -160,9 +160,9 @@ def all_of(tests: list[Expr] | list[Expr | None]) -> Expr | None:
     return result
 
 
-def inside_or(beyond: Any, value: Expr, places: Sequence[Place]) -> Expr:
+def inside_or(beyond: Any, value: Expr, pixels: Sequence[Pixel]) -> Expr:
     """The value read at these positions; ``beyond`` where one of them lies outside."""
-    inside = all_of([p.inside for p in places])
+    inside = all_of([p.inside for p in pixels])
     return value if inside is None else loops.where(inside, value, beyond)
 
 
@@ -171,45 +171,45 @@ def _span(i: Affine) -> tuple[int, int]:
     return bounds if bounds is not None else (-(1 << 62), 1 << 62)
 
 
-def _tap(start: Affine, n: int, d: int) -> Callable[[Affine], Place]:
+def _tap(start: Affine, n: int, d: int) -> Callable[[Affine], Pixel]:
     """Elements of the window that begins at ``start``."""
 
-    def find(t: Affine) -> Place:
-        place = start + t * d
-        at, inside = _within(place, *_span(place), n)
-        return Place(at, inside, t)
+    def find(t: Affine) -> Pixel:
+        pixel = start + t * d
+        at, inside = _within(pixel, *_span(pixel), n)
+        return Pixel(at, inside, t)
 
     return find
 
 
-def _window(i: Affine, span: tuple[int, int], places: int, k: int,
-            s: int) -> Callable[[Affine], Place]:
+def _window(i: Affine, span: tuple[int, int], count: int, k: int,
+            s: int) -> Callable[[Affine], Pixel]:
     """Windows over position ``i``, which counts the border: the last of them first."""
     quotient, rest = i.divmod(s)
     least, most = span[0] // s, span[1] // s
 
-    def find(j: Affine) -> Place:
+    def find(j: Affine) -> Pixel:
         first, last = _span(j)
         tap = rest + j * s
-        at, inside = _within(quotient + j * -1, least - last, most - first, places)
+        at, inside = _within(quotient + j * -1, least - last, most - first, count)
         if (last + 1) * s > k:
             meant = number(tap) < k
             inside = all_of([inside, meant])
-        return Place(at, inside, tap)
+        return Pixel(at, inside, tap)
 
     return find
 
 
-def _spread(i: Affine, places: int, s: int, d: int) -> Callable[[Affine], Place]:
+def _spread(i: Affine, count: int, s: int, d: int) -> Callable[[Affine], Pixel]:
     """Windows over position ``i`` with steps inside: each tap fits one or none."""
 
-    def find(t: Affine) -> Place:
+    def find(t: Affine) -> Pixel:
         quotient, rest = (i + t * -d).divmod(s)
-        at, inside = _within(quotient, -(1 << 62), 1 << 62, places)
+        at, inside = _within(quotient, -(1 << 62), 1 << 62, count)
         fits = None
         if rest.terms or rest.const:
             fits = number(rest).eq(0)
-        return Place(at, all_of([inside, fits]), t)
+        return Pixel(at, all_of([inside, fits]), t)
 
     return find
 
@@ -219,9 +219,9 @@ def number_of(taps: Any, kernel: Ints) -> Affine:
     return loops.ravel(tuple(taps), kernel)
 
 
-def every(runs: list[Run]) -> Iterator[tuple[Place, ...]]:
+def every(runs: list[Run]) -> Iterator[tuple[Pixel, ...]]:
     """All combinations of positions, written out."""
-    lists = [[run.place(Affine(j)) for j in range(run.length)] for run in runs]
+    lists = [[run.pixel(Affine(j)) for j in range(run.length)] for run in runs]
     return itertools.product(*lists)
 
 
@@ -233,10 +233,10 @@ def count(runs: list[Run]) -> int:
     return total
 
 
-def fold(kind: str, runs: list[Run], at: At, term: Callable[[tuple[Place, ...]], Expr]) -> Expr:
+def fold(kind: str, runs: list[Run], at: At, term: Callable[[tuple[Pixel, ...]], Expr]) -> Expr:
     """Combine a term for every combination of positions: written out if few, else in loops."""
     if 0 < count(runs) <= MAX_UNROLLED_ELEMENTS:
-        terms = [term(places) for places in every(runs)]
+        terms = [term(pixels) for pixels in every(runs)]
         result = terms[0]
         for value in terms[1:]:
             result = loops.call(kind, result, value)
@@ -244,7 +244,7 @@ def fold(kind: str, runs: list[Run], at: At, term: Callable[[tuple[Place, ...]],
     avoid = frozenset().union(*(i.free for i in at))
 
     def body(*js: Affine) -> Expr:
-        return term(tuple(run.place(j) for run, j in zip(runs, js, strict=True)))
+        return term(tuple(run.pixel(j) for run, j in zip(runs, js, strict=True)))
 
     return loops.reduce_(kind, [r.length for r in runs], body, avoid,
                          [32 + i for i in range(len(runs))])

@@ -44,7 +44,7 @@ _ROUNDED_AWAY = 2.0 ** -34
 _IMPORT = 60_000_000
 #: Steps of a recurrence of SciPy's that take some ten milliseconds.
 MOST_STEPS = 1e6
-#: By the operand's place.
+#: By the operand's position.
 Bounds = Mapping[int, tuple[float, float]]
 NO_BOUNDS: Bounds = {}
 #: The bounds of a count of steps.

@@ -8,25 +8,25 @@ from typing import Any
 import numpy as np
 
 from agnesi.core.dispatch import touch
-from agnesi.core.storage.views import element_place
+from agnesi.core.storage.views import element_view
 from agnesi.core.support.config import MODE
 from agnesi.core.support.silence import silently
 from agnesi.core.tensor import Tensor
-from agnesi.ops.indexing.index_parsing import at_places, plain
+from agnesi.ops.indexing.index_parsing import at_indices, plain
 
 
 def _chosen_at_once(key: Any, value: Any, data: np.ndarray) -> Any:
-    """A key that chooses places as NumPy takes it, for a number of such a dtype or for as many
+    """A key that chooses elements as NumPy takes it, for a number of such a dtype or for as many
     values as one tensor of indices chooses; else None."""
     found: Any = None
     if type(key) is not Tensor:
-        found = at_places(key if isinstance(key, tuple) else (key,))
+        found = at_indices(key if isinstance(key, tuple) else (key,))
     elif (found := key.array) is not None and (
             found.dtype.kind not in "bi" or found.size > 1024
             or (found.dtype.kind == "b" and found.shape != data.shape[:found.ndim])):
         found = None
     elif found is not None:
-        found = np.asarray(found, order="C")  # of repeated places the last counts, not in memory
+        found = np.asarray(found, order="C")  # of repeated indices the last counts, not in memory
     if found is None:
         return None
     if isinstance(value, np.ndarray):
@@ -51,7 +51,7 @@ def written_at_once(x: Tensor, key: Any, value: Any) -> bool:
     data, recording = x.array, mode.recording
     if data is None or mode.trace is not None or mode.fixed or (recording and x._requires_grad):
         return False
-    if mode.watch is not None or element_place(x) is not None:
+    if mode.watch is not None or element_view(x) is not None:
         return False
     if type(value) is Tensor:
         if value.array is None or value.array.dtype != data.dtype:

@@ -26,13 +26,13 @@ from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.base.convert import as_tensor, cast, common
 from agnesi.ops.base.creation import made
 from agnesi.ops.base.ensure import ensured_by
-from agnesi.ops.base.literals import as_places, of_python
+from agnesi.ops.base.literals import as_indices, of_python
 from agnesi.ops.base.movement import Reshape, reshape
 from agnesi.ops.base.select import clip, where
 from agnesi.ops.base.slices import FULL, Slice
 from agnesi.ops.indexing.index_parsing import (
-    at_places,
-    mask_or_places,
+    at_indices,
+    mask_or_indices,
     new_axes,
     parse,
     plain,
@@ -61,10 +61,10 @@ def _chosen(x: Any = None, key: Any = None, *more: Any) -> Any:
                 key.shape != data.shape[:key.ndim]):
             return NotImplemented
     elif isinstance(key, tuple):
-        if (places := at_places(key)) is None:
+        if (indices := at_indices(key)) is None:
             return NotImplemented
         try:
-            return wrap(data[places].copy())  # in row-major order
+            return wrap(data[indices].copy())  # in row-major order
         except IndexError:
             return NotImplemented
     elif type(key) is not list or not key or set(map(type, key)) != {int}:
@@ -109,7 +109,7 @@ def _selected(x: Tensor, key: Any) -> Tensor:
     if simple is not None:
         return apply(Slice(simple), x)
     if type(key) is Tensor:
-        key = mask_or_places(key)
+        key = mask_or_indices(key)
     if type(key) is Tensor and key.dtype.kind in "iu" and key.shape and x.shape:
         return apply(_index((0,), 0), x, key)
     if type(key) is Tensor and key.dtype.kind == "b" and key.shape and is_known(key) and (
@@ -154,15 +154,15 @@ def windowed(x: Tensor, key: Any) -> tuple[Tensor, Any]:
     from agnesi.ops.indexing.spans import spans_of
 
     found, rest = spans_of(x, key)
-    for n, (axis, places, step) in enumerate(found):
+    for n, (axis, indices, step) in enumerate(found):
         last = rest is None and n == len(found) - 1
-        x = apply(Window((axis,), axis, not last, step), x, places)
+        x = apply(Window((axis,), axis, not last, step), x, indices)
     return x, rest
 
 
 def as_index(index: Any) -> Tensor:
     """An operand as a tensor of integers."""
-    t = as_places(index)
+    t = as_indices(index)
     if t.dtype.kind not in "iu":
         raise DTypeError(f"indices must be integers, not {typed(t)}")
     return t
@@ -175,12 +175,12 @@ def take(x: TensorLike, indices: TensorLike, /, axis: int | None = None, *, mode
     """Elements at indices along an axis, or of the flat elements.
 
     :param x: Of any shape.
-    :param indices: Their shape stands in the place of the axis.
+    :param indices: Their shape stands for the axis.
     :type indices: array_like of int
     :param mode: What becomes of indices beyond the ends: an error, counted on from the other end,
         or the nearest one there is.
     :type mode: {"raise", "wrap", "clip"}
-    :returns: The shape of ``x`` with that of ``indices`` in the place of the axis; of the dtype of
+    :returns: The shape of ``x`` with that of ``indices`` instead of the axis; of the dtype of
         ``x``.
     :raises IndexError: If an index is out of bounds and ``mode`` is "raise", or the axis is out of
         range.
@@ -194,10 +194,10 @@ def take(x: TensorLike, indices: TensorLike, /, axis: int | None = None, *, mode
     if axis is None:
         x, axis = reshape(x, (-1,)), 0
     axis = shapes.axis_of(axis, x.ndim)
-    return apply(_index((axis,), axis), x, placed(indices, x.shape[axis], mode))
+    return apply(_index((axis,), axis), x, checked_indices(indices, x.shape[axis], mode))
 
 
-def placed(indices: Any, size: Any, mode: str) -> Tensor:
+def checked_indices(indices: Any, size: Any, mode: str) -> Tensor:
     """Indices of an axis; those beyond its ends are brought inside as ``mode`` says."""
     if mode not in ("raise", "wrap", "clip"):
         raise ValueError(f"mode must be 'raise', 'wrap' or 'clip', not {mode!r}")
@@ -272,7 +272,7 @@ def gather(x: TensorLike, axis: int, index: TensorLike, *, out: Tensor | None = 
     :param x: Of any shape.
     :param index: As many axes as ``x``; on the others than ``axis`` it may be shorter.
     :type index: array_like of int
-    :returns: ``x[..., index[i, j, k], ...]`` for every place; of the shape of ``index`` and the
+    :returns: ``x[..., index[i, j, k], ...]`` for every index; of the shape of ``index`` and the
         dtype of ``x``.
     :raises ValueError: If ``index`` has another number of axes than ``x``.
     :raises IndexError: If an index or the axis is out of range.
@@ -380,8 +380,8 @@ def narrow(x: TensorLike, axis: int, start: int, length: int, *, out: Tensor | N
 
         first = within(start + size * (start < 0), size - length + 1, called("narrow", (x, start)),
                        least=0, what="the first position")
-        places = first + made(_counting(length), length)
-        return apply(Window((axis,), axis), x, cast(places, _INT64))
+        indices = first + made(_counting(length), length)
+        return apply(Window((axis,), axis), x, cast(indices, _INT64))
     begin: Any = start
     if isinstance(start, Tensor):
         begin = start + as_tensor(size) * (start < 0)

@@ -18,14 +18,14 @@ from agnesi.core.support.errors import TraceError
 from agnesi.core.support.record import record
 from agnesi.core.support.tracing import current_trace, is_known
 from agnesi.core.tensor import Tensor
-from agnesi.ops.base.chosen import along_axes, places_of
+from agnesi.ops.base.chosen import along_axes, positions_of
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.ensure import ensured_sizes
 from agnesi.ops.base.movement import Reshape
 from agnesi.ops.base.slices import FULL, Key, Slice
 
 _INT64 = np.dtype("int64")
-#: Places in a list or tensor up to which NumPy takes them at once.
+#: Indices in a list or tensor up to which NumPy takes them at once.
 _FEW_PLACES = 1024
 _NUMBERS = (int, type(None))
 
@@ -35,7 +35,7 @@ class Keys:
     """A key taken apart: a basic slice, a shape with new axes, and tensors of indices.
 
     ``basic`` None means that the slice takes everything; ``shape`` None that no axis is new.
-    ``unique`` says that the indices come from a mask, so no place is named twice.
+    ``unique`` says that the indices come from a mask, so no element is named twice.
     """
 
     basic: Slice | None
@@ -71,7 +71,7 @@ def _entry(e: Any) -> Any:
             return t.array
         if t.dtype.kind not in "biu":
             raise IndexError(f"indices must be integers or bools, not {typed(t)}")
-        return mask_or_places(t)  # also without axes: what it picks is a copy, as NumPy's
+        return mask_or_indices(t)  # also without axes: what it picks is a copy, as NumPy's
     try:
         return operator.index(e)
     except TypeError:
@@ -80,7 +80,7 @@ def _entry(e: Any) -> Any:
         ) from None
 
 
-def mask_or_places(key: Tensor) -> Tensor:
+def mask_or_indices(key: Tensor) -> Tensor:
     """A tensor among indices: of uint8 a mask in modules that say ``import agnesi as torch``, as
     in PyTorch, which had no bool once."""
     return key != 0 if key.dtype is dtypes.uint8 and _is_of_torch() else key
@@ -112,9 +112,9 @@ def fitted_mask(mask: Any, axes: Shape) -> Any:
 
 
 def _chosen(mask: Any) -> list[Tensor]:
-    """Tensors of indices in the place of a mask."""
+    """Tensors of indices instead of a mask."""
     if isinstance(mask, Tensor) and not is_known(mask):
-        return list(along_axes(places_of(mask), mask.shape or (1,)))
+        return list(along_axes(positions_of(mask), mask.shape or (1,)))
     mask = mask.array if isinstance(mask, Tensor) else mask
     return [as_tensor(i) for i in np.atleast_1d(mask).nonzero()]
 
@@ -146,7 +146,7 @@ class _Single:
 
 
 def _expand_masks(x: Tensor, entries: list[Any]) -> list[Any]:
-    """The entries with tensors of indices in the place of masks."""
+    """The entries with tensors of indices instead of masks."""
     axis = 0
     result: list[Any] = []
     for e in entries:
@@ -175,20 +175,20 @@ def _bound(v: Any) -> Any:
 
 
 def _slice(e: slice) -> tuple[Any, Any, int]:
-    for place in (e.start, e.stop, e.step):
-        if not (place is None or hasattr(type(place), "__index__")):
-            raise TypeError(f"a slice goes from integer to integer, not {typed(place)}")
+    for bound in (e.start, e.stop, e.step):
+        if not (bound is None or hasattr(type(bound), "__index__")):
+            raise TypeError(f"a slice goes from integer to integer, not {typed(bound)}")
     step = 1 if e.step is None else operator.index(e.step)
     if step == 0:
         raise ValueError("the step of a slice must not be zero")
     return _bound(e.start), _bound(e.stop), step
 
 
-def _one(place: Extent, n: Any, axis: int) -> Any:
-    """The slice of one place that a size names."""
-    if not -n <= place < n:
-        raise IndexError(f"index {place} is out of range for axis {axis} of size {n}")
-    start = place + n if place < 0 else place
+def _one(index: Extent, n: Any, axis: int) -> Any:
+    """The slice of one element that a size names."""
+    if not -n <= index < n:
+        raise IndexError(f"index {index} is out of range for axis {axis} of size {n}")
+    start = index + n if index < 0 else index
     return start, start + 1, 1
 
 
@@ -202,21 +202,21 @@ def parse(x: Tensor, key: Any) -> Keys:
     indices: list[Tensor] = []
     axes: list[int] = []
     advanced: list[int] = []
-    place, new = 0, False
+    axis, new = 0, False
     #: Of each axis whether it is new; None where it goes.
     layout: list[bool | None] = []
     for position, e in enumerate(entries):
         if isinstance(e, (_Single, Tensor)):
             indices.append(e.index if isinstance(e, _Single) else e)
-            axes.append(place)
+            axes.append(axis)
         if isinstance(e, (int, _Single, Tensor)):
             advanced.append(position)
         if isinstance(e, int):
             basic.append(e)
         if isinstance(e, int) or e is Ellipsis:
             continue
-        place += 1
-        if isinstance(e, Extent):  # a view like any other, of one place
+        axis += 1
+        if isinstance(e, Extent):  # a view like any other, of one element
             basic.append(_one(e, x.shape[len(basic)], len(basic)))
             layout.append(None)
             new = True
@@ -272,12 +272,12 @@ def plain(key: Any, ndim: int) -> Key | None:
     if missing < 0:
         return None
     if missing:
-        place = len(result) if dots is None else dots
-        result[place:place] = (FULL,) * missing
+        position = len(result) if dots is None else dots
+        result[position:position] = (FULL,) * missing
     return tuple(result)
 
 
-def at_places(key: Any) -> Any:
+def at_indices(key: Any) -> Any:
     """A tuple of numbers, slices, None, ``...``, and short lists and tensors of integers, as NumPy
     takes it; None of all other keys, and where nothing but numbers and slices index."""
     found: list[Any] = []

@@ -348,7 +348,7 @@ def border_widths(pad_width: Any, ndim: int) -> list[tuple[Any, Any]]:
 
 
 def _plain_widths(widths: Any) -> Any:
-    """Widths of borders with sizes in the place of integer scalars whose values are not known."""
+    """Widths of borders with sizes instead of integer scalars whose values are not known."""
     if isinstance(widths, (list, tuple)):
         return [_plain_widths(n) for n in widths]
     if isinstance(widths, (bool, np.bool_)):  # which NumPy takes for a number beside others

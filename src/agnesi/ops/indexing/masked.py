@@ -27,7 +27,7 @@ from agnesi.core.support.tracing import around, current_trace, is_known
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.core.valuedims import refusal, refuse, size_of
 from agnesi.ops.base import arith
-from agnesi.ops.base.chosen import places_of
+from agnesi.ops.base.chosen import positions_of
 from agnesi.ops.base.compare import equal, less
 from agnesi.ops.base.convert import as_tensor, cast, written
 from agnesi.ops.base.creation import filled
@@ -47,14 +47,14 @@ _NAME = "how many elements a mask selects"
 
 @record
 class Part:
-    """The place of ``x[key]``: a view of its source ``x`` and a mask of it, which stands for some
+    """What ``x[key]`` names: a view of its source ``x`` and a mask of it, which stands for some
     axes.
 
     ``mask`` is the user's, ``lying`` in the view's axes; ``before`` and ``after`` count the axes
     around it.  ``at`` is the axis of the elements in the result; ``simple`` says that no other
     entry of the key is an index, so that it is where the mask was.  ``first`` is how many of the
     first rows it holds at, ``weights`` how often each element counts, if not once.  ``placed``: the
-    view is read from the source at places, at the first one where the mask does not hold.  Elements
+    view is read from the source at indices, the first one where the mask does not hold.  Elements
     that no key took from a tensor have no source.
     """
 
@@ -80,7 +80,7 @@ class Part:
         return cast(self.mask if self.weights is None else self.weights, dtypes.int64).sum()
 
     def is_like(self, other: Part) -> bool:
-        """Return whether it is the same place of another view."""
+        """Return whether it names the same of another view."""
         return self.view.shape == other.view.shape and _same(self.mask, other.mask) and (
             _same(self.weights, other.weights))
 
@@ -123,19 +123,19 @@ class Part:
         return self._spread(broadcast_to(value, (n, *rest)), rest)
 
     def _spread(self, value: Tensor, rest: Any) -> Tensor:
-        """Rows of a value, one after the other, at the places where the mask holds."""
+        """Rows of a value, one after the other, at the indices where the mask holds."""
         count = product(self.mask.shape)
         ones = cast(reshape(self.mask, (count,)), dtypes.int64)
         held, n, total = ones.cumsum(0), value.shape[0], apply(reducer("add", (0,), False), ones)
         fits = equal(total, as_tensor(n))
         text = f"the value has {n} rows, but the mask does not hold at as many places"
-        value = filled((1, *rest), 0, value.dtype) if n == 0 else value  # a place to read
+        value = filled((1, *rest), 0, value.dtype) if n == 0 else value  # a row to read
         value = apply(Ensure(text, "setitem"), value, HOOKS.behind_effects(fits))
         return reshape(value.take(maximum(held - 1, 0), 0), (*self.mask.shape, *rest))
 
 
 def part_of(x: Tensor, key: Any) -> Part | None:
-    """The place of ``x[key]``, if a mask that has no value yet decides its size."""
+    """What ``x[key]`` names, if a mask that has no value yet decides its size."""
     if is_known(x) and not _has_symbol(key):
         return None
     entries = [e for e in complete(x, entries_of(key)) if e is not Ellipsis]
@@ -144,14 +144,14 @@ def part_of(x: Tensor, key: Any) -> Part | None:
         e is None or type(e) in (int, slice) for i, e in enumerate(entries) if i not in masks
     ):
         return None
-    place, mask = masks[0], entries[masks[0]]
+    axis, mask = masks[0], entries[masks[0]]
     if not isinstance(mask, Tensor) or is_known(mask) or mask.ndim == 0:
         return None
     view, mask = _not_too_deep(x, mask)
-    others = [*entries[:place], *(slice(None),) * mask.ndim, *entries[place + 1:]]
+    others = [*entries[:axis], *(slice(None),) * mask.ndim, *entries[axis + 1:]]
     view = view if all(e == slice(None) for e in others) else view[tuple(others)]
-    before = sum(type(e) is not int for e in entries[:place])
-    indices = [i for i, e in enumerate(entries) if type(e) is int or i == place]
+    before = sum(type(e) is not int for e in entries[:axis])
+    indices = [i for i, e in enumerate(entries) if type(e) is int or i == axis]
     side = indices[-1] - indices[0] == len(indices) - 1
     after = view.ndim - before - mask.ndim
     axes = view.shape[before:before + mask.ndim]
@@ -213,7 +213,7 @@ class Selection(Tensor):
 
     __slots__ = ("is_region", "part", "taken", "trace", "whole", "written")
 
-    #: Whether it is what a key took from a tensor, and not other values in the place of that.
+    #: Whether it is what a key took from a tensor, and not other values instead of that.
     is_region: bool
     part: Part
     taken: Node | None
@@ -266,7 +266,7 @@ class Selection(Tensor):
         return Tensor.__getitem__(self, key) if row is None else row
 
     def _row(self, k: int) -> Tensor | None:
-        """A row of the first so many, of which there is at least one; None for other places."""
+        """A row of the first so many, of which there is at least one; None for others."""
         part = self.part
         if part.first is None or part.before:
             return None
@@ -284,14 +284,14 @@ class Selection(Tensor):
             return apply(FirstRows(size_of(part.first)), self.whole)
         last = part.before + part.mask.ndim
         flat = reshape(self.whole, (*shape[: part.before], product(part.mask.shape), *shape[last:]))
-        return apply(Picked((part.before,), part.at), flat, places_of(part.mask))
+        return apply(Picked((part.before,), part.at), flat, positions_of(part.mask))
 
     def whole_for(self, part: Part) -> Tensor | None:
-        """The values for another place; None unless it is under the same mask."""
+        """The values for another target; None unless it is under the same mask."""
         return self.whole if self._lazy and part.is_like(self.part) else None
 
     def with_whole(self, whole: Tensor, part: Part | None = None) -> Selection:
-        """Other values at the same place, or at one that is like it."""
+        """Other values at the same target, or at one that is like it."""
         found = selection(self.part if part is None else part, whole)
         found.written = self.written
         return found
@@ -407,7 +407,7 @@ class Selection(Tensor):
 
 
 def selection(part: Part, whole: Tensor | None = None) -> Selection:
-    """``x[key]``, or other values at its place."""
+    """``x[key]``, or other values there."""
     t = Selection.__new__(Selection)
     t.array = t.taken = None
     t._grad = t._view = t._version = t._name = None

@@ -25,7 +25,7 @@ from agnesi.core.tensor import Tensor, wrap
 from agnesi.core.valuedims import refusal, size_of
 from agnesi.ops.base.arith import add, divide, floor_divide, multiply, negative, power, subtract
 from agnesi.ops.base.bounds import most_of
-from agnesi.ops.base.chosen import places_of
+from agnesi.ops.base.chosen import positions_of
 from agnesi.ops.base.compare import equal, less
 from agnesi.ops.base.convert import as_tensor, cast, is_live, too_large
 from agnesi.ops.base.creation import checked_sizes, constant, float_dtype, made
@@ -54,11 +54,11 @@ class Arange(Op):
         start, step = (np.asarray(v).astype(self.dtype) for v in (self.start, self.step))
         size: Any = self.size
         check_allocatable((size,), dtypes.int64)
-        places = np.arange(size).astype(self.dtype, copy=False)
+        numbers = np.arange(size).astype(self.dtype, copy=False)
         if start != 0 or step != 1:
-            np.multiply(step, places, out=places)
-            np.add(start, places, out=places)
-        return places
+            np.multiply(step, numbers, out=numbers)
+            np.add(start, numbers, out=numbers)
+        return numbers
 
     def work(self) -> int:
         size: Any = self.size
@@ -221,15 +221,15 @@ def _between(start: Any, stop: Any, step: Any, dtype: Any) -> Tensor:
     if type(start) is type(step) is int and refusal(count) is None:
         size = size_of(count, "the size of arange")
         return made(Arange(start, step, size, kind), size)
-    places = cast(counted(count, most_of(count), "the size of arange"), kind)
-    return add(multiply(places, cast(between, kind)), cast(first, kind))
+    numbers = cast(counted(count, most_of(count), "the size of arange"), kind)
+    return add(multiply(numbers, cast(between, kind)), cast(first, kind))
 
 
 def counted(count: Tensor, most: Any, name: str = "a size") -> Tensor:
     """Numbers from 0 up to a scalar that a program computes, which is ``most`` at most; None where
     nobody knows how much."""
     if most is not None and refusal(count) is not None:
-        return places_of(less(made(Arange(0, 1, most, dtypes.int64), most), count))
+        return positions_of(less(made(Arange(0, 1, most, dtypes.int64), most), count))
     size = size_of(count, name)
     return made(Arange(0, 1, size, dtypes.int64), size)
 

@@ -28,7 +28,7 @@ class Run(NamedTuple):
 
 @record
 class Runs(Op):
-    """The operand at other places: for each axis the runs of its elements, one behind the other."""
+    """The operand at other indices: for each axis runs of its elements, one behind the other."""
 
     axes: tuple[tuple[Run, ...], ...]
     work = results(2)
@@ -38,33 +38,33 @@ class Runs(Op):
 
     def infer(self, x: Any) -> Any:
         if len(self.axes) != len(x.shape) or not all(
-                0 <= place < n for runs, n in zip(self.axes, x.shape, strict=True)
-                for run in runs for place in (run.first, run.last)):
+                0 <= source < n for runs, n in zip(self.axes, x.shape, strict=True)
+                for run in runs for source in (run.first, run.last)):
             raise ShapeError(f"runs of other axes than those of shape {x.shape}")
         return tuple(sum(run.size for run in runs) for runs in self.axes), x.dtype
 
     def perform(self, x: np.ndarray) -> np.ndarray:
-        places = [np.concatenate([run.first + run.step * np.arange(run.size) for run in runs])
+        sources = [np.concatenate([run.first + run.step * np.arange(run.size) for run in runs])
                   for runs in self.axes]
-        return x[np.ix_(*places)]
+        return x[np.ix_(*sources)]
 
     def parts(self, x: Any) -> list[loops.Part]:
         def element(at: Any) -> Any:
-            return x(*map(_place, at, self.axes))
+            return x(*map(_source, at, self.axes))
 
         shape = tuple(sum(run.size for run in runs) for runs in self.axes)
         return [loops.Part.whole(shape, element)]
 
 
-def _place(i: loops.Affine, runs: tuple[Run, ...]) -> loops.Affine:
+def _source(i: loops.Affine, runs: tuple[Run, ...]) -> loops.Affine:
     """Where the operand's element lies that is number ``i`` of the runs."""
-    start, ends, places = 0, [], []
+    start, ends, sources = 0, [], []
     for run in runs:
-        places.append((i + -start) * run.step + run.first)
+        sources.append((i + -start) * run.step + run.first)
         start += run.size
         ends.append(start)
-    found = places.pop()
-    for end, place in zip(reversed(ends[:-1]), reversed(places), strict=True):
-        chosen = loops.where(loops.index(i) < end, loops.index(place), loops.index(found))
+    found = sources.pop()
+    for end, source in zip(reversed(ends[:-1]), reversed(sources), strict=True):
+        chosen = loops.where(loops.index(i) < end, loops.index(source), loops.index(found))
         found = loops.atom_of(chosen)
     return found

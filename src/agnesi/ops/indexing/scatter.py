@@ -15,7 +15,7 @@ from agnesi.core.op import Op, typed
 from agnesi.core.public import at_once, planned, public
 from agnesi.core.shapes import need_shape
 from agnesi.core.storage.leaves import COPY
-from agnesi.core.storage.views import place_of
+from agnesi.core.storage.views import base_view
 from agnesi.core.support import dtypes
 from agnesi.core.support.config import HOOKS, MODE, TRACES
 from agnesi.core.support.errors import ShapeError
@@ -45,7 +45,7 @@ from agnesi.ops.indexing.index_parsing import (
     entries_of,
     fitted_mask,
     is_mask,
-    mask_or_places,
+    mask_or_indices,
     parse,
     view_of,
 )
@@ -132,7 +132,7 @@ def put(x: Tensor, new: Tensor, axes: tuple[int, ...], at: int, indices: tuple[T
         unique: bool = False) -> Tensor:
     """``x`` with the elements at the indices replaced by ``new``, which is broadcast.
 
-    ``unique`` says that no place is named twice.
+    ``unique`` says that no element is named twice.
     """
     region = selected(x.shape, axes, at, indices)
     alone = all(n == 1 for i in indices for n in i.shape)
@@ -223,14 +223,14 @@ def setitem(x: Tensor, key: Any, value: Any, /) -> None:
         raise TypeError("values of a function that is differentiated here cannot be assigned to; "
                         "make a new array, as with np.where or np.concatenate")
     if type(key) is Tensor:
-        key = mask_or_places(key)
+        key = mask_or_indices(key)
     if TRACES.running and written_at_once(x, key, value):  # by another thread
         return
     if has_bounds(key):
         part, rest = windowed(x, key)
         part = part if rest is None else part[rest]
         new = written(as_tensor(value, x.dtype if of_python(value) else None), x.dtype)
-        assign(x, Place(part).replaced(_fits(new, part.shape)))
+        assign(x, Target(part).replaced(_fits(new, part.shape)))
         return
     change = _new_value(x, key, value)
     if change is not None:
@@ -296,7 +296,7 @@ def _added(x: Tensor, keys: Keys, target: Tensor, new: Tensor) -> Tensor:
     return apply(keys.basic.put, x, reshape(new, keys.basic.infer(x)[0]))
 
 
-class Place:
+class Target:
     """The steps by which an indexing expression ``x[key]`` was taken from its base.
 
     A key may take several operations: all but the last are marked as partial.
@@ -310,9 +310,9 @@ class Place:
         self.steps: list[tuple[Any, tuple[Tensor, ...], Tensor]] = []
         while not self.steps or getattr(self._op(part), "partial", False):
             node: Any = part.node
-            place = place_of(part)
-            if place is not None:
-                self.steps.append((place.op, tuple(map(symbol, place.operands)), place.base))
+            target = base_view(part)
+            if target is not None:
+                self.steps.append((target.op, tuple(map(symbol, target.operands)), target.base))
             elif isinstance(self._op(part), Index):
                 self.steps.append(
                     (node.op, tuple(map(symbol, node.inputs[1:])), symbol(node.inputs[0])))
@@ -332,26 +332,26 @@ class Place:
     @staticmethod
     def _op(part: Tensor) -> Any:
         """The operation that took a tensor from another one."""
-        place = place_of(part)
-        if place is not None:
-            return place.op
+        target = base_view(part)
+        if target is not None:
+            return target.op
         return part.node.op if part.array is None and part.node is not None else None
 
     def replaced(self, new: Tensor) -> Tensor:
-        """``x`` with another value at the place."""
+        """``x`` with another value at the target."""
         return self.around(new, self.steps)
 
     def added(self, new: Tensor) -> Tensor:
-        """``x`` with a value added at the place."""
+        """``x`` with a value added at the target."""
         op, indices, base = self.steps[0]
-        if isinstance(op, Index):  # a place that is named twice is added to twice
+        if isinstance(op, Index):  # an index that is named twice is added to twice
             total = apply(IndexAdd(op.axes, op.at), base, new, *indices)
             return self.around(total, self.steps[1:])
         return self.around(self.part + new, self.steps)
 
     @staticmethod
     def around(new: Tensor, steps: Sequence[tuple[Op, tuple[Tensor, ...], Tensor]]) -> Tensor:
-        """The base of the first of the steps with another value at the place that they take."""
+        """The base of the first of the steps with another value at the target that they take."""
         for op, indices, base in steps:
             if isinstance(op, Index):
                 new = put(base, new, op.axes, op.at, indices, isinstance(op, Picked))
@@ -374,14 +374,14 @@ def _under_mask(taken: Any, value: Any, adding: bool) -> Tensor:
         raise TypeError("the operand must be an indexed tensor, x[...], not what is computed from "
                         "one")
     if part.placed:
-        return _at_places(part, value, adding)
+        return _at_indices(part, value, adding)
     new = part.added(value) if adding else part.filled(value)
-    return new if part.view is part.source else Place(part.view).replaced(new)
+    return new if part.view is part.source else Target(part.view).replaced(new)
 
 
-def _at_places(part: Any, value: Any, adding: bool) -> Tensor:
+def _at_indices(part: Any, value: Any, adding: bool) -> Tensor:
     """Put or add values at indices; where the mask is false, into an extra row that is dropped."""
-    (op, indices, base), *outer = (place := Place(part.view)).steps
+    (op, indices, base), *outer = (target := Target(part.view)).steps
     axis, first = op.axes[0], indices[0]
     n = as_tensor(base.shape[axis])
     first = where(first < 0, first + n, first)
@@ -394,7 +394,7 @@ def _at_places(part: Any, value: Any, adding: bool) -> Tensor:
     else:
         new = put(longer, part.filled(value), op.axes, op.at, indices)
     kept = tuple((0, m, 1) if a == axis else FULL for a, m in enumerate(base.shape))
-    return place.around(apply(Slice(kept), new), outer)
+    return target.around(apply(Slice(kept), new), outer)
 
 
 @planned
@@ -415,7 +415,7 @@ def set_subtensor(part: Tensor, value: TensorLike, *, out: Tensor | None = None)
     """
     if part._lazy:
         return _under_mask(part, value, adding=False)
-    return Place(part).replaced(_beside(part, value))
+    return Target(part).replaced(_beside(part, value))
 
 
 @planned
@@ -433,8 +433,8 @@ def inc_subtensor(part: Tensor, value: TensorLike, *, out: Tensor | None = None)
     """
     if part._lazy:
         return _under_mask(part, value, adding=True)
-    place = Place(part)
-    return place.added(_beside(part, value))
+    target = Target(part)
+    return target.added(_beside(part, value))
 
 
 # -- along an axis ----------------------------------------------------------------------------
@@ -530,7 +530,7 @@ def scatter_add(x: TensorLike, axis: int, index: TensorLike, src: TensorLike, *,
 
 
 def source_of(src: Any, index: Tensor, x: Tensor) -> Tensor:
-    """The elements of ``src`` that an index brings to places of ``x``."""
+    """The elements of ``src`` that an index brings to indices of ``x``."""
     src = written(to_write(src, x.dtype), x.dtype)
     if src.ndim == index.ndim and src.ndim:
         src = apply(Slice(tuple((0, n, 1) for n in index.shape)), src)

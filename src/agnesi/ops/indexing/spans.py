@@ -1,7 +1,7 @@
 """Slices whose bounds are values: ``x[i * n:(i + 1) * n]`` with a tensor ``i``.
 
 The number of elements is a data-dependent size (``core.valuedims``); the elements are read at
-places that are counted from where the slice begins.
+indices that are counted from where the slice begins.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def has_bounds(key: Any) -> bool:
 
 
 def spans_of(x: Tensor, key: Any) -> tuple[list[tuple[int, Tensor, int | None]], Any]:
-    """The axes that have such slices or integers, one after the other, with the places that these
+    """The axes that have such slices or integers, one after the other, with the indices that these
     take and the step between them; and the key without them, None where it has nothing else."""
     given = key if isinstance(key, tuple) else (key,)
     integers = not any((isinstance(e, (Tensor, np.ndarray, list)) and not _is_integer(e))
@@ -66,7 +66,7 @@ def spans_of(x: Tensor, key: Any) -> tuple[list[tuple[int, Tensor, int | None]],
             continue
         if _is_span(e):
             step = e.step if isinstance(e.step, int) else None if is_bound(e.step) else 1
-            found.append((axis, _places(e, x.shape[before]), step))
+            found.append((axis, _indices(e, x.shape[before]), step))
             e = slice(None)
         if e is not None and e is not Ellipsis:
             axis += e.ndim if is_mask(e) else 1
@@ -76,7 +76,7 @@ def spans_of(x: Tensor, key: Any) -> tuple[list[tuple[int, Tensor, int | None]],
     return found, tuple(left) if rest else None
 
 
-def _places(e: slice, n: Any) -> Tensor:
+def _indices(e: slice, n: Any) -> Tensor:
     """Where the elements of a slice of an axis of size ``n`` lie."""
     step = as_tensor(1) if e.step is None else _whole(e.step, "step")
     size = as_tensor(n)
@@ -85,8 +85,8 @@ def _places(e: slice, n: Any) -> Tensor:
     first = _either(forwards, low, high) if e.start is None else _bound(e.start, size, low, high)
     last = _either(forwards, high, low) if e.stop is None else _bound(e.stop, size, low, high)
     span = last - first + step - _either(forwards, 1, -1)
-    places = counted(maximum(span if e.step is None else span // step, 0), n)
-    return cast(places if e.step is None else places * step, dtypes.int64) + first
+    indices = counted(maximum(span if e.step is None else span // step, 0), n)
+    return cast(indices if e.step is None else indices * step, dtypes.int64) + first
 
 
 def _either(forwards: Any, a: Any, b: Any) -> Any:
@@ -97,10 +97,10 @@ def _either(forwards: Any, a: Any, b: Any) -> Any:
 
 
 def _bound(v: Any, size: Tensor, low: Any, high: Any) -> Tensor:
-    """A bound as a place between two others; negative ones count from the end."""
+    """A bound as an index between two others; negative ones count from the end."""
     v = _whole(v, "bound")
-    placed = where(v < 0, v + size, v)
-    return minimum(maximum(placed, low), high)
+    bounded = where(v < 0, v + size, v)
+    return minimum(maximum(bounded, low), high)
 
 
 def _whole(v: Any, what: str) -> Tensor:

@@ -1,8 +1,8 @@
 """Results whose size each step of a loop, or each example of ``vmap``, decides anew.
 
 Nobody can know such sizes where a body is written.  So elements stay among all that there may be,
-under a mask (:class:`~agnesi.ops.indexing.masked.Selection`), until they are reduced: places are
-chosen of all places, and what is repeated counts as often as it stands there.
+under a mask (:class:`~agnesi.ops.indexing.masked.Selection`), until they are reduced: indices are
+chosen of all indices, and what is repeated counts as often as it stands there.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from agnesi.ops.indexing.masked import RULES, Part, Selection, selection
 from agnesi.ops.indexing.ranges import arange
 
 
-def _places(mask: Tensor) -> Tensor:
-    """Places where a vector of bools is true."""
+def _positions(mask: Tensor) -> Tensor:
+    """Indices where a vector of bools is true."""
     return getitem(arange(mask.shape[0]), mask)
 
 
@@ -44,7 +44,7 @@ def _repeated(x: Tensor, counts: Any, axis: int) -> Tensor:
 
 
 def _elements(op: Index, xs: Sequence[Tensor]) -> Tensor | None:
-    """Elements at places of which there are as many as a step finds."""
+    """Elements at indices of which there are as many as a step finds."""
     x, *rest = xs
     indices: list[Any] = rest
     lazy: list[Any] = [i for i in indices if i._lazy]
@@ -102,4 +102,4 @@ def _flat(x: Any, axis: int) -> tuple[Tensor, Tensor, Tensor | None]:
 
 
 RULES.update({Index: _elements, Picked: _elements, Window: _elements, Concat: _joined})
-HOOKS.places, HOOKS.repeated = _places, _repeated
+HOOKS.positions, HOOKS.repeated = _positions, _repeated

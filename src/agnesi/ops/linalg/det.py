@@ -54,8 +54,8 @@ def _factored(a: Tensor) -> tuple[Tensor, Tensor]:
     if many_small(a):
         return apply_many(SmallDiagonal(), a)  # type: ignore[return-value]
     factors, pivots = apply_many(GETRF, a)
-    places = symbolic(Arange(1, 1, a.shape[-1], pivots.dtype), ())
-    odd = arith.remainder(sum(cast(not_equal(pivots, places), dtypes.int64), -1), 2)
+    positions = symbolic(Arange(1, 1, a.shape[-1], pivots.dtype), ())
+    odd = arith.remainder(sum(cast(not_equal(pivots, positions), dtypes.int64), -1), 2)
     return apply(Diagonal(0), factors), cast(1 - 2 * odd, a.dtype)
 
 
@@ -155,7 +155,7 @@ def _diagonal_of(x: Tensor) -> Tensor:
 
 
 def _all_but_two(s: Tensor) -> Tensor:
-    """For every pair of places the product of the elements at all others."""
+    """For every pair of indices the product of the elements at all others."""
     n = s.shape[-1]
     i = arange(n)
     first, second = reshape(i, (n, 1, 1)), reshape(i, (n, 1))

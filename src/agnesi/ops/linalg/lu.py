@@ -129,8 +129,8 @@ def _padded(lu: Tensor, pivots: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 def _rows(x: Tensor, order: Tensor) -> Tensor:
     """Rows in another order."""
     shape = (*shapes.broadcast(x.shape[:-2], order.shape[:-1]), *x.shape[-2:])
-    places = broadcast_to(reshape(order, (*order.shape, 1)), shape)
-    return take_along_axis(broadcast_to(x, shape), places, -2)
+    indices = broadcast_to(reshape(order, (*order.shape, 1)), shape)
+    return take_along_axis(broadcast_to(x, shape), indices, -2)
 
 
 @record
@@ -262,7 +262,7 @@ def lu(a: TensorLike, permute_l: bool = False, *, p_indices: bool = False, pivot
 
     :param a: Of shape (..., m, n).
     :param permute_l: Give ``P @ L`` and ``U`` only.
-    :param p_indices: Give the order of rows in the place of ``P``: ``a = L[P] @ U``.
+    :param p_indices: Give the order of rows instead of ``P``: ``a = L[P] @ U``.
     :param pivot: Taken from PyTorch's calls: rows are always exchanged.
     :returns P, L, U: Of shapes (..., m, m), (..., m, k) and (..., k, n), where k = min(m, n).
     :raises ShapeError: If ``a`` has fewer than 2 axes.
@@ -303,7 +303,7 @@ def lu_unpack(lu: TensorLike, piv: TensorLike) -> LUParts:
 
 
 def _within(name: str, n: Any, pivots: Tensor) -> list[Any]:
-    """Pivots of the user's, which LAPACK takes for places in memory."""
+    """Pivots of the user's, which LAPACK takes for positions in memory."""
     return demanded(name, f"pivots must be at least 0 and less than {n}",
                     lambda piv: (piv >= 0) & (piv < n), piv=pivots)
 
@@ -321,8 +321,8 @@ def _parts(factors: Tensor, pivots: Tensor, permute_l: bool = False, p_indices: 
     if p_indices:
         return LUParts(back, lower, upper)
     rows = reshape(arange(m), (m, 1))
-    places = cast(equal(rows, reshape(order, (*order.shape[:-1], 1, m))), factors.dtype)
-    return LUParts(places, lower, upper)
+    permutation = cast(equal(rows, reshape(order, (*order.shape[:-1], 1, m))), factors.dtype)
+    return LUParts(permutation, lower, upper)
 
 
 @planned

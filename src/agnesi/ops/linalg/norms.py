@@ -101,10 +101,10 @@ def norm(x: TensorLike, /, ord: Order = None, axis: Axis = None, keepdims: bool 
 
 
 def _norm_of_matrices(x: Tensor, ord: Order, axes: Any, keepdims: bool) -> Tensor:
-    matrices, places = _on_last(x, axes)
+    matrices, axes_ = _on_last(x, axes)
     found = _matrix_norm(matrices, ord)
     if keepdims:
-        return moveaxis(found, (-2, -1), places)
+        return moveaxis(found, (-2, -1), axes_)
     return reshape(found, found.shape[:-2])
 
 

@@ -184,7 +184,7 @@ class SolveExResult(NamedTuple):
 
 def _screened(a: Tensor, check_errors: bool) -> tuple[Tensor, Tensor, Tensor]:
     """Matrices, with ones of the identity for singular ones unless these are to raise; which are
-    not singular; and 0, or the place of the first pivot that is zero."""
+    not singular; and 0, or the position of the first pivot that is zero."""
     zero = equal(apply(Diagonal(0), apply_many(GETRF, matrix_transpose(a))[0]), 0)
     found = equal(any_of(zero, axis=-1), False)
     info = where(found, 0, argmax(zero, axis=-1) + 1)
@@ -201,7 +201,7 @@ def inv_ex(x: TensorLike, /, *, check_errors: bool = False) -> InvExResult:
     :param x: Of shape (..., n, n).
     :param check_errors: Whether to raise as :func:`inv` does.
     :returns inverse: Of the shape of ``x``; NaN where a matrix is singular.
-    :returns info: int32, of shape (...): 0 where it is not; else the place of the first pivot that
+    :returns info: int32, of shape (...): 0 where it is not; else the index of the first pivot that
         is zero, from 1.
     :raises numpy.linalg.LinAlgError: If ``check_errors``, and a matrix is singular.
     :raises ShapeError: If the matrices are not square.

@@ -56,13 +56,13 @@ def _plan(name: str, letters: str) -> _Plan | None:
     if not isinstance(found, np.ufunc) or found.signature is None:
         return None
     types = next((t for t in found.types if t.partition("->")[0] == letters), "")
-    place = loop_of(found, types)
-    if place is None:
+    loop = loop_of(found, types)
+    if loop is None:
         return None
     pieces = found.signature.replace("->", ",")[1:-1].split("),(")
-    call = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)(place[0])
+    call = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)(loop[0])
     cores = tuple([tuple(p.split(",")) if p else () for p in pieces])
-    return _Plan(call, place[1], types.replace("->", ""), cores)
+    return _Plan(call, loop[1], types.replace("->", ""), cores)
 
 
 def unlocked(name: str, *operands: np.ndarray) -> tuple[np.ndarray, ...] | None:

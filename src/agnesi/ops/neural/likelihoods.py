@@ -202,7 +202,7 @@ def logsumexp(a: TensorLike, /, axis: Axis = None, b: TensorLike | None = None,
     :param return_sign: Whether to give the logarithm of the sum's absolute value, and the sign.
     :returns: The shape of ``a`` without the axes; -inf for no elements.
     :rtype: Tensor, or a tuple of two
-    :raises TypeError: If the third argument by place is no weights, but SciPy's next one.
+    :raises TypeError: If the third argument by position is no weights, but SciPy's next one.
     :raises DTypeError: For complex numbers.
     :raises ShapeError: If the weights do not broadcast.
     :see: special.softmax, logaddexp

@@ -129,7 +129,7 @@ def _per_channel(channels: Any, ndim: int) -> tuple[Any, ...]:
 def batch_norm(x: Any, running_mean: Any = None, running_var: Any = None, weight: Any = None,
                bias: Any = None, training: bool = False, eps: NotNegative = 1e-5, *,
                out: Tensor | None = None) -> Tensor:
-    """Mean 0 and variance 1 of every channel over batch and places, then ``* weight + bias``.
+    """Mean 0 and variance 1 of every channel over batch and pixels, then ``* weight + bias``.
 
     :param x: (batch, channels, ...).
     :type x: array_like
@@ -167,7 +167,7 @@ def instance_norm(x: Any, weight: Any = None, bias: Any = None, eps: NotNegative
     """Mean 0 and variance 1 of every channel of every image, then ``* weight + bias``.
 
     :like: batch_norm
-    :param x: (batch, channels, places, ...).
+    :param x: (batch, channels, pixels, ...).
     :type x: array_like
 
     >>> ag.nn.functional.instance_norm(ag.tensor([[[1.0, 3.0]]]), eps=0.0)
@@ -175,7 +175,7 @@ def instance_norm(x: Any, weight: Any = None, bias: Any = None, eps: NotNegative
     """
     x = _floats(x)
     if x.ndim < 3:
-        raise ShapeError(f"the operand {x.shape} must be (batch, channels, places, ...)")
+        raise ShapeError(f"the operand {x.shape} must be (batch, channels, pixels, ...)")
     return _scaled(apply(Standardize(tuple(range(2, x.ndim)), number(eps, "eps")), x), weight, bias)
 
 

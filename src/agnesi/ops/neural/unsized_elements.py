@@ -1,6 +1,6 @@
 """Products, transposes, running sums, shares and slices of elements whose number each step decides.
 
-A sum over the elements is one over all that there may be, with zeros in the place of those that
+A sum over the elements is one over all that there may be, with zeros instead of those that
 are none; what is computed for each element stays among all.
 """
 
@@ -37,13 +37,13 @@ def _complete(ndim: int, entries: Sequence[Any]) -> Sequence[Any]:
 
 
 def _axis(x: Tensor) -> int | None:
-    """The axis of elements that stand once for each place of a vector's mask; None for others."""
+    """The axis of elements, one for each position of a vector's mask; None for others."""
     fits = isinstance(x, Selection) and x.is_unsized and (
         x.part.simple and x.part.mask.ndim == 1 and x.part.weights is None)
     return x.part.before if fits else None  # type: ignore[attr-defined]
 
 
-def _placed(x: Selection, whole: Tensor, axis: int, mask: Tensor | None = None) -> Selection:
+def _selected(x: Selection, whole: Tensor, axis: int, mask: Tensor | None = None) -> Selection:
     """Values for the same elements, or those under another mask, along an axis."""
     after = whole.ndim - axis - 1
     mask = x.part.mask if mask is None else mask
@@ -65,10 +65,10 @@ def _product(a: Tensor, b: Tensor) -> Tensor | None:
             return None
         return matmul(a.all_of(0), b.all_of(0))
     if isinstance(a, Selection) and i != summed[0]:
-        return _placed(a, matmul(a.whole, b), 0)
+        return _selected(a, matmul(a.whole, b), 0)
     if isinstance(b, Selection) and k != summed[1]:
         whole = matmul(a, b.whole)
-        return _placed(b, whole, whole.ndim - 1)
+        return _selected(b, whole, whole.ndim - 1)
     return None
 
 
@@ -77,16 +77,16 @@ def _permuted(op: Permute, xs: Sequence[Tensor]) -> Tensor | None:
     axis = _axis(x)
     if axis is None or not isinstance(x, Selection):
         return None
-    return _placed(x, apply(op, x.whole), op.axes.index(axis))
+    return _selected(x, apply(op, x.whole), op.axes.index(axis))
 
 
 def _row(x: Selection, k: int) -> Tensor:
-    """The element at a place among those that there are; there is none behind all places."""
+    """The element at a position among those that there are; there is none behind all positions."""
     held = cast(x.part.mask, dtypes.int64).cumsum(0)
     nth = as_tensor(k + 1) if k >= 0 else held[-1] + (k + 1)
     there = less(0, nth) & less(nth, held[-1] + 1)
-    place = cast(less(held, nth), dtypes.int64).sum()
-    found: Tensor = x.whole[where(there, place, as_tensor(held.shape[0]))]
+    position = cast(less(held, nth), dtypes.int64).sum()
+    found: Tensor = x.whole[where(there, position, as_tensor(held.shape[0]))]
     return found
 
 
@@ -110,24 +110,24 @@ def _indexed(x: Selection, key: Any) -> Tensor | None:
         return _row(x, key)
     if isinstance(key, Selection) and key.dtype == dtypes.bool_ and key.ndim == 1 and axis == 0:
         if key._lazy and alike_masks(x.part, key.part):  # a mask of the same elements
-            return _placed(x, x.whole, 0, x.part.mask & key.whole)
+            return _selected(x, x.whole, 0, x.part.mask & key.whole)
         return None
     entries = entries_of(key)
     if not all(e is None or e is Ellipsis or type(e) is int or (type(e) is slice and all(
             b is None or type(b) is int for b in (e.start, e.stop, e.step))) for e in entries):
         return None
     entries = list(_complete(x.ndim, entries))
-    place = next(i for i in range(len(entries)) if entries[i] is not None and sum(
+    position = next(i for i in range(len(entries)) if entries[i] is not None and sum(
         e is not None for e in entries[:i]) == axis)
-    own, mask = entries[place], x.part.mask
+    own, mask = entries[position], x.part.mask
     if type(own) is not slice or own.step not in (None, 1, -1):
         return None
     if own.step == -1 and (own.start, own.stop) != (None, None):
         return None
     rest = slice(None, None, own.step)
-    whole = x.whole[(*entries[:place], rest, *entries[place + 1:])]
+    whole = x.whole[(*entries[:position], rest, *entries[position + 1:])]
     mask = mask[::-1] if own.step == -1 else _within(mask, own)
-    return _placed(x, whole, sum(type(e) is not int for e in entries[:place]), mask)
+    return _selected(x, whole, sum(type(e) is not int for e in entries[:position]), mask)
 
 
 #: What changes nothing for the elements beside it, by operations along axes.
@@ -142,7 +142,7 @@ def _along(op: Any, xs: Sequence[Tensor]) -> Tensor | None:
     if axis is None or not isinstance(x, Selection):
         return None
     axes = op.axes if hasattr(op, "axes") else (op.axis,)
-    return _placed(x, apply(op, x.all_of(_NEUTRAL[type(op)]) if axis in axes else x.whole), axis)
+    return _selected(x, apply(op, x.all_of(_NEUTRAL[type(op)]) if axis in axes else x.whole), axis)
 
 
 def _sorted(op: Sort, xs: Sequence[Tensor]) -> Tensor | None:
@@ -152,10 +152,10 @@ def _sorted(op: Sort, xs: Sequence[Tensor]) -> Tensor | None:
     if axis is None or not isinstance(x, Selection) or op.descending or x.dtype.kind not in "iuf":
         return None
     if op.axis % x.ndim != axis:
-        return _placed(x, apply(op, x.whole), axis)
+        return _selected(x, apply(op, x.whole), axis)
     last = float("nan") if x.dtype.kind == "f" else beaten("minimum", x.dtype)
     mask = less(arange(x.part.mask.shape[0]), x.part.total)
-    return _placed(x, apply(op, x.all_of(last)), axis, mask)
+    return _selected(x, apply(op, x.all_of(last)), axis, mask)
 
 
 RULES[Permute], RULES[Sort] = _permuted, _sorted

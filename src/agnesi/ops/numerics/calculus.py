@@ -74,7 +74,7 @@ def gradient(f: TensorLike, *varargs: Any, axis: Axis = None, edge_order: int = 
 
     :param f: Samples; integers become the default float dtype.
     :param *varargs: Distances of the samples, one for all axes or one for each; or vectors of their
-        places.
+        positions.
     :type *varargs: float or array_like
     :param axis: All axes by default.
     :type axis: int, sequence of int, optional
@@ -84,7 +84,7 @@ def gradient(f: TensorLike, *varargs: Any, axis: Axis = None, edge_order: int = 
     :rtype: Tensor, or tuple of Tensor for several axes
     :raises ValueError: If ``edge_order`` is another.
     :raises TypeError: If there are not as many distances as axes.
-    :raises ShapeError: If an axis has too few samples, or places do not fit.
+    :raises ShapeError: If an axis has too few samples, or positions do not fit.
     :see: diff, trapezoid, grad
 
     >>> ag.gradient(ag.tensor([1.0, 2.0, 4.0, 7.0]))
@@ -151,7 +151,7 @@ def interp(x: TensorLike, xp: TensorLike, fp: TensorLike, left: Any = None, righ
     :param xp, fp: Where samples are, in rising order, and their values.
     :param left, right: Values below the first and above the last; theirs by default.
     :type left, right: number, optional
-    :param period: With a period, places are taken modulo it, and need no order.
+    :param period: With a period, positions are taken modulo it, and need no order.
     :type period: float, optional
     :returns: Of the shape of ``x``; differentiable in all three.
     :raises ShapeError: If samples are not two vectors of one size, or none.
@@ -199,8 +199,8 @@ def _wrapped(x: Tensor, xp: Tensor, fp: Tensor, period: float) -> tuple[Tensor, 
     x, xp = x % period, xp % period
     order = argsort(xp)
     xp, fp = take(xp, order), take(fp, order)
-    places = concat([xp[-1:] - period, xp, xp[:1] + period], 0)
-    return x, places, concat([fp[-1:], fp, fp[:1]], 0)
+    samples = concat([xp[-1:] - period, xp, xp[:1] + period], 0)
+    return x, samples, concat([fp[-1:], fp, fp[:1]], 0)
 
 
 @planned

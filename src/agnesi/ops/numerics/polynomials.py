@@ -115,7 +115,7 @@ def polymul(p: TensorLike, q: TensorLike, *, out: Tensor | None = None) -> Tenso
     """
     a, b = map(_vector, pair(p, q))
     n, m = a.shape[0], b.shape[0]
-    rows = reshape(a, (n, 1)) * reshape(b, (1, m))  # row i lies i places further
+    rows = reshape(a, (n, 1)) * reshape(b, (1, m))  # row i is shifted by i
     wide = concat([rows, broadcast_to(as_tensor(0, rows.dtype), (n, n))], 1)
     return reshape(wide, (n * (n + m),))[: n * (n + m - 1)].reshape((n, n + m - 1)).sum(axis=0)\
         .astype(a.dtype)

@@ -210,7 +210,7 @@ def addmm(input: TensorLike, mat1: TensorLike, mat2: TensorLike, *, beta: Tensor
 @public
 def index_select(x: TensorLike, axis: int, index: TensorLike, *, out: Tensor | None = None
                  ) -> Tensor:
-    """The slices of an axis at the places that a vector names.
+    """The slices of an axis at the indices that a vector names.
 
     :param x: At least one axis.
     :param index: A vector, or a number for one slice.
@@ -223,11 +223,11 @@ def index_select(x: TensorLike, axis: int, index: TensorLike, *, out: Tensor | N
     >>> ag.index_select(ag.tensor([[1, 2, 3]]), 1, [2, 0])
     tensor([[3, 1]])
     """
-    places = as_tensor(index)
-    if places.ndim > 1:
-        raise ValueError(f"index must be a vector, not of shape {places.shape}")
+    indices = as_tensor(index)
+    if indices.ndim > 1:
+        raise ValueError(f"index must be a vector, not of shape {indices.shape}")
     x = as_tensor(x)
-    return take(x, expand_dims(places, 0) if places.ndim == 0 else places,
+    return take(x, expand_dims(indices, 0) if indices.ndim == 0 else indices,
                 shapes.axis_of(axis, x.ndim))
 
 

@@ -36,7 +36,7 @@ from agnesi.ops.sorting.sort import Partition, argsort, sort
 
 __all__ = ["median", "nanmedian", "nanpercentile", "nanquantile", "percentile", "quantile"]
 
-#: Methods with a continuous place among the elements: its two parameters.
+#: Methods with a continuous position among the elements: its two parameters.
 _CONTINUOUS = {
     "interpolated_inverted_cdf": (0.0, 1.0), "hazen": (0.5, 0.5), "weibull": (0.0, 0.0),
     "median_unbiased": (1 / 3, 1 / 3), "normal_unbiased": (3 / 8, 3 / 8),
@@ -47,7 +47,7 @@ METHODS = (
 )
 
 
-def _place(method: str, n: Any, q: Tensor) -> Tensor:
+def _position(method: str, n: Any, q: Tensor) -> Tensor:
     """Where a quantile lies among ``n`` elements in order, counted from 0."""
     if method in _CONTINUOUS:
         alpha, beta = _CONTINUOUS[method]
@@ -66,18 +66,18 @@ def _place(method: str, n: Any, q: Tensor) -> Tensor:
     return {"linear": at, "lower": floor(at), "higher": ceil(at), "nearest": nearest(at)}[method]
 
 
-def _between(ordered: Tensor, place: Tensor, n: Any, begin: int = 0) -> Tensor:
-    """Elements of ``n`` in order at places, between two of them linearly.
+def _between(ordered: Tensor, position: Tensor, n: Any, begin: int = 0) -> Tensor:
+    """Elements of ``n`` in order at positions, between two of them linearly.
 
-    The last axis has those from place ``begin`` on.
+    The last axis has those from position ``begin`` on.
     """
-    place = clip(place, 0, n - 1) - begin
-    low = floor(place)
+    position = clip(position, 0, n - 1) - begin
+    low = floor(position)
     dtype = dtypes.floating(ordered.dtype)
-    share = cast(place - low, dtype)
+    share = cast(position - low, dtype)
     below = cast(low, dtypes.int64)
-    above = cast(ceil(place), dtypes.int64)
-    if place.ndim == 1:
+    above = cast(ceil(position), dtypes.int64)
+    if position.ndim == 1:
         first, second = take(ordered, below, -1), take(ordered, above, -1)
     else:
         below, above = (broadcast_to(i, (*ordered.shape[:-1], i.shape[-1])) for i in (below, above))
@@ -90,7 +90,7 @@ def _between(ordered: Tensor, place: Tensor, n: Any, begin: int = 0) -> Tensor:
 
 def _ordered(x: Tensor, axis: int, bounds: tuple[float, float] | None) -> tuple[Tensor, int]:
     """The elements of an axis in order, those of shares between two bounds, as the last axis; and
-    the place of the first one."""
+    the position of the first one."""
     n = x.shape[axis]
     if bounds is None or x.dtype.kind == "c" or not isinstance(n, int):
         return moveaxis(sort(x, axis), axis, -1), 0
@@ -160,9 +160,9 @@ def _weighted(x: Tensor, q: Tensor, axis: Axis, keepdims: bool, skip: bool, w: T
     upto = cumsum(take_along_axis(counts, order, -1), -1)
     upto = upto / upto[..., -1:]
     before = (upto < reshape(q, (q.size, *[1] * upto.ndim))) | (upto == 0)
-    place = clip(total(before, -1, keepdims=True), 0, rows.shape[-1] - 1)
+    position = clip(total(before, -1, keepdims=True), 0, rows.shape[-1] - 1)
     rows = broadcast_to(rows, (q.size, *rows.shape))
-    found = cast(take_along_axis(rows, place, -1)[..., 0], dtypes.floating(x.dtype))
+    found = cast(take_along_axis(rows, position, -1)[..., 0], dtypes.floating(x.dtype))
     if not skip:
         found = where(some(isnan(rows), -1), math.nan, found)
     return reshape(found, (*q.shape, *shapes.reduced(x.shape, axes, keepdims)))
@@ -184,12 +184,12 @@ def _of_shares(x: Tensor, q: Tensor, how: tuple[Any, ...]) -> Tensor:
     if skip:
         ordered = sort(rows, -1)
         count = cast(total(logical_not(isnan(rows)), -1, keepdims=True), dtypes.float64)
-        found = _between(ordered, _place(method, count, shares), count.clip(1))
+        found = _between(ordered, _position(method, count, shares), count.clip(1))
     else:
-        place = _place(method, float(n), shares)
+        position = _position(method, float(n), shares)
         source, along = (x, axes[0]) if len(axes) == 1 else (rows, rows.ndim - 1)
         ordered, first = _ordered(source, along, bounds)
-        found = _between(ordered, place, n, first)
+        found = _between(ordered, position, n, first)
         if x.dtype.kind in "fV":
             found = where(some(isnan(rows), -1, keepdims=True), math.nan, found)
     found = moveaxis(found, -1, 0)

@@ -22,7 +22,7 @@ from agnesi.ops.base import arith, expand, select
 from agnesi.ops.base.convert import as_tensor, beside, cast
 from agnesi.ops.base.creation import filled
 from agnesi.ops.base.gather.elements import Index, IndexSum
-from agnesi.ops.base.gather.gather_scatter import at_places
+from agnesi.ops.base.gather.gather_scatter import at_indices
 from agnesi.ops.base.movement import reshape
 from agnesi.ops.base.parameter_checks import of_shape
 from agnesi.ops.base.slices import flip
@@ -35,12 +35,12 @@ _UFUNCS = {"prod": np.multiply, "amax": np.maximum, "amin": np.minimum}
 _KINDS = ("sum", "prod", "mean", "amax", "amin")
 
 
-def _at(x: Tensor, places: Tensor) -> Tensor:
-    return apply(Index((0,), 0), x, places)
+def _at(x: Tensor, indices: Tensor) -> Tensor:
+    return apply(Index((0,), 0), x, indices)
 
 
-def _summed(values: Tensor, places: Tensor, count: Any) -> Tensor:
-    return apply(IndexSum((0,), 0, (count,)), values, places)
+def _summed(values: Tensor, indices: Tensor, count: Any) -> Tensor:
+    return apply(IndexSum((0,), 0, (count,)), values, indices)
 
 
 @record
@@ -52,50 +52,50 @@ class Brought(Op):
     name = "scatter_reduce"
     keep_output = True
 
-    def infer(self, x: Any, values: Any, places: Any) -> Any:
+    def infer(self, x: Any, values: Any, indices: Any) -> Any:
         return x.shape, x.dtype
 
-    def perform(self, x: np.ndarray, values: np.ndarray, places: np.ndarray) -> np.ndarray:
+    def perform(self, x: np.ndarray, values: np.ndarray, indices: np.ndarray) -> np.ndarray:
         found = x.copy()
-        silently(at_places, _UFUNCS[self.kind], found, places, values)
+        silently(at_indices, _UFUNCS[self.kind], found, indices, values)
         return found
 
-    def decompose(self, x: Tensor, values: Tensor, places: Tensor) -> Tensor | None:
-        """Of several elements that are put into one place the last stays."""
+    def decompose(self, x: Tensor, values: Tensor, indices: Tensor) -> Tensor | None:
+        """Of several elements that are put at one index the last stays."""
         if self.kind == "prod":
             return None
         order = argsort(values)
         if self.kind == "amin":  # but what is no number is last both times
             order = argsort(-values) if values.dtype.kind in "fV" else flip(order, 0)
-        last = apply(IndexPut((0,), 0), x, _at(values, order), _at(places, order))
+        last = apply(IndexPut((0,), 0), x, _at(values, order), _at(indices, order))
         return (select.maximum if self.kind == "amax" else select.minimum)(x, last)
 
-    def vjp(self, g: Tensor, y: Tensor, x: Tensor, values: Tensor, places: Tensor
+    def vjp(self, g: Tensor, y: Tensor, x: Tensor, values: Tensor, indices: Tensor
             ) -> tuple[Any, ...]:
         if self.kind == "prod":
-            return *self._of_products(g, x, values, places), None
-        mine, theirs, wide = x == y, values == _at(y, places), dtypes.accumulated(g.dtype)
-        count = cast(mine, wide) + _summed(cast(theirs, wide), places, x.shape[0])
+            return *self._of_products(g, x, values, indices), None
+        mine, theirs, wide = x == y, values == _at(y, indices), dtypes.accumulated(g.dtype)
+        count = cast(mine, wide) + _summed(cast(theirs, wide), indices, x.shape[0])
         share = cast(g / count, g.dtype)
-        return select.where(mine, share, 0), select.where(theirs, _at(share, places), 0), None
+        return select.where(mine, share, 0), select.where(theirs, _at(share, indices), 0), None
 
-    def _of_products(self, g: Tensor, x: Tensor, values: Tensor, places: Tensor
+    def _of_products(self, g: Tensor, x: Tensor, values: Tensor, indices: Tensor
                      ) -> tuple[Tensor, Tensor]:
         """Return the gradients to both groups of factors of products: the product of the others."""
         mine, theirs, wide = x == 0, values == 0, dtypes.accumulated(dtypes.real_of(g.dtype))
-        zeros = cast(mine, wide) + _summed(cast(theirs, wide), places, x.shape[0])
-        rest = apply(self, select.where(mine, 1, x), select.where(theirs, 1, values), places)
+        zeros = cast(mine, wide) + _summed(cast(theirs, wide), indices, x.shape[0])
+        rest = apply(self, select.where(mine, 1, x), select.where(theirs, 1, values), indices)
 
         def share(zero: Tensor, count: Tensor, rest: Tensor, factor: Tensor) -> Tensor:
             others = select.where(zero, rest, rest / select.where(zero, 1, factor))
             return arith.conj(select.where(count - cast(zero, count.dtype) == 0, others, 0))
 
-        return g * share(mine, zeros, rest, x), _at(g, places) * share(
-            theirs, _at(zeros, places), _at(rest, places), values)
+        return g * share(mine, zeros, rest, x), _at(g, indices) * share(
+            theirs, _at(zeros, indices), _at(rest, indices), values)
 
 
-def _reduced(x: Tensor, values: Tensor, places: Tensor, kind: str, include_self: bool) -> Tensor:
-    """Scatter and reduce flat operands, of which the last are places in the first."""
+def _reduced(x: Tensor, values: Tensor, indices: Tensor, kind: str, include_self: bool) -> Tensor:
+    """Scatter and reduce flat operands, of which the last are indices in the first."""
     if kind not in _KINDS:
         raise ValueError(f"reduce must be one of {_KINDS}, not {kind!r}")
     if x.dtype.kind == "c" and kind in ("amax", "amin"):
@@ -103,14 +103,14 @@ def _reduced(x: Tensor, values: Tensor, places: Tensor, kind: str, include_self:
     count = x.shape[0]
     wide = dtypes.accumulated(x.dtype)
     if kind == "mean" or not include_self:
-        brought = _summed(filled(values.shape, 1, dtypes.real_of(wide)), places, count)
+        brought = _summed(filled(values.shape, 1, dtypes.real_of(wide)), indices, count)
     if not include_self:
         x = select.where(brought > 0, cast(as_tensor(_nothing(x.dtype, kind)), x.dtype), x)
     if kind in _UFUNCS:
-        return apply(Brought(kind), x, values, places)
+        return apply(Brought(kind), x, values, indices)
     if kind == "sum":
-        return apply(IndexAdd((0,), 0), x, values, places)
-    total = apply(IndexAdd((0,), 0), cast(x, wide), cast(values, wide), places)
+        return apply(IndexAdd((0,), 0), x, values, indices)
+    total = apply(IndexAdd((0,), 0), cast(x, wide), cast(values, wide), indices)
     among = select.maximum(brought + int(include_self), 1) if not include_self else brought + 1
     return cast(total / among if wide.kind in "fc" else total // among, x.dtype)
 
@@ -127,8 +127,8 @@ def _nothing(dtype: np.dtype, kind: str) -> Any:
     return np.array(limits.min if kind == "amax" else limits.max, dtype)
 
 
-def _flat_places(x: Tensor, every: tuple[Tensor, ...]) -> Tensor:
-    """Places in the flattened tensor, from those along all axes."""
+def _flat_indices(x: Tensor, every: tuple[Tensor, ...]) -> Tensor:
+    """Indices in the flattened tensor, from those along all axes."""
     numbers = reshape(arange(product(x.shape)), x.shape)
     return apply(Index(tuple(range(x.ndim)), 0), numbers, *every)
 
@@ -137,7 +137,7 @@ def _flat_places(x: Tensor, every: tuple[Tensor, ...]) -> Tensor:
 @public
 def scatter_reduce(x: TensorLike, axis: int, index: TensorLike, src: TensorLike, reduce: str, *,
                    include_self: bool = True, out: Tensor | None = None) -> Tensor:
-    """A new tensor: ``x`` where elements of ``src`` that ``index`` brings to one place become one.
+    """A new tensor: ``x`` where elements of ``src`` that ``index`` brings to one index become one.
 
     :param x: It is left as it is.
     :param index: As many axes as ``x``; nowhere longer but on ``axis``.
@@ -158,9 +158,9 @@ def scatter_reduce(x: TensorLike, axis: int, index: TensorLike, src: TensorLike,
     tensor([0., 0., 6.])
     """
     x, index = as_tensor(x), as_index(index)
-    places = _flat_places(x, corner(x, index, shapes.axis_of(axis, x.ndim)))
+    indices = _flat_indices(x, corner(x, index, shapes.axis_of(axis, x.ndim)))
     values = source_of(src, index, x)
-    found = _reduced(reshape(x, (-1,)), reshape(values, (-1,)), reshape(places, (-1,)), reduce,
+    found = _reduced(reshape(x, (-1,)), reshape(values, (-1,)), reshape(indices, (-1,)), reduce,
                      include_self)
     return reshape(found, x.shape)
 

@@ -21,9 +21,9 @@ from agnesi.core.support.aside import aside
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor, wrap
-from agnesi.ops.arrays.nonzeros import first_places, nonzero
+from agnesi.ops.arrays.nonzeros import first_positions, nonzero
 from agnesi.ops.base import reduce
-from agnesi.ops.base.chosen import Chosen, places_of
+from agnesi.ops.base.chosen import Chosen, positions_of
 from agnesi.ops.base.compare import equal, greater, logical_and, logical_not, logical_or, not_equal
 from agnesi.ops.base.convert import as_tensor, cast, pair
 from agnesi.ops.base.creation import filled
@@ -64,7 +64,7 @@ class UniqueInverse(NamedTuple):
     inverse_indices: Tensor
 
 
-#: The places of a vector's elements in order, and the elements.
+#: The indices of a vector's elements in order, and the elements.
 _PLACES, _VALUES = ArgSort(0, False), Sort(0, False)
 #: Integers that NumPy's function takes less time for.
 _FEW_ELEMENTS = 64
@@ -88,17 +88,17 @@ def _from_order(flat: np.ndarray, returned: tuple[bool, ...], equal_nan: bool) -
     order = _PLACES.perform(flat) if returned[0] or returned[1] else None
     ordered = comparable(_VALUES.perform(flat) if order is None else flat[order])
     starts = _begins(ordered, equal_nan)
-    (places,) = starts.nonzero()
-    found: list[Any] = [ordered[places].astype(flat.dtype, copy=False), None, None, None]
+    (starts_at,) = starts.nonzero()
+    found: list[Any] = [ordered[starts_at].astype(flat.dtype, copy=False), None, None, None]
     if order is not None and returned[0]:
-        found[1] = order[places]
+        found[1] = order[starts_at]
     if order is not None and returned[1]:
         found[2] = np.empty(flat.size, np.int64)
         found[2][order] = np.cumsum(starts) - 1
     if returned[2]:
-        found[3] = np.empty_like(places)
-        np.subtract(places[1:], places[:-1], out=found[3][:-1])
-        found[3][-1:] = flat.size - places[-1:]
+        found[3] = np.empty_like(starts_at)
+        np.subtract(starts_at[1:], starts_at[:-1], out=found[3][:-1])
+        found[3][-1:] = flat.size - starts_at[-1:]
     return found
 
 
@@ -113,7 +113,7 @@ def _begins(ordered: np.ndarray, equal_nan: bool) -> np.ndarray:
 
 
 def _values(x: Tensor, first: np.ndarray) -> Tensor:
-    """The elements at the places ``first``: gradients go there."""
+    """The elements at the indices ``first``: gradients go there."""
     return take(reshape(x, (-1,)) if x.size else x.reshape((0,)), wrap(first))
 
 
@@ -177,8 +177,8 @@ def _found(x: Tensor, returned: tuple[bool, ...], equal_nan: bool = True) -> tup
     order: Any = argsort(flat) if returned[0] or returned[1] else None
     ordered = sort(flat) if order is None else take(flat, order)
     starts = _starts(ordered, equal_nan)
-    place, rest = _places(order, starts, x.shape, returned)
-    return take(ordered, place), *rest
+    position, rest = _positions(order, starts, x.shape, returned)
+    return take(ordered, position), *rest
 
 
 def _slices(x: Tensor, axis: int, returned: tuple[bool, ...]) -> tuple[Tensor, ...]:
@@ -190,23 +190,23 @@ def _slices(x: Tensor, axis: int, returned: tuple[bool, ...]) -> tuple[Tensor, .
     order = lexsort(flip(matrix_transpose(rows), 0))
     ordered = take(rows, order, 0)
     differ = reduce.any(not_equal(ordered, roll(ordered, 1, 0)), axis=1)
-    place, rest = _places(order, logical_or(differ, equal(arange(n), 0)), (n,), returned)
-    return take(x, take(order, place), axis), *rest
+    position, rest = _positions(order, logical_or(differ, equal(arange(n), 0)), (n,), returned)
+    return take(x, take(order, position), axis), *rest
 
 
-def _places(order: Any, starts: Tensor, shape: Any, returned: tuple[bool, ...]
+def _positions(order: Any, starts: Tensor, shape: Any, returned: tuple[bool, ...]
           ) -> tuple[Tensor, list[Tensor]]:
     """Where different ones begin in order, and what is asked for about them."""
     n = starts.shape[0]
-    place = places_of(starts)
+    position = positions_of(starts)
     last = equal(arange(n), as_tensor(n) - 1)
     more = (
-        lambda: take(order, place),
+        lambda: take(order, position),
         lambda: reshape(index_put(filled((n,), 0, dtypes.int64), order, _numbers(starts)), shape),
-        lambda: apply(Chosen(place.shape[0]),
-                      logical_or(last, apply(Shift(0, True), starts))) - place + 1,
+        lambda: apply(Chosen(position.shape[0]),
+                      logical_or(last, apply(Shift(0, True), starts))) - position + 1,
     )
-    return place, [make() for w, make in zip(returned, more, strict=True) if w]
+    return position, [make() for w, make in zip(returned, more, strict=True) if w]
 
 
 def _numbers(starts: Tensor) -> Tensor:
@@ -223,13 +223,13 @@ def _bounded(x: Tensor, size: int, fill_value: Any, returned: tuple[bool, ...]) 
     order = argsort(flat)
     ordered = take(flat, order)
     starts = _starts(ordered)
-    place = first_places(starts, size, -1)
-    there = place >= 0
+    position = first_positions(starts, size, -1)
+    there = position >= 0
     fill = ordered[0] if fill_value is None else as_tensor(fill_value, x.dtype)
-    values = where(there, take(ordered, place), fill)
+    values = where(there, take(ordered, position), fill)
     number = _numbers(starts)
     more = (
-        lambda: where(there, take(order, place), take(order, 0)),
+        lambda: where(there, take(order, position), take(order, 0)),
         lambda: reshape(index_put(filled((n,), 0, number.dtype), order, number), x.shape),
         lambda: index_put(filled((size + 1,), 0, number.dtype), number.clip(0, size), 1,
                           accumulate=True)[:size],
@@ -351,9 +351,9 @@ def _different(x: Tensor, chosen: Any, size: int | None, fill_value: Any) -> Ten
     starts = logical_and(_starts(ordered), chosen(ordered))
     if size is None:
         return take(ordered, nonzero(starts)[0])
-    place = first_places(starts, size, -1)
+    position = first_positions(starts, size, -1)
     fill = ordered[0] if fill_value is None else as_tensor(fill_value, x.dtype)
-    return where(place >= 0, take(ordered, place), fill)
+    return where(position >= 0, take(ordered, position), fill)
 
 
 @public
@@ -388,7 +388,7 @@ def intersect1d(x1: TensorLike, x2: TensorLike, *, return_indices: bool = False,
     :like: union1d
     :param return_indices: Whether to return, too, where each is found first in both, taken flat.
     :returns: A vector of the promoted dtype, in ascending order; with ``return_indices`` also the
-        places in the first and in the second.
+        indices in the first and in the second.
     :rtype: Tensor, or tuple of Tensor
     :raises ValueError: If ``size`` is given with ``return_indices``.
     :see: union1d, setdiff1d, setxor1d, isin, unique

@@ -22,7 +22,7 @@ from agnesi.ops.base.compare import isnan, logical_and, logical_not
 from agnesi.ops.base.convert import as_tensor, beside, cast, exact, pair
 from agnesi.ops.base.creation import filled
 from agnesi.ops.base.ensure import ensure
-from agnesi.ops.base.literals import as_places
+from agnesi.ops.base.literals import as_indices
 from agnesi.ops.base.movement import atleast_2d, matrix_transpose, reshape
 from agnesi.ops.base.parameter_checks import demanded, of_shape
 from agnesi.ops.base.reduce import max as greatest
@@ -240,7 +240,7 @@ def bincount(x: TensorLike, /, weights: TensorLike | None = None, minlength: int
     >>> ag.bincount(ag.tensor([0, 2, 2]))
     tensor([1, 0, 2])
     """
-    x = as_places(x)
+    x = as_indices(x)
     if x.ndim != 1 or x.dtype.kind not in "biu":
         raise ShapeError(f"the operand must be a vector of integers, not {typed(x)}")
     x = cast(x, dtypes.int64)
@@ -267,9 +267,9 @@ def _counted(x: Tensor, length: int, weights: Any) -> Tensor:
         w = cast(w, np.dtype(np.float64)) if w.dtype.kind in "biu" else w
         w = of_shape("bincount", w, x.shape,
                      f"weights have shape {w.shape}, the numbers {x.shape}")
-    places = where(logical_and(x >= 0, x < length), x, as_tensor(length, dtypes.int64))
+    indices = where(logical_and(x >= 0, x < length), x, as_tensor(length, dtypes.int64))
     zero = filled((length + 1,), 0, w.dtype)
-    return index_put(zero, places, w, accumulate=True)[:length]
+    return index_put(zero, indices, w, accumulate=True)[:length]
 
 
 @planned
@@ -356,8 +356,8 @@ def _edges(x: Tensor, bins: Any, limits: Any) -> Tensor:
         low = _finite(low, high)
     flat = low == high
     low, high = where(flat, low - 0.5, low), where(flat, high + 0.5, high)
-    place = cast(arange(count + 1), kind)
-    return where(place == count, high, low + place * ((high - low) / count))
+    number = cast(arange(count + 1), kind)
+    return where(number == count, high, low + number * ((high - low) / count))
 
 
 @public
@@ -391,11 +391,11 @@ def histogram_bin_edges(x: TensorLike, bins: TensorLike = 10, range: Any = None,
 def _bins(x: Tensor, edges: Tensor) -> Tensor:
     """The number of each element's bin; -1 outside.  The last bin holds its upper edge."""
     n = edges.shape[0] - 1
-    place = searchsorted(edges, x, "right") - 1
-    place = where(x == edges[-1], as_tensor(n - 1, dtypes.int64), place)
-    inside = logical_and(place >= 0, place < n)
+    bin_ = searchsorted(edges, x, "right") - 1
+    bin_ = where(x == edges[-1], as_tensor(n - 1, dtypes.int64), bin_)
+    inside = logical_and(bin_ >= 0, bin_ < n)
     inside = logical_and(inside, logical_not(isnan(x))) if x.dtype.kind in "fV" else inside
-    return where(inside, place, as_tensor(-1, dtypes.int64))
+    return where(inside, bin_, as_tensor(-1, dtypes.int64))
 
 
 class Histogram(NamedTuple):
@@ -481,8 +481,8 @@ def histogramdd(sample: TensorLike, bins: Any = 10, range: Any = None, density: 
     flat: Any = as_tensor(0, dtypes.int64)
     inside: Any = True
     for c, e, n in zip(columns, edges, sizes, strict=True):
-        place = _bins(*pair(c, e))
-        inside, flat = logical_and(inside, place >= 0), flat * n + place
+        bin_ = _bins(*pair(c, e))
+        inside, flat = logical_and(inside, bin_ >= 0), flat * n + bin_
     flat = where(inside, flat, as_tensor(-1, dtypes.int64))
     counts = reshape(_counted(flat, int(np.prod(sizes)), weights), tuple(sizes))
     counts = cast(counts, dtypes.floating(points.dtype)) if weights is None else counts

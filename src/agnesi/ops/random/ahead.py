@@ -31,8 +31,8 @@ def blocks(what: Hashable, state: np.ndarray, count: int,
         if len(_made) >= _MAX_STREAMS:
             _made.clear()
         start, rows = _made[key] = first, np.ascontiguousarray(make(state, _BLOCKS))
-    place = first - start
-    found: Any = rows[:, place: place + count]
+    offset = first - start
+    found: Any = rows[:, offset: offset + count]
     return found
 
 

@@ -93,7 +93,7 @@ class Generator(Written):
     generator begins another stream there (see :func:`default_generator`).
 
     :param seed: Equal seeds give equal streams; without one the system's entropy is used.
-    :param device: Where numbers are drawn: "cpu", also in the place of the seed.
+    :param device: Where numbers are drawn: "cpu", also instead of the seed.
     :see: random.default_generator, manual_seed
 
     >>> from agnesi.ops.random.generators import Generator
@@ -254,14 +254,14 @@ class Generator(Written):
             drawn = floor(drawn * 2.0**digits) * 2.0**-digits
         return cast(drawn, dtype)
 
-    def places(self, blocks: int, size: Size) -> tuple[Tensor, Tensor]:
-        """The state, and the places behind it of ``size`` elements, which take so many blocks
+    def positions(self, blocks: int, size: Size) -> tuple[Tensor, Tensor]:
+        """The state, and the positions behind it of ``size`` elements, which take so many blocks
         each; inside ``vmap``, others for each example.
 
         :param blocks: How many blocks each element takes.
         :param size: How many elements.
         :type size: int or tuple of int, optional
-        :returns state, places: The state before, and a uint32 number for each element.
+        :returns state, positions: The state before, and a uint32 number for each element.
         """
         source = self._source()
         if is_planning() and source in _DEFAULT:
@@ -404,7 +404,7 @@ def default_generator() -> Generator:
         with LOCK.lock:
             if not _DEFAULT:
                 first = Generator()
-                first.state = wrap(start(config.seed, LINEAGE.places))
+                first.state = wrap(start(config.seed, LINEAGE.positions))
                 _DEFAULT.append(first)
     return _DEFAULT[0]
 
@@ -416,7 +416,7 @@ def _begin_again() -> None:
     """Give the default generator of a forked process its own stream."""
     for generator in _DEFAULT:
         state = generator.state
-        np.copyto(state.array, start(state.array.tolist(), LINEAGE.places))
+        np.copyto(state.array, start(state.array.tolist(), LINEAGE.positions))
         touch(state)
 
 

@@ -1,4 +1,4 @@
-"""The place of a process among those that were forked from one; it counts from the import on."""
+"""The index of a process among those that were forked from one; it counts from the import on."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ class Lineage:
     """For this process and its parents: how many processes had been forked before it was."""
 
     def __init__(self) -> None:
-        self.places: tuple[int, ...] = ()
+        self.positions: tuple[int, ...] = ()
         self._forks = 0
         at_fork(before=self._counted, in_child=self._begun)
 
@@ -17,7 +17,7 @@ class Lineage:
         self._forks += 1
 
     def _begun(self) -> None:
-        self.places = (*self.places, self._forks)
+        self.positions = (*self.positions, self._forks)
         self._forks = 0
 
 

@@ -191,9 +191,9 @@ class Noise(Op):
 
         def left(at: Any) -> loops.Expr:
             result, *others = numbers(loops.Affine(each))
-            place = loops.index(at[0])
+            index = loops.index(at[0])
             for i, number in enumerate(others, 1):
-                result = loops.where(place.eq(i), number, result)
+                result = loops.where(index.eq(i), number, result)
             return result
 
         def region(j: int) -> loops.Part:

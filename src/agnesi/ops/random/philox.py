@@ -182,9 +182,9 @@ class Advance(Op):
 
     def lower(self, at: Any, state: Any) -> Any:
         blocks = _u32((self.size + 3) // 4)
-        place = loops.index(at[0])
+        index = loops.index(at[0])
         low, high = (state(loops.Affine(i)) for i in (2, 3))
         count = low + blocks
         carried = high + loops.cast(count < blocks, "uint32")
-        is_low, is_high = (place.eq(i) for i in (2, 3))
+        is_low, is_high = (index.eq(i) for i in (2, 3))
         return loops.where(is_low, count, loops.where(is_high, carried, state(*at)))

@@ -1,7 +1,7 @@
 """Random numbers by steps of which each element takes as many as it needs: rejection, and counting.
 
 A kind says how an element begins and what a step does, once for arrays and for the loop language.
-Step ``t`` of element ``i`` uses words of its own: blocks of ``philox`` whose counter is the place
+Step ``t`` of element ``i`` uses words of its own: blocks of ``philox`` whose counter is the index
 of the element behind the state, and ``t``.  So neither the order of elements nor threads matter.
 """
 
@@ -71,7 +71,7 @@ def _rejection(attempt: Callable[..., tuple[Any, Any]], blocks: int = 1) -> Kind
 
 # -- formulas -----------------------------------------------------------------------------------
 def _factorial(m: Any, k: Any) -> Any:
-    """The logarithm of k!, by Stirling's series eight places further on: faster than lgamma."""
+    """The logarithm of k!, by Stirling's series eight steps further on: faster than lgamma."""
     x = k + 9.0
     beyond = k + 1.0
     for i in range(2, 9):
@@ -212,7 +212,7 @@ def _uniforms(m: Any, words: Sequence[Any], dtype: str) -> list[Any]:
 
 @record
 class Sampler(Op):
-    """Numbers of a kind, from a state, the places of elements, which of them are wanted, and more.
+    """Numbers of a kind, from a state, indices of elements, which of them are wanted, and more.
 
     All but the state have the same shape.
     """
@@ -223,80 +223,81 @@ class Sampler(Op):
     differentiable = False
     inlines = True
 
-    def infer(self, state: Any, places: Any, wanted: Any, *params: Any) -> Any:
+    def infer(self, state: Any, positions: Any, wanted: Any, *params: Any) -> Any:
         for x in (wanted, *params):
-            need_shape(x.shape, places.shape, "an operand")
+            need_shape(x.shape, positions.shape, "an operand")
         if len({p.dtype for p in params}) != 1 or wanted.dtype.kind != "b":
             raise DTypeError("the parameters are floats of one dtype, and what is wanted bools")
-        return places.shape, params[0].dtype
+        return positions.shape, params[0].dtype
 
-    def perform(self, state: np.ndarray, places: np.ndarray, wanted: np.ndarray,
+    def perform(self, state: np.ndarray, positions: np.ndarray, wanted: np.ndarray,
                 *params: np.ndarray) -> np.ndarray:
-        arrays = (state, places, wanted, *params)
-        work = _CALL_MULTIPLY_ADDS + _DRAW_MULTIPLY_ADDS * places.size
+        arrays = (state, positions, wanted, *params)
+        work = _CALL_MULTIPLY_ADDS + _DRAW_MULTIPLY_ADDS * positions.size
         made = HOOKS.run(self, arrays, work) if HOOKS.compiles() else None
         if made is not None:
             return made
-        result = memory.empty(places.shape, params[0].dtype)
-        flat = [np.broadcast_to(x, places.shape).reshape(-1) for x in (places, wanted, *params)]
-        for start in range(0, places.size, CHUNK):
+        result = memory.empty(positions.shape, params[0].dtype)
+        flat = [np.broadcast_to(x, positions.shape).reshape(-1)
+                for x in (positions, wanted, *params)]
+        for start in range(0, positions.size, CHUNK):
             own, use, *rest = (x[start:start + CHUNK] for x in flat)
             result.reshape(-1)[start:start + CHUNK] = silently(self._stepped, state, own, use, rest)
         return result
 
-    def _stepped(self, state: np.ndarray, places: np.ndarray, wanted: np.ndarray,
+    def _stepped(self, state: np.ndarray, positions: np.ndarray, wanted: np.ndarray,
                  params: list[np.ndarray]) -> np.ndarray:
         kind, dtype = KINDS[self.kind], params[0].dtype
         values = [np.array(v, dtype) for v in kind.start(_ARRAYS, *params)]
         result = values[0]
         open_ = np.flatnonzero(wanted)
         values, params = ([v[open_] for v in xs] for xs in (values, params))
-        places = places[open_]
+        positions = positions[open_]
         for t in range(kind.most):
             if not open_.size:
                 break
-            words = self._words(state, places, t)
+            words = self._words(state, positions, t)
             u = _uniforms(_Arrays, words, dtype.name)
             following, more = kind.step(_ARRAYS, u, float(t), values, *params)
             values = [np.asarray(v, dtype) for v in following]
             result[open_] = values[0]
-            open_, places = open_[more], places[more]
+            open_, positions = open_[more], positions[more]
             values, params = ([v[more] for v in xs] for xs in (values, params))
         return result
 
-    def _words(self, state: np.ndarray, places: np.ndarray, t: int) -> list[np.ndarray]:
+    def _words(self, state: np.ndarray, positions: np.ndarray, t: int) -> list[np.ndarray]:
         blocks = KINDS[self.kind].blocks
         first = np.uint64(int(state[2]) | int(state[3]) << 32)
         words = []
         for block in range(blocks):
-            count = first + places.astype(np.uint64) * np.uint64(blocks) + np.uint64(block)
+            count = first + positions.astype(np.uint64) * np.uint64(blocks) + np.uint64(block)
             low, high = count & np.uint64(WORD), count >> np.uint64(32)
             words += philox(state[:2], (low, high, np.uint64(t), np.uint64(0)))
         return words
 
-    def parts(self, state: Any, places: Any, *operands: Any) -> list[Any]:
-        return [loops.Part.whole(places.shape,
-                                 lambda at: self._element(at, state, places, *operands))]
+    def parts(self, state: Any, positions: Any, *operands: Any) -> list[Any]:
+        return [loops.Part.whole(positions.shape,
+                                 lambda at: self._element(at, state, positions, *operands))]
 
-    def _element(self, at: Any, state: Any, places: Any, wanted: Any, *params: Any) -> Any:
+    def _element(self, at: Any, state: Any, positions: Any, wanted: Any, *params: Any) -> Any:
         kind, dtype = KINDS[self.kind], params[0].dtype
         own = [p(*at) for p in params]
         starts = kind.start(_SCALARS, *own)
-        place = loops.cast(places(*at), "uint32")
+        position = loops.cast(positions(*at), "uint32")
 
         def step(iteration: Any, values: Any) -> Any:
-            words = self._word_expressions(state, place, loops.cast(iteration, "uint32"))
+            words = self._word_expressions(state, position, loops.cast(iteration, "uint32"))
             u = _uniforms(loops, words, dtype)
             return kind.step(_SCALARS, u, loops.cast(iteration, dtype), values, *own)
 
         return loops.in_steps(at, kind.most, wanted(*at), starts, step)
 
-    def _word_expressions(self, state: Any, place: Any, t: Any) -> list[Any]:
+    def _word_expressions(self, state: Any, position: Any, t: Any) -> list[Any]:
         blocks = KINDS[self.kind].blocks
         key0, key1, low, high = (state(loops.Affine(i)) for i in range(4))
         words: list[Any] = []
         for block in range(blocks):
-            further = place * blocks + block
+            further = position * blocks + block
             count = low + further
             carry = loops.cast(count < further, "uint32")
             zero = loops.const(0, "uint32")

@@ -64,8 +64,8 @@ class _Extreme(Scan):
         same = x == y
         same = logical_or(same, isnan(x)) if x.dtype.kind in "fV" else same
         last = n - 1 if self.reverse else 0
-        places = where(same, broadcast_to(row, x.shape), as_tensor(last, dtypes.int64))
-        return apply((CumMin if self.reverse else CumMax)(self.axis, self.reverse), places)
+        positions = where(same, broadcast_to(row, x.shape), as_tensor(last, dtypes.int64))
+        return apply((CumMin if self.reverse else CumMax)(self.axis, self.reverse), positions)
 
     def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
         return (scatter_add(zeros_like(x), self.axis, self.chosen(y, x), g),)

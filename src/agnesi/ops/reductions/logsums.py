@@ -43,8 +43,8 @@ class LogCumSum(Scan):
     def _shares(self, y: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
         """The parts in each sum of the sum before it, and of its last element."""
         n = x.shape[self.axis]
-        places = reshape(arange(n), (n, *(1,) * (x.ndim - self.axis - 1)))
-        first = places == (n - 1 if self.reverse else 0)
+        positions = reshape(arange(n), (n, *(1,) * (x.ndim - self.axis - 1)))
+        first = positions == (n - 1 if self.reverse else 0)
         before = where(first, -np.inf, apply(Shift(self.axis, self.reverse), y))
         return share_of_sum(before, x), where(first, 1.0, share_of_sum(x, before))
 

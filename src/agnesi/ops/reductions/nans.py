@@ -32,7 +32,7 @@ __all__ = [
 
 
 def _filled(x: Any, value: float) -> Tensor:
-    """``x`` with a number in the place of NaN."""
+    """``x`` with a number instead of NaN."""
     x = as_tensor(x)
     return select(isnan(x), as_tensor(value, x.dtype), x) if dtypes.is_inexact(x.dtype) else x
 

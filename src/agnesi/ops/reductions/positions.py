@@ -125,8 +125,8 @@ class ArgReduce(Op):
         if x.dtype.kind in "fV":  # NaN is the extreme where there is any
             found = compare.logical_or(found, x != x)
         shape = tuple(n if a == self.axis else 1 for a in range(len(x.shape)))
-        places = symbolic(Arange(0, 1, n, narrow), ()).reshape(shape)
-        chosen = select.where(found, places, last)
+        positions = symbolic(Arange(0, 1, n, narrow), ()).reshape(shape)
+        chosen = select.where(found, positions, last)
         return cast(apply(reducer("minimum", (self.axis,), self.keepdims), chosen), dtypes.int64)
 
     def _by_keys(self, x: Tensor) -> Tensor:
@@ -140,13 +140,13 @@ class ArgReduce(Op):
         return apply(self, last)
 
     def _by_blocks(self, x: Tensor, size: int) -> Tensor:
-        """The first block with the extreme, then its place there: elements are read once."""
+        """The first block with the extreme, then its position there: elements are read once."""
         blocks = reshape(x, (x.shape[self.axis] // size, size))
         best = apply(reducer(extreme_over(self.kind, x.dtype), (1,), False), blocks)
         first = apply(ArgReduce(self.kind, 0), best)
         row = apply(Gather((0,), 0), blocks, first)
-        place = first * size + apply(ArgReduce(self.kind, 0), row)
-        return reshape(place, shapes.reduced(x.shape, (self.axis,), self.keepdims))
+        position = first * size + apply(ArgReduce(self.kind, 0), row)
+        return reshape(position, shapes.reduced(x.shape, (self.axis,), self.keepdims))
 
 
 def _block(shape: Any, axis: int) -> int:

@@ -57,12 +57,12 @@ def first_of_order(x: np.ndarray, k: int) -> np.ndarray:
     return np.subtract(n - 1, found)
 
 
-def first_places(x: np.ndarray, k: int, descending: bool) -> np.ndarray | None:
+def first_positions(x: np.ndarray, k: int, descending: bool) -> np.ndarray | None:
     """The first ``k`` of these indices; None where nothing is gained over all of them.
 
     >>> import numpy as np
-    >>> from agnesi.ops.sorting.order import first_places
-    >>> first_places(np.arange(10000.0), 2, True)
+    >>> from agnesi.ops.sorting.order import first_positions
+    >>> first_positions(np.arange(10000.0), 2, True)
     array([9999, 9998])
     """
     n = x.shape[-1]
@@ -71,17 +71,17 @@ def first_places(x: np.ndarray, k: int, descending: bool) -> np.ndarray | None:
         return None
     rows = x.reshape(-1, n)
     ahead = ~(rows < _bound(rows, k, block)) if descending else rows <= _bound(rows, k, block, -1)
-    row, place = np.divmod(np.flatnonzero(ahead), n)
+    row, position = np.divmod(np.flatnonzero(ahead), n)
     counts = np.bincount(row, minlength=len(rows))
     if len(row) > rows.size // 4 or int(np.min(counts)) < k:
         return None  # many alike, or hardly any number
-    value = rows[row, place]
+    value = rows[row, position]
     if descending:
         order = len(row) - 1 - np.lexsort((value[::-1], -row[::-1]))[::-1]
     else:
         order = np.lexsort((value, row))
     starts = np.cumsum(counts) - counts
-    found = place[order[starts[:, None] + np.arange(k)]]
+    found = position[order[starts[:, None] + np.arange(k)]]
     return found.reshape(*x.shape[:-1], k)
 
 
@@ -94,5 +94,5 @@ def _bound(rows: np.ndarray, k: int, block: int, sign: int = 1) -> np.ndarray:
     cut = rows[:, : parts * block].reshape(len(rows), block, parts)
     extreme: np.ufunc = np.fmax if sign > 0 else np.fmin
     best = extreme.reduce(cut, 1)
-    place = parts - k if sign > 0 else k - 1
-    return np.partition(best, place, axis=-1)[:, place, None]
+    position = parts - k if sign > 0 else k - 1
+    return np.partition(best, position, axis=-1)[:, position, None]

@@ -1,4 +1,4 @@
-"""Orders by several keys, and orders that are right at some places only."""
+"""Orders by several keys, and orders that are right at some positions only."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ __all__ = ["argpartition", "lexsort", "partition"]
 
 
 def _checked(x: Any, kth: Any, axis: int | None) -> tuple[Tensor, list[Any]]:
-    """The operand and the places, which are in range."""
+    """The operand and the positions, which are in range."""
     x = as_tensor(x)
     n: Any = x.size if axis is None else x.shape[shapes.axis_of(axis, x.ndim)]
     several = isinstance(kth, (list, tuple)) or attribute_of(kth, "ndim")
-    places = [known_integer(k, "kth") for k in (kth if several else (kth,))]
-    for k in places:
+    positions = [known_integer(k, "kth") for k in (kth if several else (kth,))]
+    for k in positions:
         if not -n <= k < n:
             raise ValueError(f"kth = {k} is out of range for {n} elements")
-    return x, [k % n for k in places]
+    return x, [k % n for k in positions]
 
 
 @planned
@@ -38,23 +38,23 @@ def partition(x: TensorLike, kth: TensorLike, axis: int | None = -1, *, out: Ten
     """The element that order puts at ``kth`` is there, smaller ones before, greater ones behind.
 
     :param x: At least one axis.
-    :param kth: Places in the order.
+    :param kth: Positions in the order.
     :type kth: int or sequence of int
     :param axis: The axis; None takes the flat elements. Also written ``dim``.
     :type axis: int or None
-    :returns: Elements before and behind these places are in any order.
-    :raises ValueError: If a place is out of range.
+    :returns: Elements before and behind these positions are in any order.
+    :raises ValueError: If a position is out of range.
     :raises IndexError: If the axis is out of range.
     :see: argpartition, sort, kthvalue
 
     >>> ag.partition(ag.tensor([3, 1, 2]), 0)[0]
     tensor(1)
     """
-    x, places = _checked(x, kth, axis)
-    if not places or not all(isinstance(k, int) for k in places):
+    x, positions = _checked(x, kth, axis)
+    if not positions or not all(isinstance(k, int) for k in positions):
         return sort(x, axis)
     x, axis = flat_or_axis(x, axis)
-    return apply(Partition(axis, False, min(places), max(places)), x)
+    return apply(Partition(axis, False, min(positions), max(positions)), x)
 
 
 @planned

@@ -1,4 +1,4 @@
-"""Elements of an axis by their rank or number, with their places, as PyTorch gives them."""
+"""Elements of an axis by their rank or number, with their positions, as PyTorch gives them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = ["cummax", "cummin", "kthvalue", "mode"]
 
 
 def _at(x: Tensor, indices: Tensor, axis: int, keepdims: bool) -> Ordered:
-    """The elements at one place of an axis, which goes unless it is kept."""
+    """The elements at one position of an axis, which goes unless it is kept."""
     values = take_along_axis(x, indices, axis)
     if keepdims:
         return Ordered(values, indices)
@@ -44,19 +44,19 @@ def _rows(x: Any, axis: int) -> tuple[Tensor, int]:
     return x, shapes.axis_of(axis, x.ndim)
 
 
-def max_with_place(input: Any, dim: int, keepdim: bool = False) -> Ordered:
+def max_with_index(input: Any, dim: int, keepdim: bool = False) -> Ordered:
     """The greatest element of an axis, and where it is; it takes the whole gradient."""
     x, axis = _rows(input, dim)
     return _at(x, positions.argmax(x, axis, keepdims=True), axis, keepdim)
 
 
-def min_with_place(input: Any, dim: int, keepdim: bool = False) -> Ordered:
+def min_with_index(input: Any, dim: int, keepdim: bool = False) -> Ordered:
     """The least element of an axis, and where it is; it takes the whole gradient."""
     x, axis = _rows(input, dim)
     return _at(x, positions.argmin(x, axis, keepdims=True), axis, keepdim)
 
 
-def sort_with_places(input: Any, dim: int = -1, descending: bool = False,
+def sort_with_indices(input: Any, dim: int = -1, descending: bool = False,
                      stable: bool = True) -> Ordered:
     """An axis in order, and where its elements were."""
     x, axis = _rows(input, dim)
@@ -78,7 +78,7 @@ def _place_of(x: Tensor, rank: Any, axis: int) -> Tensor:
     return apply(Slice(one), order)
 
 
-def median_with_place(input: Any, dim: int = -1, keepdim: bool = False) -> Ordered:
+def median_with_index(input: Any, dim: int = -1, keepdim: bool = False) -> Ordered:
     """The middle element of an axis, the lower of two, and where it is; NaN where one is NaN."""
     x, axis = _rows(input, dim)
     middle = (operator.index(x.shape[axis]) - 1) // 2
@@ -87,11 +87,11 @@ def median_with_place(input: Any, dim: int = -1, keepdim: bool = False) -> Order
     missing = compare.isnan(x)
     first = positions.argmax(missing, axis, keepdims=True)
     found = _place_of(x, middle, axis)
-    places = select.where(reduce.any(missing, axis, keepdims=True), first, found)
-    return _at(x, places, axis, keepdim)
+    indices = select.where(reduce.any(missing, axis, keepdims=True), first, found)
+    return _at(x, indices, axis, keepdim)
 
 
-def nanmedian_with_place(input: Any, dim: int = -1, keepdim: bool = False) -> Ordered:
+def nanmedian_with_index(input: Any, dim: int = -1, keepdim: bool = False) -> Ordered:
     """The middle of an axis' elements that are not NaN, the lower of two, and where it is."""
     x, axis = _rows(input, dim)
     count = reduce.sum(cast(compare.logical_not(compare.isnan(x)), dtypes.int64), axis,
@@ -183,10 +183,10 @@ def mode(x: TensorLike, axis: int = -1, *, keepdims: bool = False) -> Ordered:
     tensor(3)
     """
     x, axis = _rows(x, axis)
-    ordered = sort_with_places(x, axis)
+    ordered = sort_with_indices(x, axis)
     n = x.shape[axis]
     line: Any = reshape(arange(n), (n, *(1,) * (x.ndim - axis - 1)))
-    # How long the run of equal elements is that ends at each place.
+    # How long the run of equal elements is that ends at each position.
     begins = compare.not_equal(ordered.values, roll(ordered.values, 1, axis))
     begins = select.where(line == 0, True, begins)
     first = apply(CumMax(axis), select.where(begins, line, 0))

@@ -35,7 +35,7 @@ from agnesi.ops.indexing.index import along, take, take_along_axis
 from agnesi.ops.sorting.order import (
     comparable,
     first_of_order,
-    first_places,
+    first_positions,
     sorted_rows,
     stable_order,
 )
@@ -60,7 +60,7 @@ for _name in ("mul", "rmul", "sub", "rsub", "truediv", "rtruediv", "pow", "neg")
 Ordered.is_result = True  # type: ignore[attr-defined]
 
 
-#: Places that are looked for one by one, rather than by putting all elements in order.
+#: Positions that are looked for one by one, rather than by putting all elements in order.
 _MAX_SELECTED = 16
 #: Elements that NumPy puts in order itself, whatever was asked before.
 _FEW_ELEMENTS = 500
@@ -85,9 +85,9 @@ def _along(x: np.ndarray, axis: int, function: Callable[[np.ndarray], np.ndarray
     return found if last else np.moveaxis(found, -1, axis)
 
 
-def _at(x: Tensor, places: Tensor, axis: int) -> Tensor:
-    """Elements at places along an axis that are known to be there."""
-    return apply(Gather(tuple(range(x.ndim)), 0), x, *along(x, places, axis))
+def _at(x: Tensor, indices: Tensor, axis: int) -> Tensor:
+    """Elements at positions along an axis that are known to be there."""
+    return apply(Gather(tuple(range(x.ndim)), 0), x, *along(x, indices, axis))
 
 
 # -- operations -------------------------------------------------------------------------------
@@ -161,21 +161,21 @@ class Sort(Op):
             return None
         return _at(x, apply(ArgSort(self.axis, self.descending), x), self.axis)
 
-    def places(self, x: Tensor) -> tuple[Tensor, ...]:
+    def indices(self, x: Tensor) -> tuple[Tensor, ...]:
         """Where each element of the result was."""
         order = apply(ArgSort(self.axis, self.descending), x)
         return along(x, order, self.axis)
 
     def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
-        return (apply(IndexSum(tuple(range(x.ndim)), 0, x.shape), g, *self.places(x)),)
+        return (apply(IndexSum(tuple(range(x.ndim)), 0, x.shape), g, *self.indices(x)),)
 
     def jvp(self, ts: Any, y: Tensor, x: Tensor) -> Any:
-        return apply(Index(tuple(range(x.ndim)), 0), ts[0], *self.places(x))
+        return apply(Index(tuple(range(x.ndim)), 0), ts[0], *self.indices(x))
 
 
 @record
 class Partition(Sort):
-    """A sort that only needs elements ``first`` to ``last`` to be in their places.
+    """A sort that only needs elements ``first`` to ``last`` to be where they belong.
 
     Lesser ones are before them, greater ones behind, in any order.
     """
@@ -211,9 +211,9 @@ class Partition(Sort):
         rank = apply(ArgSort(self.axis, False), order)
         return self._picked(Sort.jvp(self, ts, y, x), rank)
 
-    def _picked(self, x: Tensor, places: Tensor) -> Tensor:
-        """Elements at places, with derivatives of its own."""
-        return apply(Index(tuple(range(x.ndim)), 0), x, *along(x, places, self.axis))
+    def _picked(self, x: Tensor, indices: Tensor) -> Tensor:
+        """Elements at positions, with derivatives of its own."""
+        return apply(Index(tuple(range(x.ndim)), 0), x, *along(x, indices, self.axis))
 
 
 @record
@@ -257,7 +257,7 @@ class TopIndices(Op):
 
     def _of_rows(self, x: np.ndarray) -> np.ndarray:
         n = x.shape[-1]
-        first = first_places(x, self.k, self.largest)
+        first = first_positions(x, self.k, self.largest)
         if first is not None:
             return first
         last = ArgSort(x.ndim - 1, self.largest).perform
@@ -324,7 +324,7 @@ class SearchSorted(Op):
         return found
 
     def _before(self, element: Any, value: Any) -> Any:
-        """Return whether an element comes before the place of a value; NaN comes last."""
+        """Return whether an element comes before the position of a value; NaN comes last."""
         order = loops.call("less_equal" if self.right else "less", element, value)
         if element.dtype.startswith(("float", "bfloat")):
             missing = loops.call("isnan", value)
@@ -334,7 +334,7 @@ class SearchSorted(Op):
         return order
 
     def _complex_before(self, element: Any, value: Any) -> Any:
-        """Return whether a complex element comes before the place of a value, by their keys."""
+        """Return whether a complex element comes before the position of a value, by their keys."""
         (*firsts, last) = zip(key_expressions(element), key_expressions(value), strict=True)
         found = loops.call("less_equal" if self.right else "less", *last)
         for a, b in firsts:
@@ -387,7 +387,7 @@ def sort(x: TensorLike, /, axis: int | None = -1, *, descending: bool = False, s
     """The elements of an axis in order; NaN comes last, in descending order first.
 
     :like: argsort
-    :returns: Of the shape and dtype of ``x``; gradients go back to the places that elements came
+    :returns: Of the shape and dtype of ``x``; gradients go back to the positions that elements came
         from.
     :see: argsort, topk, partition, unique_values, searchsorted
 

@@ -39,18 +39,18 @@ from agnesi.ops.sparse.words import FOREIGN, Words
 
 @strict_class
 class COO(Words):
-    """A sparse tensor: values, and the place of each on the first axes.
+    """A sparse tensor: values, and the index of each on the first axes.
 
-    Values at one place count together, in any order.  Gradients are structured: there is one for
-    every value, none for other places.  It is a container of its two tensors, which ``jit`` and
+    Values at one index count together, in any order.  Gradients are structured: there is one for
+    every value, none for other indices.  It is a container of its two tensors, which ``jit`` and
     ``ag.tree`` take and give.
 
-    :param indices: Of shape (axes with places, values): where each value is.
+    :param indices: Of shape (axes with indices, values): where each value is.
     :type indices: array_like of int
     :param values: Of shape (values, *other axes).
     :param shape: All sizes.
     :type shape: tuple of int
-    :param is_coalesced: Whether places are known to be in order, none twice.
+    :param is_coalesced: Whether indices are known to be in order, none twice.
     :raises ShapeError, DTypeError, IndexError: Where they do not make a tensor of this shape.
     :see: sparse_coo_tensor, sparse.CSR
 
@@ -61,7 +61,7 @@ class COO(Words):
     tensor([3., 9.])
     """
 
-    __slots__ = ("_coalesced", "_entries", "_lines", "_places", "shape")
+    __slots__ = ("_coalesced", "_coordinates", "_entries", "_lines", "shape")
     __array_ufunc__ = None
     layout = "sparse_coo"
     _joined = staticmethod(pairs.joined)  # as ``concat`` finds it
@@ -79,7 +79,7 @@ class COO(Words):
         self._lines: tuple[Tensor, Tensor, Tensor] | None = None
         try:
             self.shape = checked_sizes(shape)
-            self._places = self._checked(indices)
+            self._coordinates = self._checked(indices)
         except (ValueError, TypeError, IndexError) as error:
             raise renamed_error(error, "sparse_coo_tensor", given) from None
 
@@ -87,8 +87,8 @@ class COO(Words):
         if indices.ndim != 2 or indices.shape[1:] != self._entries.shape[:1]:
             raise ShapeError(f"indices must be (axes, values) beside values (values, ...), but are "
                              f"{typed(indices)} and {typed(self._entries)}")
-        places, rest = self.shape[: indices.shape[0]], self.shape[indices.shape[0]:]
-        if len(places) < indices.shape[0] or rest != self._entries.shape[1:]:
+        coordinates, rest = self.shape[: indices.shape[0]], self.shape[indices.shape[0]:]
+        if len(coordinates) < indices.shape[0] or rest != self._entries.shape[1:]:
             raise ShapeError(f"{typed(indices)} and {typed(self._entries)} do not make a tensor of "
                              f"shape {self.shape}")
         if indices.dtype.kind not in "iu":
@@ -96,8 +96,8 @@ class COO(Words):
                 return cast(indices, np.dtype("int64"))
             raise DTypeError(f"indices must be integers, not {typed(indices)}")
         rows = [within(indices[k], n, "sparse_coo_tensor", least=0) if indices.array is None
-                else indices[k] for k, n in enumerate(places)]
-        for row, n in zip(rows, places, strict=True):
+                else indices[k] for k, n in enumerate(coordinates)]
+        for row, n in zip(rows, coordinates, strict=True):
             if row.array is not None and row.array.size and not 0 <= row.array.min() <= (
                     row.array.max()) < n:
                 raise IndexError(f"indices run from {row.array.min()} to {row.array.max()} on an "
@@ -108,21 +108,21 @@ class COO(Words):
     def _made(cls, indices: Tensor, values: Tensor, shape: Any, coalesced: bool = False) -> COO:
         """A sparse tensor from indices and values that were checked before."""
         new = object.__new__(cls)
-        new._places, new._entries, new.shape = indices, values, tuple(shape)
+        new._coordinates, new._entries, new.shape = indices, values, tuple(shape)
         new._coalesced, new._lines = coalesced, None
         return new
 
     def __reduce__(self) -> Any:
-        return COO._made, (self._places, self._entries, self.shape, self._coalesced)
+        return COO._made, (self._coordinates, self._entries, self.shape, self._coalesced)
 
     def with_values(self, values: Tensor) -> COO:
-        """The same places with other values.
+        """The same indices with other values.
 
         :param values: As many as there are.
         :returns: Of their dtype, and of their sizes behind the first axis.
         """
         shape = (*self.shape[: self.sparse_dim()], *values.shape[1:])
-        new = COO._made(self._places, values, shape, self._coalesced)
+        new = COO._made(self._coordinates, values, shape, self._coalesced)
         new._lines = self._lines
         return new
 
@@ -133,21 +133,21 @@ class COO(Words):
         return self._entries
 
     def map(self, function: Callable[[Tensor], Tensor]) -> COO:
-        """The same places with other values, computed from those that count.
+        """The same indices with other values, computed from those that count.
 
         :param function: Of the values, which gives 0 for 0.
-        :returns: Places in order, none twice.
+        :returns: Indices in order, none twice.
         """
         whole = self.coalesce()
         return whole.with_values(function(whole._entries))
 
     # -- what it is -----------------------------------------------------------------------
     def indices(self) -> Tensor:
-        """The places, of shape (axes with places, values).
+        """The indices, of shape (axes with indices, values).
 
         :returns: Of integers.
         """
-        return self._places
+        return self._coordinates
 
     def values(self) -> Tensor:
         """The values, of shape (values, *other axes).
@@ -162,11 +162,11 @@ class COO(Words):
     _indices, _values = indices, values  # PyTorch's for tensors that are not coalesced
 
     def sparse_dim(self) -> int:
-        """How many axes have places.
+        """How many axes have indices.
 
         :returns: The first ones.
         """
-        return int(self._places.shape[0])
+        return int(self._coordinates.shape[0])
 
     def dense_dim(self) -> int:
         """How many axes have none.
@@ -176,7 +176,7 @@ class COO(Words):
         return len(self.shape) - self.sparse_dim()
 
     def is_coalesced(self) -> bool:
-        """Return whether places are known to be in order, none twice.
+        """Return whether indices are known to be in order, none twice.
 
         :returns: True behind :meth:`coalesce`.
         """
@@ -201,7 +201,7 @@ class COO(Words):
 
     @property
     def grad(self) -> COO | None:
-        """The gradient of the values, at their places; None before ``backward``."""
+        """The gradient of the values, at their indices; None before ``backward``."""
         g = self._entries.grad
         return None if g is None else self.with_values(g)
 
@@ -225,20 +225,20 @@ class COO(Words):
         >>> ag.sparse_coo_tensor([[0, 0]], [1.0, 2.0], (2,)).to_dense()
         tensor([3., 0.])
         """
-        places = [self._places[k] for k in range(self.sparse_dim())]
-        if not places:
+        coordinates = [self._coordinates[k] for k in range(self.sparse_dim())]
+        if not coordinates:
             return self._entries.sum(0)
-        op = IndexSum(tuple(range(len(places))), 0, self.shape)
-        found: Tensor = apply(op, self._entries, *places)
+        op = IndexSum(tuple(range(len(coordinates))), 0, self.shape)
+        found: Tensor = apply(op, self._entries, *coordinates)
         return found
 
     todense = to_dense
 
     def coalesce(self) -> COO:
-        """The same tensor with one value for each place, places in order.
+        """The same tensor with one value for each index, indices in order.
 
-        In compiled code, where nobody knows how many places there are, there are as many values as
-        before: each the sum for its place at the first, 0 at others.
+        In compiled code, where nobody knows how many indices there are, there are as many values as
+        before: each the sum for its index at the first, 0 at others.
 
         :returns: The tensor itself where it is so.
 
@@ -248,16 +248,16 @@ class COO(Words):
         if self._coalesced:
             return self
         order, number, first = self._grouped()
-        if is_tracing() or not is_known(self._places):
+        if is_tracing() or not is_known(self._coordinates):
             total = _added(self._entries, number, self.nnz)[number]
             shown = reshape(first, (-1,) + (1,) * (self._entries.ndim - 1))
             return self.with_values(total * cast(shown, total.dtype))
         starts = order.array[np.flatnonzero(first.array[order.array])]
-        indices = wrap(np.ascontiguousarray(self._places.array[:, starts]))
+        indices = wrap(np.ascontiguousarray(self._coordinates.array[:, starts]))
         return COO._made(indices, _added(self._entries, number, len(starts)), self.shape, True)
 
     def totals(self) -> Tensor:
-        """For each value the sum of all that are at its place.
+        """For each value the sum of all that are at its index.
 
         :returns: Of the shape of the values.
         """
@@ -267,24 +267,24 @@ class COO(Words):
         return _added(self._entries, number, self.nnz)[number]
 
     def firsts(self) -> Tensor:
-        """For each value whether it is the first one at its place.
+        """For each value whether it is the first one at its index.
 
         :returns: Of booleans, a vector.
         """
         return not_equal(self._grouped()[2], 0)
 
     def _grouped(self) -> tuple[Tensor, Tensor, Tensor]:
-        """The order of places, the number of each value's place in it, and whether it is the first
+        """The order of indices, the number of each value's index in it, and whether it is the first
         one there."""
-        place: Any = cast(self._places[0], np.dtype("int64"))
+        flat: Any = cast(self._coordinates[0], np.dtype("int64"))
         for k in range(1, self.sparse_dim()):
-            place = place * self.shape[k] + self._places[k]
-        order = argsort(place)
-        there = place[order]
+            flat = flat * self.shape[k] + self._coordinates[k]
+        order = argsort(flat)
+        there = flat[order]
         steps = cast(not_equal(there[1:], there[:-1]), there.dtype)
         new = concat([there[:1] * 0, steps])
         ones = concat([there[:1] * 0 + 1, steps])
-        nothing = zeros(place.shape, dtype=there.dtype)
+        nothing = zeros(flat.shape, dtype=there.dtype)
         return order, index_add(nothing, 0, order, cumsum(new, 0)), index_add(
             nothing, 0, order, ones)
 
@@ -292,7 +292,7 @@ class COO(Words):
         """The same tensor with values of another dtype.
 
         :param dtype: Their type.
-        :returns: At the same places.
+        :returns: At the same indices.
         """
         return self.with_values(self._entries.astype(dtype))
 
@@ -331,11 +331,11 @@ class COO(Words):
         return self.transpose(0, 1)
 
     def transpose(self, dim0: int, dim1: int) -> COO:
-        """The tensor with two of the axes that have places exchanged.
+        """The tensor with two of the axes that have indices exchanged.
 
         :param dim0, dim1: The axes.
         :returns: On the same values.
-        :raises IndexError: If an axis has no places.
+        :raises IndexError: If an axis has no indices.
         """
         order, count = list(range(self.ndim)), self.sparse_dim()
         one, two = (d + self.ndim if d < 0 else d for d in (dim0, dim1))
@@ -346,7 +346,7 @@ class COO(Words):
         return self.permute(*order)
 
     def permute(self, *dims: Any) -> COO:
-        """The tensor with its axes in another order; those without places stay behind.
+        """The tensor with its axes in another order; those without indices stay behind.
 
         :param *dims: The axes.
         :type *dims: int, or one tuple of int
@@ -359,7 +359,8 @@ class COO(Words):
                 range(count, self.ndim)):
             raise ValueError(at(f"permute: {list(given)} is no order of the axes of shape "
                                 f"{self.shape}, of which the first {count} have places"))
-        return COO._made(self._places[order[:count]], self._entries, [self.shape[k] for k in order])
+        return COO._made(self._coordinates[order[:count]], self._entries,
+                         [self.shape[k] for k in order])
 
     # -- arithmetic -----------------------------------------------------------------------
     def __neg__(self) -> COO:
@@ -371,7 +372,7 @@ class COO(Words):
             if x.shape != self.shape:
                 raise ShapeError(at(f"multiply: {typed(x)} beside a sparse tensor of shape "
                                     f"{self.shape}: shapes must be equal, or it a number"))
-            other = x[tuple(self._places[k] for k in range(self.sparse_dim()))]
+            other = x[tuple(self._coordinates[k] for k in range(self.sparse_dim()))]
         return self.with_values(by(self._entries, other))
 
     def __mul__(self, other: Any) -> COO:
@@ -392,7 +393,7 @@ class COO(Words):
                                 f"with {self.sparse_dim()} and {other.sparse_dim()} axes of "
                                 "places"))
         values = concat(list(pair(self._entries, other._entries)))
-        indices = concat(list(pair(self._places, other._places)), 1)
+        indices = concat(list(pair(self._coordinates, other._coordinates)), 1)
         return COO._made(indices, values, self.shape)
 
     __radd__ = __add__
@@ -413,7 +414,7 @@ class COO(Words):
         :type other: array_like or COO
         :returns: Of the promoted dtype; sparse if ``other`` is.
         :rtype: Tensor or COO
-        :raises TraceError: If both are sparse, and compiled code does not know their places.
+        :raises TraceError: If both are sparse, and compiled code does not know their indices.
         :raises ShapeError: If the inner sizes differ, or one is no matrix.
 
         >>> ag.sparse_coo_tensor([[0, 1], [1, 0]], [2.0, 3.0], (2, 2)).matmul(ag.eye(2))
@@ -449,21 +450,21 @@ class COO(Words):
         """The values' order by rows, their columns, and where rows begin; kept where known."""
         if self._lines is not None:
             return self._lines
-        places: Any = self._places
-        if is_known(places):  # of constants, while a graph is traced, too
-            rows, columns = map(fixed, places.array)
+        coordinates: Any = self._coordinates
+        if is_known(coordinates):  # of constants, while a graph is traced, too
+            rows, columns = map(fixed, coordinates.array)
             self._lines = lined_up(rows, columns, self.shape[0])
             return self._lines
-        return lined_up(places[0], places[1], self.shape[0])
+        return lined_up(coordinates[0], coordinates[1], self.shape[0])
 
     def sum(self, dim: int | Sequence[int] | None = None) -> Any:
-        """The sum of all, or along axes with places (sparse).
+        """The sum of all, or along axes with indices (sparse).
 
         :param dim: Which axes; all by default.
         :type dim: int or tuple of int, optional
         :returns: A number, or a sparse tensor without the axis.
         :rtype: Tensor or COO
-        :raises IndexError: If the axis has no places.
+        :raises IndexError: If the axis has no indices.
         :raises ValueError: If an axis is named twice.
         """
         if dim is None:
@@ -482,7 +483,7 @@ class COO(Words):
         shape = [n for k, n in enumerate(self.shape) if k != axis]
         if not kept:
             return self._entries.sum(0)
-        return COO._made(self._places[kept], self._entries, shape)
+        return COO._made(self._coordinates[kept], self._entries, shape)
 
 
 def _added(values: Tensor, number: Tensor, count: Any) -> Tensor:
@@ -491,7 +492,7 @@ def _added(values: Tensor, number: Tensor, count: Any) -> Tensor:
     return index_add(nothing, 0, number, values)
 
 
-tree.register(COO, lambda a: ((a._places, a._entries), (a.shape, a._coalesced)),
+tree.register(COO, lambda a: ((a._coordinates, a._entries), (a.shape, a._coalesced)),
               lambda extra, parts: COO._made(*parts, *extra))
 
 

@@ -19,12 +19,12 @@ from agnesi.ops.sparse.patterns import is_known
 
 
 def _known(name: str, *tensors: Any) -> list[np.ndarray]:
-    """The places of sparse tensors, which decide how many values the result has."""
-    if not all(is_known(t._places) for t in tensors):
+    """The indices of sparse tensors, which decide how many values the result has."""
+    if not all(is_known(t._coordinates) for t in tensors):
         raise TraceError(at(f"{name} of two sparse tensors has as many values as their places say, "
                             "which compiled code does not know: make them outside of the function, "
                             "or write b.to_dense() for one of them"))
-    return [t._places.array for t in tensors]
+    return [t._coordinates.array for t in tensors]
 
 
 def matrix_product(a: Any, b: Any) -> Any:
@@ -43,8 +43,8 @@ def matrix_product(a: Any, b: Any) -> Any:
     within = np.arange(len(left)) - np.repeat(np.cumsum(counts) - counts, counts)
     right = order[np.repeat(first, counts) + within]
     x, y = pair(a._entries, b._entries)
-    places = wrap(np.stack([rows[left], columns[right]]))
-    return type(a)._made(places, x[wrap(left)] * y[wrap(right)],
+    coordinates = wrap(np.stack([rows[left], columns[right]]))
+    return type(a)._made(coordinates, x[wrap(left)] * y[wrap(right)],
                          (a.shape[0], b.shape[1])).coalesce()
 
 
@@ -56,11 +56,11 @@ def elementwise_product(a: Any, b: Any) -> Any:
     _known("the product", a, b)
     a, b = a.coalesce(), b.coalesce()
     sizes = a.shape[: a.sparse_dim()]
-    one, two = (np.ravel_multi_index(tuple(t._places.array), sizes) for t in (a, b))
+    one, two = (np.ravel_multi_index(tuple(t._coordinates.array), sizes) for t in (a, b))
     _, left, right = np.intersect1d(one, two, assume_unique=True, return_indices=True)
     x, y = pair(a._entries, b._entries)
-    return type(a)._made(wrap(a._places.array[:, left]), x[wrap(left)] * y[wrap(right)], a.shape,
-                         True)
+    common = wrap(a._coordinates.array[:, left])
+    return type(a)._made(common, x[wrap(left)] * y[wrap(right)], a.shape, True)
 
 
 def batched_product(a: Any, x: Tensor) -> Tensor:
@@ -69,14 +69,14 @@ def batched_product(a: Any, x: Tensor) -> Tensor:
     if a.shape[0] != x.shape[0] or a.shape[2] != x.shape[1]:
         raise ShapeError(f"batches or inner sizes differ: {typed(a)} and {typed(x)}")
     batch, n, k = a.shape
-    places = stack([add(multiply(a._places[0], n), a._places[1]),
-                    add(multiply(a._places[0], k), a._places[2])])
-    whole = type(a)._made(places, a._entries, (batch * n, batch * k))
+    coordinates = stack([add(multiply(a._coordinates[0], n), a._coordinates[1]),
+                    add(multiply(a._coordinates[0], k), a._coordinates[2])])
+    whole = type(a)._made(coordinates, a._entries, (batch * n, batch * k))
     return reshape(whole.matmul(reshape(x, (batch * k, x.shape[2]))), (batch, n, x.shape[2]))
 
 
 def joined(tensors: Sequence[Any], axis: int) -> Any:
-    """Sparse tensors one behind the other along an axis that has places."""
+    """Sparse tensors one behind the other along an axis that has indices."""
     first = tensors[0]
     if not all(isinstance(t, type(first)) for t in tensors):
         raise TypeError(at("cat takes sparse tensors or dense ones, not both: to_dense() makes "
@@ -90,7 +90,8 @@ def joined(tensors: Sequence[Any], axis: int) -> Any:
     parts, total = [], 0
     for t in tensors:
         parts.append(stack([row + total if k == axis else row
-                            for k, row in enumerate(t._places[k] for k in range(t.sparse_dim()))]))
+                            for k, row in enumerate(
+                                t._coordinates[k] for k in range(t.sparse_dim()))]))
         total += t.shape[axis]
     shape = (*first.shape[:axis], total, *first.shape[axis + 1:])
     return type(first)._made(concat(parts, 1), concat([t._entries for t in tensors]), shape)

@@ -21,7 +21,7 @@ from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.base.arith import conjugate, negative
 from agnesi.ops.base.convert import cast
 from agnesi.ops.base.creation import made
-from agnesi.ops.base.gather.gather_scatter import at_places
+from agnesi.ops.base.gather.gather_scatter import at_indices
 from agnesi.ops.indexing.ranges import Arange
 from agnesi.ops.linearity import BilinearOp, LinearOp
 from agnesi.ops.sorting.sort import argsort, searchsorted
@@ -84,19 +84,19 @@ def transposed_pattern(
     return numbers, rows[numbers], starts
 
 
-def lined_up(lines: Tensor, places: Tensor, count: Any) -> tuple[Tensor, Tensor, Tensor]:
+def lined_up(lines: Tensor, columns_of: Tensor, count: Any) -> tuple[Tensor, Tensor, Tensor]:
     """Entries given one by one, line by line: (order, indices, indptr)."""
-    if is_known(lines, places):
+    if is_known(lines, columns_of):
         order = np.argsort(np.asarray(lines.array), kind="stable")
         starts = np.searchsorted(np.asarray(lines.array)[order], np.arange(count + 1))
-        return fixed(order), compact(np.asarray(places.array)[order]), compact(starts)
+        return fixed(order), compact(np.asarray(columns_of.array)[order]), compact(starts)
     numbers = argsort(lines)
     bounds = made(Arange(0, 1, count + 1, dtypes.int64), count + 1)
     found = searchsorted(cast(lines, dtypes.int64)[numbers], bounds)
-    return numbers, places[numbers], found
+    return numbers, columns_of[numbers], found
 
 
-def _places(indices: np.ndarray, indptr: np.ndarray, columns: int) -> np.ndarray:
+def _positions(indices: np.ndarray, indptr: np.ndarray, columns: int) -> np.ndarray:
     rows = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
     return rows * max(columns, 1) + indices
 
@@ -120,10 +120,10 @@ class Pick(LinearOp):
 
     def perform(self, data: np.ndarray, indices: np.ndarray, indptr: np.ndarray,
                 where: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        known, number = np.unique(_places(indices, indptr, self.columns), return_inverse=True)
+        known, number = np.unique(_positions(indices, indptr, self.columns), return_inverse=True)
         total = np.zeros(len(known) + 1, data.dtype)
-        at_places(np.add, total, number, data)
-        wanted = _places(where, rows, self.columns)
+        at_indices(np.add, total, number, data)
+        wanted = _positions(where, rows, self.columns)
         at = np.searchsorted(known, wanted)
         there = np.append(known, -1)[at] == wanted
         return np.where(there, total[at], data.dtype.type(0))

@@ -103,10 +103,10 @@ def joined_pattern(indices: Tensor, indptr: Tensor, columns: Any,
                    length: Any) -> tuple[Tensor, Tensor]:
     """The patterns of all examples along the diagonal of one."""
     number = reshape(made(Arange(0, 1, length, dtypes.int64), length), (length, 1))
-    place = _flat(cast(indices, dtypes.int64) + number * columns)
+    position = _flat(cast(indices, dtypes.int64) + number * columns)
     starts = _flat(cast(indptr[:, :-1], dtypes.int64) + number * indices.shape[1])
     end = made(Arange(0, 1, 1, dtypes.int64), 1) + length * indices.shape[1]
-    return place, concat([starts, end])
+    return position, concat([starts, end])
 
 
 def _columns_of_all(x: Tensor) -> Tensor:

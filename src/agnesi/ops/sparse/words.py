@@ -110,7 +110,7 @@ class Words(Explained):
     def sqrt(self) -> Any:
         """The square roots of the values.
 
-        :returns: At the same places.
+        :returns: At the same indices.
         :rtype: SparseTensor or COO
         """
         return self.map(lambda x: x.sqrt())
@@ -119,7 +119,7 @@ class Words(Explained):
         """Powers of the values.
 
         :param exponent: Above 0: what is 0 stays 0.
-        :returns: At the same places.
+        :returns: At the same indices.
         :rtype: SparseTensor or COO
         :raises ValueError: If zeros would not stay zeros.
         """
@@ -141,7 +141,7 @@ class Words(Explained):
     def abs(self) -> Any:
         """The absolute values.
 
-        :returns: At the same places.
+        :returns: At the same indices.
         :rtype: SparseTensor or COO
         """
         return self.map(abs)

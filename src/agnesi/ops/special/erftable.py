@@ -49,9 +49,9 @@ def _erf(x: np.ndarray) -> np.ndarray:
     within = np.clip(x.astype(np.float64), -_END, _END)
     near = np.rint(np.nan_to_num(within) * _POINTS)
     step = within - near / _POINTS
-    places = near.astype(np.intp) + _END * _POINTS
-    y: np.ndarray = table[-1].take(places)
+    indices = near.astype(np.intp) + _END * _POINTS
+    y: np.ndarray = table[-1].take(indices)
     for row in table[-2::-1]:
         y *= step
-        y += row.take(places)
+        y += row.take(indices)
     return np.copysign(y, within)

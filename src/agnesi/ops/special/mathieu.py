@@ -113,9 +113,9 @@ def _pair(name: str, rules: tuple[tuple[Rule, ...], tuple[Rule, ...]]
 
 def _named(function: Any, name: str, text: str, args: str) -> Any:
     function.__name__ = function.__qualname__ = name
-    places = function.__code__.co_varnames[: function.__code__.co_argcount]
+    names = function.__code__.co_varnames[: function.__code__.co_argcount]
     of = _MATHIEU if name.startswith("mathieu") else _SPHEROIDAL
-    entries = "\n    ".join(f":param {n}: {of[n]}" for n in places)
+    entries = "\n    ".join(f":param {n}: {of[n]}" for n in names)
     kin = next(k for start, k in _KIN.items() if name.startswith(start))
     function.__doc__ = _SHOWN.format(text=text, name=name, args=args, entries=entries, kin=kin)
     return public(function)

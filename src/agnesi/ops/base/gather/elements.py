@@ -49,7 +49,7 @@ def _elements_at(x: np.ndarray, *indices: np.ndarray) -> np.ndarray:
 
 @record
 class Index(LinearOp):
-    """Elements at tensors of indices on some axes; their common shape comes at place ``at``."""
+    """Elements at tensors of indices on some axes; their common shape comes at axis ``at``."""
 
     axes: tuple[int, ...]
     at: int
@@ -88,7 +88,7 @@ class Index(LinearOp):
 
 @record
 class Picked(Index):
-    """Elements at indices of which no two name the same place."""
+    """Elements at indices of which no two name the same index."""
 
 
 @record
@@ -119,20 +119,20 @@ class Window(Picked):
         return as_strided(x, shape, strides)
 
     def decompose(self, x: Tensor, *indices: Tensor) -> Tensor:
-        """Neighbours from some place on are read as they lie, without looking at each place."""
-        (places,) = indices
-        node = graph_node(places)
+        """Neighbours from some index on are read as they lie, without looking at each index."""
+        (rows,) = indices
+        node = graph_node(rows)
         parts = node.inputs if node.op_name == "add" else ()
         first = [n for n in parts if n.shape == ()]
         counted = [n for n in parts if n.op_name == "arange"]
         if len(first) == len(counted) == 1 and (counted[0].op.start, counted[0].op.step) == (0, 1):
-            return apply(Stretch(self.axes[0], places.shape[0]), x, symbol(first[0]))
+            return apply(Stretch(self.axes[0], rows.shape[0]), x, symbol(first[0]))
         return super().decompose(x, *indices)
 
 
 @record
 class PickedPut(Op):
-    """The base with the elements at indices replaced, of which no two name the same place."""
+    """The base with the elements at indices replaced, of which no two name the same index."""
 
     axes: tuple[int, ...]
     at: int
@@ -194,9 +194,9 @@ class Stretch(Op):
     def lower(self, at: Any, x: Any, first: Any) -> Any:
         start = loops.call("minimum", first(), x.shape[self.axis] - self.size)
         start = loops.call("maximum", start, 0)
-        place = list(at)
-        place[self.axis] = loops.atom_of(start) + at[self.axis]
-        return x(*place)
+        index = list(at)
+        index[self.axis] = loops.atom_of(start) + at[self.axis]
+        return x(*index)
 
 
 @record

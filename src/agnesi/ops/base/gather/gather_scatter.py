@@ -50,7 +50,7 @@ _MOST_INDICES = 63
 
 # -- types and keys ---------------------------------------------------------------------------
 def selected(shape: Shape, axes: Sequence[int], at: int, indices: Sequence[Any]) -> Shape:
-    """Shape of what tensors of indices on ``axes`` select; theirs comes at place ``at``."""
+    """Shape of what tensors of indices on ``axes`` select; theirs comes at axis ``at``."""
     if len(axes) != len(indices) or len({*axes}) != len(axes) or not all(
             0 <= a < len(shape) for a in axes) or not 0 <= at <= len(shape) - len(axes):
         raise ShapeError(f"{len(indices)} tensors of indices do not name the axes {tuple(axes)} of "
@@ -95,8 +95,8 @@ def replaced(base: np.ndarray, axes: Sequence[int], at: int, new: np.ndarray,
     result = np.array(base, order="C")
     indices = [np.asarray(i, order="C") for i in indices]  # NumPy goes in the order of memory
     if len(indices) > _MOST_INDICES:
-        places = _flat(base, axes, at, indices)
-        result.reshape(-1)[places.reshape(-1)] = np.broadcast_to(new, places.shape).reshape(-1)
+        offsets = _flat(base, axes, at, indices)
+        result.reshape(-1)[offsets.reshape(-1)] = np.broadcast_to(new, offsets.shape).reshape(-1)
         return result
     key, order = numpy_key(base.ndim, axes, at, indices)
     result.transpose(order)[key] = new
@@ -117,13 +117,13 @@ def add_at(base: np.ndarray, axes: Sequence[int], at: int, new: np.ndarray, indi
     new, flat = np.asarray(new), _flat(base, axes, at, indices)
     if flat.shape != new.shape:
         flat = np.broadcast_to(flat, new.shape)
-    at_places(np.add, base.reshape(-1), flat.reshape(-1), new.reshape(-1))
+    at_indices(np.add, base.reshape(-1), flat.reshape(-1), new.reshape(-1))
 
 
-def at_places(function: Any, base: np.ndarray, places: np.ndarray, values: np.ndarray) -> None:
+def at_indices(function: Any, base: np.ndarray, offsets: np.ndarray, values: np.ndarray) -> None:
     """``function.at`` of vectors, between whose parts signals are seen: it keeps Python's lock."""
     for i in range(0, values.size, _AT_ONCE):
-        silently(function.at, base, places[i : i + _AT_ONCE], values[i : i + _AT_ONCE])
+        silently(function.at, base, offsets[i : i + _AT_ONCE], values[i : i + _AT_ONCE])
 
 
 def _flat(base: np.ndarray, axes: Sequence[int], at: int, indices: Any) -> np.ndarray:
@@ -135,8 +135,8 @@ def _flat(base: np.ndarray, axes: Sequence[int], at: int, indices: Any) -> np.nd
     flat: Any = 0
     width = max(np.ndim(i) for i in indices)
     after = moved.ndim - at - len(axes)
-    for place, i in enumerate(indices):
-        n = moved.shape[at + place]
+    for k, i in enumerate(indices):
+        n = moved.shape[at + k]
         i = np.asarray(i)
         if i.dtype == np.int64:  # without a sign the negative ones are the greatest
             within = not i.size or np.maximum.reduce(i.view(np.uint64), None) < n
@@ -144,9 +144,9 @@ def _flat(base: np.ndarray, axes: Sequence[int], at: int, indices: Any) -> np.nd
             within = False
         if not within:
             i = _counted_from_start(i, n)
-        if strides[at + place] != 1:
-            i = i * strides[at + place]
-        flat = flat + i.reshape(i.shape + (1,) * after) if place else i.reshape(
+        if strides[at + k] != 1:
+            i = i * strides[at + k]
+        flat = flat + i.reshape(i.shape + (1,) * after) if k else i.reshape(
             i.shape + (1,) * after)
     for a in (*range(at), *range(at + len(axes), moved.ndim)):
         result_axis = a if a < at else a - len(axes) + width
@@ -260,9 +260,8 @@ def _around(a: Any, b: Any) -> tuple[int, int] | None:
     return (min(a[0], b[0]), max(a[1], b[1])) if a and b else None
 
 
-def _are_places(node: Node, size: Any) -> bool:
-    """Return whether a node's integers are places of an axis of that size, which need not be known.
-    """
+def _are_indices(node: Node, size: Any) -> bool:
+    """Return whether a node's integers are indices of an axis of a size, known or not."""
     while (op := node.op) is not None:
         if "indices" in op.traits:
             return node.inputs[0].shape[op.axis] is size
@@ -284,7 +283,7 @@ def within(indices: Tensor, size: Any, subject: str, *, least: Any = None,
     least = -size if least is None else least
     node = graph_node(indices)
     known = span(node) if isinstance(size, int) else None
-    if _are_places(node, size):
+    if _are_indices(node, size):
         return indices
     if 0 in (*indices.shape, *beside) or (
             known is not None and least <= known[0] and known[1] < size):
@@ -325,7 +324,7 @@ def _checked(indices: Sequence[Tensor], shape: Any, axes: Sequence[int],
             for i, a in zip(indices, axes, strict=True)]
 
 
-# -- places in loops --------------------------------------------------------------------------
+# -- indices in loops --------------------------------------------------------------------------
 def located(index: Any, n: int) -> Any:
     """An index expression as a position in [0, n): negative from the end, then clamped."""
     value = index if index.dtype == "uint64" else loops.cast(index, "int64")
@@ -338,8 +337,8 @@ def located(index: Any, n: int) -> Any:
     return loops.atom_of(loops.call("minimum", value, n - 1))
 
 
-def _own_place(at: Any, op: Any, shape: Any, indices: Any) -> tuple[Any, ...]:
-    """The place in a tensor of ``shape`` that the point ``at`` of the selected region names."""
+def _own_index(at: Any, op: Any, shape: Any, indices: Any) -> tuple[Any, ...]:
+    """The index in a tensor of ``shape`` that the point ``at`` of the selected region names."""
     width = max(len(i.shape) for i in indices)
     common = at[op.at: op.at + width]
     free = iter((*at[: op.at], *at[op.at + width:]))
@@ -364,7 +363,7 @@ _ADDED = frozenset(("float32", "float64", "int32", "int64"))
 
 def _function(library: str, op: Any, x: Any, given: int, indices: Sequence[Any],
               over: int | None = None) -> Call | None:
-    """How the function of a library does an operation at places of the last axis of ``x``.
+    """How the function of a library does an operation at indices of the last axis of ``x``.
 
     ``given`` is the operand that is read; indices follow it.  Threads share the rows.  A gather
     from a single row is split over its indices, a scatter-add into a single row is one unit.  In
@@ -392,7 +391,7 @@ def _function(library: str, op: Any, x: Any, given: int, indices: Sequence[Any],
 
 
 def _copies(op: Any, x: Any, indices: Sequence[Any]) -> Call | None:
-    """How a function copies blocks of memory at places of an axis."""
+    """How a function copies blocks of memory at indices of an axis."""
     (axis, *others), (index, *_) = op.axes, indices
     if others or op.at != axis or not is_static((*x.shape, *index.shape)):
         return None
@@ -410,7 +409,7 @@ def _copies(op: Any, x: Any, indices: Sequence[Any]) -> Call | None:
 
 @record
 class Gather(Op):
-    """Elements at tensors of indices on some axes; their common shape comes at place ``at``."""
+    """Elements at tensors of indices on some axes; their common shape comes at axis ``at``."""
 
     axes: tuple[int, ...]
     at: int
@@ -426,7 +425,7 @@ class Gather(Op):
         return taken(x, self.axes, self.at, indices)
 
     def lower(self, at: Any, x: Any, *indices: Any) -> Any:
-        return x(*_own_place(at, self, x.shape, indices))
+        return x(*_own_index(at, self, x.shape, indices))
 
     def foreign(self, x: Any, *indices: Any) -> Call | None:
         call = _function("take", self, x, 0, indices) if x.dtype.itemsize in (4, 8) else None
@@ -447,15 +446,15 @@ class Spread(Op):
         return base.shape, base.dtype
 
     def parts(self, base: Any, new: Any, *indices: Any) -> list[Any]:
-        def place(at: Any) -> Any:
-            return _own_place(at, self, base.shape, indices)
+        def target(at: Any) -> Any:
+            return _own_index(at, self, base.shape, indices)
 
         return [
             loops.Part.whole(base.shape, lambda at: base(*at)),
-            loops.Sequential(new.shape, place, lambda own, at: self.value(own, place, at, new)),
+            loops.Sequential(new.shape, target, lambda own, at: self.value(own, target, at, new)),
         ]
 
-    def value(self, own: Any, place: Any, at: Any, new: Any) -> Any:
+    def value(self, own: Any, target: Any, at: Any, new: Any) -> Any:
         """Return the value that the element ``at`` of the region writes."""
         raise NotImplementedError
 
@@ -469,7 +468,7 @@ class ScatterPut(Spread):
     def perform(self, base: np.ndarray, new: np.ndarray, *indices: np.ndarray) -> np.ndarray:
         return replaced(base, self.axes, self.at, new, indices)
 
-    def value(self, own: Any, place: Any, at: Any, new: Any) -> Any:
+    def value(self, own: Any, target: Any, at: Any, new: Any) -> Any:
         return new(*at)
 
 
@@ -484,8 +483,8 @@ class ScatterAdd(Spread):
         add_at(result, self.axes, self.at, new, indices)
         return result
 
-    def value(self, own: Any, place: Any, at: Any, new: Any) -> Any:
-        return own(*place(at)) + new(*at)
+    def value(self, own: Any, target: Any, at: Any, new: Any) -> Any:
+        return own(*target(at)) + new(*at)
 
     def foreign(self, base: Any, new: Any, *indices: Any) -> Call | None:
         if base.dtype.name not in _ADDED:

@@ -58,10 +58,10 @@ def dft(n: int, scale: Literal["sqrtn", "n"] | None = None) -> Tensor:
     """
     if scale not in (None, "sqrtn", "n"):
         raise ValueError(f"scale must be None, 'sqrtn' or 'n', not {scale!r}")
-    places = np.arange(_size(n))
+    numbers = np.arange(_size(n))
     divisor = {None: 1.0, "sqrtn": math.sqrt(n), "n": n}[scale]
     return _made(aside(_ROOT_NANOSECONDS * n * n, lambda: roots(
-        n, places[:, None] * places) / divisor), True)
+        n, numbers[:, None] * numbers) / divisor), True)
 
 
 @public
@@ -81,8 +81,8 @@ def hadamard(n: int, dtype: DTypeLike = "int64") -> Tensor:
     n = known_integer(n, "n")
     if n < 1 or n & (n - 1):
         raise ValueError(f"n must be a power of 2, not {n}")
-    places = np.arange(_size(n))
-    odd = np.bitwise_count(places[:, None] & places) % 2
+    numbers = np.arange(_size(n))
+    odd = np.bitwise_count(numbers[:, None] & numbers) % 2
     return tensor(1 - 2 * odd.astype(np.int64), dtype=dtype)
 
 
