@@ -106,7 +106,7 @@ CASES = [
     (lambda: torch7.Tensor(3, 4).narrow(1, 2, 9), IndexError, "Tensor.narrow: 2 to 10 is out of "
      "range for dimension 1, whose numbers run from 1 to 3"),
     (lambda: autograd.grad(lambda x: x, 1)(1.0), TypeError,
-     "grad: argnum names argument 1, but <lambda> was given 1 by place"),
+     "grad: argnum names argument 1, but <lambda> was given 1 by position"),
     (lambda: chainer.optimizers.SGD(0.1).update(), AttributeError,
      "SGD has no parameters yet: call optimizer.setup(model) first"),
     (lambda: training.History([{"loss": 1.0}])["loss"], TypeError, "History is a list of rows: "

@@ -204,7 +204,7 @@ CASES: list[tuple[Any, str]] = [
     (lambda: _model().load_state_dict({f"m.{k}": v for k, v in _model().state_dict().items()}),
      r"give \{name.removeprefix\('m.'\): value for name, value in state.items\(\)\}"),
     (lambda: ag.vmap(lambda p: p["w"], in_axes=({"b": 0},))({"w": M}), r"^vmap: in_axes is \{'b'"),
-    (lambda: ag.grad(lambda w: w.sum())(w=V), r"was given none by place"),
+    (lambda: ag.grad(lambda w: w.sum())(w=V), r"was given none by position"),
     (lambda: ag.grad(lambda w: w)(None), r"^grad: cannot differentiate with respect to argument 0"),
     (lambda: ag.custom_vjp(lambda x: x).defvjp(1, 2), r"defvjp: forward must be a function, not 1"),
     (lambda: _Kept.apply(_leaf()).sum().backward(), r"^ctx.x: forward kept nothing of that name"),

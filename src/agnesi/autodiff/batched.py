@@ -420,8 +420,8 @@ def _stream_of(op: Cond, i: int) -> int | None:
         if node not in body.inputs:
             return None
         drawn.append((total, body.inputs.index(node)))
-    (first, place), (second, its_place) = drawn
-    if place != its_place or not first + second:
+    (first, start), (second, its_start) = drawn
+    if start != its_start or not first + second:
         return None
     return int(second > first)
 

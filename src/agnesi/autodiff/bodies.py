@@ -195,8 +195,8 @@ class BodyTrace:
         if any(n.op is None and n not in outer and constant_value(n) is None for n in order):
             return None
         with within(self.around):
-            places = {n: current(t) for n, t in outer.items() if n in order}
-            return substituted([node], places)[0]
+            replaced = {n: current(t) for n, t in outer.items() if n in order}
+            return substituted([node], replaced)[0]
 
     def reaching(self, root: Node, targets: Sequence[Tensor]) -> Node:
         """A value of the body of a declared graph whose gradients reach targets from outside: what

@@ -202,11 +202,11 @@ class Rerun(Op):
             outputs, shape = flatten(self._call(fresh))
         if any(map(_is_symbol, outputs)):
             return NotImplemented
-        places = [i for i, v in enumerate(outputs) if isinstance(v, Tensor) and v._requires_grad]
-        outer, read = _around([current(outputs[i]) for i in places], ends, since)
+        indices = [i for i, v in enumerate(outputs) if isinstance(v, Tensor) and v._requires_grad]
+        outer, read = _around([current(outputs[i]) for i in indices], ends, since)
         memory = [x.array for x in self.given]
-        results = [_apart(outputs[i].array, memory) for i in places]
-        for i, result in zip(places, results, strict=True):
+        results = [_apart(outputs[i].array, memory) for i in indices]
+        for i, result in zip(indices, results, strict=True):
             outputs[i] = result
         del fresh, ends
         self.state = changes.lasting()

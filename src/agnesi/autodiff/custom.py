@@ -73,14 +73,14 @@ class _Custom(Generic[P, R]):
             )
         numbers = [i for i in range(len(args)) if i not in self._nondiff]
         leaves, shape = tree.flatten(tuple(args[i] for i in numbers))
-        places = [i for i, x in enumerate(leaves) if isinstance(x, (Tensor, np.ndarray, float))]
-        inputs = [as_tensor(leaves[i]) for i in places]
+        indices = [i for i, x in enumerate(leaves) if isinstance(x, (Tensor, np.ndarray, float))]
+        inputs = [as_tensor(leaves[i]) for i in indices]
         if not STATE.recording or not any(x._requires_grad for x in inputs):
             return self._function(*args)
 
         def rebuild(tensors: Sequence[Any]) -> tuple[Any, ...]:
             filled = list(leaves)
-            for i, x in zip(places, tensors, strict=True):
+            for i, x in zip(indices, tensors, strict=True):
                 filled[i] = x
             built: tuple[Any, ...] = shape.build(filled)
             return built
@@ -172,19 +172,19 @@ class custom_vjp(_Custom[P, R]):  # noqa: N801 - used as a decorator
         result, residuals = self._ruled(given)
         ys, shape = _tensors(self._name, result)
         saved, saved_shape = tree.flatten(residuals)
-        places = [i for i, x in enumerate(saved) if isinstance(x, Tensor)]
+        indices = [i for i, x in enumerate(saved) if isinstance(x, Tensor)]
         static = [None if isinstance(x, Tensor) else x for x in saved]
 
         def pullback(tensors: Sequence[Any], gs: Sequence[Any]) -> list[Any]:
             residuals = list(static)
-            for i, x in zip(places, tensors, strict=True):
+            for i, x in zip(indices, tensors, strict=True):
                 residuals[i] = x
             given = (*fixed, saved_shape.build(residuals), shape.build(gs))
             parts = call_user(self._backward, given, {}, f"the backward rule of {self._name}",
                               "backward(residuals, cotangent), behind arguments that are fixed")
             return self._placed(parts, inputs, rebuild)
 
-        kept = [saved[i] for i in places]
+        kept = [saved[i] for i in indices]
         op = Pullback(self._name, pullback, len(inputs), len(ys))
         return shape.build(applied(op, *inputs, *ys, *kept))
 
@@ -220,7 +220,7 @@ class custom_vjp(_Custom[P, R]):  # noqa: N801 - used as a decorator
 
     def _placed(self, parts: Any, inputs: Sequence[Tensor], rebuild: Function) -> list[Any]:
         """Cotangents of the tensors among the arguments."""
-        model = rebuild([_Place(i) for i in range(len(inputs))])
+        model = rebuild([_Position(i) for i in range(len(inputs))])
         parts = parts if isinstance(parts, tuple) else (parts,)
         if len(parts) != len(model):
             raise GradientError(
@@ -238,9 +238,9 @@ class custom_vjp(_Custom[P, R]):  # noqa: N801 - used as a decorator
                     at(f"the backward rule of {self._name} returned {typed(part)} as the cotangent "
                        f"of the argument {_describe(like, inputs)}; give the same nest")
                 )
-            for place, g in zip(leaves, found, strict=True):
-                if isinstance(place, _Place) and g is not None:
-                    results[place.number] = self._fitting(g, inputs[place.number])
+            for leaf, g in zip(leaves, found, strict=True):
+                if isinstance(leaf, _Position) and g is not None:
+                    results[leaf.number] = self._fitting(g, inputs[leaf.number])
         return results
 
     def _fitting(self, g: Any, x: Tensor) -> Tensor | None:
@@ -251,12 +251,12 @@ class custom_vjp(_Custom[P, R]):  # noqa: N801 - used as a decorator
 
 
 def _describe(like: Any, inputs: Sequence[Tensor]) -> str:
-    """Return the structure of an argument, with the positions of its tensors in place of them."""
+    """Return the structure of an argument, with their positions instead of its tensors."""
     leaves, shape = tree.flatten(like)
-    return typed(shape.build([inputs[x.number] if isinstance(x, _Place) else x for x in leaves]))
+    return typed(shape.build([inputs[x.number] if isinstance(x, _Position) else x for x in leaves]))
 
 
-class _Place:
+class _Position:
     """A leaf that prints as the position of a tensor."""
 
     def __init__(self, number: int) -> None:
@@ -266,8 +266,8 @@ class _Place:
 class Pullback(Op):
     """Results of a function, with a pullback.  Operands: arguments, results, residuals.
 
-    ``own`` are places of residuals that are results themselves, whose derivative is this one, and
-    the places of those.  Unless ``filled``, the pullback gets None where there is no cotangent.
+    ``own`` are positions of residuals that are results themselves, whose derivative is this one,
+    and the positions of those.  Unless ``filled``, the pullback gets None without a cotangent.
     """
 
     #: What compiled code depends on, which knows nothing of derivatives.
@@ -307,8 +307,8 @@ class Pullback(Op):
         if self.filled:
             gs = [zeros_like(x) if c is None else c for c, x in zip(gs, xs[self._own], strict=True)]
         kept, ys = list(xs[self.arguments + self.outputs:]), y if self.outputs > 1 else (y,)
-        for place, result in self.own:
-            kept[place] = ys[result]
+        for index, result in self.own:
+            kept[index] = ys[result]
         found = self.pullback(kept, gs)
         check_linked(found, gs, self.name)
         return (*found, *(None,) * (len(xs) - len(found)))

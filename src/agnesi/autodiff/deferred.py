@@ -43,7 +43,7 @@ from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.creation import constant, zeros_like
 
 #: Sizes that calls are tried with, what is the same for all of them is a number; and others for
-#: calls whose arguments, as places, do not fit those.
+#: calls whose arguments, as positions, do not fit those.
 _TRIED = ((6, 11, 2), (300, 307))
 _SMALL = (1, 2)
 #: How many sizes that are known are tried for all others after these.
@@ -304,10 +304,10 @@ def _types(call: Call, xs: Sequence[Tensor], names: list[Dim]) -> tuple[Any, Any
     (first, result), *_ = tried
     if any(r != result or [len(s) for s, _ in t] != [len(s) for s, _ in first] for t, r in tried):
         return (), result
-    places = [[n for s, _ in t for n in s] for t, _ in tried]
+    columns = [[n for s, _ in t for n in s] for t, _ in tried]
     operands = tuple((tuple(x.shape), x.dtype) for x in xs)
-    sizes = iter([_size(column, known, names, _ExampleCalls(call, operands, tuple(names), place))
-                  for place, column in enumerate(zip(*places, strict=True))])
+    sizes = iter([_size(column, known, names, _ExampleCalls(call, operands, tuple(names), number))
+                  for number, column in enumerate(zip(*columns, strict=True))])
     return tuple((tuple(next(sizes) for _ in s), d) for s, d in first), result
 
 
@@ -415,17 +415,17 @@ class _ExampleCalls:
     #: Shapes and dtypes.
     operands: tuple[Any, ...]
     names: tuple[Dim, ...]
-    place: int
+    number: int
 
     def __call__(self, *sizes: Any) -> Any:
         try:
             found = _sizes_of_call(self.call, self.operands, self.names, sizes)
         except TypeError:  # arguments that do not hash
             found = _sizes_of_call.__wrapped__(self.call, self.operands, self.names, sizes)
-        return found[self.place]
+        return found[self.number]
 
     def __str__(self) -> str:
-        return f"{_called(self.call).function.__name__}_size{self.place}"
+        return f"{_called(self.call).function.__name__}_size{self.number}"
 
 
 @functools.lru_cache(maxsize=_MOST_MET)

@@ -81,8 +81,8 @@ def settled(body: Body, flags: Sequence[bool], first: int, carries: int) -> list
     flags = list(flags)
     while True:
         found = _flowing(body, flags)[:carries]
-        places = range(first, first + carries)
-        new = [i for i, f in zip(places, found, strict=True) if f and not flags[i]]
+        indices = range(first, first + carries)
+        new = [i for i, f in zip(indices, found, strict=True) if f and not flags[i]]
         if not new:
             return flags
         for i in new:

@@ -84,7 +84,7 @@ def pulled_through(
         *constants, *captured,
     )
     carried = len(first) + len(step.weights)
-    return step.placed(found, carried), list(found[carried: carried + len(step.valid)])
+    return step.by_carry(found, carried), list(found[carried: carried + len(step.valid)])
 
 
 def _on_last(g: Any, count: Tensor) -> Tensor:
@@ -205,20 +205,20 @@ class _ReverseStep:
                          *self.constants], self.nodes
         )
 
-    def placed(self, found: Sequence[Tensor], carried: int) -> tuple[Any, ...]:
+    def by_carry(self, found: Sequence[Tensor], carried: int) -> tuple[Any, ...]:
         """The pullback's results as cotangents of the scan's operands."""
         op, counted = self.op, self.op.counted
         results: list[Any] = [None] * (counted + len(self.variables))
         first = counted + op.sequences
-        places = [
+        indices = [
             *(first + i for i in self.active),
             *(first + op.carries + i for i in self.weights),
             *(counted + i for i in self.inputs),
         ]
         found = [*found[:carried], *found[carried + len(self.valid):]]
-        for place, value in zip(places, found, strict=False):
-            results[place] = value
-        for i, there in zip(self.shown, found[len(places):], strict=True):
+        for index, value in zip(indices, found, strict=False):
+            results[index] = value
+        for i, there in zip(self.shown, found[len(indices):], strict=True):
             set_row_flags(results[counted + i], there)
         if isinstance(op.length, int) and not (op.until or op.counted):
             for i in set(self.valid) - self.present.behind(op.length):
@@ -270,7 +270,7 @@ def _scan_jvp(op: Scan, ts: Any, y: Any, *xs: Tensor) -> Any:
         *(as_tensor(given[first + i] is not None) for i in step.valid),
         *both(operands[last:], directions[last:]), *captured,
     )
-    tangents = step.placed([*done[op.carries: carried], *done[carried + len(step.valid):]])
+    tangents = step.by_carry([*done[op.carries: carried], *done[carried + len(step.valid):]])
     return tangents if op.outputs > 1 else tangents[0]
 
 
@@ -311,14 +311,14 @@ class _ForwardStep:
             *(gated(of[i], found[i]) for i in self.rows), *self.shown.values(), *results[last:],
         ]
 
-    def placed(self, done: Sequence[Tensor]) -> list[Any]:
+    def by_carry(self, done: Sequence[Tensor]) -> list[Any]:
         """The tangents of the scan's results."""
         op = self.op
         tangents: list[Any] = [None] * op.outputs
-        places = [*self.moved, *self.rows]
-        for place, t in zip(places, done, strict=False):
-            tangents[place] = t
-        for i, there in zip(self.shown, done[len(places):], strict=False):
+        indices = [*self.moved, *self.rows]
+        for index, t in zip(indices, done, strict=False):
+            tangents[index] = t
+        for i, there in zip(self.shown, done[len(indices):], strict=False):
             set_row_flags(tangents[i], there)
         if isinstance(op.length, int) and not (op.until or op.counted):
             for i, some in enumerate(self.begun.after(op.length)):

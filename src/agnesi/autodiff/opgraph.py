@@ -123,8 +123,8 @@ class OpFromGraph:
     :type inputs: list of Tensor
     :param outputs: What to compute from them.
     :type outputs: Tensor or list of Tensor
-    :param inline: Leave no operation behind, but put the graph's own into the place of the call.
-    :param vjp, jvp: Derivatives in the place of the graph's own: ``vjp(g, y, *xs)``, ``jvp(ts, y,
+    :param inline: Leave no operation behind, but put the graph's own instead of the call.
+    :param vjp, jvp: Derivatives instead of the graph's own: ``vjp(g, y, *xs)``, ``jvp(ts, y,
         *xs)``, as for :func:`agnesi.op`.
     :type vjp, jvp: callable, optional
     :param name: Name for listings and errors.
@@ -216,7 +216,7 @@ class OpFromGraph:
             for n, x in zip(rest, given[count:], strict=True):
                 n.requires_grad = n.dtype.kind in "fcV"
                 n.shape = x.shape
-            places = dict(zip([*self._inputs, *self._live], [*own, *rest], strict=True))
-            body = enclosed([*own, *rest], substituted(self._outputs, places))
+            replaced = dict(zip([*self._inputs, *self._live], [*own, *rest], strict=True))
+            body = enclosed([*own, *rest], substituted(self._outputs, replaced))
             self._known[key] = GraphOp(body, self.name, self._own)
         return self._known[key]

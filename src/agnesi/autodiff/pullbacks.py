@@ -29,14 +29,14 @@ class _Pullback:
         roots = [p.node for p in parts if p is not None]
         order = [n for n in toposort(roots) if n not in given]  # type: ignore[arg-type]
         self.constants = [n for n in order if n.op is None]
-        places = {n: i for i, n in enumerate((*given, *self.constants))}
+        indices = {n: i for i, n in enumerate((*given, *self.constants))}
         self.steps: list[_Step] = []
         for n in order:
             if n.op is not None:
-                places[n] = len(places)
-                self.steps.append((n.op, tuple([places[i] for i in n.inputs]), n.shape, n.dtype,
+                indices[n] = len(indices)
+                self.steps.append((n.op, tuple([indices[i] for i in n.inputs]), n.shape, n.dtype,
                                    n.requires_grad))
-        self.results = [-1 if p is None else places[p.node] for p in parts]  # type: ignore[index]
+        self.results = [-1 if p is None else indices[p.node] for p in parts]  # type: ignore[index]
 
     def __call__(self, given: Sequence[Node], where: Any) -> tuple[Tensor | None, ...]:
         """The cotangents for other operands of the same types."""

@@ -117,10 +117,10 @@ def segment(results: Sequence[Tensor], since: int) -> list[Tensor]:
 
     Only those through which gradients flow are replaced.
     """
-    places = [i for i, t in enumerate(results) if t._requires_grad and t.node is not None]
-    nodes: list[Any] = [results[i].node for i in places]
+    indices = [i for i, t in enumerate(results) if t._requires_grad and t.node is not None]
+    nodes: list[Any] = [results[i].node for i in indices]
     ends = [n for n in toposort(nodes, lambda n: _outside(n, since)) if _outside(n, since)]
-    inner = [i for i, n in zip(places, nodes, strict=True) if not _outside(n, since)]
+    inner = [i for i, n in zip(indices, nodes, strict=True) if not _outside(n, since)]
     if not inner:
         return list(results)
     operands = [results[i] for i in inner] + [symbol(n) for n in ends]

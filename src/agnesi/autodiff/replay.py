@@ -34,22 +34,22 @@ def has_sizes_of_values(outputs: Iterable[Node]) -> bool:
         for node in toposort(outputs))
 
 
-def replayed(outputs: Sequence[Node], places: Mapping[Node, Tensor]) -> list[Tensor]:
-    """The outputs with tensors in the place of nodes.
+def replayed(outputs: Sequence[Node], replaced: Mapping[Node, Tensor]) -> list[Tensor]:
+    """The outputs with tensors instead of nodes.
 
     :raises TypeError: If a tensor is of another dtype or shape than its node.
     """
-    run = _Replay(places)
+    run = _Replay(replaced)
     return [run.tensor(n) for n in outputs]
 
 
 class _Replay:
     """The values that a replay has computed anew, by node."""
 
-    def __init__(self, places: Mapping[Node, Tensor]) -> None:
-        self._done: dict[Node, Any] = dict(places)
+    def __init__(self, replaced: Mapping[Node, Tensor]) -> None:
+        self._done: dict[Node, Any] = dict(replaced)
         self._sizes: dict[Dim, Size] = {}
-        for node, t in places.items():
+        for node, t in replaced.items():
             if node.dtype != t.dtype:
                 raise DTypeError(at(f"cannot replace {typed(node)} by {typed(t)}: dtypes differ"))
             if not unify(node.shape, t.shape, self._sizes):

@@ -386,8 +386,8 @@ def _of_leaves(found: dict[Node, Tensor], inputs: Tensor | Iterable[Tensor]
             raise GradientError(at(
                 f"backward: inputs= takes leaves that require grad, not {typed(t)}; "
                 "ag.autograd.grad(y, x) differentiates with respect to other tensors"))
-    places = {id(t) for t in wanted}
-    return {n: g for n, g in found.items() if id(_owner(n)) in places}
+    ids = {id(t) for t in wanted}
+    return {n: g for n, g in found.items() if id(_owner(n)) in ids}
 
 
 def _has_seed(y: Tensor) -> bool:

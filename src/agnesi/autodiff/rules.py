@@ -127,17 +127,17 @@ def location_of(rule: Any) -> Where:
     return None if code is None or ours(code.co_filename) else (code, 0, "")
 
 
-def reads_result(rule: Any, place: int = 1) -> bool:
-    """Return whether a rule may read the result, its argument at ``place``, as far as its code
+def reads_result(rule: Any, position: int = 1) -> bool:
+    """Return whether a rule may read the result, its argument at ``position``, as far as its code
     tells."""
     if rule is None:
         return False
     while isinstance(rule, functools.partial):
         rule = rule.func
     code = getattr(rule, "__code__", None)
-    if code is None or place >= code.co_argcount:
+    if code is None or position >= code.co_argcount:
         return True
-    name = code.co_varnames[place]
+    name = code.co_varnames[position]
     if name in code.co_cellvars or not _LOOKS_UP.isdisjoint(code.co_names):
         return True
     loaded = [i.argval for i in dis.get_instructions(code) if i.opname.startswith("LOAD_FAST")]

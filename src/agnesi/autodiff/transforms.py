@@ -321,7 +321,7 @@ def free(nest: Any) -> Any:
 
 
 def opened(nest: Any, owner: str = "jvp") -> tuple[Any, Callable[[Any], Any]]:
-    """A nest with dicts of their parameters in the place of modules, and what leads back."""
+    """A nest with dicts of their parameters instead of modules, and what leads back."""
     leaves, shape = tree.flatten(nest)
     parts = [dict(x.named_parameters()) if has(x, "with_parameters") else x for x in leaves]
     if all(p is x for p, x in zip(parts, leaves, strict=True)):
@@ -370,9 +370,9 @@ class Inputs:
         numbers = range(len(args)) if argnums is None else argnums
         chosen = [numbers] if isinstance(numbers, int) else numbers
         self.numbers = [self._number(i) for i in chosen]
-        places = [i % len(args) for i in self.numbers]
-        if len({*places}) < len(places):
-            twice = next(i for i in places if places.count(i) > 1)
+        indices = [i % len(args) for i in self.numbers]
+        if len({*indices}) < len(indices):
+            twice = next(i for i in indices if indices.count(i) > 1)
             raise ValueError(at(f"{owner}: argnums names argument {twice} more than once: "
                                 f"{typed(argnums)}"))
         if none := [i for i in self.numbers if args[i] is None]:
@@ -395,7 +395,7 @@ class Inputs:
         if not -len(self.args) <= i < len(self.args):
             raise ValueError(
                 at(f"{self.owner}: argnums names argument {i}, but the function was given "
-                   f"{len(self.args) or 'none'} by place; arguments of which a derivative is "
+                   f"{len(self.args) or 'none'} by position; arguments of which a derivative is "
                    "taken are given without a name")
             )
         return i % len(self.args)

@@ -115,11 +115,11 @@ def vmap(f: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0, axis_size: int 
 
 def _parameter_names(f: Any, shape: tree.Tree) -> list[str]:
     """The names of arguments and of what they hold, for the user: by the function's parameters."""
-    places, keywords = shape.children
+    positional, keywords = shape.children
     code = getattr(f, "__code__", None)
     names = code.co_varnames[hasattr(f, "__self__"): code.co_argcount] if code is not None else ()
     found = []
-    for i, child in enumerate(places.children):
+    for i, child in enumerate(positional.children):
         found += child.paths(names[i] if i < len(names) else f"argument {i}")
     return found + [path[2:].replace("']", "", 1) for path in keywords.paths()]
 

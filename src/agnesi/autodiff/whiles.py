@@ -161,18 +161,18 @@ def _first_states(op: While, xs: Sequence[Tensor], trips: Tensor, parts: Tensor,
                   steps: int) -> list[Tensor]:
     """The carries at the beginning of each of the first so many segments, in rows."""
     n = op.carries
-    places = arange(steps)
+    numbers = arange(steps)
     with body_trace() as trace:
-        place = trace.variable(trips)
+        number = trace.variable(trips)
         values = variables_of(trace, op.body, [False] * len(xs))
         bound = trace.variable(trips)
-        after = _after(op, maximum(minimum(bound - place * steps, steps), 0), values)
+        after = _after(op, maximum(minimum(bound - number * steps, steps), 0), values)
         body, captured = close(
-            trace, [place, *values, bound], [current(v) for v in (*after, *values[:n])]
+            trace, [number, *values, bound], [current(v) for v in (*after, *values[:n])]
         )
     scan = Scan(body, steps, 1, n, n, counted=True)
     count = minimum(parts, steps)
-    return list(applied(scan, count, places, *xs, trips, *captured)[n:])
+    return list(applied(scan, count, numbers, *xs, trips, *captured)[n:])
 
 
 def _trips(op: While, xs: Sequence[Tensor]) -> Tensor:

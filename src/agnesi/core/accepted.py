@@ -14,7 +14,7 @@ from agnesi.core.tensor import Tensor
 TensorLike: TypeAlias = (
     Tensor | np.ndarray | np.generic | bool | int | float | complex | Dim | Sequence[Any]
 )
-#: A size, or the sizes of all axes; a name of a size in some places.
+#: A size, or the sizes of all axes; where some functions take one, a name of a size.
 ShapeLike: TypeAlias = int | Dim | Sequence[Any]
 #: One number for all axes of an image, or one for each.
 PerAxis: TypeAlias = int | Sequence[Any]

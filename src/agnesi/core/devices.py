@@ -17,7 +17,7 @@ _ELSEWHERE = ("cuda", "mps", "xpu", "hip", "hpu", "xla")
 
 @strict_class
 class device(str):  # noqa: N801 - used as a function
-    """The place where tensors are, "cpu": a string with PyTorch's attributes.
+    """Where tensors are, "cpu": a string with PyTorch's attributes.
 
     Programs may name "cuda:0" and other devices of PyTorch, but put nothing there.  Besides,
     "emulated" is a device for tests of programs, with a memory of its own (see
@@ -59,16 +59,16 @@ class device(str):  # noqa: N801 - used as a function
 
     def __new__(cls, type: Any, index: int | None = None) -> device:
         name, colon, number = type.partition(":") if isinstance(type, str) else ("", "", "")
-        place = (int(number) if number.isdecimal() else number) if colon else index
-        if name in _ELSEWHERE and (place is None or isinstance(place, int)):
-            made = super().__new__(cls, name if place is None else f"{name}:{place}")
-            made.index = place
+        where = (int(number) if number.isdecimal() else number) if colon else index
+        if name in _ELSEWHERE and (where is None or isinstance(where, int)):
+            made = super().__new__(cls, name if where is None else f"{name}:{where}")
+            made.index = where
             return made
-        if name not in (NAME, *DEVICES) or place not in (None, 0):
+        if name not in (NAME, *DEVICES) or where not in (None, 0):
             given = ", ".join(map(shown, (type,) if index is None else (type, index)))
             raise ValueError(at(f"there is one device, {NAME!r}, and not {given}"))
         made = super().__new__(cls, name)
-        made.index = None if place is None else 0
+        made.index = None if where is None else 0
         return made
 
     @property
@@ -77,8 +77,8 @@ class device(str):  # noqa: N801 - used as a function
         return str(self).partition(":")[0]
 
     def __repr__(self) -> str:
-        place = "" if self.index is None else f", index={self.index}"
-        return f"device(type={self.type!r}{place})"
+        where = "" if self.index is None else f", index={self.index}"
+        return f"device(type={self.type!r}{where})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return device, (self.type, self.index)

@@ -11,7 +11,7 @@ later change in place that is recorded, too, copies it first; after one that is 
 is an error to read the value. Compiled code counts its changes, too (``number_changes`` in
 ``runtime/native/entry.ll``), and a trace notes the same (``Reads`` in ``autodiff/recording.py``). A
 recorded call of a jitted function that changes state keeps copies of what it changes; its
-derivative is traced with these copies in the place of the tensors (``Trace.borrow`` in
+derivative is traced with these copies instead of the tensors (``Trace.borrow`` in
 ``compiler/tracing/trace.py``). Where gradients lead into changed state, or through what was
 computed before the call, ``notice`` marks the specialization, and the function runs eagerly.
 
@@ -50,7 +50,7 @@ from agnesi.core.storage.views import (
     share,
     views_of,
 )
-from agnesi.core.storage.written import placed, read_only
+from agnesi.core.storage.written import read_only, written_value
 from agnesi.core.support.aside import aside
 from agnesi.core.support.config import HOOKS, MODE, TRACES, switched
 from agnesi.core.support.errors import (
@@ -420,11 +420,11 @@ def assign(target: Tensor, value: Tensor, *, checked: bool = False, state: bool 
     ``checked`` says that the change was found to be allowed where it was traced, ``state`` that
     whoever changes a shared variable hands on its new value.
     """
-    value = placed(target, value)
+    value = written_value(target, value)
     traced = MODE.get().trace is not None
-    place = element_view(target)
-    if place is not None:
-        assign(apply(place.op, place.base), value, checked=checked, state=state)
+    view = element_view(target)
+    if view is not None:
+        assign(apply(view.op, view.base), value, checked=checked, state=state)
     if target._view is not None:
         let_go(target)
     if target.array is None and not state:

@@ -324,10 +324,10 @@ class FunctionGraph:
         """The users of each node with their operand index; a graph output is the user None."""
         found: dict[Node, list[tuple[Node | None, int]]] = {n: [] for n in self.nodes}
         for node in self.nodes:
-            for place, read in enumerate(node.inputs):
-                found[read].append((node, place))
-        for place, read in enumerate(self.outputs):
-            found[read].append((None, place))
+            for position, read in enumerate(node.inputs):
+                found[read].append((node, position))
+        for position, read in enumerate(self.outputs):
+            found[read].append((None, position))
         return found
 
     @cached_property
@@ -369,7 +369,7 @@ class FunctionGraph:
         present one).  All other nodes are inferred again, and complain with the user's line.
 
         :param shapes: Shapes of leaves.
-        :returns: With numbers in the place of sizes; this one where it has numbers only.
+        :returns: With numbers instead of sizes; this one where it has numbers only.
         :raises ShapeError: If a shape does not fit its leaf, or sizes that are one differ.
         """
         known: dict[Dim, Size] = {}
@@ -416,9 +416,9 @@ class FunctionGraph:
 
     @no_gc()
     def resolve(self, known: Callable[[Size], Size]) -> FunctionGraph:
-        """The graph with ``known(size)`` in the place of every size.
+        """The graph with ``known(size)`` instead of every size.
 
-        :param known: The size to put in the place of a size.
+        :param known: The size to put instead of a size.
         :returns: This one where nothing changed.
         """
         if all(known(n) == n for n in self.sizes):

@@ -67,7 +67,7 @@ def operands_of(name: str, names: tuple[str, ...], given: tuple[Any, ...],
                 keywords: dict[str, Any]) -> tuple[tuple[Any, ...], Any]:
     """The operands and ``out`` of a call of an elementwise function.
 
-    ``given`` is by place, with :data:`NEEDED` for operands of which there are none.
+    ``given`` is by position, with :data:`NEEDED` for operands of which there are none.
 
     :raises TypeError: If there are too many or too few, one is given twice, or a keyword unknown.
     """
@@ -81,7 +81,7 @@ def operands_of(name: str, names: tuple[str, ...], given: tuple[Any, ...],
         if word not in names and word != "out":
             refuse(name, [word], ("out",))
         if found.get(word, NEEDED) is not NEEDED:
-            wrong = wrong or f"`{word}` is given twice, by place and by name"
+            wrong = wrong or f"`{word}` is given twice, by position and by name"
         found[word] = value
     operands = tuple(found[n] for n in names)
     if not wrong and (missing := sum(x is NEEDED for x in operands)):
@@ -178,7 +178,7 @@ class _Wrapped:
 
     def instead(self, error: Exception, args: tuple[Any, ...], keywords: dict[str, Any]
                 ) -> tuple[Exception, BaseException | None] | None:
-        """Return the error to raise in the place of one that a call raised, and its cause; None
+        """Return the error to raise instead of one that a call raised, and its cause; None
         where that one says enough.
         """
         better, cause = None, error.__cause__

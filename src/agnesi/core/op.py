@@ -72,7 +72,7 @@ class Op:
     - ``decompose(*xs) -> Tensor``: the same in simpler operations, used when compiling; None where
       it stays as it is.
     - ``batch(node, xs, rows, length) -> Tensor``: the result for many examples (``ops.batching``).
-    - ``resolve(known) -> Op``: ``known(size)`` in the place of sizes; those among the fields of a
+    - ``resolve(known) -> Op``: ``known(size)`` instead of sizes; those among the fields of a
       record, in tuples and in ``bodies`` are found.
     """
 
@@ -109,7 +109,7 @@ class Op:
     differentiable: ClassVar[bool] = True
     #: Whether compiled code reads an operand's elements several times, so that they need memory.
     rereads: ClassVar[bool] = False
-    #: Whether an element of the result follows from those of the operands at the same place.
+    #: Whether an element of the result follows from those of the operands at the same index.
     pointwise: ClassVar[bool] = False
     #: Whether it has two inputs and is linear in each.
     bilinear: ClassVar[bool] = False
@@ -152,7 +152,7 @@ class Op:
     #: Whether the result is the first operand with some elements changed, so that it may be made
     #: where that is; else ``parts`` that inline lie apart.
     changes: ClassVar[bool] = False
-    #: Place of an operand, one bool, that must hold where the result is needed.
+    #: Index of an operand, one bool, that must hold where the result is needed.
     condition: ClassVar[int | None] = None
     #: ``foreign(*xs) -> Call | None``: a C function that does it (``core.ir.foreign``).
     foreign: Callable[..., Any] | None = None
@@ -199,7 +199,7 @@ class Op:
         Parameters
         ----------
         i : int
-            Place of the input.
+            Index of the input.
         inputs : sequence of Node
             All inputs.
 
@@ -284,7 +284,7 @@ _PLAIN = frozenset((int, float, bool, str, type(None)))
 
 
 def _resolved(value: Any, known: Callable[[Any], Any]) -> Any:
-    """A parameter with ``known(size)`` in the place of sizes, in tuples too."""
+    """A parameter with ``known(size)`` instead of sizes, in tuples too."""
     if not isinstance(value, tuple):
         return known(value) if isinstance(value, Dim) else value
     if _PLAIN.issuperset(map(type, value)):
@@ -387,21 +387,21 @@ def explain(error: Exception, name: str, args: tuple[Any, ...], where: Any = Non
         return error
     error = oversized(error)
     if not isinstance(error, EXPLAINED):
-        place = location(where if where is not None else user_where(2))
-        error.add_note(f"in {called(name, args)}\n  at {place}")
+        line = location(where if where is not None else user_where(2))
+        error.add_note(f"in {called(name, args)}\n  at {line}")
         return error
     telling = error.args and not isinstance(error, MemoryError)  # NumPy's has a type instead
     reason = with_keyword(error.args[0] if telling else str(error), known)
-    message, place = _split(reason)
-    return located(error, message, name, args, where, place)
+    message, line = _split(reason)
+    return located(error, message, name, args, where, line)
 
 
 def _split(reason: Any) -> tuple[Any, str]:
     """Return the message of an error, and the line that it names at its end, if it does."""
     if not isinstance(reason, str):
         return reason, ""
-    message, mark, place = reason.rpartition("\n  at ")
-    return (message, place) if mark else (reason, "")
+    message, mark, line = reason.rpartition("\n  at ")
+    return (message, line) if mark else (reason, "")
 
 
 #: Modules whose functions ours call: what they raise is no error of a function of the user's.
@@ -439,10 +439,10 @@ def is_accident(error: Exception) -> bool:
 
 
 def located(error: Exception, reason: Any, name: str, args: tuple[Any, ...],
-            where: Any, place: str = "") -> Exception:
+            where: Any, line: str = "") -> Exception:
     """An error of the same kind that names the operation, its operands and the user's line."""
     where = where if where is not None else user_where(3)
-    place = place or location(where)
+    line = line or location(where)
     shown_name = spelt(name, where, PACKAGE)
     if isinstance(reason, str):  # it may name the operation itself
         reason = of_operands(reason, args)
@@ -454,7 +454,7 @@ def located(error: Exception, reason: Any, name: str, args: tuple[Any, ...],
             ("builtins", "agnesi", "numpy.linalg", "numpy.exceptions")):
         # its constructor may want more
         kind = next(k for k in kind.__mro__ if k.__module__ == "builtins")
-    found_error: Any = kind(f"{called(shown_name, args)}: {reason}\n  at {place}")
+    found_error: Any = kind(f"{called(shown_name, args)}: {reason}\n  at {line}")
     found_error.located = True
     found_error.reason = reason
     found_error.named = tuple([a for a in args if type(a) is Named])
@@ -479,11 +479,11 @@ def of_operands(reason: str, args: tuple[Any, ...]) -> str:
         sizes = found[1][1:-1].rstrip(",").split(", ")
         if found[1] in mine or len(sizes) < 2:
             return found[0]
-        for place in (len(sizes) - 1, len(sizes) - 2):  # of the 1 of a column, or of a row
-            kept = ", ".join(sizes[:place] + sizes[place + 1:])
-            if sizes[place] == "1" and len(sizes) > 2 and f"({kept})" in mine:
+        for axis in (len(sizes) - 1, len(sizes) - 2):  # of the 1 of a column, or of a row
+            kept = ", ".join(sizes[:axis] + sizes[axis + 1:])
+            if sizes[axis] == "1" and len(sizes) > 2 and f"({kept})" in mine:
                 return f"last axis of ({kept})"
-            if sizes[place] == "1" and f"({kept},)" in mine:
+            if sizes[axis] == "1" and f"({kept},)" in mine:
                 return f"of ({kept},)"
         return found[0]
 

@@ -187,22 +187,22 @@ def _refuse(error: Exception, function: Any, name: str, args: tuple[Any, ...],
 def _without_defaults(function: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
     """Arguments without the last ones, if several are the defaults: a layer passed them."""
     defaults = inspect.unwrap(function).__defaults__ or ()
-    places = inspect.unwrap(function).__code__.co_argcount
+    parameters = inspect.unwrap(function).__code__.co_argcount
     count = 0
-    for value, default in zip(args[::-1], defaults[::-1][places - len(args):], strict=False):
+    for value, default in zip(args[::-1], defaults[::-1][parameters - len(args):], strict=False):
         same = isinstance(value, (int, float, str)) and value == default
         if value is not default and not same:
             break
         count += 1
-    return args[:len(args) - count] if count > 2 and len(args) <= places else args
+    return args[:len(args) - count] if count > 2 and len(args) <= parameters else args
 
 
 def _listed(function: Any, args: tuple[Any, ...]) -> str:
     """Return how to write the call where tensors were passed one by one to a function that takes a
     list.
     """
-    places = inspect.unwrap(function).__code__.co_varnames
-    several = len(args) > 1 and places[:1] in (("arrays",), ("tensors",))
+    parameters = inspect.unwrap(function).__code__.co_varnames
+    several = len(args) > 1 and parameters[:1] in (("arrays",), ("tensors",))
     return ", with the tensors in one list or tuple" if several else ""
 
 
@@ -213,7 +213,7 @@ def _renamed(call: Any, name: str) -> Any:
 
 
 def _standing_for(function: F, call: Any) -> F:
-    """Return what is called in the place of a public function, with its name, text and signature,
+    """Return what is called instead of a public function, with its name, text and signature,
     which are those of what the user wrote."""
     functools.update_wrapper(call, function)
     call.__wrapped__ = inspect.unwrap(function)
@@ -230,7 +230,7 @@ def public(function: F) -> F:
     name, names = _shown(function), _parameters(function)
     if "out" not in names:
         return explain_errors(function)
-    placed, declared = "device" in names, arguments.counts(function)
+    has_device, declared = "device" in names, arguments.counts(function)
     form = Form(function, name)
     known, ranges = form.known, form.ranges
     run = watched(function, name)
@@ -242,7 +242,7 @@ def public(function: F) -> F:
             with in_program():
                 return call(*args, out=out, **keywords)
         try:
-            if placed:
+            if has_device:
                 on_host(keywords.pop("device", None))
             if declared:
                 arguments.check_counts(declared, args, keywords)
@@ -375,10 +375,10 @@ def check_call(cls: type, args: tuple[Any, ...], keywords: dict[str, Any]) -> No
     code = getattr(init, "__code__", None)
     if code is None or not (args or keywords):
         return
-    places = code.co_varnames[1: code.co_argcount]
+    parameters = code.co_varnames[1: code.co_argcount]
     known = code.co_varnames[1: code.co_argcount + code.co_kwonlyargcount]
-    if len(args) > len(places) and not code.co_flags & inspect.CO_VARARGS:
-        message = _too_many(cls.__name__, len(args), places, known)
+    if len(args) > len(parameters) and not code.co_flags & inspect.CO_VARARGS:
+        message = _too_many(cls.__name__, len(args), parameters, known)
         if ".nn." in str(init.__module__) and any(isinstance(a, Tensor) for a in args):
             message += options.made_first(cls.__name__)
         raise TypeError(at(message))
@@ -387,7 +387,8 @@ def check_call(cls: type, args: tuple[Any, ...], keywords: dict[str, Any]) -> No
     missing = [name for name in _needed(init, len(args)) if name not in keywords]
     if missing:
         raise TypeError(at(f"{cls.__name__}() needs {' and '.join(missing)}, too"))
-    options.check(lambda: cls.__name__, init, (*zip(places, args, strict=False), *keywords.items()))
+    given = *zip(parameters, args, strict=False), *keywords.items()
+    options.check(lambda: cls.__name__, init, given)
 
 
 def _needed(init: Any, count: int = 0) -> list[str]:
@@ -413,10 +414,11 @@ def needing(init: F) -> F:
     return made
 
 
-def _too_many(name: str, count: int, places: tuple[str, ...], known: tuple[str, ...]) -> str:
+def _too_many(name: str, count: int, parameters: tuple[str, ...], known: tuple[str, ...]) -> str:
     """Return the message about more positional arguments than a function takes."""
-    rest = known[len(places):]
-    taken = f"{len(places)} arguments ({', '.join(places)})" if places else "no arguments"
+    rest = known[len(parameters):]
+    names = ", ".join(parameters)
+    taken = f"{len(parameters)} arguments ({names})" if parameters else "no arguments"
     if not rest:
         return f"{name}() takes {taken}, not {count}"
     return f"{name}() takes {taken} without a name, not {count}; give {', '.join(rest)} by name"

@@ -126,8 +126,8 @@ class _Index:
         heads = (node.op.name, *[_head(n) if n.op is None else n.op.name for n in node.inputs])
         found = self._known.get(heads)
         if found is None:
-            places = sorted((*self._anywhere, *self._by_op.get(heads[0], ())))
-            found = tuple([r for r in map(self.rules.__getitem__, places) if r.may_fire(heads)])
+            indices = sorted((*self._anywhere, *self._by_op.get(heads[0], ())))
+            found = tuple([r for r in map(self.rules.__getitem__, indices) if r.may_fire(heads)])
             self._known[heads] = found
         return found
 

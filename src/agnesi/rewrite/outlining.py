@@ -75,12 +75,12 @@ def _past_identities(graph: FunctionGraph) -> FunctionGraph:
     for node in graph.outputs:
         while (op := node.op) is not None and op.decompose is not None and op.outputs == 1:
             key = id(op), tuple([(n.shape, n.dtype) for n in node.inputs])
-            place = identical.get(key)
-            if place is None:
-                place = identical[key] = _identical(node)
-            if place < 0:
+            operand = identical.get(key)
+            if operand is None:
+                operand = identical[key] = _identical(node)
+            if operand < 0:
                 break
-            node = node.inputs[place]
+            node = node.inputs[operand]
         outputs.append(node)
     if outputs == list(graph.outputs):
         return graph
@@ -88,7 +88,7 @@ def _past_identities(graph: FunctionGraph) -> FunctionGraph:
 
 
 def _identical(node: Node) -> int:
-    """The place of the operand of these types that a node is; -1 where it is none."""
+    """The position of the operand of these types that a node is; -1 where it is none."""
     inputs = tuple([Node(None, (), n.shape, n.dtype) for n in node.inputs])
     parts = Simpler(frozenset())(copied(node, inputs), inputs)
     return inputs.index(parts[0]) if parts and parts[0] in inputs else -1
@@ -148,7 +148,7 @@ def is_plain(node: Node) -> bool:
 
 
 def _stretches(labels: np.ndarray, within: Callable[[], np.ndarray]) -> Iterator[range]:
-    """Places of segments that may be equal to their neighbours, then of others that come up again,
+    """Positions of segments that may be equal to their neighbours, then of others that come up again,
     by labels ``within`` words; none overlap."""
     free = np.ones(len(labels), bool)
     for period in range(1, _MAX_PERIOD + 1):
@@ -174,18 +174,18 @@ def _stretches(labels: np.ndarray, within: Callable[[], np.ndarray]) -> Iterator
 def _within(nodes: Sequence[Node], labels: np.ndarray, outputs: Iterable[Node]) -> np.ndarray:
     """Labels that say more: which of the nodes just before are operands, and whether nodes far
     behind read the value.  Words of the same ones are segments of the same edges, nearly always."""
-    places = {n: i for i, n in enumerate(nodes)}
+    numbers = {n: i for i, n in enumerate(nodes)}
     far = np.zeros(len(nodes), bool)
-    far[[places[n] for n in outputs if n in places]] = True
+    far[[numbers[n] for n in outputs if n in numbers]] = True
     reads = [len(node.inputs) for node in nodes]
     reader = np.repeat(np.arange(len(nodes)), reads)
-    read = np.array([places.get(n, -1) for node in nodes for n in node.inputs], int)
+    read = np.array([numbers.get(n, -1) for node in nodes for n in node.inputs], int)
     distance = reader - read
     far[read[(distance > _MAX_DISTANCE) & (read >= 0)]] = True
     distance[(distance > _MAX_DISTANCE) | (read < 0)] = 0
     number = np.arange(len(read)) - np.repeat(np.cumsum(reads) - reads, reads)
-    places_read = np.bincount(reader, distance * (_MAX_DISTANCE + 1.0) ** (number % 20), len(nodes))
-    kind = np.unique(places_read, return_inverse=True)[1]
+    operands = np.bincount(reader, distance * (_MAX_DISTANCE + 1.0) ** (number % 20), len(nodes))
+    kind = np.unique(operands, return_inverse=True)[1]
     found = (labels * 2 + far) * len(nodes) + kind
     return np.where(labels < 0, labels, found)
 
@@ -200,8 +200,8 @@ class _Outlining:
         self._nodes = nodes
         self._of = dict.fromkeys(nodes, -1)
         for number, stretch in enumerate(stretches):
-            for place in stretch:
-                self._of[nodes[place]] = number
+            for position in stretch:
+                self._of[nodes[position]] = number
         self._stretches = stretches
         self._outside = self._read_outside()
         #: The bodies of segments, by their keys.
@@ -224,7 +224,7 @@ class _Outlining:
         return found
 
     def graph(self) -> FunctionGraph:
-        """The graph with calls in the place of segments."""
+        """The graph with calls instead of segments."""
         segments = [_Segment([self._nodes[i] for i in stretch], self._outside)
                     for stretch in sorted(self._stretches, key=lambda s: s.start)]
         groups = _groups(segments)
@@ -272,7 +272,7 @@ class _Outlining:
         return found
 
     def _call(self, segment: _Segment) -> None:
-        """Put a call in the place of a segment."""
+        """Put a call instead of a segment."""
         operands: dict[Node, int] = {}
         reads = []
         for node in segment.operands:
@@ -318,15 +318,15 @@ class _Segment:
         known: dict[Node, int] = {}
         edges = []
         for node in self.nodes:
-            places = []
+            positions = []
             for n in node.inputs:
                 at = own.get(n)
                 if at is None:
                     at = known.get(n)
                     if at is None:
                         at = known[n] = id(n) if inside(n) else -1 - len(known)
-                places.append(at)
-            edges.append((id(node.op), node.shape, node.dtype, tuple(places)))
+                positions.append(at)
+            edges.append((id(node.op), node.shape, node.dtype, tuple(positions)))
         self.operands = [n for n, at in known.items() if at < 0]
         self.edges = tuple(edges), tuple([own[n] for n in self.results]), tuple(
             [(n.shape, n.dtype) for n in self.operands])
@@ -354,6 +354,6 @@ def _groups(segments: Sequence[_Segment]) -> list[list[_Segment]]:
 
 
 def _same_constants(group: Sequence[_Segment]) -> set[Node]:
-    """Constants that all segments read at the same place."""
+    """Constants that all segments read at the same position."""
     return {column[0] for column in zip(*[s.operands for s in group], strict=True)
             if _is_constant(column[0]) and len({*column}) == 1}

@@ -215,7 +215,7 @@ class NodeRule(Rule):
 
 @functools.cache
 def _exactly(rule: Any) -> Rule:
-    """A rule that asks for its proof, or the function in its place."""
+    """A rule that asks for its proof, or the function itself."""
     if isinstance(rule, NodeRule) and rule.exact is not None:
         return NodeRule(rule.name, rule.stage, rule.tags, rule.ops, rule.exact, rule.operands)
     when, proof = rule.when, rule.proof
@@ -409,7 +409,7 @@ class Book:
                  exact: Any = None) -> Callable[[Any], Any]:
         """Decorator that adds a function on one node; see :class:`NodeRule`.
 
-        ``exact`` takes its place where what holds for real numbers does not suffice.
+        ``exact`` replaces it where what holds for real numbers does not suffice.
         """
 
         def register(function: Any) -> Any:

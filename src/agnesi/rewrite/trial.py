@@ -92,16 +92,16 @@ def difference(name: str, old: Node, new: Node, rng: np.random.Generator) -> str
 
 
 def _example(graph: FunctionGraph, values: Sequence[np.ndarray], before: np.ndarray,
-             after: np.ndarray, place: tuple[int, ...]) -> str:
-    """Values before and after at one place, and what variables are there."""
+             after: np.ndarray, index: tuple[int, ...]) -> str:
+    """Values before and after at one index, and what variables are there."""
     before, after = np.atleast_1d(before), np.atleast_1d(after)
     found = []
     for n, v in zip(graph.inputs, values, strict=True):
-        fits = len(place) >= v.ndim and all(m in (1, k) for m, k in zip(
+        fits = len(index) >= v.ndim and all(m in (1, k) for m, k in zip(
             v.shape[::-1], before.shape[::-1], strict=False))
-        here = np.broadcast_to(v, before.shape)[place] if fits else v.tolist()
+        here = np.broadcast_to(v, before.shape)[index] if fits else v.tolist()
         found.append(f"{n.name} = {here}")
-    return f"{before[place]} became {after[place]} for {', '.join(found)}"
+    return f"{before[index]} became {after[index]} for {', '.join(found)}"
 
 
 def check_values(rule: PatternRule) -> None:

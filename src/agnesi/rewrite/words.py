@@ -3,7 +3,7 @@ order.
 
 The pairs of neighbours that come up most often are joined, then those of what was joined, as in
 byte pair encoding, as long as that saves more calls than it costs bodies.  A word that is left with
-too few places is divided into its halves again.
+too few positions is divided into its halves again.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ import numpy as np
 
 
 def words(labels: np.ndarray, longest: int, least: int, enough: int) -> Iterator[range]:
-    """Places of words, none of which overlap; negative labels belong to none.
+    """Positions of words, none of which overlap; negative labels belong to none.
 
     :param longest: Labels of a word, at most.
-    :param least: Places of a word, at least.
-    :param enough: Places of a word that is joined from two which stay words elsewhere, at least.
+    :param least: Positions of a word, at least.
+    :param enough: Positions of a word that is joined from two which stay words elsewhere, at least.
     """
     word, first, halves = _joined(labels, longest, least, enough)
     counts = Counter(word)
@@ -31,26 +31,26 @@ def words(labels: np.ndarray, longest: int, least: int, enough: int) -> Iterator
     long: dict[int, int] = {}
     for k, (left, right) in halves.items():
         long[k] = long.get(left, 1) + long.get(right, 1)
-    for k, place in zip(word, first, strict=True):
+    for k, position in zip(word, first, strict=True):
         waiting = [k]
         while waiting:
             k = waiting.pop()
             if counts[k] >= least:
                 if k >= 0:
-                    yield range(place, place + long.get(k, 1))
+                    yield range(position, position + long.get(k, 1))
             elif k in halves:
                 waiting += reversed(halves[k])
                 continue
-            place += long.get(k, 1)
+            position += long.get(k, 1)
 
 
 def _joined(labels: np.ndarray, longest: int, least: int, enough: int
             ) -> tuple[list[int], list[int], dict[int, tuple[int, int]]]:
     """Words in a row, by numbers; where they begin, and the halves of those of several labels."""
-    places = np.arange(len(labels))
-    word = np.unique(np.where(labels < 0, -1 - places, labels), return_inverse=True)[1]
-    word[labels < 0] = -1 - places[labels < 0]
-    first, long = places, np.ones(len(word), int)
+    positions = np.arange(len(labels))
+    word = np.unique(np.where(labels < 0, -1 - positions, labels), return_inverse=True)[1]
+    word[labels < 0] = -1 - positions[labels < 0]
+    first, long = positions, np.ones(len(word), int)
     halves: dict[int, tuple[int, int]] = {}
     base = len(word)
     edge = np.array([-1])

@@ -68,7 +68,7 @@ def unary_to_nary(operator: Function) -> Function:
             for i in [argnum] if isinstance(argnum, int) else argnum:
                 if not -len(args) <= i < len(args):
                     raise TypeError(at(f"{get_name(operator)}: argnum names argument {i}, but "
-                                       f"{get_name(fun)} was given {len(args)} by place"))
+                                       f"{get_name(fun)} was given {len(args)} by position"))
             x = args[argnum] if isinstance(argnum, int) else tuple(args[i] for i in argnum)
             return operator(unary, x, *more, **options)
 

@@ -24,11 +24,11 @@ from agnesi.core.support.foreign import attribute_of
 from agnesi.core.support.tree import nested_beyond
 from agnesi.core.tensor import Tensor
 
-#: Numbers of a range and words: name, place and rules.
+#: Numbers of a range and words: name, position and rules.
 Ranged = tuple[tuple[str, int, tuple[options.Rule, ...]], ...]
 #: Annotations that say no more than that it is an integer.
 _PLAIN = frozenset(("int", "None"))
-#: The place of what is given by name alone.
+#: The position of what is given by name alone.
 _NOWHERE = 1 << 30
 #: Nested containers that no function minds.
 _MAX_SHALLOW_NESTING = 100
@@ -38,7 +38,7 @@ Counts = tuple[tuple[str, int, bool, int | None], ...]
 
 # -- before a call ------------------------------------------------------------------------------
 def counts(function: Any) -> Counts:
-    """Parameters that are declared as integers: name, place, whether they may be None, and the
+    """Parameters that are declared as integers: name, position, whether they may be None, and the
     least that they may be.
 
     Axes are left out; the functions that use them check them.
@@ -46,10 +46,10 @@ def counts(function: Any) -> Counts:
     code = function.__code__
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     found = []
-    for place, name in enumerate(names):
+    for position, name in enumerate(names):
         declared = function.__annotations__.get(name)
         if declared in ("int", "int | None") and not name.startswith("axis"):
-            at = place if place < code.co_argcount else len(names)
+            at = position if position < code.co_argcount else len(names)
             found.append((name, at, declared != "int", 0 if name in _NATURAL else None))
     return tuple(found)
 
@@ -62,8 +62,8 @@ def ranged(function: Any, early: bool = False) -> Ranged:
     rules = options.checked(function, early)
     plain = [name for name in names if not early and _PLAIN.issuperset(
         _kinds(str(function.__annotations__.get(name, "int"))))]
-    return tuple((name, place if place < code.co_argcount else _NOWHERE, rules[name])
-                 for place, name in enumerate(names) if name in rules and name not in plain)
+    return tuple((name, position if position < code.co_argcount else _NOWHERE, rules[name])
+                 for position, name in enumerate(names) if name in rules and name not in plain)
 
 
 class Ranges:
@@ -80,15 +80,16 @@ class Ranges:
     @cached_property
     def entries(self) -> Ranged:
         found = ranged(self.function, self.early)
-        self.some, self.first = bool(found), min((place for _, place, _ in found), default=_NOWHERE)
+        self.some = bool(found)
+        self.first = min((position for _, position, _ in found), default=_NOWHERE)
         return found
 
     def check(self, args: tuple[Any, ...], keywords: dict[str, Any], owner: str = "") -> None:
         """Raise an error for an argument outside of its declared range.  With ``owner``, the name
         of the called function, the message begins with it and ends with the user's line."""
-        for name, place, rules in self.entries:
-            if place < len(args) or name in keywords:
-                error = options.refusal(name, rules, args[place] if place < len(args)
+        for name, position, rules in self.entries:
+            if position < len(args) or name in keywords:
+                error = options.refusal(name, rules, args[position] if position < len(args)
                                         else keywords[name])
                 if error is not None:
                     raise type(error)(at(f"{owner}{error}")) if owner else error
@@ -96,8 +97,8 @@ class Ranges:
 
 def check_counts(declared: Counts, args: tuple[Any, ...], keywords: dict[str, Any]) -> None:
     """Refuse what is no integer where one is declared."""
-    for name, place, optional, least in declared:
-        value = args[place] if place < len(args) else keywords.get(name, 0)
+    for name, position, optional, least in declared:
+        value = args[position] if position < len(args) else keywords.get(name, 0)
         if type(value) is int and least is None:
             continue
         if value is not None or not optional:
@@ -117,7 +118,7 @@ def leading_functions(function: Any) -> tuple[str, ...]:
 
 
 def form(function: Any, name: str) -> str:
-    """How a function is called, by place: ``scan(f, init, xs, length)``."""
+    """How a function is called, by position: ``scan(f, init, xs, length)``."""
     code = inspect.unwrap(function).__code__
     names = [*code.co_varnames[: code.co_argcount]]
     if code.co_flags & inspect.CO_VARARGS:
@@ -243,9 +244,9 @@ def of_argument(error: Exception, name: str, function: Any, args: tuple[Any, ...
     text = str(error)
     if step is None or code is None or "\n  at " in text or ours(step.tb_frame.f_code.co_filename):
         return error
-    places = code.co_varnames[hasattr(function, "__self__"): code.co_argcount]
+    parameters = code.co_varnames[hasattr(function, "__self__"): code.co_argcount]
     words = set(re.findall(r"\w+", text))
-    for parameter, value in (*zip(places, args, strict=False), *keywords.items()):
+    for parameter, value in (*zip(parameters, args, strict=False), *keywords.items()):
         if type(value).__name__ in words and not isinstance(value, (Tensor, int, float)):
             text_of_all = f"jit of {name}: {text}; argument {parameter} is {typed(value)}"
             found = type(error)(at(text_of_all, (step.tb_frame.f_code, step.tb_lasti, "")))
@@ -322,15 +323,15 @@ def _given(function: Any, args: tuple[Any, ...], keywords: dict[str, Any]
     """Name, annotation, default and value of each argument of a call."""
     function = inspect.unwrap(function)
     code = function.__code__
-    places = code.co_varnames[: code.co_argcount]
-    defaults = dict(zip(reversed(places), reversed(function.__defaults__ or ()), strict=False))
+    parameters = code.co_varnames[: code.co_argcount]
+    defaults = dict(zip(reversed(parameters), reversed(function.__defaults__ or ()), strict=False))
     defaults |= function.__kwdefaults__ or {}
-    for name, value in (*zip(places, args, strict=False), *keywords.items()):
+    for name, value in (*zip(parameters, args, strict=False), *keywords.items()):
         default = defaults.get(name, _NO_DEFAULT)
         yield name, str(function.__annotations__.get(name, "Any")), default, value
     if code.co_flags & 4:  # the rest has one name
         rest = code.co_varnames[code.co_argcount + code.co_kwonlyargcount]
-        for value in args[len(places):]:
+        for value in args[len(parameters):]:
             yield rest, str(function.__annotations__.get(rest, "Any")), _NO_DEFAULT, value
 
 

@@ -37,7 +37,7 @@ _MANY_CALLS = 500
 _calls = 0
 
 
-#: An operation, the places of what it reads, and its C function with what that takes besides; None
+#: An operation, indices of what it reads, and its C function with what that takes besides; None
 #: with a stock of random numbers (``core.calls.stocks``), from which native code takes them, or
 #: with the words that say how a view lies.  An operation with several results is a function of
 #: tensors, and each of the results a number, with None in the place of what they take.
@@ -45,15 +45,15 @@ Step = tuple[Any, tuple[int, ...], tuple[Any, ...] | None]
 
 
 class Plan:
-    """Operations in order: each reads operands, constants and results before it, by place; behind
-    the places is what native code may call instead (``Op.c_call``), or None."""
+    """Operations in order: each reads operands, constants and results before it, by index; behind
+    the indices is what native code may call instead (``Op.c_call``), or None."""
 
     __slots__ = ("build", "calls_left", "constants", "element", "ends", "quick", "steps")
 
     def __init__(self, constants: Iterable[Tensor], steps: Iterable[Step],
                  ends: Iterable[int], build: Callable[[list[Tensor]], Any] | None) -> None:
         self.constants, self.steps = tuple(constants), tuple(steps)
-        #: Places of the results, and what makes one value of several.
+        #: Indices of the results, and what makes one value of several.
         self.ends, self.build = tuple(ends), build
         #: Whether no operation takes time: native code runs such plans.
         self.quick = False
@@ -68,12 +68,12 @@ class Plan:
     def values(self, xs: Sequence[Tensor]) -> list[Any]:
         """Return the operands, the constants and what each operation gives."""
         values: list[Any] = [*xs, *self.constants]
-        for op, places, _ in self.steps:
+        for op, operands, _ in self.steps:
             if type(op) is Item:
-                values.append(values[places[0]][op.index])
+                values.append(values[operands[0]][op.index])
             else:
                 run: Any = apply if op.outputs == 1 else apply_many
-                values.append(run(op, *[values[i] for i in places]))
+                values.append(run(op, *[values[i] for i in operands]))
         return values
 
     def result(self, values: list[Any]) -> Any:
@@ -111,7 +111,7 @@ class RegionPlan:
         return found
 
     def _apart(self, xs: Sequence[Tensor]) -> list[Tensor]:
-        """Operands as the region takes them, with another tensor in each place."""
+        """Operands as the region takes them, with another tensor for each."""
         found: list[Tensor] = []
         for x, order in zip(xs, self.orders, strict=True):
             data: Any = x.array

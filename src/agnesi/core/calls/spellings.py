@@ -66,7 +66,7 @@ _MAKERS = frozenset("""
     hann_window kaiser_window linspace logspace normal rand rand_like randint randint_like randn
     randn_like randperm uniform
 """.split())
-#: What PyTorch takes by place behind the parameters that have places here, by function.
+#: What PyTorch takes by position behind the parameters that are positional here, by function.
 _BEHIND: dict[str, tuple[str, ...]] = {name: tuple(words.split()) for names, words in {
     "kthvalue quantile nanquantile norm": "keepdims", "topk": "largest sorted",
     "argsort": "descending stable", "std var": "unbiased keepdims", "isclose allclose": "equal_nan",
@@ -77,7 +77,7 @@ _BEHIND: dict[str, tuple[str, ...]] = {name: tuple(words.split()) for names, wor
     hardsigmoid hardswish hardtanh leaky_relu mish relu relu6 rrelu selu silu threshold""":
         "inplace",
 }.items() for name in names.split()}
-#: Functions of NumPy's, besides its universal ones, that take the result's place behind, after
+#: Functions of NumPy's, besides its universal ones, that take ``out`` behind, after
 #: a dtype or not.
 _PLACED_OUT: dict[str, tuple[str, ...]] = {
     **dict.fromkeys("cumprod cumsum mean nanmean nansum prod std sum trace var".split(),
@@ -138,7 +138,7 @@ def on_host(device: Any) -> None:
 def in_our_words(keywords: dict[str, Any], names: Sequence[str], placed: int = 0
                  ) -> dict[str, Any]:
     """Keywords by the names of a function's own parameters, which are ``names``, of which the first
-    ones are ``placed``: given by place."""
+    ones are ``placed``: given by position."""
     given: dict[str, Any] = {}
     if "reduction" in names and not keywords.keys().isdisjoint(_OLD_REDUCTION):
         keywords = _reduction(keywords)
@@ -176,7 +176,7 @@ def _meant(word: str, names: Sequence[str], given: dict[str, Any], keywords: dic
     return word
 
 
-#: Functions that answer a call by place as NumPy does and PyTorch does not, and what that gives;
+#: Functions that answer a call by position as NumPy does and PyTorch does not, and what that gives;
 #: with a number, from so many arguments on; 0 where the function says it itself.
 WATCHED: dict[str, tuple[int, str, str]] = {
     "std": (1, "divides by n", "divides by n - 1; write correction=0 or correction=1"),
@@ -199,11 +199,11 @@ WATCHED: dict[str, tuple[int, str, str]] = {
     "triu_indices": (2, "takes a number of diagonals second", "takes a number of columns; write "
                      "k= or m="),
 }
-#: Calls by place that both answer, differently, and that users of NumPy hardly write: whether the
+#: Positional calls that both answer, differently, and that users of NumPy hardly write: whether the
 #: arguments make one, and what is to be written instead.
 REFUSED: dict[str, tuple[Callable[[tuple[Any, ...]], bool], str]] = {
     "tril_indices": (lambda args: len(args) > 1 and args[1] > 0,
-                     "by place, the second argument is NumPy's diagonal or PyTorch's number of "
+                     "by position, the second argument is NumPy's diagonal or PyTorch's number of "
                      "columns; write k= or m="),
 }
 _SAID: set[str] = set()
@@ -335,7 +335,7 @@ class Form:
     def __init__(self, function: Any, name: str) -> None:
         code = function.__code__
         self.function, self.name = function, name
-        self.places: tuple[str, ...] = code.co_varnames[: code.co_argcount]
+        self.parameters: tuple[str, ...] = code.co_varnames[: code.co_argcount]
         self.unnamed: int = code.co_posonlyargcount
         names: tuple[str, ...] = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
         self.names = names
@@ -410,7 +410,7 @@ class Form:
         return result.requires_grad_() if wanted else result
 
     def _plan(self, count: int, words: Set[str]) -> tuple[Any, ...] | None:
-        """How keywords are renamed where that is all: those that become places, the others with
+        """How keywords are renamed where that is all: those that become positional, the others with
         their names here, and whether numbers are taken for vectors; None where values matter."""
         special = HOOKS.foreign_forms().get(self.name)
         if special is not None and not getattr(special, "words", words).isdisjoint(words):
@@ -439,30 +439,30 @@ class Form:
                 raise
             raise type(error)(message.replace(name, words[0], 1)) from None
 
-    def by_place(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    def by_position(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """PyTorch's arguments behind ours; reductions' third one says whether the axis stays."""
-        count, behind = len(self.places), _BEHIND.get(self.name, ())
+        count, behind = len(self.parameters), _BEHIND.get(self.name, ())
         if count < len(args) <= count + len(behind):
             more = dict(zip(behind, args[count:], strict=False))
             return self.call(args[:count], {**more, **keywords})
         if (len(args) == 3 and type(args[2]) is bool and "keepdims" not in keywords
                 and self.name != "count_nonzero"  # which takes several axes there
-                and self.places[1:] == ("axis",) and "keepdims" in self.names):
+                and self.parameters[1:] == ("axis",) and "keepdims" in self.names):
             return self.call(args[:2], {**keywords, "keepdims": args[2]})
-        return self._out_by_place(args, keywords)
+        return self._out_by_position(args, keywords)
 
-    def _out_by_place(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-        """NumPy's ``out`` behind the places, with a dtype between them where it has one there."""
+    def _out_by_position(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        """NumPy's ``out`` behind the parameters, with a dtype between where it has one there."""
         behind = _PLACED_OUT.get(self.name, ())
         if isinstance(getattr(np, self.name, None), np.ufunc):
             behind = ("out",)
-        more = dict(zip(behind, args[len(self.places):], strict=False))
+        more = dict(zip(behind, args[len(self.parameters):], strict=False))
         out = more.pop("out", None)
-        fits_in = 0 < len(args) - len(self.places) <= len(behind)
+        fits_in = 0 < len(args) - len(self.parameters) <= len(behind)
         if "out" not in self.names or not fits_in or not (
                 out is None or has(out, "ndim")) or not more.keys().isdisjoint(keywords):
             return NotImplemented
-        found = self.function(*args[: len(self.places)], **more, **keywords)
+        found = self.function(*args[: len(self.parameters)], **more, **keywords)
         return found if out is None else into(out, found)
 
     def _as_vector(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
@@ -475,13 +475,13 @@ class Form:
         number = args[0] if args else keywords.get(word)
         if type(number) not in _NUMBERS and attribute_of(number, "ndim") != 0:
             return None
-        place = next((i for i, name in enumerate(self.places) if name in ("axis", "dim")), 1)
-        axis = args[place] if len(args) > place else keywords.get("axis", rule.axis)
+        position = next((i for i, name in enumerate(self.parameters) if name in ("axis", "dim")), 1)
+        axis = args[position] if len(args) > position else keywords.get("axis", rule.axis)
         if keywords.get("dim", axis) not in rule.axes:
             return None
         ndim: Any = rule.ndim
         if isinstance(ndim, str):
-            given = dict(zip(self.places, args, strict=False))
+            given = dict(zip(self.parameters, args, strict=False))
             ndim = attribute_of({**given, **keywords}.get(ndim), "ndim") or 0
 
         def vector(x: Any, first: bool = True) -> Any:
@@ -502,8 +502,8 @@ class Form:
         if self.known is None or not self.known.issuperset(keywords):
             _check_flags(keywords)
             found = NotImplemented if special is None else special(self.function, args, keywords)
-            behind = found is NotImplemented and len(args) > len(self.places)
-            return self.by_place(args, keywords) if behind else found
+            behind = found is NotImplemented and len(args) > len(self.parameters)
+            return self.by_position(args, keywords) if behind else found
         if (vector := self._as_vector(args, keywords)) is not None:
             (placed, named), ndim = vector
             try:
@@ -512,20 +512,20 @@ class Form:
                 found = self.again(placed, named)
                 return found if found is NotImplemented else _to_numbers(found, ndim)
         found = NotImplemented if special is None else special(self.function, args, keywords)
-        return self.by_place(args, keywords) if found is NotImplemented else found
+        return self.by_position(args, keywords) if found is NotImplemented else found
 
     def _several(self, count: int, given: dict[str, Any]) -> list[Any]:
         """Sizes or axes given by name, where they are written one by one here."""
-        if self.several is None or count > len(self.places):
+        if self.several is None or count > len(self.parameters):
             return []
         words = [word for word in given if word not in self.names
                  and (word == self.several or self.several in FOREIGN.get(word, ()))]
         return [given.pop(word) for word in words[:1]]
 
     def _placed(self, count: int, given: dict[str, Any]) -> list[Any]:
-        """Operands given by names that they have not here, in their places."""
+        """Operands given by names that they have not here, by position."""
         found = []
-        for name in self.places[count: self.unnamed]:
+        for name in self.parameters[count: self.unnamed]:
             if name not in given:
                 break
             found.append(given.pop(name))

@@ -33,7 +33,7 @@ class View:
 
 
 class PlacedView(View):
-    """A view in a trace whose place follows from values: the operation has further operands."""
+    """A view in a trace of elements that values choose: the operation has further operands."""
 
     __slots__ = ("operands",)
 

@@ -13,7 +13,7 @@ from agnesi.core.support.errors import DTypeError, ShapeError
 from agnesi.core.tensor import Tensor
 
 
-def placed(target: Tensor, value: Tensor) -> Tensor:
+def written_value(target: Tensor, value: Tensor) -> Tensor:
     """A value that a change in place can write: of the target's shape, and no other kind of
     numbers."""
     if value.shape != target.shape:

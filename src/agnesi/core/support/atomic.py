@@ -40,7 +40,7 @@ class _Whole(io.FileIO):
 
 @contextlib.contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """A file to write that takes a path's place once all of it is on disk.
+    """A file to write that replaces a path once all of it is on disk.
 
     Whatever ends the process before leaves what was there; what it wrote is removed by the next
     writer of the folder (:func:`sweep`).  Behind a symbolic link, it is the file that is linked.
@@ -74,7 +74,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 @contextlib.contextmanager
 def by_name(path: str | os.PathLike[str]) -> Iterator[str]:
     """The name of a file elsewhere, for libraries that choose a format by its ending; what they
-    write there takes the path's place as by :func:`replacing`."""
+    write there replaces the path as by :func:`replacing`."""
     target = Path(path)
     with tempfile.TemporaryDirectory() as folder:
         yield os.path.join(folder, target.name)
@@ -117,7 +117,7 @@ def _check_target(target: Path) -> None:
                                 f"os.makedirs({folder!r}, exist_ok=True)")
     if target.is_dir():
         raise IsADirectoryError(errno.EISDIR, "it is a folder; name a file in it")
-    if target.exists() and not target.is_file():  # a new file would take its place
+    if target.exists() and not target.is_file():  # a new file would replace it
         raise OSError(errno.EINVAL, "it is a device or a pipe, not a file")
 
 

@@ -71,14 +71,14 @@ class Hooks:
     #: The operations that a public function applies to its operands, as a
     #: ``core.calls.plans.Plan``, or None: ``plan(function, args, keywords, operands)``.
     plan: Callable[..., Any] = staticmethod(lambda *call: None)
-    #: A compiled region in the place of a plan that was wanted often, or the plan:
+    #: A compiled region instead of a plan that was wanted often, or the plan:
     #: ``compiled_plan(plan, function, args, keywords, operands)``.
     compiled_plan: Callable[..., Any] = staticmethod(lambda plan, *call: plan)
     #: Restarts counts of how often eager work is wanted; ``recounts`` is how often that was done.
     recount: Callable[[], None] = staticmethod(lambda: None)
     recounts = 0
-    #: An array's values in order or their places, or None: ``sort(x, axis, descending, places)``,
-    #: and of values the first and the last place that are wanted.
+    #: An array's values in order or their indices, or None: ``sort(x, axis, descending,
+    #: positions)``, and of values the first and the last index that are wanted.
     sort: Callable[..., np.ndarray | None] = staticmethod(lambda *args: None)
     #: The result of an operation on the device of its operands: ``execute(op, xs)``.
     execute: Callable[..., Any] = staticmethod(lambda op, xs: None)
@@ -95,7 +95,7 @@ class Hooks:
     stream: Callable[[Any], Any] = staticmethod(lambda generator: generator.state)
     #: The size that an integer scalar of a program stands for: ``size(tensor, name)``.
     size: Callable[[Any, str], Any] = staticmethod(lambda x, name: x)
-    #: Places under a mask of which there are as many as each step of a body finds.
+    #: Positions under a mask of which there are as many as each step of a body finds.
     positions: Callable[[Any], Any] = staticmethod(lambda mask: None)
     #: Elements of an axis, each as often as a vector says, which each step computes:
     #: ``repeated(x, counts, axis)``.
@@ -163,7 +163,7 @@ class Config:
         loaded, a file another one, "none" none (see ``agnesi.linalg.backend``).
     :ivar target: (str) What functions that are compiled from now on are made for: "native", the
         processor with its vectors and threads, or "scalar", the same with one lane and one thread,
-        and loops in the place of tiles: many times slower, a reference when compiled results are in
+        and loops instead of tiles: many times slower, a reference when compiled results are in
         doubt.
     :ivar seed: (int or None) Where the default generator of random numbers begins, if it is set
         before the first draw; None takes the system's entropy.

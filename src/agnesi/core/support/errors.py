@@ -188,7 +188,7 @@ def user_where(depth: int = 2) -> Where:
 
 
 def _user_line(depth: int) -> Where:
-    """The innermost place outside of this package and, if there is one, of libraries that only
+    """The innermost line outside of this package and, if there is one, of libraries that only
     call it."""
     frame: Any = sys._getframe(depth)
     first: Where = None
@@ -205,7 +205,7 @@ def _user_line(depth: int) -> Where:
 
 
 def location(where: Where) -> str:
-    """``file.py:12`` of a place kept by :func:`user_where` ("unknown line" without one)."""
+    """``file.py:12`` of a line kept by :func:`user_where` ("unknown line" without one)."""
     if where is None:
         return "unknown line"
     code, instruction, _ = where
@@ -229,12 +229,12 @@ def warn(message: str, category: type[Warning] = UserWarning) -> None:
 
 
 def in_file(where: Where) -> bool:
-    """Return whether a place is a line of a file, which ``<string>`` is not."""
+    """Return whether what is kept is a line of a file, which ``<string>`` is not."""
     return where is not None and not location(where).startswith("<")
 
 
 def plain_where(where: Where) -> Where:
-    """The same place as file and line."""
+    """The same as file and line."""
     if where is None:
         return None
     file, _, line = location(where).rpartition(":")
@@ -374,8 +374,8 @@ def shown(x: Any) -> str:
 
 def at(message: str, where: Where = None) -> str:
     """The message followed by the user's line."""
-    place = location(where if where is not None else _user_line(2))
-    return f"{message}\n  at {place}"
+    line = location(where if where is not None else _user_line(2))
+    return f"{message}\n  at {line}"
 
 
 def without_line(error: BaseException) -> str:

@@ -40,8 +40,8 @@ def _file(name: str = "") -> Any:
 def table(owner: str) -> dict[str, str]:
     """Return the hints for names that an owner does not have."""
     found: dict[str, str] = {}
-    for place in _file().TEXTS.get(owner, "").split():
-        file, _, name = place.partition(".")
+    for table in _file().TEXTS.get(owner, "").split():
+        file, _, name = table.partition(".")
         for key, advice in lines(getattr(_file(file), name)):
             found.setdefault(key, advice)
     return found
@@ -141,7 +141,7 @@ def hint(owner: str, name: str) -> str:
     return f"; use {found}" if found else ""
 
 
-#: Where a name may be that is looked for in another place, the first ones first.
+#: Where a name may be that is looked for elsewhere, the first ones first.
 _NAMESPACES = ("", "nn", "nn.functional", "optim", "optim.lr_scheduler", "data", "linalg", "fft",
           "special", "random", "distributions", "metrics", "training", "nn.init", "nn.utils",
           "saving", "image", "sparse")

@@ -77,7 +77,7 @@ class FunctionAsModule:
 
     @staticmethod
     def create_module(spec: ModuleSpec) -> None:
-        """A plain module, in whose place the function comes."""
+        """A plain module, which the function replaces."""
 
     @staticmethod
     def exec_module(module: ModuleType) -> None:

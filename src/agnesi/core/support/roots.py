@@ -8,9 +8,9 @@ import numpy as np
 _QUARTER = np.longdouble("0.785398163397448309615660845819875721049292")
 
 
-def roots(n: int, places: np.ndarray) -> np.ndarray:
-    """``exp(-2j pi place / n)``, exact to the last digit of double precision."""
-    eighth, rest = np.divmod(8 * (places % n), n)  # angles below 45 degrees
+def roots(n: int, numbers: np.ndarray) -> np.ndarray:
+    """``exp(-2j pi number / n)``, exact to the last digit of double precision."""
+    eighth, rest = np.divmod(8 * (numbers % n), n)  # angles below 45 degrees
     swapped = eighth % 2 == 1
     angle = np.where(swapped, n - rest, rest).astype(np.longdouble) * (_QUARTER / n)
     parts = np.cos(angle).astype(np.float64), np.sin(angle).astype(np.float64)

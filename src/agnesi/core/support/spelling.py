@@ -34,11 +34,11 @@ def _called(code: CodeType, instruction: int) -> str:
     if span is None or None in span:
         return ""
     for step in steps:
-        place = step.positions
-        if step.opname not in _READS or place is None or None in place:
+        span_of = step.positions
+        if step.opname not in _READS or span_of is None or None in span_of:
             continue
-        end: Any = (place.end_lineno, place.end_col_offset)
-        begins = (place.lineno, place.col_offset) == (span.lineno, span.col_offset)
+        end: Any = (span_of.end_lineno, span_of.end_col_offset)
+        begins = (span_of.lineno, span_of.col_offset) == (span.lineno, span.col_offset)
         if begins and last < end < (span.end_lineno, span.end_col_offset):
             found, last = str(step.argval), end
     return found

@@ -29,10 +29,10 @@ def _option(letter: str) -> Any:
 class _Call:
     """A function of the library, with its options, for several matrices."""
 
-    def __init__(self, address: int | None, integers: str) -> None:
-        self.ready = address is not None
-        if address is not None:
-            self.function = ctypes.CFUNCTYPE(None)(address)
+    def __init__(self, found: int | None, integers: str) -> None:
+        self.ready = found is not None
+        if found is not None:
+            self.function = ctypes.CFUNCTYPE(None)(found)
         self.integer = ctypes.c_int64 if integers == "int64" else ctypes.c_int32
 
     def __call__(self, *args: Any) -> None:

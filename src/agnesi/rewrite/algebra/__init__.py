@@ -1,6 +1,6 @@
 """Rules of scalar algebra: canonical form, cancellations, stable forms, cheaper operations.
 
-In: a node of a graph. Out: what takes its place, or None. What must hold: the replacement has the
+In: a node of a graph. Out: what replaces it, or None. What must hold: the replacement has the
 same shape and dtype, and the same value up to rounding wherever the original is finite; stable
 forms are never less exact.
 
@@ -38,7 +38,7 @@ forms are never less exact.
 - ``squares.py``: sums of squares that overflow or vanish before what is computed of them.
 - ``stable.py``: numerical stability: forms that overflow, vanish or cancel become those that do
   not.
-- ``steps.py``: differences of one function at two places, by what lies between them.
+- ``steps.py``: differences of one function at two arguments, by what lies between them.
 - ``sums.py``: the terms of a sum, and their signs.
 - ``weighted.py``: sums of exponentials with weights of any sign: what overflows or vanishes is
   taken out of them.

@@ -372,10 +372,10 @@ def _undefined(products: Sequence[Product], left: Polynomial,
         for n in poles:
             first = next(iter(known[n]))
             root = next(iter(first))[0] if len(known[n]) == len(first) == 1 else n
-            places = _zeros(roots.get(root, known[n]), leaves)
-            if places is None:
+            zeros = _zeros(roots.get(root, known[n]), leaves)
+            if zeros is None:
                 return None
-            for at in places:
+            for at in zeros:
                 before, after = values({**at, **dict.fromkeys(beside, np.float64(1.0))})
                 if np.isnan(before) and not np.isnan(after):
                     found.append(n)

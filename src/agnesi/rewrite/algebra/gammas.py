@@ -96,12 +96,12 @@ def difference_of_neighbours(node: Node) -> Tensor | None:
 def _between(lower: Node, upper: Node, steps: int, name: str) -> Tensor:
     """The difference of a function of two numbers that are some steps apart, NaN at its poles."""
     low, high = symbol(lower), symbol(upper)
-    places = [low + k for k in range(steps)]
+    arguments = [low + k for k in range(steps)]
     if name == "digamma":
-        slope = functools.reduce(Tensor.__add__, map(reciprocal, places))
+        slope = functools.reduce(Tensor.__add__, map(reciprocal, arguments))
         pole = ((low < 0) & (floor(low) == low)) | (low == math.inf)
         return where(pole, math.nan, slope)
-    sizes = [where(place < 0, -place, place) for place in places]  # with a slope at 0, unlike abs
+    sizes = [where(x < 0, -x, x) for x in arguments]  # with a slope at 0, unlike abs
     found = functools.reduce(Tensor.__add__, map(log, sizes))
     return found if at_least(upper, 1.0) else where(
         (high <= 0) & (floor(high) == high), math.nan, found)
@@ -109,7 +109,7 @@ def _between(lower: Node, upper: Node, steps: int, name: str) -> Tensor:
 
 @BOOK.rewriter(_STAGE, ops=["add", "subtract"], operands=["lgamma"])
 def log_of_beta(node: Node) -> Tensor | None:
-    """lgamma(a) + lgamma(b) - lgamma(a + b), from any place in a sum, and of its neighbours, as in
+    """lgamma(a) + lgamma(b) - lgamma(a + b), from anywhere in a sum, and of its neighbours, as in
     the logarithm of a binomial coefficient."""
     if node.dtype.kind != "f":
         return None

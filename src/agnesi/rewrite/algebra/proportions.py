@@ -150,7 +150,7 @@ def _nothing(node: Node) -> float | None:
 
 
 class _Scaled:
-    """Multiples of an exponential with another one in its place; of sums along axes, if given."""
+    """Multiples of an exponential with another one instead; of sums along axes, if given."""
 
     def __init__(self, e: Node, power: Tensor, axes: Axes | None = None,
                  moved: bool = False) -> None:

@@ -83,7 +83,7 @@ def _guarded(node: Node, ends: set[Node], inside: Tensor, depth: int = 8) -> Ten
 
 
 def _without_zero(node: Node) -> Node:
-    """A factor in the place of its sum with 0, which has the sign of another zero."""
+    """A factor instead of its sum with 0, which has the sign of another zero."""
     if node.op_name == "add" and scalar(node.inputs[1]) == 0:
         return node.inputs[0]
     return node

@@ -1,6 +1,6 @@
 """Rules about whole arrays: movements, reductions, products, scatters, pooling, linear algebra.
 
-In: a node of a graph. Out: what takes its place, or None. What must hold: the replacement has the
+In: a node of a graph. Out: what replaces it, or None. What must hold: the replacement has the
 same shape and dtype, and takes no more memory than the original.
 
 - ``algorithms.py``: linear algebra: functions of matrices that need not be made become cheaper,
@@ -17,5 +17,5 @@ same shape and dtype, and takes no more memory than the original.
   move out of sums.
 - ``runs.py``: parts of one value that are joined again, as in borders and rolls, are read in one
   pass.
-- ``scatter.py``: sums of terms that are zero in most places: only what they name is touched.
+- ``scatter.py``: sums of terms most elements of which are zero: only what they name is touched.
 """

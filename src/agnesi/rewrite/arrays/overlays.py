@@ -73,15 +73,15 @@ def _terms(node: Node) -> list[_Term] | None:
         return None
     found = _terms(source)
     return None if found is None else [
-        term for value, place in found for term in _cut(value, place, start, node.shape)
+        term for value, corner in found for term in _cut(value, corner, start, node.shape)
     ]
 
 
-def _cut(value: Tensor, place: tuple[int, ...], start: tuple[int, ...],
+def _cut(value: Tensor, corner: tuple[int, ...], start: tuple[int, ...],
          shape: tuple[int, ...]) -> list[_Term]:
-    """Return the part of a value at ``place`` that a window at ``start`` covers."""
+    """Return the part of a value at ``corner`` that a window at ``start`` covers."""
     key, at = [], []
-    for p, s, n, size in zip(place, start, shape, value.shape, strict=True):
+    for p, s, n, size in zip(corner, start, shape, value.shape, strict=True):
         first, last = max(s - p, 0), min(s + n - p, size)
         if first >= last:
             return []

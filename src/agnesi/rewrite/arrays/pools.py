@@ -123,9 +123,9 @@ def _met(node: Node) -> bool:
     windows: Windows = node.op.windows
     return all(
         (low, high) == (0, 0) or (isinstance(n, int) and all(
-            any(0 <= p * s - low + t * d < n for t in range(k)) for p in range(places)
+            any(0 <= p * s - low + t * d < n for t in range(k)) for p in range(count)
         ))
-        for n, places, k, s, (low, high), d in zip(
+        for n, count, k, s, (low, high), d in zip(
             node.inputs[0].shape[2:], node.shape[2:], node.op.kernel, windows.stride,
             windows.padding, windows.dilation, strict=True)
     )
@@ -170,13 +170,13 @@ def _only_pooled(node: Node, users: Mapping[Node, list[Node]]) -> bool:
     )
 
 
-def _vanishes(node: Node, pool: Node, places: tuple[float, ...],
+def _vanishes(node: Node, pool: Node, values: tuple[float, ...],
               steps: int = _MAX_RECOMPUTED_OPS) -> bool:
     """Return whether a product has a factor that is zero wherever the pool has one of the
     values."""
     if node.op_name == "multiply" and steps:
-        return any(_vanishes(n, pool, places, steps - 1) for n in node.inputs)
-    return all(_value(node, pool, np.asarray(x, pool.dtype)) == 0 for x in places)
+        return any(_vanishes(n, pool, values, steps - 1) for n in node.inputs)
+    return all(_value(node, pool, np.asarray(x, pool.dtype)) == 0 for x in values)
 
 
 def _value(node: Node, pool: Node, x: np.ndarray, steps: int = _MAX_RECOMPUTED_OPS) -> Any:

@@ -1,4 +1,4 @@
-"""Sums of terms that are zero in most places: only what they name is touched."""
+"""Sums of terms most elements of which are zero: only what they name is touched."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def _chosen(node: Node, depth: int) -> _Sum | None:
 
 @rewriter("specialize", ops=[ADD, SUBTRACT], tags=("scatter", "memory"), operands=[CONSTANT, LEAF])
 def update_of_rows(node: Node) -> Tensor | None:
-    """A tensor plus scattered terms changes only in the places that these name."""
+    """A tensor plus scattered terms changes only at the indices that these name."""
     first, second = node.inputs
     if node.op_name == "add" and first.op is not None:
         first, second = second, first

@@ -1,6 +1,6 @@
 """Rules for loops and branches: work moved out of bodies, loops merged, what nobody needs left out.
 
-In: a loop or branch of a graph. Out: what takes its place, or None. Bodies are rewritten by the
+In: a loop or branch of a graph. Out: what replaces it, or None. Bodies are rewritten by the
 same engine before the graph around them. What does not change from step to step leaves a body, and
 so does what needs rows only (products over all steps become one; an operation that may leave a
 loop with all its rows at once has a line in ``rowwise.py``); what nobody reads is dropped

@@ -52,7 +52,7 @@ def branches(graph: FunctionGraph) -> FunctionGraph:
 
 
 def _better(op: Op | None, inputs: list[Node], wanted: list[int]) -> Results | None:
-    """The results that are wanted, by place; None if the operation is as good as it gets."""
+    """The results that are wanted, by index; None if the operation is as good as it gets."""
     if isinstance(op, Cond):
         return _cond(op, inputs, wanted)
     return _while(op, inputs, wanted) if isinstance(op, While) else None
@@ -73,11 +73,11 @@ def _given(variables: Sequence[Node], operands: Sequence[Node]) -> dict[Node, No
 
 
 def _read(body: Body, outputs: Sequence[Node], givens: Mapping[Node, Node]) -> set[int]:
-    """Places of the inputs that outputs depend on."""
+    """Indices of the inputs that outputs depend on."""
     below = set(toposort(outputs))
-    places = {n: i for i, n in enumerate(body.inputs)}
+    indices = {n: i for i, n in enumerate(body.inputs)}
     read = {givens.get(n, n) for n in body.inputs if n in below}
-    return {places[n] for n in read if n in places}
+    return {indices[n] for n in read if n in indices}
 
 
 def _cut(body: Body, outputs: Sequence[Node], kept: Sequence[int],

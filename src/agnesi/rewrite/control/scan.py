@@ -202,7 +202,7 @@ class Model:
         self.carries = [c for c in self.carries if c in needed]
 
     def replace(self, new: Mapping[Node, Node]) -> None:
-        """Put other nodes in the place of some of the body's."""
+        """Put other nodes instead of some of the body's."""
         if not new:
             return
         done: dict[Node, Node] = dict(new)
@@ -244,9 +244,9 @@ class Model:
         for node in (*found, *found[0].inputs):
             if node.op is op or type(node.op) is Item:
                 node.where = self.where
-        places = {c: i for i, c in enumerate(self.carries)}
+        indices = {c: i for i, c in enumerate(self.carries)}
         stacked = dict(zip(rows, found[len(self.carries) :], strict=False))
-        results = {k: found[places[c]] for k, c in self.last.items()}
+        results = {k: found[indices[c]] for k, c in self.last.items()}
         results.update((k, stacked[n]) for k, n in self.rows.items())
         results.update((k, found[-1]) for k in self.done)
         return results, stacked

@@ -54,7 +54,7 @@ def _moved(graph: FunctionGraph, constants: Sequence[Node]) -> Moved:
 
 def _taking(graph: FunctionGraph, moved: Sequence[Node], outside: Sequence[Node],
             first: int) -> FunctionGraph:
-    """The graph with further inputs, some of them in the place of what was moved out."""
+    """The graph with further inputs, some of them instead of what was moved out."""
     new = [Node(None, (), n.shape, n.dtype) for n in outside]
     replace = dict(zip(moved, new[first:], strict=False))
     return FunctionGraph((*graph.inputs, *new), substituted(graph.outputs, replace))

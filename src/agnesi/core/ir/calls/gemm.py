@@ -72,7 +72,7 @@ def summed(body: Sequence[Store], total: Buffer) -> Summed | None:
 
 
 def _scaled(value: Expr, factor: Expr) -> tuple[Expr, Buffer, Affine] | None:
-    """A factor times an element: the factor, the element's buffer, and its place."""
+    """A factor times an element: the factor, the element's buffer, and its position."""
     minus = loops.const(-1.0, value.dtype)
     while value.op in ("multiply", "negative"):
         if value.op == "negative":

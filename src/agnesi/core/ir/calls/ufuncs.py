@@ -1,7 +1,7 @@
 """Inner loops of universal functions (NumPy's, SciPy's), by name, for compiled code.
 
 They are C functions ``void (char **args, intptr_t *n, intptr_t *steps, void *data)`` that do not
-need Python: NumPy itself calls them without the interpreter's lock.  The places of the fields
+need Python: NumPy itself calls them without the interpreter's lock.  The positions of the fields
 follow ``PyUFuncObject`` in NumPy's header ``ufuncobject.h``, which is part of its binary interface.
 """
 
@@ -61,8 +61,8 @@ def loop_of(function: np.ufunc, types: str) -> tuple[int, int] | None:
     if fields.nin != function.nin or fields.name != function.__name__.encode():
         return None
     number = function.types.index(types)
-    place = fields.functions[number]
-    return None if place is None else (place, fields.contexts[number] or 0)
+    address = fields.functions[number]
+    return None if address is None else (address, fields.contexts[number] or 0)
 
 
 def _found(symbol: str) -> tuple[int, int] | None:
