@@ -387,9 +387,15 @@ OLD_WORDS = {
 }
 #: Parts of names that say neither what a value is nor where it comes from.
 VAGUE_PARTS = {"lend", "lending", "lends", "lent", "lie", "lies", "tells", "told", "untold"}
-#: The same below the public names, where an iteration, a transposed matrix, a workspace, an address
-#: or a query has the field's name.
-VAGUE_PARTS_OF_CODE = {"asked", "room", "rooms", "spot", "turn", "turned", "turns"}
+#: The same below the public names, where an iteration, a transposed matrix, a workspace, an
+#: address, an index or a query has the field's name.
+VAGUE_PARTS_OF_CODE = {"asked", "place", "places", "room", "rooms", "spot", "turn", "turned",
+                       "turns"}
+#: Public names, of NumPy's and of a report's rows, and what changes in place.
+PUBLIC_NAMES = {"place", "Place", "places"}
+PUBLIC_IN = {"src/agnesi/ops/arrays/numpy_selection.py",
+             "src/agnesi/compiler/reports/memory_plan.py"}
+IN_PLACE = re.compile(r"(?:^|_)in_?place(?:_|$)")
 BELOW_NAMES = ("core", "ops", "rewrite", "codegen", "schedule", "compiler", "runtime")
 #: Words that are said otherwise in the prose of these folders: returned, passed, interleaved,
 #: workspace.
@@ -445,5 +451,6 @@ def test_names_say_what_values_are():
         below = path.relative_to(ROOT / "src/agnesi").parts[0] in BELOW_NAMES
         refused = VAGUE_PARTS | (VAGUE_PARTS_OF_CODE if below else set())
         vague += [f"{name_of(path)}: {name}" for name in dict.fromkeys(names_in(tree))
-                  if not refused.isdisjoint(name.lower().split("_"))]
+                  if not refused.isdisjoint(IN_PLACE.sub("_", name.lower()).split("_"))
+                  and not (name in PUBLIC_NAMES and name_of(path) in PUBLIC_IN)]
     assert vague == []

@@ -24,7 +24,7 @@ checks arguments and guards, takes outputs from the pool and runs the body. A bo
 Python's decisions has another outcome returns ``ELSEWHERE``, having changed nothing. That call,
 and whatever does not fit, is offered to the native code of the other specializations, and then
 goes to ``Jit.dispatch`` in Python, which finds or makes one (``specialization/table.py``). Where a
-place that the trace read holds another object of equal value, nothing is compiled; native code
+source that the trace read holds another object of equal value, nothing is compiled; native code
 only learns the new address.
 
 The package is not called ``jit`` because ``agnesi.jit`` is the function.

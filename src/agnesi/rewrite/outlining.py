@@ -148,8 +148,8 @@ def is_plain(node: Node) -> bool:
 
 
 def _stretches(labels: np.ndarray, within: Callable[[], np.ndarray]) -> Iterator[range]:
-    """Positions of segments that may be equal to their neighbours, then of others that come up again,
-    by labels ``within`` words; none overlap."""
+    """Positions of segments that may be equal to their neighbours, then of others that come up
+    again, by labels ``within`` words; none overlap."""
     free = np.ones(len(labels), bool)
     for period in range(1, _MAX_PERIOD + 1):
         long = period * -(-SEGMENT_OPERATIONS // period)

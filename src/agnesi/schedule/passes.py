@@ -23,10 +23,10 @@ from agnesi.schedule.complexes import to_real
 from agnesi.schedule.lowering.lower import lower
 from agnesi.schedule.memory.order import order_for_memory
 from agnesi.schedule.memory.placement import (
+    assign_memory,
     copy_states,
     donate,
     find_lifetimes,
-    place_buffers,
     rematerialize,
     reuse_memory,
     store_narrow,
@@ -76,7 +76,7 @@ PASSES = (
     Pass("donation", donate, "results in the memory of arguments"),
     Pass("in_place_results", write_in_place, "values made where the result lies"),
     Pass("memory_reuse", reuse_memory, "values in the memory of their operands"),
-    Pass("placement", place_buffers, "bytes of temporaries", required=True),
+    Pass("placement", assign_memory, "bytes of temporaries", required=True),
 )
 
 

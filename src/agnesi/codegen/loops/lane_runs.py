@@ -48,7 +48,7 @@ def in_lane_runs(scope: Any, axis: Axis, values: Sequence[Expr], wide: int,
         scope.hoist(values, {axis}, inner)
         with scope.b.loop(i64(some.start), i64(some.stop), wide, nonempty=True) as loop:
             inner.axes[axis] = loop.index
-            inner.runs = _places_in(some, loop.index, scope.b)
+            inner.runs = _indices_in(some, loop.index, scope.b)
             body(inner, [])
     return bool(runs)
 
@@ -126,7 +126,7 @@ def load_run(scope: Any, type_: str, buffer: Buffer, at: Affine, align: int) -> 
     return b.shuffle(row(0, whole, high - low + 1), None, picks)
 
 
-def _places_in(run: LaneRun, index: Value, b: Any
+def _indices_in(run: LaneRun, index: Value, b: Any
                ) -> Mapping[Expr, tuple[Value, tuple[int, ...]]]:
     """The addresses that an iteration beginning at an index reads."""
     return {a: (b.op("add nsw", b.op("mul nsw", index, i64(by)), i64(first - by * run.start)),

@@ -186,10 +186,10 @@ def caller(tree: Tree, statics: Sequence[Any], native: Callable[..., Any],
         found.
     :param recording: Whether it is for calls that are recorded.
     :param unseen: What Python has to look at before.
-    :type unseen: sequence of Place
+    :type unseen: sequence of Source
     :param hidden: Whose values follow the leaves.
-    :type hidden: sequence of Place
-    :param locks: What threads do one after the other, from reading places to writing them.
+    :type hidden: sequence of Source
+    :param locks: What threads do one after the other, from reading sources to writing them.
     :type locks: StateLocks, optional
     :param computed: What computes further leaves.
     :type computed: sequence of Computed
@@ -218,13 +218,13 @@ def caller(tree: Tree, statics: Sequence[Any], native: Callable[..., Any],
         text.write(f"with {text.name(locks)}.again():")
         text.write("    while True:")
         text.otherwise, text.indent = "break", " " * 8
-    for place in hidden:
-        names = [text.name() for _ in range(place.width)]
+    for source in hidden:
+        names = [text.name() for _ in range(source.width)]
         leaves += names
-        text.write(f"{', '.join(names)} = {text.name(place.now)}()")
+        text.write(f"{', '.join(names)} = {text.name(source.now)}()")
     for leaf, value in zip(leaves, statics, strict=False):
         text.known(leaf, value)
-    conditions = [place.condition(text.name) for place in unseen]
+    conditions = [source.condition(text.name) for source in unseen]
     if assumed is not None:
         conditions += assumed.conditions(leaves, text.containers, text.name)
     if any(conditions):

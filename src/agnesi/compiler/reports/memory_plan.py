@@ -108,7 +108,7 @@ class MemoryPlan:
         self.state_bytes = self._total("state")
         self.constant_bytes = self._total("constant")
         self.output_bytes = self._total("output")
-        self.places = [_place(b, self.layout) for b in self._buffers()]
+        self.places = [_described(b, self.layout) for b in self._buffers()]
         self.peak_bytes, self.peak_kernel = self._peak()
 
     def _total(self, role: str) -> int:
@@ -213,7 +213,7 @@ def _bytes(node: Any) -> int:
     return guess(product(node.shape)) * int(node.dtype.itemsize)
 
 
-def _place(buffer: Buffer, layout: Any) -> Place:
+def _described(buffer: Buffer, layout: Any) -> Place:
     first, last = layout.lifetimes.get(buffer, (-1, -1))
     owner = layout.shared.get(buffer)
     return Place(

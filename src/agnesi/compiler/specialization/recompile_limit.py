@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.compiler.specialization.signatures import is_thing
-from agnesi.compiler.tracing.places import PLAIN, Place
+from agnesi.compiler.tracing.sources import PLAIN, Source
 from agnesi.core.support.errors import shown, warn
 from agnesi.core.support.tree import Tree
 from agnesi.core.tensor import Tensor
@@ -50,10 +50,10 @@ class RecompileCounts:
         """Return whether they are so many that it runs eagerly."""
         return self._counts.get(key, 0) >= _MAX_RECOMPILES
 
-    def begin_again(self, key: Any, places: Iterable[Place]) -> bool:
+    def begin_again(self, key: Any, sources: Iterable[Source]) -> bool:
         """Return whether it is worth another trace, for what the last one depends on has settled;
         to be asked in each call that runs eagerly."""
-        found = self._settled.setdefault(key, Settled()).is_so(places)
+        found = self._settled.setdefault(key, Settled()).is_so(sources)
         if found:
             self._counts[key] = 0
         return found
@@ -81,23 +81,23 @@ class StaticCounts:
         and warn once; to be asked in each call that native code does not take."""
         if {*map(type, leaves)} <= _AT_RUN_TIME:
             return False
-        i = self._new_place(versions.key_of(leaves, tree))
+        i = self._new_entry(versions.key_of(leaves, tree))
         if i is not None and not self._warned:
             self._warned = True
-            path = tree.paths()[i].partition("]")[2]  # behind [0] of places, [1] of names
+            path = tree.paths()[i].partition("]")[2]  # behind [0] of positions, [1] of names
             warn(f"{versions.owner.name} runs eagerly where arguments{path} is something "
                  f"new, as it keeps being ({shown(leaves[i])[:60]} now): code is made for each of "
                  "them. Leave it out, or give what follows from it as a number or a tensor",
                  RuntimeWarning)
         return i is not None
 
-    def _new_place(self, key: Any) -> int | None:
-        """The place of one that is not compiled, in the list of kinds."""
-        places = [i for i, kind in enumerate(key[1]) if is_thing(kind)]
-        if not places:
+    def _new_entry(self, key: Any) -> int | None:
+        """The index of one that is not compiled, in the list of kinds."""
+        indices = [i for i, kind in enumerate(key[1]) if is_thing(kind)]
+        if not indices:
             return None
-        own = tuple([key[1][i] for i in places])
-        rest = key[0], tuple(["" if i in places else kind[0] for i, kind in enumerate(key[1])])
+        own = tuple([key[1][i] for i in indices])
+        rest = key[0], tuple(["" if i in indices else kind[0] for i, kind in enumerate(key[1])])
         if len(self._seen) > _MAX_SEEN:
             self._seen.clear()
         seen = self._seen.setdefault(rest, {})
@@ -112,7 +112,7 @@ class StaticCounts:
             self._seen[rest] = seen = {k: n for k, n in list(seen.items()) if n == 0}
         seen[own] = count
         last = next((k for k in reversed(list(seen)) if seen.get(k) == 0), own)
-        return next((i for i, a, b in zip(places, own, last, strict=True) if a != b), places[0])
+        return next((i for i, a, b in zip(indices, own, last, strict=True) if a != b), indices[0])
 
 
 class Settled:
@@ -123,11 +123,11 @@ class Settled:
         self._form: Any = None
         self._alike = self._calls = self._tries = 0
 
-    def is_so(self, places: Iterable[Place]) -> bool:
+    def is_so(self, sources: Iterable[Source]) -> bool:
         """Return whether the function is worth another trace; to be asked in each call."""
         if self._tries >= _MAX_TRIES or self._calls >= _MAX_CALLS:
             return False
-        form = [_form(p) for p in places]
+        form = [_form(p) for p in sources]
         self._calls, self._alike = self._calls + 1, self._alike + 1 if form == self._form else 0
         self._form = form
         if self._alike < _CALLS:
@@ -136,13 +136,13 @@ class Settled:
         return True
 
 
-def _form(place: Place) -> Any:
-    """What a place holds, without what compiled code may take at run time: floats, tensors' values,
-    what containers hold."""
-    container = getattr(place, "container", None)
+def _form(source: Source) -> Any:
+    """What a source holds, without what compiled code may take at run time: floats, values of
+    tensors, what containers hold."""
+    container = getattr(source, "container", None)
     if container is not None:
         return len(container) if hasattr(container, "__len__") else id(container)
-    value = place.now()
+    value = source.now()
     if isinstance(value, Tensor):
         return None if value.array is None else (value.array.shape, value.array.dtype)
     if type(value) in PLAIN:

@@ -136,7 +136,7 @@ def _changed_since(version: Any, leaves: Sequence[Any]) -> list[tuple[Any, Any]]
     then = [(p, v) for p, v in hidden if p.now() is not v]
     if version.blind or not still_seen()(ctypes.addressof(version.watched)):
         with switched(recording=version.recording):  # as it runs again
-            then += [(p, p.value) for p in version.places
+            then += [(p, p.value) for p in version.sources
                      if not p.holds() and type(p) is not Retired]
     return then
 

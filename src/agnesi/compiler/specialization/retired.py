@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from agnesi.autodiff.hooks import HOOKED
-from agnesi.compiler.tracing.places import Place
+from agnesi.compiler.tracing.sources import Source
 from agnesi.runtime.watched import Word
 
 
-class Retired(Place):
-    """A place that never holds again what it held."""
+class Retired(Source):
+    """A source that never holds again what it held."""
 
     __slots__ = ()
 
@@ -34,21 +34,21 @@ class Retired(Place):
 
 
 class Retiring:
-    """A base of code that depends on places, which native code watches."""
+    """A base of code that depends on sources, which native code watches."""
 
-    places: Sequence[Place]
+    sources: Sequence[Source]
 
     def watch(self) -> bool:
-        """Make native guards compare with what the places hold now."""
+        """Make native guards compare with what the sources hold now."""
         raise NotImplementedError
 
     def changes(self) -> list[str]:
-        """Return what the places that tracing read hold now, where that is something else."""
-        return [p.change() for p in self.places if not p.holds()]
+        """Return what the sources that tracing read hold now, where that is something else."""
+        return [p.change() for p in self.sources if not p.holds()]
 
     def retire(self, why: str) -> None:
         """Serve no call any more."""
-        self.places = [Retired(why, None), *self.places]
+        self.sources = [Retired(why, None), *self.sources]
         self.watch()
 
     def retire_with_hooks(self, tensors: Iterable[Any]) -> None:

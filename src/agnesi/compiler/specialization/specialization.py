@@ -42,10 +42,10 @@ from agnesi.compiler.tracing.hooks import taking
 from agnesi.compiler.tracing.leaves import argument_of, memory_of, plain, requires_grad, symbol_of
 from agnesi.compiler.tracing.numbers import Number
 from agnesi.compiler.tracing.obstacles import note_failure
-from agnesi.compiler.tracing.places import Place
 from agnesi.compiler.tracing.process.chance import refuse_draws, states, undone_draws
 from agnesi.compiler.tracing.process.settings_left import refuse_settings, restored, settings
 from agnesi.compiler.tracing.reads import Reads
+from agnesi.compiler.tracing.sources import Source
 from agnesi.compiler.tracing.trace import Trace, tracing
 from agnesi.core.dispatch import current, touch
 from agnesi.core.graph import FunctionGraph, live_tensor
@@ -63,7 +63,7 @@ from agnesi.runtime.watched import Watched
 
 #: Containers in each other that calls without the general way take apart and put together.
 _MAX_NESTED_CONTAINERS = 20
-_NONE: Mapping[Any, Place] = MappingProxyType({})
+_NONE: Mapping[Any, Source] = MappingProxyType({})
 
 
 class Version(Retiring):
@@ -75,7 +75,7 @@ class Version(Retiring):
 
     @no_gc()
     def __init__(self, owner: Any, leaves: Sequence[Any], tree: Tree,
-                 hidden: Mapping[Any, Place] = _NONE, dynamic: Collection[int] = (),
+                 hidden: Mapping[Any, Source] = _NONE, dynamic: Collection[int] = (),
                  pattern: Pattern | None = None, computed: Sequence[Computed] = (),
                  left: Collection[Sequence[Decision]] = ()) -> None:
         start = time.perf_counter()
@@ -86,7 +86,7 @@ class Version(Retiring):
         given = [(v, n, i >= tree.leaves or i in dynamic)
                  for i, (v, n) in enumerate(zip(leaves, shapes, strict=True))]
         symbols = [symbol_of(v, i, *how) for i, (v, *how) in enumerate(given)]
-        #: Places whose values come behind the arguments.
+        #: Sources whose values come behind the arguments.
         self.hidden = hidden
         self.arrays = [i for i, s in enumerate(symbols) if isinstance(s, Tensor)]
         self.statics = list(map(static_of, symbols))
@@ -112,7 +112,7 @@ class Version(Retiring):
         returned = len(nodes)
         updates = self._updates(nodes, trace, symbols, inputs)
         self._take_flows(nodes, returned, updates, trace)
-        self._take_places(reads, trace)
+        self._take_sources(reads, trace)
         reads.release()
         decisive = trace.decisive([symbols[i] for i in self.arrays])
         self.laid = [i for i, d in zip(self.arrays, decisive, strict=True) if d]
@@ -145,9 +145,9 @@ class Version(Retiring):
             updates.append((x, len(nodes)))
             nodes.append(node)
         self.mutated: list[int] = []
-        for place, i in enumerate(self.arrays):
-            if symbols[i].node is not inputs[place]:
-                updates.append((place, len(nodes)))
+        for k, i in enumerate(self.arrays):
+            if symbols[i].node is not inputs[k]:
+                updates.append((k, len(nodes)))
                 nodes.append(symbols[i].node)
                 self.mutated.append(i)
         return updates
@@ -197,7 +197,7 @@ class Version(Retiring):
         behind = symbols[self.argument_tree.leaves:][:len(self.hidden)]
         hidden = [Hidden(p, s) for p, s in zip(self.hidden.values(), behind, strict=True)
                   if isinstance(s, Tensor)]
-        reads.varying = [h.place for h in hidden]
+        reads.varying = [h.source for h in hidden]
         drawn, known = states(), settings()
         try:
             with taking(reads):
@@ -218,7 +218,7 @@ class Version(Retiring):
             note_failure(error, self.owner.versions, symbols, changed)
             raise
         finally:
-            for h in reversed(hidden):  # two may be the same place by other names
+            for h in reversed(hidden):  # two may be the same source by other names
                 h.undo()
         refuse_draws(drawn)
         refuse_settings(known)
@@ -228,7 +228,7 @@ class Version(Retiring):
         return reads
 
     def _reads(self, symbols: Sequence[Any]) -> Reads:
-        """Return the recorder of reads, without places whose values are arguments."""
+        """Return the recorder of reads, without sources whose values are arguments."""
         behind = symbols[self.argument_tree.leaves:][:len(self.hidden)]
         known = {k for k, s in zip(self.hidden, behind, strict=True) if isinstance(s, Tensor)}
         parts = [k for k, p in self.hidden.items() if isinstance(p, Part)]
@@ -246,14 +246,14 @@ class Version(Retiring):
         for kind in {t.kind for t in self.argument_tree.walk() if t.kind is not None}:
             reads.meet(kind, kind.__name__)
 
-    def _take_places(self, reads: Reads, trace: Trace) -> None:
+    def _take_sources(self, reads: Reads, trace: Trace) -> None:
         """Store what must be unchanged for this specialization to serve: what the function read,
         and state.
         """
-        self.placed = reads.places
-        self.places = reads.guards([x for x, _ in trace.leaves.values()])
+        self.sources_by_key = reads.sources
+        self.sources = reads.guards([x for x, _ in trace.leaves.values()])
         #: Those that native code cannot compare.
-        self.unseen = [p for p in self.places if p.counts and not list(p.records())]
+        self.unseen = [p for p in self.sources if p.counts and not list(p.records())]
         self.watched = Watched()
         self.watch()
         self.retire_with_hooks(trace.unheard)
@@ -289,7 +289,7 @@ class Version(Retiring):
         #: Those of them that only a value was given for, not their memory.
         self.borrowed = trace.borrowed
         self.parameters += trace.borrowed
-        #: The results that no gradient flows through any more, by place, and whether it would flow
+        #: The results that no gradient flows through any more, by index, and whether it would flow
         #: to arguments, of which each call has others.
         self.spent, self.open = spent(
             self, [n if taught and n in reached else None for n in nodes[:returned]], trace)
@@ -390,21 +390,21 @@ class Version(Retiring):
                           self._result_expression, self.recording, self.unseen,
                           together(self.hidden.values()), self.locks, self.computed,
                           self.assumed,
-                          self.assumed.written(self.effects.places()))
+                          self.assumed.written(self.effects.sources()))
             self._callers[otherwise] = native, call
         return call
 
     @property
     def locks(self) -> Any:
-        """The locks of the places that are written, or None where Python's lock suffices."""
-        bound, places = self.compiled.bound, self.effects.places()
-        if bound is None or not self.compiled.recipe.long or not places:
+        """The locks of the sources that are written, or None where Python's lock suffices."""
+        bound, sources = self.compiled.bound, self.effects.sources()
+        if bound is None or not self.compiled.recipe.long or not sources:
             return None
         if self._locks is None or self._locks[0] is not bound:
             from agnesi.runtime.state_locks import StateLocks, memory_owner
 
             states = ((memory_owner(s.array), s.written) for s in bound.states)
-            self._locks = bound, StateLocks([*((p.holder, True) for p in places), *states])
+            self._locks = bound, StateLocks([*((p.holder, True) for p in sources), *states])
         return self._locks[1]
 
     def _result_expression(self, text: Any, found: str) -> str:
@@ -499,8 +499,8 @@ class Version(Retiring):
         it."""
         if self.pure or not STATE.recording:
             return False
-        places = self.mutated if self.records else range(len(leaves))
-        return self.spills or any(requires_grad(leaves[i]) for i in places)
+        indices = self.mutated if self.records else range(len(leaves))
+        return self.spills or any(requires_grad(leaves[i]) for i in indices)
 
     def _holds(self) -> bool:
         """Return whether state has the types that it had, and settings their values."""
@@ -508,15 +508,15 @@ class Version(Retiring):
             return False
         if still_seen()(ctypes.addressof(self.watched)):
             return all(p.holds() for p in self.blind)
-        return all(p.holds() for p in self.places) and self.watch()
+        return all(p.holds() for p in self.sources) and self.watch()
 
     def watch(self) -> bool:
-        """Make native guards compare with what the places hold now.
+        """Make native guards compare with what the sources hold now.
 
-        :returns: False where it can no longer compare a place that callers do not compare either.
+        :returns: False where it can no longer compare a source that callers do not compare either.
         """
-        records = [(p, list(p.records())) for p in self.places]
-        #: Places of which native code sees nothing.
+        records = [(p, list(p.records())) for p in self.sources]
+        #: Sources of which native code sees nothing.
         self.blind = [p for p, found in records if not found]
         unseen = {id(p) for p in self.unseen}
         if any(p.counts and id(p) not in unseen for p in self.blind):

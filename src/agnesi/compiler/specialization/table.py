@@ -39,7 +39,7 @@ from agnesi.compiler.tracing.obstacles import (
     OnlyEagerError,
     refuse_stores,
 )
-from agnesi.compiler.tracing.places import Place
+from agnesi.compiler.tracing.sources import Source
 from agnesi.compiler.tracing.trace import TRACING
 from agnesi.core.support.config import STATE, config
 from agnesi.core.support.errors import warn
@@ -78,7 +78,7 @@ class Versions:
     def __init__(self, owner: Any) -> None:
         self.owner = owner
         self.ready: list[Version] = []
-        self.hidden: dict[Any, Place] = {}
+        self.hidden: dict[Any, Source] = {}
         self.dynamic: dict[Tree, set[int]] = {}
         self._varying = VaryingArguments(self)
         #: Facts of arguments besides their values on which some trace relied: part of signatures.
@@ -88,7 +88,7 @@ class Versions:
         self.failure = 0
         self._changed: dict[Any, int] = {}
         self.steering: set[Any] = set()
-        #: Floats among the arguments that Python looks at, by their places in a nest.
+        #: Floats among the arguments that Python looks at, by their indices in a nest.
         self._looked_at: frozenset[tuple[Tree, int]] = frozenset()
         self._made: dict[Any, list[Version]] = {}
         self._families: dict[Any, Family[Version]] = {}
@@ -254,7 +254,7 @@ class Versions:
         if not self._recompiles.are_many(key) or self._serving(key, taken) is not None:
             return False
         made = self._made.get(key, [])[-1:]
-        return not any(self._recompiles.begin_again(key, v.places) for v in made)
+        return not any(self._recompiles.begin_again(key, v.sources) for v in made)
 
     def give_up(self, why: str, instead: str) -> None:
         """Run the function eagerly from now on."""
@@ -447,12 +447,12 @@ class Versions:
     def _promote(self, key: Any) -> bool:
         """Make arguments of numbers and tensors that were other ones several times."""
         found = False
-        for place_key, place in getattr(self._served.get(key), "placed", {}).items():
-            made = {} if place.holds() else varying(place_key, place, place.now())
+        for source_key, source in getattr(self._served.get(key), "sources_by_key", {}).items():
+            made = {} if source.holds() else varying(source_key, source, source.now())
             if made.keys() <= self.hidden.keys() or self.steering & made.keys():
                 continue
-            self._changed[place_key] = self._changed.get(place_key, 0) + 1
-            if self._changed[place_key] >= MAX_CONSTANT_CHANGES:
+            self._changed[source_key] = self._changed.get(source_key, 0) + 1
+            if self._changed[source_key] >= MAX_CONSTANT_CHANGES:
                 self.hidden |= made
                 found = True
         return found
@@ -475,8 +475,8 @@ class Versions:
 
     def _take_as_constants(self, error: BaseException, leaves: Sequence[Any], tree: Tree) -> bool:
         """Specialize on values of float arguments from now on: a trace failed without them."""
-        places = getattr(error, "places", None) or range(len(leaves))
-        found = {(tree, i) for i in places if i < len(leaves) and type(leaves[i]) is float}
+        indices = getattr(error, "indices", None) or range(len(leaves))
+        found = {(tree, i) for i in indices if i < len(leaves) and type(leaves[i]) is float}
         new = not found <= self._looked_at
         self._looked_at |= found
         return new

@@ -6,12 +6,12 @@ way (names, attributes, elements of containers), and what it changed.
 - Tensors that the function touches become live leaves; what it assigns to them becomes updates
   (``trace.py``). Gradients that it makes are followed, also from symbols that it asks to require
   one (``begun`` in ``autodiff/recording.py``).
-- What it reads besides its arguments are places (``places.py``): bytecode has the names of modules
-  and of enclosing functions (``bytecode.py``), hooks in classes report attributes (``hooks.py``),
-  containers that it finds count as read (``reads.py``, ``things.py``).  Bytecode also shows what
-  code does with a container (``containers``): single entries and elements that it replaces are
-  places of their own, as are the parts of nests that it puts in the place of others, and a list to
-  which it only appends may hold anything.  A NumPy array of which code assigns elements is a
+- What it reads besides its arguments are sources (``sources.py``): bytecode has the names of
+  modules and of enclosing functions (``bytecode.py``), hooks in classes report attributes
+  (``hooks.py``), containers that it finds count as read (``reads.py``, ``things.py``). Bytecode
+  also shows what code does with a container (``containers``): single entries and elements that it
+  replaces are sources of their own, as are the parts of nests that it puts instead of others, and a
+  list to which it only appends may hold anything. A NumPy array of which code assigns elements is a
   tensor over its memory meanwhile.
 - What it asks of arguments besides their values (names, whether two are the same) is noted and
   assumed by its code (``arguments/facts.py``); elements of arrays that Python reads are compared.
@@ -33,7 +33,7 @@ way (names, attributes, elements of containers), and what it changed.
 - What ``item()``, ``float`` and ``int`` give is a number that each call computes (``numbers.py``):
   arithmetic goes on with it, comparisons of it decide, and it may be kept or returned. Code calls
   stand-ins of ``float``, ``isinstance``, ``math.isnan`` meanwhile (``builtin_calls.py``).
-- A number or tensor that was another one twice, in a place or in a tuple that a place holds, is an
+- A number or tensor that was another one twice, in a source or in a tuple that one holds, is an
   argument that users do not see (``Versions.hidden`` in ``compiler/specialization/table.py``).
 - Meanwhile the garbage collector is paused, within a bound (``core/support/gc_pause.py``).
 - A node's source line knows the function that the user called, which errors of compiled checks

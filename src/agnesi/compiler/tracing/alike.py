@@ -55,7 +55,7 @@ class Alike:
         before = [_node(t) for t in tensors]
         function(*tensors)
         after = [_node(t) for t in tensors]
-        #: Places of the tensors that are changed.
+        #: Indices of the tensors that are changed.
         self.changed = [i for i, n in enumerate(after) if n is not before[i]]
         results = [after[i] for i in self.changed]
         #: What the function reads besides.

@@ -70,14 +70,14 @@ class Attributes(Module):
 
 
 class OfTexts:
-    """A stand-in for a function that is given texts: where code spells the one at ``place``, it is
-    not needed; nor where there are no operands."""
+    """A stand-in for a function that is given texts: where code spells the one at ``position``, it
+    is not needed; nor where there are no operands."""
 
-    __slots__ = ("function", "place")
+    __slots__ = ("function", "position")
 
-    def __init__(self, function: Callable[..., Any], place: int | None) -> None:
+    def __init__(self, function: Callable[..., Any], position: int | None) -> None:
         self.function = function
-        self.place = place
+        self.position = position
 
 
 def _calling(*args: Any, **keywords: Any) -> Any:
@@ -182,7 +182,7 @@ def with_calls(code: CodeType, names: frozenset[tuple[str, int]]) -> CodeType:
                     _load(raw, i, constants, found)
             elif isinstance(found, OfTexts):
                 if not (_is_owner(raw, i) or (
-                        _is_callee(raw, i) and _spells(code, raw, i, found.place))):
+                        _is_callee(raw, i) and _spells(code, raw, i, found.position))):
                     _load(raw, i, constants, found.function)
             elif isinstance(found, Module) or (found is not None and _is_callee(raw, i)):
                 _load(raw, i, constants, found)
@@ -200,14 +200,14 @@ def _end(raw: bytearray, i: int) -> int:
     return i
 
 
-def _spells(code: CodeType, raw: bytearray, i: int, place: int | None) -> bool:
-    """Return whether the operand at a place of a call is a constant, or whether there is none."""
+def _spells(code: CodeType, raw: bytearray, i: int, position: int | None) -> bool:
+    """Return whether an operand of a call, by position, is a constant, or there is none."""
     i = _end(raw, i)
-    if place is None:
+    if position is None:
         return raw[i] in _CALLS and raw[i + 1] == 0
     operands = 0
     while i < len(raw) and raw[i] not in _JUMPS:
-        if operands == place:
+        if operands == position:
             if raw[i] != _CONST or not isinstance(code.co_consts[raw[i + 1]], str):
                 return False
             then = _end(raw, i)
@@ -234,12 +234,12 @@ def _load(raw: bytearray, i: int, constants: list[Any], value: Any) -> None:
     """Replace the load of a global by the load of a constant; its cache entries become no-
     operations.
     """
-    place = next((n for n, c in enumerate(constants) if c is value), len(constants))
-    if place >= _MAX_CONSTANTS:
+    index = next((n for n, c in enumerate(constants) if c is value), len(constants))
+    if index >= _MAX_CONSTANTS:
         return
-    constants[place:] = constants[place:] or [value]
+    constants[index:] = constants[index:] or [value]
     end, called = _end(raw, i), raw[i + 1] & 1
     raw[i:end] = bytes([_NOP, 0]) * ((end - i) // 2)
-    pair = [(_NULL, 0), (_CONST, place)] if called else [(_CONST, place)]
+    pair = [(_NULL, 0), (_CONST, index)] if called else [(_CONST, index)]
     for n, words in enumerate(pair if _NULL_FIRST else reversed(pair)):
         raw[i + 2 * n : i + 2 * n + 2] = bytes(words)

@@ -116,9 +116,9 @@ def _checks_inside(result: Node) -> set[Any]:
     """Identify the checks inside a loop or branch for one result; its derivatives contain the
     same.
     """
-    place = result.op.index if type(result.op) is Item else 0
+    index = result.op.index if type(result.op) is Item else 0
     bodies = [v for v in vars(_maker(result).op).values() if type(v) is Body]
-    needed = toposort([b.outputs[min(place, len(b.outputs) - 1)] for b in bodies])
+    needed = toposort([b.outputs[min(index, len(b.outputs) - 1)] for b in bodies])
     inner = [n for n in needed if _is_result(n)]
     return {(n.op, n.where) for n in _raising(needed)}.union(*map(_checks_inside, inner))
 

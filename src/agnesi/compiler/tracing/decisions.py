@@ -245,7 +245,7 @@ class _Values:
         return self._known[node]
 
     def _with_sizes(self, node: Node) -> Node:
-        """The node with numbers in the place of run-time sizes."""
+        """The node with numbers instead of run-time sizes."""
         if not self._sizes:
             return node
         for n in node.inputs:

@@ -25,7 +25,9 @@ from agnesi.compiler.tracing.containers.contents import (
 )
 from agnesi.compiler.tracing.containers.nests import Part, StandIns, together
 from agnesi.compiler.tracing.obstacles import OnlyEagerError
-from agnesi.compiler.tracing.places import (
+from agnesi.compiler.tracing.process.ambient import State
+from agnesi.compiler.tracing.reads import Reads
+from agnesi.compiler.tracing.sources import (
     MISSING,
     Attribute,
     Definition,
@@ -33,12 +35,10 @@ from agnesi.compiler.tracing.places import (
     Function,
     Kind,
     Name,
-    Place,
+    Source,
     attributes,
     same,
 )
-from agnesi.compiler.tracing.process.ambient import State
-from agnesi.compiler.tracing.reads import Reads
 from agnesi.compiler.tracing.things import is_users_object
 from agnesi.core.ir.dims import TUPLES
 from agnesi.core.ir.extents import Extent
@@ -84,7 +84,7 @@ class _Given:
 
 
 class Nest:
-    """A value that the function stored somewhere: nested containers with places of results.
+    """A value that the function stored somewhere: nested containers with positions of results.
 
     Containers that were there before the trace are put there themselves: they are leaves.
     """
@@ -107,30 +107,30 @@ class Nest:
 
 
 class Written(Nest):
-    """A place and what the function put there."""
+    """A source and what the function put there."""
 
-    def __init__(self, place: Place, value: Any, knows: Callable[[Any], bool]) -> None:
+    def __init__(self, source: Source, value: Any, knows: Callable[[Any], bool]) -> None:
         super().__init__(value, knows)
-        self.place = place
-        self.before = place.value
+        self.source = source
+        self.before = source.value
 
 
 class Hidden:
-    """A place whose value is a hidden argument: it holds a symbol while the trace runs."""
+    """A source whose value is a hidden argument: it holds a symbol while the trace runs."""
 
-    def __init__(self, place: Place, symbol: Tensor) -> None:
-        self.place = place
+    def __init__(self, source: Source, symbol: Tensor) -> None:
+        self.source = source
         self.symbol = symbol
-        place.value = place.now()
-        place.put(symbol)
+        source.value = source.now()
+        source.put(symbol)
 
     def is_written(self) -> bool:
         """Return whether the function has put something else there."""
-        return self.place.now() is not self.symbol
+        return self.source.now() is not self.symbol
 
     def undo(self) -> None:
-        """Restore what the place held before the trace."""
-        self.place.undo(self.place.value)
+        """Restore what the source held before the trace."""
+        self.source.undo(self.source.value)
 
 
 class Arguments:
@@ -155,15 +155,15 @@ class Arguments:
 class Effects:
     """Everything that a trace stored, and the leaves of arguments that it replaced.
 
-    :ivar tensors: What has to be computed for it, each once, in whatever places it is put.
+    :ivar tensors: What has to be computed for it, each once, in whatever sources it is put.
     :ivar obstacle: What cannot be repeated, for the user; empty where all can.
     """
 
     def __init__(self, reads: Reads, hidden: Sequence[Hidden], given: Arguments) -> None:
-        places = [*reads.places.values(), *reads.given.values()]
+        sources = [*reads.sources.values(), *reads.given.values()]
         #: What each call says.
         self.said = reads.said
-        self.written = _in_order(_written(places, reads.knows))
+        self.written = _in_order(_written(sources, reads.knows))
         self.written += _of_hidden(hidden, reads.knows)
         structure, leaves = given.structure(), given.leaves
         self.tree = tree = given.tree
@@ -195,12 +195,12 @@ class Effects:
         #: All that it puts somewhere.
         self.values = values
         self._find_obstacles(values, reads)
-        nests = {id(h.place.whole): h.place.whole for h in hidden if isinstance(h.place, Part)}
-        #: Containers that it puts somewhere; and those, with all that hidden places hold and
+        nests = {id(h.source.whole): h.source.whole for h in hidden if isinstance(h.source, Part)}
+        #: Containers that it puts somewhere; and those, with all that hidden sources hold and
         #: arguments, of which none may be another's.
         self.kept = [c for w in self.written for c in w.containers()]
         self.apart = [*self.kept, *containers(structure, given.nest), *replaced, *(
-            c for whole in nests.values() if all(w.place is not whole for w in self.written)
+            c for whole in nests.values() if all(w.source is not whole for w in self.written)
             for c in Written(whole, whole.now(), reads.knows).containers())]
         self._take_results(values)
 
@@ -223,10 +223,10 @@ class Effects:
             elif isinstance(value, Tensor) and value._requires_grad and _begins(value):
                 self.obstacle = "it puts a new tensor that requires a gradient somewhere"
         for w in self.written:
-            if isinstance(w.place, (Definition, Function, Kind)):
-                self.obstacle = f"it changes a class or a function: {w.place.change()}"
-            elif isinstance(w.place, Length):
-                self.obstacle = f"it changes {w.place.path}"
+            if isinstance(w.source, (Definition, Function, Kind)):
+                self.obstacle = f"it changes a class or a function: {w.source.change()}"
+            elif isinstance(w.source, Length):
+                self.obstacle = f"it changes {w.source.path}"
         for array in reads.arrays.values():
             if not array.holds():
                 self.obstacle = f"it changes {array.path}, an array"
@@ -254,7 +254,7 @@ class Effects:
             self.obstacle = "it returns a dict with tensors as keys"
 
     def refuse_shared(self, returned: Sequence[Any], reads: Reads, stand_ins: StandIns) -> None:
-        """Record a new container that is stored in two places, or stored and returned.
+        """Record a new container that is stored in two sources, or stored and returned.
 
         :raises KeptSymbolError: If a nest whose parts are arguments is known by another name.
         """
@@ -280,22 +280,22 @@ class Effects:
     @property
     def reshapes(self) -> bool:
         """Return whether it changes the structure of lists and dicts, not just values in them."""
-        return any(isinstance(w.place, Contents) and w.place.counts for w in self.written)
+        return any(isinstance(w.source, Contents) and w.source.counts for w in self.written)
 
-    def places(self) -> list[Place]:
-        """Return the places that it writes, arguments aside."""
-        return [w.place for w in self.written]
+    def sources(self) -> list[Source]:
+        """Return the sources that it writes, arguments aside."""
+        return [w.source for w in self.written]
 
     def undo(self) -> None:
         """Leave everything as it was before the trace."""
         for w in reversed(self.written):
-            w.place.undo(w.before)
+            w.source.undo(w.before)
 
     def write(self, results: Sequence[Any], given: Any, leaves: Sequence[Any]) -> None:
         """Repeat it, with the results of a call; ``given`` are the user's arguments, and ``leaves``
         those with what is hidden behind them."""
         for w in self.written:
-            w.place.put(w.of(results, leaves))
+            w.source.put(w.of(results, leaves))
         for path, put in self.arguments.items():
             _put(self.tree, given, path, put.of(results, leaves))
         for say in self.said:
@@ -310,14 +310,14 @@ def undone(reads: Reads) -> bool:
     for array in reads.arrays.values():
         if not array.holds():
             array.undo(array.value)
-    for place in reads.places.values():
-        if isinstance(place, State):
-            place.restored()
+    for source in reads.sources.values():
+        if isinstance(source, State):
+            source.restored()
     # Found before any is undone: one may have been met after a change by another way.
-    places = [*reads.places.values(), *reads.given.values()]
-    written = [*_written(places, reads.knows)]
+    sources = [*reads.sources.values(), *reads.given.values()]
+    written = [*_written(sources, reads.knows)]
     for w in reversed(written):
-        w.place.undo(w.before)
+        w.source.undo(w.before)
     return bool(written) or current_trace().changes_tensors()
 
 
@@ -329,9 +329,9 @@ def refuse_symbols(reads: Reads, changed: str) -> None:
     """
     if changed:
         raise KeptSymbolError(f"it changes {changed}, which is another one at each call")
-    for place in reads.places.values():
-        if isinstance(place, Contents) and _shows_symbol(place.value):
-            raise KeptSymbolError(f"it looks at all of {place.path}, which it changes")
+    for source in reads.sources.values():
+        if isinstance(source, Contents) and _shows_symbol(source.value):
+            raise KeptSymbolError(f"it looks at all of {source.path}, which it changes")
 
 
 def _shows_symbol(items: Iterable[Any]) -> bool:
@@ -339,32 +339,32 @@ def _shows_symbol(items: Iterable[Any]) -> bool:
     return any(map(_is_symbol, (v for i in items for v in (i if type(i) is tuple else (i,)))))
 
 
-def _written(places: Iterable[Place], knows: Callable[[Any], bool]) -> Iterator[Written]:
-    for place in places:
-        if isinstance(place, (Answer, Fact, Keys)):
+def _written(sources: Iterable[Source], knows: Callable[[Any], bool]) -> Iterator[Written]:
+    for source in sources:
+        if isinstance(source, (Answer, Fact, Keys)):
             continue
-        now = place.now()
-        if isinstance(place, (Definition, Function)):
-            if not place.holds():
-                yield Written(place, None, knows)
-        elif isinstance(place, Appended):
-            if len(now) > len(place.value):
-                yield Written(place, now[len(place.value):], knows)
-        elif isinstance(place, Entered):
-            if (new := place.new()):
-                yield Written(place, new, knows)
-        elif now is not place.value and not same(now, place.value):
-            yield Written(place, now, knows)
+        now = source.now()
+        if isinstance(source, (Definition, Function)):
+            if not source.holds():
+                yield Written(source, None, knows)
+        elif isinstance(source, Appended):
+            if len(now) > len(source.value):
+                yield Written(source, now[len(source.value):], knows)
+        elif isinstance(source, Entered):
+            if (new := source.new()):
+                yield Written(source, new, knows)
+        elif now is not source.value and not same(now, source.value):
+            yield Written(source, now, knows)
 
 
 def _of_hidden(hidden: Iterable[Hidden], knows: Callable[[Any], bool]) -> Iterator[Written]:
-    """Yield the writes to places whose values are hidden arguments: single parts, or the whole nest
-    where a part of it no longer exists."""
-    places = [h.place for h in hidden if h.is_written()]
-    wholes = {id(p.whole): p.whole for p in places if isinstance(p, Part) and p.now() is MISSING}
-    single = [p for p in places if not (isinstance(p, Part) and id(p.whole) in wholes)]
-    for place in (*wholes.values(), *together(single)):
-        yield Written(place, place.now(), knows)
+    """Yield the writes to sources whose values are hidden arguments: single parts, or the whole
+    nest where a part of it no longer exists."""
+    sources = [h.source for h in hidden if h.is_written()]
+    wholes = {id(p.whole): p.whole for p in sources if isinstance(p, Part) and p.now() is MISSING}
+    single = [p for p in sources if not (isinstance(p, Part) and id(p.whole) in wholes)]
+    for source in (*wholes.values(), *together(single)):
+        yield Written(source, source.now(), knows)
 
 
 def _in_order(written: Iterable[Written]) -> list[Written]:
@@ -372,12 +372,12 @@ def _in_order(written: Iterable[Written]) -> list[Written]:
     orders: dict[int, dict[Any, int]] = {}
 
     def rank(w: Written) -> int:
-        if w.before is not MISSING or not isinstance(w.place, (Name, Attribute)):
+        if w.before is not MISSING or not isinstance(w.source, (Name, Attribute)):
             return 0
-        mapping = w.place.mapping if isinstance(w.place, Name) else attributes(w.place.owner)
+        mapping = w.source.mapping if isinstance(w.source, Name) else attributes(w.source.owner)
         if id(mapping) not in orders:
             orders[id(mapping)] = {key: i for i, key in enumerate(mapping, 1)}
-        return orders[id(mapping)].get(w.place.name, 0)
+        return orders[id(mapping)].get(w.source.name, 0)
 
     return sorted(written, key=rank)
 
@@ -441,17 +441,17 @@ def _changes(given: Arguments) -> Iterator[tuple[tuple[int, ...], Any, Tree, Any
     leaves, before = given.leaves, given.containers
     stack: list[tuple[Any, Tree, Any, int, int]] = [((), given.tree, given.nest, 0, 0)]
     while stack:
-        way, tree, now, leaf, place = stack.pop()
+        way, tree, now, leaf, k = stack.pop()
         if tree.kind is None:
             if now is not leaves[leaf] and not same(now, leaves[leaf]):
                 yield _path(way), now, tree, leaves[leaf], ()
-        elif tree.kind is not type(None) and now is not before[place]:
-            yield _path(way), now, tree, before[place], leaves[leaf:leaf + tree.leaves]
+        elif tree.kind is not type(None) and now is not before[k]:
+            yield _path(way), now, tree, before[k], leaves[leaf:leaf + tree.leaves]
         else:
-            place += 1
+            k += 1
             for i, (inner, held) in enumerate(zip(tree.children, tree.take(now)[0], strict=True)):
-                stack.append(((way, i), inner, held, leaf, place))
-                leaf, place = leaf + inner.leaves, place + inner.size
+                stack.append(((way, i), inner, held, leaf, k))
+                leaf, k = leaf + inner.leaves, k + inner.size
 
 
 def _path(way: Any) -> tuple[int, ...]:

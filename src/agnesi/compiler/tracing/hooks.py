@@ -11,9 +11,9 @@ from collections.abc import Callable
 from typing import Any
 
 from agnesi.compiler.tracing.builtin_calls import STAND_INS, Attributes
-from agnesi.compiler.tracing.places import HOOKED, MISSING, is_builtin
 from agnesi.compiler.tracing.process.files import FILES
 from agnesi.compiler.tracing.process.said import LOGS
+from agnesi.compiler.tracing.sources import HOOKED, MISSING, is_builtin
 from agnesi.core.support.config import MODE, switched
 from agnesi.core.support.undo import Block
 

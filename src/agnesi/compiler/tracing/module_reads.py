@@ -14,15 +14,15 @@ import numpy as np
 
 from agnesi.compiler.tracing.bytecode import assigned_in, attributes_of, given_to, imports_of
 from agnesi.compiler.tracing.introspection import TELL_ALL
-from agnesi.compiler.tracing.place_table import PlaceTable
-from agnesi.compiler.tracing.places import MISSING, Name, Place
 from agnesi.compiler.tracing.process import ambient
+from agnesi.compiler.tracing.source_table import SourceTable
+from agnesi.compiler.tracing.sources import MISSING, Name, Source
 from agnesi.compiler.tracing.things import of_library
 from agnesi.core.support.config import ENVIRONMENT_NAMES, environment
 
 
-class ModuleReads(PlaceTable):
-    """The places that code reads by the names of modules."""
+class ModuleReads(SourceTable):
+    """The sources that code reads by the names of modules."""
 
     def __init__(self, hidden: Iterable[Any] = ()) -> None:
         super().__init__(hidden)
@@ -63,10 +63,10 @@ class ModuleReads(PlaceTable):
             elif ambient.is_plain(module, value):
                 self.meet(value, path)
 
-    def _note(self, answers: Iterable[tuple[Any, Callable[[], Place]]]) -> None:
-        """The answers of the process's state that code asks: keys and places."""
-        for key, place in answers:
-            self._add(key, place)
+    def _note(self, answers: Iterable[tuple[Any, Callable[[], Source]]]) -> None:
+        """The answers of the process's state that code asks: keys and sources."""
+        for key, source in answers:
+            self._add(key, source)
 
     def kinship(self, kind: type, kinds: Any) -> None:
         """Record an ``issubclass`` question: a class may be registered with an abstract one later.

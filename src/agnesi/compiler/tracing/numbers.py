@@ -54,7 +54,7 @@ MOST_GIVEN = 2 ** 53
 _LARGEST_EXACT = 2.0 ** 52
 _TWO_ROUNDINGS = 2.0 ** -51
 #: Powers of ten that a float64 holds exactly.
-_MOST_PLACES = 22
+_MOST_DIGITS = 22
 TEXT_INSTEAD = ("Return the number, or append it to a list, and make the text outside; ag.print "
                 "prints from compiled code")
 OUTSIDE = "Do that outside, and pass its result as an argument"
@@ -386,16 +386,16 @@ def _powered_by(self: Number, other: Any, modulo: Any = None) -> Any:
     return _power(other, self)
 
 
-def _rounded(self: Number, places: int | None = None) -> Number:
+def _rounded(self: Number, digits: int | None = None) -> Number:
     """Round as Python does: where the next halves are too near, it has to look at the number."""
-    if self.python_type is int and (places is None or (type(places) is int and places >= 0)):
+    if self.python_type is int and (digits is None or (type(digits) is int and digits >= 0)):
         return self
-    if places is None:
+    if digits is None:
         return _to_whole(round_)(self)
-    if type(places) is not int or not 0 <= places <= _MOST_PLACES or self.python_type is int:
+    if type(digits) is not int or not 0 <= digits <= _MOST_DIGITS or self.python_type is int:
         raise LookedAtError(self)
     with switched(recording=False):
-        scale = 10.0 ** places
+        scale = 10.0 ** digits
         y = cast(_plainly(self), dtypes.float64) * scale
         near = abs(abs(y - floor(y)) - 0.5) <= abs(y) * _TWO_ROUNDINGS
         if not logical_and(abs(y) < _LARGEST_EXACT, logical_not(near)):

@@ -44,18 +44,18 @@ class ExampleReadError(BaseException):
 class LookedAtError(BaseException):
     """Python code needs the value of a traced number, which a trace does not have.
 
-    ``places`` are those of the arguments from which the numbers are computed.
+    ``indices`` are those of the arguments from which the numbers are computed.
     """
 
     def __init__(self, *numbers: Any) -> None:
         super().__init__()
         self.nodes = [n.node for n in numbers if isinstance(n, Tensor) and n.node is not None]
-        self.places: list[int] = []
+        self.indices: list[int] = []
 
     def locate(self, symbols: Sequence[Any]) -> None:
-        """Set ``places`` to those arguments whose symbols the numbers were computed from."""
+        """Set ``indices`` to those arguments whose symbols the numbers were computed from."""
         behind = set(toposort(self.nodes))
-        self.places = [i for i, s in enumerate(symbols)
+        self.indices = [i for i, s in enumerate(symbols)
                        if isinstance(s, Tensor) and s.weak and s.node in behind]
 
 

@@ -15,7 +15,7 @@ from agnesi.compiler.tracing.bytecode import assigned_in, attributes_of
 from agnesi.compiler.tracing.containers.contents import Answer, Contents
 from agnesi.compiler.tracing.introspection import TELL_ALL, questions
 from agnesi.compiler.tracing.obstacles import OnlyEagerError
-from agnesi.compiler.tracing.places import MISSING, PLAIN, Attribute, Definition, Name, attributes
+from agnesi.compiler.tracing.sources import MISSING, PLAIN, Attribute, Definition, Name, attributes
 from agnesi.compiler.tracing.tensor_facts import TensorFacts
 from agnesi.compiler.tracing.things import is_users, is_users_object
 from agnesi.core.support.config import switched
@@ -32,7 +32,7 @@ _LOOKED_INTO = (np.ndarray, FunctionType, list, dict, tuple)
 
 
 class OwnedReads(TensorFacts):
-    """The places of attributes that functions, modules and classes own."""
+    """The sources of attributes that functions, modules and classes own."""
 
     def __init__(self, hidden: Any = ()) -> None:
         super().__init__(hidden)
@@ -67,10 +67,10 @@ class OwnedReads(TensorFacts):
 
     def _definition(self, kind: type) -> Definition:
         """The class of an object; Python calls its special methods without reading them."""
-        found = self.places.get(kind)
+        found = self.sources.get(kind)
         if isinstance(found, Definition):
             return found
-        made = self.places[kind] = Definition(kind.__name__, kind)
+        made = self.sources[kind] = Definition(kind.__name__, kind)
         for (part, name), method in list(made.names.items()):
             if name.startswith("__") and isinstance(method, FunctionType):
                 self.meet(method, f"{part.__name__}.{name}")
@@ -173,10 +173,10 @@ class OwnedReads(TensorFacts):
 
     def _introspected(self) -> None:
         """What code asks of functions, classes and containers about themselves."""
-        definitions = [p for p in self.places.values() if isinstance(p, Definition)]
+        definitions = [p for p in self.sources.values() if isinstance(p, Definition)]
         if "callable" in self._names:
-            for place in definitions:
-                place.add("__call__")
+            for source in definitions:
+                source.add("__call__")
         for thing, name, ask in questions(
                 lambda: [*self._met.values(), *(p.value for p in definitions),
                          *(p.array for p in self.arrays.values())], self._names):

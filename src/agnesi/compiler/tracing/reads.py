@@ -48,7 +48,8 @@ from agnesi.compiler.tracing.containers.uses import READ_WHOLE, uses_at, uses_of
 from agnesi.compiler.tracing.introspection import names_in, reader_of
 from agnesi.compiler.tracing.obstacles import OnlyEagerError
 from agnesi.compiler.tracing.owned_reads import ATOMS, OwnedReads
-from agnesi.compiler.tracing.places import (
+from agnesi.compiler.tracing.process import ambient, kept_results
+from agnesi.compiler.tracing.sources import (
     MISSING,
     Attribute,
     Cell,
@@ -56,13 +57,12 @@ from agnesi.compiler.tracing.places import (
     Function,
     Kind,
     Name,
-    Place,
     Slot,
+    Source,
     attributes,
     same,
     weakly,
 )
-from agnesi.compiler.tracing.process import ambient, kept_results
 from agnesi.compiler.tracing.things import (
     ERROR_CONTENTS,
     HOLDERS,
@@ -102,15 +102,15 @@ _ALL_ATTRIBUTES = frozenset(("__dict__", "__getstate__", "__reduce__", "__reduce
 
 
 class Reads(OwnedReads):
-    """The places that a trace reads; objects report their reads in a ``taking`` block."""
+    """The sources that a trace reads; objects report their reads in a ``taking`` block."""
 
     def __init__(self, hidden: Iterable[Any] = (), borrowing: Any = None,
                  passes_texts: bool = False) -> None:
         super().__init__(hidden)
         #: What the body of a loop or branch changes, the last of it; empty where there is none.
         self.repeated = ""
-        #: Places whose values are arguments of the code: they hold symbols.
-        self.varying: Sequence[Place] = ()
+        #: Sources whose values are arguments of the code: they hold symbols.
+        self.varying: Sequence[Source] = ()
         #: Functions that call what stands for builtins meanwhile.
         self.replaced = Replaced()
         #: Containers of which code uses single entries.
@@ -249,12 +249,12 @@ class Reads(OwnedReads):
 
     def _all_of(self, path: str, owner: Any, held: dict[str, Any]) -> Contents:
         """All attributes of an object, as they were before the function changed some."""
-        place = Contents(path, held, dict.items, owner)
-        before = {p.name: p.value for p in self._all_places()
+        source = Contents(path, held, dict.items, owner)
+        before = {p.name: p.value for p in self._all_sources()
                   if isinstance(p, Attribute) and p.owner is owner}
-        found = {**dict(place.value), **before}
-        place.value = tuple((k, v) for k, v in found.items() if v is not MISSING)
-        return place
+        found = {**dict(source.value), **before}
+        source.value = tuple((k, v) for k, v in found.items() if v is not MISSING)
+        return source
 
     def _look_into(self, value: Any, path: str) -> None:
         """Record the content of a list that was only appended to so far, or of a small array, as
@@ -271,21 +271,21 @@ class Reads(OwnedReads):
                 self.meet(inner, f"{path}[{i}]")
         self.parts.look_into(value)
         key = id(value), "contents"
-        place = self.places.get(key)
-        if isinstance(place, Appended):
-            made = self.places[key] = Contents(place.path, value, iter)
-            made.value = place.value
-            for i, inner in enumerate(place.value):
-                self.meet(inner, f"{place.path}[{i}]")
+        source = self.sources.get(key)
+        if isinstance(source, Appended):
+            made = self.sources[key] = Contents(source.path, value, iter)
+            made.value = source.value
+            for i, inner in enumerate(source.value):
+                self.meet(inner, f"{source.path}[{i}]")
 
     def _object(self, value: Any, path: str) -> None:
         """An object whose class can report reads."""
         kind = type(value)
         if isinstance(value, BaseException):
             self._class(kind, kind.__name__)
-            place = self._add((id(value), "contents"), lambda: ambient.State(
+            source = self._add((id(value), "contents"), lambda: ambient.State(
                 path, value, *ERROR_CONTENTS))
-            for args, held in place.value:
+            for args, held in source.value:
                 for inner in (args, *(inner for _, inner in held)):
                     self.meet(inner, f"{path}.args")
         if not is_users_object(kind):
@@ -307,17 +307,17 @@ class Reads(OwnedReads):
             self._memory_taken(function, code)
         for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
             # What libraries keep for themselves may change; what users gave them counts.
-            place = Cell(name, cell) if library else self._add(
+            source = Cell(name, cell) if library else self._add(
                 ("cell", id(cell)), lambda n=name, c=cell: Cell(n, c))  # type: ignore
-            self._environment(place.value, code, name, True)
-            if library and (module_of(type(place.value)) in HOLDERS
-                            or is_librarys_cache(place.value)):
+            self._environment(source.value, code, name, True)
+            if library and (module_of(type(source.value)) in HOLDERS
+                            or is_librarys_cache(source.value)):
                 continue
             if library:
-                self.meet(place.value, name)
+                self.meet(source.value, name)
             else:
-                self.parts.use(place.value, name, functools.partial(
-                    uses_of, code, name, function.__globals__), place)
+                self.parts.use(source.value, name, functools.partial(
+                    uses_of, code, name, function.__globals__), source)
         self.meet(getattr(function, "__wrapped__", None), path)
         if library:
             return
@@ -338,7 +338,7 @@ class Reads(OwnedReads):
             self._imported(function.__globals__, inner)
             for name in globals_put_by(inner):
                 names = function.__globals__
-                self.place((id(names), name), functools.partial(
+                self.source((id(names), name), functools.partial(
                     Name, name, names, name, names.get(name, MISSING)), True)
         if any(not _GLOBALS.isdisjoint(inner.co_names) for inner in codes(code)):
             names = function.__globals__
@@ -357,7 +357,7 @@ class Reads(OwnedReads):
             self._environment(value, code, name)
             return
         value = self.parts.borrowed.array_of(value)
-        place = self._add((id(names), name), lambda: Name(name, names, name, value))
+        source = self._add((id(names), name), lambda: Name(name, names, name, value))
         if value is MISSING and name not in _BUILTINS:
             held = vars(builtins)
             self._add((id(held), name), lambda: Name(name, held, name, held.get(name, MISSING)))
@@ -365,7 +365,7 @@ class Reads(OwnedReads):
             self._module(value, name, code)
         if value is not MISSING and id(value) not in STAND_INS:
             self.parts.use(value, name, lambda: READ_WHOLE if by_text else uses_of(
-                code, name, names), place)
+                code, name, names), source)
 
     # -- reads that objects report ------------------------------------------------------------
     def attribute(self, owner: Any, name: str, plainly: Callable[[Any, str], Any]) -> Any:
@@ -387,12 +387,12 @@ class Reads(OwnedReads):
             return value
         path = f"{self._paths.get(id(owner), type(owner).__name__)}.{name}"
         reader, known = reader_of(sys._getframe(2)), len(self._paths)
-        place = self.places.get((id(owner), name)) or self.given.get((id(owner), name))
-        if type(value) in (list, dict, set) and self._is_put(owner, name, value, place):
+        source = self.sources.get((id(owner), name)) or self.given.get((id(owner), name))
+        if type(value) in (list, dict, set) and self._is_put(owner, name, value, source):
             self.pass_over(value)
             return value
         value = self.parts.use(value, path, lambda: uses_at(reader, name))
-        if id(owner) not in self._paths or (place is not None and place.value is not value):
+        if id(owner) not in self._paths or (source is not None and source.value is not value):
             self.note_new(known)
         return value
 
@@ -403,16 +403,16 @@ class Reads(OwnedReads):
                 self.meet(kind, kind.__name__)
         return kind
 
-    def _is_put(self, owner: Any, name: str, value: Any, place: Any) -> bool:
+    def _is_put(self, owner: Any, name: str, value: Any, source: Any) -> bool:
         """Return whether the trace has put a container there: a new one, as others were met."""
-        put = (id(owner), name) in self.hidden if place is None else place.value is not value
+        put = (id(owner), name) in self.hidden if source is None else source.value is not value
         return put and attributes(owner).get(name) is value and id(value) not in self._met
 
     def _is_known(self, value: Any) -> bool:
         """Return whether a thing was looked into, and another read of it adds nothing."""
         return id(value) in self._met and value not in self.parts and not isinstance(
             value, np.ndarray) and not isinstance(
-                self.places.get((id(value), "contents")), Appended)
+                self.sources.get((id(value), "contents")), Appended)
 
     def written(self, owner: Any, name: str, deleted: bool = False) -> None:
         """Forget a read attribute: the function has assigned it itself; one that it deletes has to
@@ -422,31 +422,31 @@ class Reads(OwnedReads):
         if id(owner) not in self._paths:  # made by the function
             self._recorded.add((id(owner), name))
             return
-        known = self.places
-        self.places = self.places if deleted else self.given
+        known = self.sources
+        self.sources = self.sources if deleted else self.given
         try:
             with switched(reads=None):
                 self._took(owner, name)
         finally:
-            self.places = known
+            self.sources = known
 
     @contextmanager
     def body(self) -> Iterator[None]:
-        """Note the places that change within this block, which the plain function runs in each
+        """Note the sources that change within this block, which the plain function runs in each
         iteration.
         """
-        before, said = {id(p): p.now() for p in self._all_places()}, len(self.said)
-        varying = [(place, place.now()) for place in self.varying]
+        before, said = {id(p): p.now() for p in self._all_sources()}, len(self.said)
+        varying = [(source, source.now()) for source in self.varying]
         yield
-        for place, then in varying:
-            if place.now() is not then:
-                self.repeated = place.path
+        for source, then in varying:
+            if source.now() is not then:
+                self.repeated = source.path
         if len(self.said) > said:
             self.repeated = "what it prints"
-        for place in self._all_places():
-            now, then = place.now(), before.get(id(place), place.value)
-            if not place.holds() and now is not then and not same(now, then):
-                self.repeated = place.path
+        for source in self._all_sources():
+            now, then = source.now(), before.get(id(source), source.value)
+            if not source.holds() and now is not then and not same(now, then):
+                self.repeated = source.path
 
     def settle(self) -> None:
         """Forget reads of what the function made; what was assigned, and is as before, was read."""
@@ -457,26 +457,26 @@ class Reads(OwnedReads):
             self._note(ambient.printing())
         self._introspected()
         self._refuse_memory()
-        ambient.refuse_states(self.places.values())
-        for place in self.places.values() if self._searches else ():
-            if type(place.value) is tuple and holds_nan(place.value):
-                raise OnlyEagerError(f"it looks for an element of {place.path}, which holds NaN: "
+        ambient.refuse_states(self.sources.values())
+        for source in self.sources.values() if self._searches else ():
+            if type(source.value) is tuple and holds_nan(source.value):
+                raise OnlyEagerError(f"it looks for an element of {source.path}, which holds NaN: "
                                      "Python finds that by identity")
-        for key, place in self.given.items():
-            if place.holds():
-                self._add(key, lambda p=place: p)  # type: ignore
+        for key, source in self.given.items():
+            if source.holds():
+                self._add(key, lambda p=source: p)  # type: ignore
         for kept in [v for v in self._met.values() if isinstance(v, functools._lru_cache_wrapper)]:
             self._add((id(kept), "kept"), functools.partial(
                 kept_results.Kept, self._paths[id(kept)], kept))
-        for key, place in list(self.places.items()):
-            owner = getattr(place, "owner", None)
+        for key, source in list(self.sources.items()):
+            owner = getattr(source, "owner", None)
             unknown = owner is not None and id(owner) not in self._paths
-            if unknown and (holds_symbol(place.value) or not place.holds()):
-                del self.places[key]
+            if unknown and (holds_symbol(source.value) or not source.holds()):
+                del self.sources[key]
         if self._weak:
-            refuse_weak(self._weak.values(), self._all_places())
+            refuse_weak(self._weak.values(), self._all_sources())
         for thing in self._weak.values():
-            weakly(self.places, thing)
+            weakly(self.sources, thing)
 
     def release(self) -> None:
         """Hold nothing more that weak references refer to: what is garbage may stay for a while."""

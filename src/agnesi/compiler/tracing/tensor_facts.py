@@ -9,7 +9,7 @@ from typing import Any
 from agnesi.compiler.tracing.bytecode import read_of
 from agnesi.compiler.tracing.module_reads import ModuleReads
 from agnesi.compiler.tracing.obstacles import OnlyEagerError
-from agnesi.compiler.tracing.places import Fact, MemoryType, Place
+from agnesi.compiler.tracing.sources import Fact, MemoryType, Source
 from agnesi.compiler.tracing.things import is_users_object
 from agnesi.core.tensor import Tensor
 
@@ -18,7 +18,7 @@ _FLAG = "requires_grad"
 
 
 class TensorFacts(ModuleReads):
-    """The places that are facts of tensors."""
+    """The sources that are facts of tensors."""
 
     def __init__(self, hidden: Any = ()) -> None:
         super().__init__(hidden)
@@ -50,12 +50,13 @@ class TensorFacts(ModuleReads):
         member = vars(Tensor)[slot]
         self._add((id(value), slot), lambda: Fact(path, value, member, member.__get__(value)))
 
-    def guards(self, leaves: Sequence[Tensor]) -> list[Place]:
+    def guards(self, leaves: Sequence[Tensor]) -> list[Source]:
         """All that each call compares, where the graph has these tensors as leaves."""
         used = {id(a) for x in leaves for a in (x.array, x.array.base)}
-        return [*self.places.values(), *self.compared(used), *self._types_but(set(map(id, leaves)))]
+        types = self._types_but(set(map(id, leaves)))
+        return [*self.sources.values(), *self.compared(used), *types]
 
-    def _types_but(self, leaves: Container[int]) -> Iterator[Place]:
+    def _types_but(self, leaves: Container[int]) -> Iterator[Source]:
         """The types of tensors that the graph does not read; it checks those that it does."""
         member = vars(Tensor)["array"]
         for key, (x, path, _) in self._typed.items():

@@ -20,7 +20,7 @@ import numpy as np
 
 from agnesi.compiler.tracing.containers.contents import NAMESPACES
 from agnesi.compiler.tracing.obstacles import OnlyEagerError
-from agnesi.compiler.tracing.places import MISSING, Place, is_builtin
+from agnesi.compiler.tracing.sources import MISSING, Source, is_builtin
 from agnesi.core.support.config import environment, shows_environment
 from agnesi.core.support.exports import module_of
 from agnesi.core.support.foreign import imported
@@ -204,9 +204,9 @@ def refuse_unreadable(value: Any, path: str) -> None:
         raise OnlyEagerError(f"it says something by {path}")
 
 
-def refuse_weak(things: Iterable[Any], places: Iterable[Place]) -> None:
+def refuse_weak(things: Iterable[Any], sources: Iterable[Source]) -> None:
     """Refuse a trace that keeps what its function has by weak references only."""
-    held = {id(v) for p in places for v in (p.value if type(p.value) is tuple else (p.value,))}
+    held = {id(v) for p in sources for v in (p.value if type(p.value) is tuple else (p.value,))}
     for thing in things:
         if isinstance(thing, _KEPT) and id(thing) not in held:
             raise OnlyEagerError(f"it has {described(thing)} by a weak reference only")

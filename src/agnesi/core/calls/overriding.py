@@ -8,7 +8,7 @@ import inspect
 from typing import Any
 
 #: Modules whose functions a class knows as PyTorch's.
-_PLACES = ("agnesi", "agnesi.linalg", "agnesi.nn.functional", "agnesi.special", "agnesi.fft")
+_MODULES = ("agnesi", "agnesi.linalg", "agnesi.nn.functional", "agnesi.special", "agnesi.fft")
 
 
 def overridden(function: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
@@ -36,8 +36,8 @@ def _known(function: Any) -> Any:
 def _table() -> dict[Any, Any]:
     """Public functions by what is innermost in them; those of the first module count."""
     found: dict[Any, Any] = {}
-    for place in _PLACES:
-        module = importlib.import_module(place)
+    for name in _MODULES:
+        module = importlib.import_module(name)
         for name in dir(module):
             value = getattr(module, name, None)
             if inspect.isfunction(value):

@@ -56,12 +56,12 @@ class Strided(LinearOp):
 
     def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
         last = len(x.shape) - 1
-        return (apply(IndexSum((last,), last, x.shape), g, self.places(made)),)
+        return (apply(IndexSum((last,), last, x.shape), g, self.offsets(made)),)
 
     def decompose(self, x: Tensor) -> Tensor:
-        return take(x, self.places(lambda op, _: symbolic(op, ())), -1)
+        return take(x, self.offsets(lambda op, _: symbolic(op, ())), -1)
 
-    def places(self, make: Any) -> Tensor:
+    def offsets(self, make: Any) -> Tensor:
         """Where the elements lie on the last axis; ``make`` gives values or graph nodes."""
         found = make(Arange(self.start, 1, 1, dtypes.int64), 1)
         for n, step in zip(self.size, self.stride, strict=True):

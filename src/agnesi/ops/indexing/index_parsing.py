@@ -26,7 +26,7 @@ from agnesi.ops.base.slices import FULL, Key, Slice
 
 _INT64 = np.dtype("int64")
 #: Indices in a list or tensor up to which NumPy takes them at once.
-_FEW_PLACES = 1024
+_FEW_INDICES = 1024
 _NUMBERS = (int, type(None))
 
 
@@ -233,12 +233,12 @@ def parse(x: Tensor, key: Any) -> Keys:
         kept = iter(x.shape if slicing is None else slicing.infer(x)[0])
         sizes = [(fresh, 1 if fresh else next(kept)) for fresh in layout]
         shape = tuple(n for fresh, n in sizes if fresh is not None)
-    at = _place_of_indices(entries, advanced) if indices else 0
+    at = _position_of_indices(entries, advanced) if indices else 0
     unique = sum(isinstance(e, (Tensor, np.ndarray)) for e in full) == sum(map(is_mask, full)) == 1
     return Keys(slicing, shape, tuple(axes), at, tuple(indices), unique)
 
 
-def _place_of_indices(entries: list[Any], advanced: list[int]) -> int:
+def _position_of_indices(entries: list[Any], advanced: list[int]) -> int:
     """Where the axes of tensors of indices go: in their place where they stand side by side, else
     in front.  A number stands among them in NumPy, while PyTorch takes it off first."""
     if any(map(_is_number, entries)) and _is_of_torch():
@@ -286,12 +286,12 @@ def at_indices(key: Any) -> Any:
         kind = type(e)
         counted = counted or kind is int
         if kind is Tensor:
-            if (e := e.array) is None or e.dtype.kind != "i" or not 0 < e.size <= _FEW_PLACES or (
+            if (e := e.array) is None or e.dtype.kind != "i" or not 0 < e.size <= _FEW_INDICES or (
                     not e.ndim):
                 return None
             e, chosen = np.asarray(e, order="C"), True  # written in this order
         elif kind is list:
-            if not 0 < len(e) <= _FEW_PLACES or set(map(type, e)) != {int}:
+            if not 0 < len(e) <= _FEW_INDICES or set(map(type, e)) != {int}:
                 return None
             chosen = True
         elif kind is slice:

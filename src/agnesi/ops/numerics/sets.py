@@ -65,7 +65,7 @@ class UniqueInverse(NamedTuple):
 
 
 #: The indices of a vector's elements in order, and the elements.
-_PLACES, _VALUES = ArgSort(0, False), Sort(0, False)
+_ORDER, _VALUES = ArgSort(0, False), Sort(0, False)
 #: Integers that NumPy's function takes less time for.
 _FEW_ELEMENTS = 64
 
@@ -85,7 +85,7 @@ def _unique(data: np.ndarray, returned: tuple[bool, ...], equal_nan: bool = True
 
 
 def _from_order(flat: np.ndarray, returned: tuple[bool, ...], equal_nan: bool) -> list[Any]:
-    order = _PLACES.perform(flat) if returned[0] or returned[1] else None
+    order = _ORDER.perform(flat) if returned[0] or returned[1] else None
     ordered = comparable(_VALUES.perform(flat) if order is None else flat[order])
     starts = _begins(ordered, equal_nan)
     (starts_at,) = starts.nonzero()

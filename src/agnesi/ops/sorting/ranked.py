@@ -66,10 +66,10 @@ def sort_with_indices(input: Any, dim: int = -1, descending: bool = False,
 
 def _ranked(x: Tensor, rank: Any, axis: int, keepdims: bool) -> Ordered:
     """The element of a rank, counted from 0: a number, or one for each row."""
-    return _at(x, _place_of(x, rank, axis), axis, keepdims)
+    return _at(x, _index_of(x, rank, axis), axis, keepdims)
 
 
-def _place_of(x: Tensor, rank: Any, axis: int) -> Tensor:
+def _index_of(x: Tensor, rank: Any, axis: int) -> Tensor:
     """Where the element of a rank is."""
     order = argsort(x, axis)
     if isinstance(rank, Tensor):
@@ -86,7 +86,7 @@ def median_with_index(input: Any, dim: int = -1, keepdim: bool = False) -> Order
         return _ranked(x, middle, axis, keepdim)
     missing = compare.isnan(x)
     first = positions.argmax(missing, axis, keepdims=True)
-    found = _place_of(x, middle, axis)
+    found = _index_of(x, middle, axis)
     indices = select.where(reduce.any(missing, axis, keepdims=True), first, found)
     return _at(x, indices, axis, keepdim)
 

@@ -120,7 +120,7 @@ def reuse_memory(program: Program) -> Program:
     return program
 
 
-def place_buffers(program: Program) -> Program:
+def assign_memory(program: Program) -> Program:
     """Give every buffer memory: an entry in the table of pointers, or an offset in the arena."""
     kernels, shared, spans = program.kernels, program.shared, program.lifetimes
     owners = program.owners

@@ -18,7 +18,7 @@ from agnesi.schedule.iteration_space import axes_of, point
 from agnesi.schedule.program import Program
 
 #: How indices are kept.
-_PLACE = np.dtype(np.int64)
+_INDEX = np.dtype(np.int64)
 #: Copies of the target of a scatter.
 _PRIVATE_COPIES = 4
 #: Scattered terms, at least.
@@ -133,8 +133,8 @@ def _with_indices(nest: Nest, axis: Axis) -> tuple[Nest, list[Nest], list[Buffer
     at = Affine(0, {axis: 1})
     body = []
     for s in nest.body:
-        table = tables.setdefault(s.offset, Buffer((axis.extent,), _PLACE, "temporary"))
-        offset = Affine(0, {loops.load(table, _PLACE.name, at): 1})
+        table = tables.setdefault(s.offset, Buffer((axis.extent,), _INDEX, "temporary"))
+        offset = Affine(0, {loops.load(table, _INDEX.name, at): 1})
         own = loops.load(s.buffer, s.buffer.dtype.name, offset)
         body.append(Store(s.buffer, offset, own + s.value.args[1]))
     fills = [

@@ -29,7 +29,7 @@ _MAX_SUM = 1.0 + 1e-12
 _POISSON, _BTPE = (external(f"numpy random:random_{n}") for n in ("poisson", "binomial_btpe"))
 #: Words of a table of what follows from trials and chance, and stays from draw to draw: those two,
 #: the chance of no success, the greatest count; NumPy's ``binomial_t``; its ``bitgen_t``.
-_TRIALS, _CHANCE, _NONE, _MOST, _BINOMIAL_T, _BITGEN, _TABLE_WORDS = 0, 1, 2, 3, 4, 28, 33
+_TRIALS, _CHANCE, _NO_SUCCESS, _GREATEST, _BINOMIAL_T, _BITGEN, _TABLE_WORDS = 0, 1, 2, 3, 4, 28, 33
 _INVERSION = [STATE, ("double", "u"), ("i64", "trials"), ("double", "p"), ("ptr", "table")]
 
 
@@ -168,7 +168,7 @@ def _write_inversion(module: Module) -> None:
     state, u, trials, chance, table = b.parameters
     n, p = _real(b, trials), _Real(b, chance)
     q = 1.0 - p
-    words = [b.gep("i64", table, i64(k)) for k in (_TRIALS, _CHANCE, _NONE, _MOST)]
+    words = [b.gep("i64", table, i64(k)) for k in (_TRIALS, _CHANCE, _NO_SUCCESS, _GREATEST)]
     same = _all(b, b.icmp("eq", b.load("i64", words[0]), trials),
                 b.fcmp("oeq", b.load("double", words[1]), chance))
     with b.when(_not(b, same), rare=True):

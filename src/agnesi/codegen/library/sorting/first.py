@@ -11,7 +11,7 @@ from __future__ import annotations
 from agnesi.codegen.library.polls import Polls
 from agnesi.codegen.library.sorting.quick import word_lanes, write_quick
 from agnesi.codegen.library.sorting.row import Row
-from agnesi.codegen.library.sorting.rows import FIELDS, PLACE_BITS, Rows, Spec
+from agnesi.codegen.library.sorting.rows import FIELDS, POSITION_BITS, Rows, Spec
 from agnesi.codegen.library.sorting.squeezed import Ties
 from agnesi.codegen.llvm.builder import Builder, Module, Value, const, i64, lanes, suffix, vector
 from agnesi.codegen.llvm.task import share, task
@@ -109,7 +109,7 @@ class _First:
             b.store(word, b.gep("i64", self.words, block.index))
         b.call("void", "sort_words", self.words, blocks, self.polls.address)
         key = b.load("i64", b.gep("i64", self.words, b.sub(self.k, i64(1))))
-        return b.cast("trunc", b.op("ashr", key, i64(PLACE_BITS)), "i32") if self.fits else key
+        return b.cast("trunc", b.op("ashr", key, i64(POSITION_BITS)), "i32") if self.fits else key
 
     def _collect(self, start: Value, bound: Value) -> None:
         """Collect the elements that do not come after the bound, with their indices, as a short

@@ -17,7 +17,7 @@ from agnesi.core.support.record import record
 FIELDS = ("source", "target", "workspace", "n", "inner", "count", "units", "order_mask", "step",
           "first", "last")
 #: What is below a key, where positions are sorted with it.
-PLACE_BITS = 32
+POSITION_BITS = 32
 
 
 @record
@@ -89,7 +89,7 @@ class Rows:
     def low(self) -> Value:
         """The mask of the bits of a word that hold the index of an element."""
         if self.spec.fits:
-            return i64((1 << PLACE_BITS) - 1)
+            return i64((1 << POSITION_BITS) - 1)
         b = self.b
         last = b.op("or", b.sub(self.n, i64(1)), i64(1))
         return b.op("lshr", i64(-1), b.intrinsic("ctlz", last, Value("false", "i1")))
@@ -130,7 +130,7 @@ class Rows:
             return key
         b, lanes = self.b, width(key.type)
         upper = extended(b, key, "i64")
-        shifted = b.op("shl", upper, const(upper.type, PLACE_BITS))
+        shifted = b.op("shl", upper, const(upper.type, POSITION_BITS))
         return b.op("or", shifted, i if width(i.type) == lanes else b.splat(i, lanes))
 
     def result(self, found: Value) -> Value:

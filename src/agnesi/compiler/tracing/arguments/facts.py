@@ -3,7 +3,7 @@ whether two of them are the same object.
 
 A trace records these queries (``told_of`` in ``core/support/tracing.py``).  Names and leaves
 belong to the signature from then on; calls with gradients at arguments, or with one object in two
-places, run eagerly where code asks for that: a trace has another symbol for each place.
+positions, run eagerly where code asks for that: a trace has another symbol for each position.
 """
 
 from __future__ import annotations
@@ -142,9 +142,9 @@ class Assumptions:
         known = {id(v) for v in values}
         return len(known) < len(values) or not self.things.keys().isdisjoint(known)
 
-    def written(self, places: Iterable[Any]) -> list[Any]:
-        """Return the argument containers to which these places belong."""
-        held = [getattr(p, name, None) for p in places for name in ("container", "mapping")]
+    def written(self, sources: Iterable[Any]) -> list[Any]:
+        """Return the argument containers to which these sources belong."""
+        held = [getattr(p, name, None) for p in sources for name in ("container", "mapping")]
         return [v for v in held if v is not None and id(v) in self.things]
 
 

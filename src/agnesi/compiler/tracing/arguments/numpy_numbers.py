@@ -41,10 +41,10 @@ class NumPyNumber(Tensor):
             return Tensor.__array_ufunc__(self, ufunc, method, *xs, **keywords)
         return numpys(cast(ufunc(*[_of_kind(x, kind) for x in xs]), kind))
 
-    def __round__(self, places: Any = None) -> Any:  # type: ignore[override]
+    def __round__(self, digits: Any = None) -> Any:  # type: ignore[override]
         round(_example(self))  # which NumPy may refuse
-        if places is not None:
-            return numpys(Tensor.__round__(symbol(self.node), places))  # type: ignore[arg-type]
+        if digits is not None:
+            return numpys(Tensor.__round__(symbol(self.node), digits))  # type: ignore[arg-type]
         kind = dtypes.float64 if self.dtype.kind == "f" else dtypes.int64
         return round(number_of(symbol(self.node), kind))  # type: ignore[arg-type]
 

@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from agnesi.compiler.tracing.containers.uses import READ_WHOLE, SLICE, Named, Uses, What
-from agnesi.compiler.tracing.places import Place
+from agnesi.compiler.tracing.sources import Source
 from agnesi.core.support import dtypes
 from agnesi.core.support.config import switched
 from agnesi.core.support.errors import TraceError, Where, causes, ours
@@ -183,7 +183,7 @@ for _name in (*(f"i{name}" for name in _OPERATORS), *"""
 
 
 class Borrowed:
-    """The arrays for which tensors stand in during a trace, and the places that hold the tensors.
+    """The arrays for which tensors stand in during a trace, and the sources that hold the tensors.
     """
 
     def __init__(self, borrowing: Any = None) -> None:
@@ -192,7 +192,7 @@ class Borrowed:
             borrowing.borrowed = borrowing.handed = False
             borrowing.spoiled = None
         self._tensors: dict[int, tuple[Any, Any]] = {}
-        self._places: list[Place] = []
+        self._sources: list[Source] = []
         self._containers: list[Any] = []
 
     def __bool__(self) -> bool:
@@ -253,11 +253,11 @@ class Borrowed:
         self._tensors[id(value)] = value, inner
         return inner
 
-    def held(self, place: Place) -> Any:
-        """Return what a place holds, with stand-in tensors in place of arrays."""
-        given = self.taken(place.value)
-        if given is not place.value:
-            self.put(place, given)
+    def held(self, source: Source) -> Any:
+        """Return what a source holds, with stand-in tensors in place of arrays."""
+        given = self.taken(source.value)
+        if given is not source.value:
+            self.put(source, given)
         return given
 
     def known(self, value: Any) -> Any:
@@ -266,7 +266,7 @@ class Borrowed:
         return value if found is None else found[1]
 
     def fill(self, container: Any) -> None:
-        """Put tensors in the places of arrays in a list or dict, until ``give_back``."""
+        """Put tensors in the sources of arrays in a list or dict, until ``give_back``."""
         for key, value in list(_entries(container)):
             given = self.taken(value)
             if given is not value:
@@ -297,17 +297,17 @@ class Borrowed:
         if id(array) in self._tensors:
             raise LendingError
 
-    def put(self, place: Place, tensor: Any) -> None:
+    def put(self, source: Source, tensor: Any) -> None:
         """Put a tensor where its array is, until ``give_back``."""
-        if place.now() is not tensor:
-            place.put(tensor)
-            self._places.append(place)
+        if source.now() is not tensor:
+            source.put(tensor)
+            self._sources.append(source)
 
     def give_back(self) -> None:
         """Put the arrays back where code has put nothing else."""
-        while self._places:
-            place = self._places.pop()
-            place.put(self.array_of(place.now()))
+        while self._sources:
+            source = self._sources.pop()
+            source.put(self.array_of(source.now()))
         while self._containers:
             container = self._containers.pop()
             for key, value in list(_entries(container)):

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.compiler.tracing.places import (
+from agnesi.compiler.tracing.sources import (
     MISSING,
     PLAIN,
-    Place,
+    Source,
     attributes,
     describe_value,
     same,
@@ -34,7 +34,7 @@ _MAX_WORDS_BYTES = 1 << 12
 NAMESPACES = (SimpleNamespace, threading.local)
 
 
-class Contents(Place):
+class Contents(Source):
     """A guard on the whole content of a container, in order."""
 
     __slots__ = ("container", "owner", "take")
@@ -129,7 +129,7 @@ class Appended(Contents):
         return ()
 
 
-class Item(Place):
+class Item(Source):
     """An element of a list, at its index.
 
     :ivar varies: (bool) Whether the list is expected to hold other elements at each call; else
@@ -159,7 +159,7 @@ class Item(Place):
         return f"({same_one} or {super().condition(name)})"
 
 
-class Length(Place):
+class Length(Source):
     """The number of elements of a list in which code computes indices."""
 
     __slots__ = ("container", "elements")
@@ -179,7 +179,7 @@ class Length(Place):
         return f"len({name(self.container)}) == {self.value}"
 
 
-class Keys(Place):
+class Keys(Source):
     """The keys of a dict, in order, of which code computes some or takes all."""
 
     __slots__ = ("mapping",)
@@ -246,7 +246,7 @@ def put_back(array: np.ndarray, dtype: np.dtype, shape: tuple[int, ...]) -> None
         vars(np.ndarray)["shape"].__set__(array, shape)
 
 
-class Elements(Place):
+class Elements(Source):
     """A guard on the elements of an array that Python may read."""
 
     __slots__ = ("array",)
@@ -339,7 +339,7 @@ def _comparing() -> Any:
     return found
 
 
-class Raw(Place):
+class Raw(Source):
     """A guard on the bytes of an ``array.array``, a memoryview or a ``ctypes`` object; holds no
     export.
     """
@@ -372,7 +372,7 @@ class Raw(Place):
         return f"{self.path} holds other elements"
 
 
-class Context(Place):
+class Context(Source):
     """The value of a context variable."""
 
     __slots__ = ("variable",)
@@ -406,7 +406,7 @@ def _is_equal_to_itself(value: Any) -> bool:
     return kind in (*PLAIN, re.Pattern) or kind.__eq__ is object.__eq__
 
 
-class Answer(Place):
+class Answer(Source):
     """A guard on what the library found by searching an object, and the dicts and lists it
     searched.
     """

@@ -14,13 +14,13 @@ from copy import copy
 from typing import Any
 
 from agnesi.compiler.tracing.containers.contents import Appended, Contents, Entered, Item
-from agnesi.compiler.tracing.places import (
+from agnesi.compiler.tracing.sources import (
     MISSING,
     Attribute,
     Cell,
     Name,
-    Place,
     Slot,
+    Source,
     WeaklyHeld,
     same,
 )
@@ -38,12 +38,12 @@ _Way = tuple[Any, ...]
 
 
 class Nest:
-    """What a place holds: nested containers of which some parts vary from call to call.
+    """What a source holds: nested containers of which some parts vary from call to call.
 
     :param like: It, with ``_VARIES`` for the parts that vary.
     """
 
-    def __init__(self, whole: Place, like: Any) -> None:
+    def __init__(self, whole: Source, like: Any) -> None:
         self.whole = whole
         self.like = like
 
@@ -66,8 +66,8 @@ class Nest:
         self.whole.put(held)
 
 
-class Parts(Place):
-    """Numbers and tensors in a nest that another place holds, which may hold another such nest
+class Parts(Source):
+    """Numbers and tensors in a nest that another source holds, which may hold another such nest
     later.
 
     :param ways: The keys that lead to each.
@@ -100,7 +100,7 @@ class Parts(Place):
 
 
 class Part(Parts):
-    """A single entry of a nest, as a place."""
+    """A single entry of a nest, as a source."""
 
     __slots__ = ()
 
@@ -109,8 +109,8 @@ class Part(Parts):
         self.path = nest.whole.path + "".join(f"[{key!r}]" for key in way)
 
     @property
-    def whole(self) -> Place:
-        """The place that holds the nest."""
+    def whole(self) -> Source:
+        """The source that holds the nest."""
         return self.nest.whole
 
     def now(self) -> Any:
@@ -120,31 +120,31 @@ class Part(Parts):
         self.nest.put(self.ways, (value,))
 
 
-def together(places: Iterable[Place]) -> list[Place]:
-    """Group consecutive places that are parts of one nest into one."""
-    found: list[Place] = []
-    for place in places:
+def together(sources: Iterable[Source]) -> list[Source]:
+    """Group consecutive sources that are parts of one nest into one."""
+    found: list[Source] = []
+    for source in sources:
         last = found[-1] if found else None
-        if isinstance(place, Part) and isinstance(last, Parts) and last.nest is place.nest:
+        if isinstance(source, Part) and isinstance(last, Parts) and last.nest is source.nest:
             before = last.value if type(last) is Parts else (last.value,)
-            found[-1] = Parts(place.nest, (*last.ways, *place.ways), (*before, place.value))
+            found[-1] = Parts(source.nest, (*last.ways, *source.ways), (*before, source.value))
         else:
-            found.append(place)
+            found.append(source)
     return found
 
 
 class StandIns:
-    """Nests that stand for those which the places of parts hold, while their parts are symbols.
+    """Nests that stand for those which the sources of parts hold, while their parts are symbols.
 
     :param parts: Before any of them holds a symbol.
     """
 
-    def __init__(self, parts: Iterable[Place]) -> None:
+    def __init__(self, parts: Iterable[Source]) -> None:
         self._wholes = list({id(p.whole): p.whole for p in parts if isinstance(p, Part)}.values())
         for whole in self._wholes:
             whole.value = whole.now()
-        #: By identity: what stands for a container, as it was made, the way to it, and its place.
-        self._made: dict[int, tuple[Any, Any, _Way, Place]] = {}
+        #: By identity: what stands for a container, as it was made, the way to it, and its source.
+        self._made: dict[int, tuple[Any, Any, _Way, Source]] = {}
         self._replaced: list[tuple[Any, str]] = []
 
     def __bool__(self) -> bool:
@@ -190,30 +190,30 @@ class StandIns:
         return found[0] if found else ""
 
 
-def varying(key: Any, place: Place, now: Any) -> dict[Any, Place]:
+def varying(key: Any, source: Source, now: Any) -> dict[Any, Source]:
     """Return what holds numbers or tensors, which the code can take at run time, by its key: a
-    place, or the parts of a nest that it holds; nothing where others have changed, too."""
+    source, or the parts of a nest that it holds; nothing where others have changed, too."""
     kinds = (Attribute, Slot, Name, Cell, Item)
-    content = isinstance(place, Contents) and type(place.container) in _CHANGED and (
-        place.owner is None and not isinstance(place, (Appended, Entered)))
-    if isinstance(place, WeaklyHeld) or not (content or isinstance(place, kinds)):
+    content = isinstance(source, Contents) and type(source.container) in _CHANGED and (
+        source.owner is None and not isinstance(source, (Appended, Entered)))
+    if isinstance(source, WeaklyHeld) or not (content or isinstance(source, kinds)):
         return {}
-    before, now = _nest(place, place.value), _nest(place, now)
+    before, now = _nest(source, source.value), _nest(source, now)
     if not _is_nest(now):
-        return {key: copy(place)} if _is_alike(before, now) else {}
+        return {key: copy(source)} if _is_alike(before, now) else {}
     leaves: list[tuple[_Way, Any]] = []
     like = _template(before, now, (), leaves)
     if like is MISSING or not 0 < len(leaves) <= _MAX_LEAVES:
         return {}
-    nest = Nest(copy(place), like)
+    nest = Nest(copy(source), like)
     return {(key, way): Part(nest, way, v) for way, v in leaves}
 
 
-def _nest(place: Place, held: Any) -> Any:
-    """Return what a place holds as a nest; a dict's content is that of its entries."""
-    if not isinstance(place, Contents):
+def _nest(source: Source, held: Any) -> Any:
+    """Return what a source holds as a nest; a dict's content is that of its entries."""
+    if not isinstance(source, Contents):
         return held
-    return dict(held) if isinstance(place.container, dict) else held
+    return dict(held) if isinstance(source.container, dict) else held
 
 
 def _template(before: Any, now: Any, way: _Way, leaves: list[tuple[_Way, Any]]) -> Any:

@@ -1,4 +1,4 @@
-"""Containers of which code uses single entries: each of them is a place of its own.
+"""Containers of which code uses single entries: each of them is a source of its own.
 
 A dict that is only read at ``d["n"]``, put to at ``d["last"]`` and appended to at ``d["loss"]`` is
 not compared as a whole: what the function itself puts there would make each call another one.
@@ -33,7 +33,7 @@ from agnesi.compiler.tracing.containers.uses import (
     of_part,
     only,
 )
-from agnesi.compiler.tracing.places import MISSING, Name, Place, part_of_partial
+from agnesi.compiler.tracing.sources import MISSING, Name, Source, part_of_partial
 
 #: Elements or entries that are looked at one by one, where code computes which.
 _MAX_PARTS = 256
@@ -63,10 +63,10 @@ class Parts:
     def __contains__(self, value: Any) -> bool:
         return id(value) in self._known
 
-    def use(self, value: Any, path: str, uses: Callable[[], Uses], place: Place | None = None
+    def use(self, value: Any, path: str, uses: Callable[[], Uses], source: Source | None = None
             ) -> Any:
         """Trace the parts of a value that code uses (``uses()``); return the value that
-        code gets instead, which is also stored in the ``place`` it was read from."""
+        code gets instead, which is also stored in the ``source`` it was read from."""
         if type(value) is np.ndarray:
             by_code = of_array(uses())
             self._reads.note_uses(value, by_code)
@@ -78,8 +78,8 @@ class Parts:
             if given is not value:
                 self._reads.meet(given, path)
         if given is not value:
-            if place is not None:
-                self.borrowed.put(place, given)
+            if source is not None:
+                self.borrowed.put(source, given)
             return given
         if id(value) in self.passed_over:
             return value
@@ -92,9 +92,9 @@ class Parts:
     def of_partial(self, value: functools.partial[Any], path: str) -> None:
         """Record what a ``functools.partial`` is of."""
         for name in ("func", "args", "keywords"):
-            place = self._reads.place((id(value), name), lambda n=name: part_of_partial(
+            source = self._reads.source((id(value), name), lambda n=name: part_of_partial(
                 path, value, n))
-            self._reads.meet(self.borrowed.held(place), path)
+            self._reads.meet(self.borrowed.held(source), path)
 
     def _use(self, value: Any, path: str, uses: Uses) -> None:
         mapping, reads = _mapping(value), self._reads
@@ -153,15 +153,15 @@ class Parts:
             self._known[id(value)] = path, tuple(enumerate(value))
             reads.name(value, path)
         if any(not keys or keys[0] is ANY or keys[0] < 0 for keys, _ in uses):
-            reads.place((id(value), "length"), lambda: Length(path, value))
+            reads.source((id(value), "length"), lambda: Length(path, value))
         varies = self._are_hidden(value) or _are_changed(uses)
         for i, inner in self._known[id(value)][1]:
             name, parts = f"{path}[{i}]", of_part(uses, i) | of_part(uses, i - size)
             if parts:
-                place = reads.place((id(value), i), lambda i=i, n=name: Item(n, value, i),
+                source = reads.source((id(value), i), lambda i=i, n=name: Item(n, value, i),
                                     only(parts, What.PUT))
-                place.varies = place.varies or varies
-                self._held(place, inner, name, parts)
+                source.varies = source.varies or varies
+                self._held(source, inner, name, parts)
 
     def _entries(self, value: Any, mapping: dict[Any, Any], path: str, uses: Uses) -> None:
         if value not in self:
@@ -177,30 +177,30 @@ class Parts:
             self._entry(mapping, key, before.get(key, MISSING), f"{path}[{key!r}]",
                         of_part(uses, key))
         if any(use == _COUNTED or (_looks(use) and use.keys[0] is ANY) for use in uses):
-            self._reads.place((id(mapping), "keys"), lambda: Keys(path, mapping))
+            self._reads.source((id(mapping), "keys"), lambda: Keys(path, mapping))
         elif any(keys == (ANY,) for keys, _ in uses):
-            self._reads.place((id(mapping), "entered"), lambda: Entered(path, mapping, dict.items))
+            self._reads.source((id(mapping), "entered"), lambda: Entered(path, mapping, dict.items))
 
     def _entry(self, mapping: dict[Any, Any], key: Any, inner: Any, path: str, uses: Uses) -> None:
         """Record how the code of a function uses one entry of a container."""
-        place = self._reads.place((id(mapping), key), lambda: Name(path, mapping, key, inner),
+        source = self._reads.source((id(mapping), key), lambda: Name(path, mapping, key, inner),
                                   only(uses, What.PUT))
-        self._held(place, inner, path, uses)
+        self._held(source, inner, path, uses)
 
-    def _held(self, place: Place, inner: Any, path: str, uses: Uses) -> None:
+    def _held(self, source: Source, inner: Any, path: str, uses: Uses) -> None:
         """Follow the uses of the value that an attribute or entry had before the trace, unless
         code only
         overwrites it.
         """
-        if not only(uses, What.PUT) and inner is not MISSING and place.now() is inner:
+        if not only(uses, What.PUT) and inner is not MISSING and source.now() is inner:
             deeper = frozenset(use for use in uses if use.keys or use.what is not What.PUT)
-            self.use(inner, path, lambda: deeper, place)
+            self.use(inner, path, lambda: deeper, source)
 
     def settle(self) -> None:
         """Record as missing the entries that code looked up in other ways and then created."""
         for path, mapping, before in self._made:
             for key in [k for k in mapping if k not in before]:
-                self._reads.place((id(mapping), key), lambda p=path, m=mapping, k=key: Name(
+                self._reads.source((id(mapping), key), lambda p=path, m=mapping, k=key: Name(
                     f"{p}[{k!r}]", m, k, MISSING))
 
     def look_into(self, value: Any) -> None:
@@ -211,11 +211,11 @@ class Parts:
         path, before = found
         mapping, reads, key = _mapping(value), self._reads, (id(value), "contents")
         held = value if mapping is None else mapping
-        if key not in reads.places:
-            reads.forget(lambda place: isinstance(place, (Name, Item)) and place.holder is held)
+        if key not in reads.sources:
+            reads.forget(lambda source: isinstance(source, (Name, Item)) and source.holder is held)
             whole = Contents(path, value, _taken)
             whole.value = before if mapping is not None else tuple(v for _, v in before)
-            reads.place(key, lambda: whole)
+            reads.source(key, lambda: whole)
         for key, inner in before:
             reads.meet(inner, f"{path}[{key!r}]")
 

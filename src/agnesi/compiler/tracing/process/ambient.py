@@ -1,7 +1,7 @@
 """State of the process that code reads through libraries: contexts, filters, folders, the clock.
 
 Whether code reads such a thing is seen in the module and the names that it has.  An answer that
-stays as a rule is a place, which is asked again before each call; what has another answer in each
+stays as a rule is a source, which is asked again before each call; what has another answer in each
 call lets the function run eagerly.
 """
 
@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from agnesi.compiler.tracing.containers.contents import Answer, Printing
 from agnesi.compiler.tracing.obstacles import OnlyEagerError
-from agnesi.compiler.tracing.places import Place
+from agnesi.compiler.tracing.sources import Source
 from agnesi.core.support.config import STATE
 from agnesi.core.support.exports import module_of
 from agnesi.core.support.foreign import imported
@@ -141,8 +141,8 @@ def home(value: Any) -> ModuleType | None:
 
 
 def answers(module: Any, names: frozenset[str], local: bool = False
-            ) -> Iterator[tuple[Any, Callable[[], Place]]]:
-    """What code of some names asks through a module: keys and places; ``local`` where no name of
+            ) -> Iterator[tuple[Any, Callable[[], Source]]]:
+    """What code of some names asks through a module: keys and sources; ``local`` where no name of
     its own module is that.
 
     :raises OnlyEagerError: If each call has another answer.
@@ -160,7 +160,7 @@ def answers(module: Any, names: frozenset[str], local: bool = False
         yield (name, question.what), functools.partial(kind, question.what, ask, tuple)
 
 
-def answers_of(value: Any, names: AbstractSet[str]) -> Iterator[tuple[Any, Callable[[], Place]]]:
+def answers_of(value: Any, names: AbstractSet[str]) -> Iterator[tuple[Any, Callable[[], Source]]]:
     """Yield what code that uses such names learns about the process through a value: a function of
     a module by its own name, other values by names that their class has; see :func:`answers`."""
     module = home(value)
@@ -172,8 +172,8 @@ def answers_of(value: Any, names: AbstractSet[str]) -> Iterator[tuple[Any, Calla
     return answers(module, frozenset(n for n in _ALL_NAMES & names if hasattr(kind, n)))
 
 
-def printing() -> Iterator[tuple[Any, Callable[[], Place]]]:
-    """How NumPy makes text of arrays: a key and a place."""
+def printing() -> Iterator[tuple[Any, Callable[[], Source]]]:
+    """How NumPy makes text of arrays: a key and a source."""
     table = imported("numpy._core.printoptions")
     variable = getattr(table, "format_options", None)
     what = "NumPy's options of printing"
@@ -244,16 +244,16 @@ def state_of(value: Any, path: str) -> Callable[[], State] | None:
     return None if how is None else functools.partial(State, path, value, *how)
 
 
-def refuse_states(places: Iterable[Place]) -> None:
+def refuse_states(sources: Iterable[Source]) -> None:
     """Restore all states; raise where one was another, for it is still to be changed then."""
-    changed = [p.path for p in places if isinstance(p, State) and p.restored()]
+    changed = [p.path for p in sources if isinstance(p, State) and p.restored()]
     if changed:
         raise OnlyEagerError(f"it changes {changed[0]}", "Change that outside")
 
 
-def kinships(kind: type, kinds: Any) -> Iterator[tuple[Any, Callable[[], Place]]]:
+def kinships(kind: type, kinds: Any) -> Iterator[tuple[Any, Callable[[], Source]]]:
     """Whether a class is one of others that are abstract, to which it may be registered: keys and
-    places."""
+    sources."""
     stack = [kinds]
     while stack:
         other = stack.pop()

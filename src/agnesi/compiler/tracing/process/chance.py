@@ -47,7 +47,7 @@ def undone_draws(before: dict[str, Any]) -> list[str]:
 
 
 def _compared(module: str, state: Any) -> Any:
-    """A state with its place in the table first."""
+    """A state with its index in the table first."""
     if module == "numpy.random":
         kind, keys, *rest = state
         return rest, kind, keys.tobytes()

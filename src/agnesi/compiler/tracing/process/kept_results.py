@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from agnesi.compiler.tracing.obstacles import OnceEagerError
-from agnesi.compiler.tracing.places import MISSING, PLAIN, Place, entry
+from agnesi.compiler.tracing.sources import MISSING, PLAIN, Source, entry
 from agnesi.compiler.tracing.things import holds_symbol
 from agnesi.core.support.tracing import current_trace
 from agnesi.core.support.tree import flatten
@@ -87,7 +87,7 @@ def _mapping_of(function: Any) -> Any:
                  if type(d) is dict and d is not vars(function)), None)
 
 
-class Kept(Place):
+class Kept(Source):
     """The results that a cached function keeps: once they are cleared, it computes them again, and
     what it keeps then may be others.
 

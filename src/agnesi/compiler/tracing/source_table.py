@@ -1,4 +1,4 @@
-"""The places that a trace has read, and the containers and objects whose contents it has read."""
+"""The sources that a trace has read, and the containers and objects whose contents it has read."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from agnesi.compiler.tracing.containers.contents import (
 )
 from agnesi.compiler.tracing.containers.uses import Uses
 from agnesi.compiler.tracing.obstacles import OnlyEagerError
-from agnesi.compiler.tracing.places import Place
+from agnesi.compiler.tracing.sources import Source
 from agnesi.compiler.tracing.things import taking_elements
 from agnesi.core.tensor import Tensor
 
@@ -31,15 +31,15 @@ _MAX_HELD_BYTES = 1 << 20
 _MAX_REMEMBERED_BYTES = 1 << 28
 
 
-class PlaceTable:
+class SourceTable:
     """Guards by their keys; those whose values are passed as arguments are in ``hidden``."""
 
     def __init__(self, hidden: Iterable[Any] = ()) -> None:
-        self.places: dict[Any, Place] = {}
-        #: Places, by their keys, whose values are arguments.
+        self.sources: dict[Any, Source] = {}
+        #: Sources, by their keys, whose values are arguments.
         self.hidden = frozenset(hidden)
         #: Where the function put something without having read what was there.
-        self.given: dict[Any, Place] = {}
+        self.given: dict[Any, Source] = {}
         self._met: dict[int, Any] = {}
         self._paths: dict[int, str] = {}
         #: Those that were met where the function itself has put something.
@@ -55,12 +55,12 @@ class PlaceTable:
         #: Bytes of larger ones.
         self._remembered = 0
 
-    def _add(self, key: Any, place: Callable[[], Place]) -> Place:
-        found = self.places.get(key)
+    def _add(self, key: Any, source: Callable[[], Source]) -> Source:
+        found = self.sources.get(key)
         if found is None:
-            found = place()
+            found = source()
             if key not in self.hidden:
-                self.places[key] = found
+                self.sources[key] = found
         return found
 
     def is_met(self, value: Any) -> bool:
@@ -72,26 +72,26 @@ class PlaceTable:
         self._met[id(value)] = value
         self._paths[id(value)] = path
 
-    def take(self, value: Any, path: str, make: Callable[[], Place]) -> None:
-        """Note a container as met whose content is a place."""
+    def take(self, value: Any, path: str, make: Callable[[], Source]) -> None:
+        """Note a container as met whose content is a source."""
         self.name(value, path)
         self._add((id(value), "contents"), make)
 
-    def place(self, key: Any, make: Callable[[], Place], put: bool = False) -> Place:
-        """Note a place that is read, or put to without being read."""
-        found = self.places.get(key) or self.given.get(key) or make()
-        if key not in self.hidden and key not in self.places:
+    def source(self, key: Any, make: Callable[[], Source], put: bool = False) -> Source:
+        """Note a source that is read, or put to without being read."""
+        found = self.sources.get(key) or self.given.get(key) or make()
+        if key not in self.hidden and key not in self.sources:
             if put:
                 self.given[key] = found
             else:
                 self.given.pop(key, None)
-                self.places[key] = found
+                self.sources[key] = found
         return found
 
-    def forget(self, which: Callable[[Place], bool]) -> None:
-        """Drop the places for which ``which`` holds: a container around them is recorded."""
-        for known in (self.places, self.given):
-            for key in [k for k, place in known.items() if which(place)]:
+    def forget(self, which: Callable[[Source], bool]) -> None:
+        """Drop the sources for which ``which`` holds: a container around them is recorded."""
+        for known in (self.sources, self.given):
+            for key in [k for k, source in known.items() if which(source)]:
                 del known[key]
 
     def remember(self, value: np.ndarray, path: str) -> None:
@@ -122,27 +122,27 @@ class PlaceTable:
         :raises OnlyEagerError: If code itself reads elements of one that is too large for that.
         """
         bytes_left = _MAX_HELD_BYTES
-        for key, place in self.arrays.items():
+        for key, source in self.arrays.items():
             if key in used and self._uses.get(key) is False:
                 continue
-            if place.counts:
-                yield place
+            if source.counts:
+                yield source
                 continue
-            bytes_left -= place.array.nbytes
+            bytes_left -= source.array.nbytes
             if bytes_left >= 0:
-                made = Compared(place.path, place.array)
-                made.value = place.value
+                made = Compared(source.path, source.array)
+                made.value = source.value
                 yield made
-            elif place.array.flags.writeable:
+            elif source.array.flags.writeable:
                 raise OnlyEagerError(
-                    f"Python or NumPy reads elements of {place.path}, an array of "
-                    f"{place.array.nbytes} bytes", "Wrap it (ag.tensor), so that compiled code "
+                    f"Python or NumPy reads elements of {source.path}, an array of "
+                    f"{source.array.nbytes} bytes", "Wrap it (ag.tensor), so that compiled code "
                     "reads it")
 
     def reached(self, kinds: Container[type] = ()) -> dict[int, Any]:
         """Return the tensors, arrays, containers and objects of these classes that the function has
         without being given them, by identity."""
-        held = [p.value for p in self._all_places()]
+        held = [p.value for p in self._all_sources()]
         keys = [k() if isinstance(k, weakref.ref) else k
                 for v in self._met.values() if isinstance(v, dict) for k in v]
         found = [*self._tensors.values(), *keys, *(a.array for a in self.arrays.values()), *held,
@@ -159,8 +159,8 @@ class PlaceTable:
         last = reversed(self._paths)  # it is called for each read: all behind the first are few
         self._new.update(islice(last, len(self._paths) - known))
 
-    def _all_places(self) -> list[Place]:
-        return [*self.places.values(), *self.given.values()]
+    def _all_sources(self) -> list[Source]:
+        return [*self.sources.values(), *self.given.values()]
 
     def knows_memory(self, array: np.ndarray) -> bool:
         """Return whether the memory of an array was there before the trace, or may have been: no

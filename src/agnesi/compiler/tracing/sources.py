@@ -1,9 +1,9 @@
 """Guards of a specialization: variables that the trace read, their values, and native checks of
 them.
 
-A place answers ``now()`` with what it holds, ``holds()`` with whether that is what it was (the same
-object, or an equal number or text of the same type), and lists the ``records`` by which native code
-sees that nothing was changed.  Where it has none, ``holds`` is asked before each call.
+A source answers ``now()`` with what it holds, ``holds()`` with whether that is what it was (the
+same object, or an equal number or text of the same type), and lists the ``records`` by which native
+code sees that nothing was changed.  Where it has none, ``holds`` is asked before each call.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from agnesi.runtime.watched import (
 
 
 class _Missing:
-    """The value of a place that does not exist."""
+    """The value of a source that does not exist."""
 
     def __repr__(self) -> str:
         return "missing"
@@ -51,7 +51,7 @@ PLAIN = (int, str, bytes, bool, type(None))
 def same(a: Any, b: Any) -> bool:
     """Return whether code that was made for one value serves for the other: never by ``==`` alone.
 
-    >>> from agnesi.compiler.tracing.places import same
+    >>> from agnesi.compiler.tracing.sources import same
     >>> same((1, "a"), (1, "a")), same(0.0, -0.0), same(1, True), same(float("nan"), float("nan"))
     (True, False, False, True)
     """
@@ -80,7 +80,7 @@ def _same(a: Any, b: Any) -> bool:
     return isinstance(a, np.generic) and bool(a.dtype == b.dtype) and a.tobytes() == b.tobytes()
 
 
-class Place:
+class Source:
     """Where a value was found, by its name for the user."""
 
     __slots__ = ("path", "value")
@@ -101,7 +101,7 @@ class Place:
         return next(held for held in (getattr(self, n, None) for n in names) if held is not None)
 
     def now(self) -> Any:
-        """Return what the place holds now."""
+        """Return what the source holds now."""
         raise NotImplementedError
 
     def put(self, value: Any) -> None:
@@ -127,16 +127,16 @@ class Place:
         return ()
 
     def condition(self, name: Callable[[Any], str]) -> str:
-        """Return the condition in the source of a call, for places that native code cannot check;
+        """Return the condition in the source of a call, for sources that native code cannot check;
         empty if every call checks it.  ``name`` returns a variable for an object."""
         return f"{name(self.holds)}()"
 
     def change(self) -> str:
-        """Describe the change of the place, for the user."""
+        """Describe the change of the source, for the user."""
         return f"{self.path} was {describe_value(self.value)}, now {describe_value(self.now())}"
 
 
-class Attribute(Place):
+class Attribute(Source):
     """An entry of an object's own attributes, which may be missing."""
 
     __slots__ = ("name", "owner")
@@ -158,7 +158,7 @@ class Attribute(Place):
         return [] if there is None else [there, entry(held, self.name, self.value)]
 
 
-class Name(Place):
+class Name(Source):
     """A name of a module, or an entry of another dict."""
 
     __slots__ = ("mapping", "name")
@@ -184,7 +184,7 @@ class WeaklyHeld(Name):
     __slots__ = ()
 
 
-class Alive(Place):
+class Alive(Source):
     """An object that the function only has by weak references, which do not keep it."""
 
     __slots__ = ("reference",)
@@ -206,21 +206,21 @@ class Alive(Place):
         return f"{self.path} is gone, or another one"
 
 
-def weakly(places: dict[Any, Place], owner: Any) -> None:
-    """Replace the places of ``owner`` by ones that refer to it weakly, if all its attributes are in
-    its ``__dict__``."""
-    own = {key: p for key, p in places.items() if getattr(p, "owner", None) is owner}
+def weakly(sources: dict[Any, Source], owner: Any) -> None:
+    """Replace the sources of ``owner`` by ones that refer to it weakly, if all its attributes are
+    in its ``__dict__``."""
+    own = {key: p for key, p in sources.items() if getattr(p, "owner", None) is owner}
     held = attributes(owner)
     if type(held) is not dict or not all(isinstance(p, (Attribute, Kind)) for p in own.values()):
         return
-    for key, place in own.items():
-        if isinstance(place, Attribute):
-            places[key] = WeaklyHeld(place.path, held, place.name, place.value)
+    for key, source in own.items():
+        if isinstance(source, Attribute):
+            sources[key] = WeaklyHeld(source.path, held, source.name, source.value)
         else:
-            places[key] = Alive(place.path.removeprefix("the class of "), owner)
+            sources[key] = Alive(source.path.removeprefix("the class of "), owner)
 
 
-class Cell(Place):
+class Cell(Source):
     """A guard on a variable of an enclosing function."""
 
     __slots__ = ("cell",)
@@ -247,7 +247,7 @@ class Cell(Place):
                      keep=(self.cell, self.value))]
 
 
-class Slot(Place):
+class Slot(Source):
     """A slot of an object."""
 
     __slots__ = ("member", "owner")
@@ -293,12 +293,12 @@ class PartOfPartial(Slot):
 
 
 def part_of_partial(path: str, owner: Any, name: str) -> PartOfPartial:
-    """The place of a part of a ``functools.partial``."""
+    """The source of a part of a ``functools.partial``."""
     member: Any = vars(functools.partial)[name]
     return PartOfPartial(f"{path}.{name}", owner, member, member.__get__(owner))
 
 
-class Defaults(Place):
+class Defaults(Source):
     """The defaults of a function, which ``Function`` compares."""
 
     __slots__ = ("function",)
@@ -334,7 +334,7 @@ class MemoryType(Fact):
         return True
 
 
-class Kind(Place):
+class Kind(Source):
     """The class of an object."""
 
     __slots__ = ("owner",)
@@ -353,7 +353,7 @@ class Kind(Place):
         return [pointer(self.owner, TYPE_AT, self.value)]
 
 
-class Definition(Place):
+class Definition(Source):
     """A class: its methods, and what was read of it."""
 
     __slots__ = ("absent", "called", "known", "looked", "names", "order", "parts")
@@ -437,7 +437,7 @@ class Definition(Place):
         return f"{part.__name__}.{name} was {describe_value(before)}, now {describe_value(now)}"
 
 
-class Function(Place):
+class Function(Source):
     """A function's code and defaults."""
 
     __slots__ = ("function",)
@@ -512,7 +512,7 @@ def is_builtin(kind: type) -> bool:
 
 
 def _own(value: Any) -> Any:
-    """What a class has of its own, where a trace has put something in the place of that."""
+    """What a class has of its own, where a trace has put something instead of that."""
     return getattr(value, "stands_for", value) if type(value) is FunctionType else value
 
 
