@@ -61,7 +61,7 @@ class Draw:
     def stepped(self, kind: str, wanted: Any, *params: Any) -> Tensor:
         """Numbers of a kind that ``ops.random.samplers`` has, where they are wanted."""
         source = self.generator or default_generator()
-        state, places = source.places(KINDS[kind].blocks, product(self.sizes))
+        state, places = source.positions(KINDS[kind].blocks, product(self.sizes))
         shape = self.sizes
         operands = [broadcast_to(as_tensor(wanted), shape), *map(self.full, params)]
         return apply(Sampler(kind), state, reshape(places, shape), *operands)
@@ -71,7 +71,7 @@ class Draw:
         parameter is not known."""
         source = self.generator or default_generator()
         for kind in kinds:
-            source.places(KINDS[kind].blocks, product(self.sizes))
+            source.positions(KINDS[kind].blocks, product(self.sizes))
 
     def give(self, x: Tensor) -> Tensor:
         """The result in its dtype."""

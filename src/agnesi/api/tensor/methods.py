@@ -252,7 +252,7 @@ def _hook(name: str, *modules: str) -> Method:
     return call
 
 
-for _name in ("places", "repeated", "unsized_product", "unsized_item"):
+for _name in ("positions", "repeated", "unsized_product", "unsized_item"):
     setattr(HOOKS, _name, _hook(_name, "ops.indexing.unsized", "ops.neural.unsized_elements"))
 HOOKS.gradients = _hook("gradients", "autodiff.transforms")
 
