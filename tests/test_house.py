@@ -324,6 +324,21 @@ def test_architecture_names_files_and_packages_that_exist():
     assert set(re.findall(r"`(\w+)`(?=,| \|)", table)) >= packages
 
 
+def test_architecture_names_what_its_files_have():
+    """Names in parentheses behind a file, such as ``arena.py`` (``assign_offsets``)."""
+    text = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
+    missing, known = [], 0
+    for file, inner in re.findall(r"`([\w/]+\.(?:py|ll))` \(((?:[^()]|\([^()]*\))*)\)", text):
+        path = next(p / file for p in (ROOT / "src/agnesi", ROOT) if (p / file).exists())
+        source = path.read_text(encoding="utf-8")
+        for name in re.findall(r"`([A-Za-z_][\w.]*)`", inner):
+            known += 1
+            missing += [(file, name) for part in name.split(".") if not name.endswith(".py")
+                        and not re.search(rf"\b{part}\b", source)]
+    assert known > 20
+    assert missing == []
+
+
 def test_texts_name_files_that_exist():
     """In docstrings, comments and pages; names are read from the folders around the text, too."""
     pattern = re.compile(r"`((?:\w+/)*\w+\.(?:py|ll|pyi))`")
