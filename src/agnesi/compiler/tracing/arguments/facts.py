@@ -1,7 +1,7 @@
 """What code asks of its arguments besides their values: names, gradients, whether they are leaves,
 whether two of them are the same object.
 
-A trace records these queries (``told_of`` in ``core/support/tracing.py``).  Names and leaves
+A trace records these queries (``query_fact`` in ``core/support/tracing.py``).  Names and leaves
 belong to the signature from then on; calls with gradients at arguments, or with one object in two
 positions, run eagerly where code asks for that: a trace has another symbol for each position.
 """
