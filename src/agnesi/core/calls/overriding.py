@@ -36,8 +36,8 @@ def _known(function: Any) -> Any:
 def _table() -> dict[Any, Any]:
     """Public functions by what is innermost in them; those of the first module count."""
     found: dict[Any, Any] = {}
-    for name in _MODULES:
-        module = importlib.import_module(name)
+    for path in _MODULES:
+        module = importlib.import_module(path)
         for name in dir(module):
             value = getattr(module, name, None)
             if inspect.isfunction(value):
