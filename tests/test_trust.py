@@ -24,6 +24,7 @@ RUN = {
     "compat/theano/graphs/d3viz.py: subprocess.run": "the same",
     "compiler/compilation/copies.py: pickle.loads": "bytes in a pickle that the user loads",
     "compat/chainer/serializers.py: np.load": "arrays of a file, with allow_pickle=False",
+    "compat/theano/tensor/io.py: np.load": "an array of a file, with allow_pickle=False",
     "compat/theano/misc.py: pickle.load": "the file that a program for Theano hands it",
     "compiler/csource.py: subprocess": "the system's C compiler, on a text that the user gave",
     "compiler/csource.py: subprocess.run": "the same",

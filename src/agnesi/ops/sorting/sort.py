@@ -65,7 +65,7 @@ _MAX_SELECTED = 16
 #: Elements that NumPy puts in order itself, whatever was asked before.
 _FEW_ELEMENTS = 500
 #: Multiply-adds that take as long as NumPy takes for an element, of which it finds the first ones.
-_PLACE_MULTIPLY_ADDS = 100
+_POSITION_MULTIPLY_ADDS = 100
 #: Elements of fewer bytes are copied to longer words.
 _WORD_BYTES = 4
 #: Axes that all functions of NumPy's take.
@@ -252,7 +252,7 @@ class TopIndices(Op):
     def perform(self, x: np.ndarray) -> np.ndarray:
         found = None
         if x.size > _FEW_ELEMENTS:
-            found = HOOKS.run(self, (x,), x.size * _PLACE_MULTIPLY_ADDS)
+            found = HOOKS.run(self, (x,), x.size * _POSITION_MULTIPLY_ADDS)
         return _along(x, self.axis, self._of_rows) if found is None else found
 
     def _of_rows(self, x: np.ndarray) -> np.ndarray:

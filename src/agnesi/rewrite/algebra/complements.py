@@ -13,7 +13,6 @@ from collections.abc import Callable
 from agnesi.core.dispatch import apply, graph_node
 from agnesi.core.ir.node import Node
 from agnesi.core.tensor import Tensor, symbol
-from agnesi.ops.base.arith import abs as abs_
 from agnesi.ops.base.arith import add, reciprocal, sqrt, square, subtract
 from agnesi.ops.base.select import maximum, where
 from agnesi.ops.elementwise.explog import exp, expm1, log, log1p, sigmoid
@@ -47,9 +46,8 @@ def _double(x: Node) -> bool:
     return x.dtype.kind == "f" and x.dtype.itemsize == 8
 
 
-def _rule(pattern: object, replacement: object, name: str, when: object = _real,
-          stage: str = _STAGE) -> None:
-    BOOK.rule(pattern, replacement, name=name, stage=stage, when=when)  # type: ignore[arg-type]
+def _rule(pattern: object, replacement: object, name: str, when: object = _real) -> None:
+    BOOK.rule(pattern, replacement, name=name, stage=_STAGE, when=when)  # type: ignore[arg-type]
 
 
 # -- logarithms -------------------------------------------------------------------------------
@@ -76,11 +74,6 @@ _rule(1 - square(ndtr(x)), ndtr(-x) * (1 + ndtr(x)), "one_minus_square_ndtr")
 _rule(1 - square(erf(x)), erfc(x) * erfc(-x), "one_minus_square_erf")
 _rule(1 - square(erfc(x)), erf(x) * (1 + erfc(x)) + 0, "one_minus_square_erfc")
 _rule(sqrt(1 - square(tanh(x))), reciprocal(cosh(x)), "root_of_squashed")
-_small = exp(-2 * abs_(x))
-_rule(1 - square(tanh(x)), 4 * _small * square(reciprocal(1 + _small)), "one_minus_square_tanh",
-      _double, "specialize")
-_rule(square(tanh(x)) - 1, 0 - 4 * _small * square(reciprocal(1 + _small)),
-      "square_tanh_minus_one", _double, "specialize")
 
 
 #: 1 - f(x), and 1 + f(x).

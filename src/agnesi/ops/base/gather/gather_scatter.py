@@ -46,6 +46,8 @@ _AT_ONCE = 1 << 20
 _FEW_ELEMENTS = 200
 #: Arrays of indices that NumPy takes at once.
 _MOST_INDICES = 63
+#: Axes with which NumPy's ``add.at`` works: with more it ends the process (NumPy 2.4).
+_MOST_AXES_AT = 32
 
 
 # -- types and keys ---------------------------------------------------------------------------
@@ -106,7 +108,13 @@ def replaced(base: np.ndarray, axes: Sequence[int], at: int, new: np.ndarray,
 def add_at(base: np.ndarray, axes: Sequence[int], at: int, new: np.ndarray, indices: Any) -> None:
     """Add ``new`` into ``base`` at the indices; repeated ones add up."""
     rows = base.flags.c_contiguous
-    if not rows or (new.size <= _FEW_ELEMENTS and len(indices) <= _MOST_INDICES):
+    if base.ndim > _MOST_AXES_AT:
+        if not rows:
+            copy = np.ascontiguousarray(base)
+            add_at(copy, axes, at, new, indices)
+            base[...] = copy
+            return
+    elif not rows or (new.size <= _FEW_ELEMENTS and len(indices) <= _MOST_INDICES):
         key, order = numpy_key(base.ndim, axes, at, indices)
         try:
             silently(np.add.at, base.transpose(order), key, new)
