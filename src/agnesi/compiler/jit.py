@@ -31,6 +31,7 @@ from agnesi.compiler.reports.report import Inspectable
 from agnesi.compiler.specialization.recorded import as_they_are, recorded
 from agnesi.compiler.specialization.specialization import Version
 from agnesi.compiler.specialization.table import Versions
+from agnesi.compiler.tracing.arguments.eager import with_tensors
 from agnesi.compiler.tracing.arguments.objects import ArgumentObjects, ClosedError
 from agnesi.compiler.tracing.decisions import INSTEAD, OtherWayError
 from agnesi.compiler.tracing.obstacles import ExampleReadError, OnceEagerError, OnlyEagerError
@@ -149,7 +150,7 @@ class Jit(Direct, Inspectable, Generic[P, R]):
 
             return call(self.function, self.settings, self.name, leaves, tree, self._placed)
         if not config.compiles or _stays_eager(leaves):
-            return self.function(*args, **keywords)
+            return self._eagerly(args, keywords)
         if self.mode == "compare":
             return compared(self, args, keywords)
         if self.mode == "precision":
@@ -162,7 +163,7 @@ class Jit(Direct, Inspectable, Generic[P, R]):
                 found = self._found(leaves, tree, args, keywords, diverged)
                 tries += 1
                 if found is MISSED and tries - len(diverged) > _MAX_OVERTAKEN:
-                    return self.function(*args, **keywords)
+                    return self._eagerly(args, keywords)
         except ClosedError:
             found = MISSED
         except (TypeError, AttributeError) as error:
@@ -179,7 +180,7 @@ class Jit(Direct, Inspectable, Generic[P, R]):
         Versions that found that Python would decide otherwise go to those that were ``diverged``.
         """
         if self.versions.gives_up(given, tree):
-            return self.function(*args, **keywords)
+            return self._eagerly(args, keywords)
         eager, version = False, None
         try:
             version, leaves = self.versions.find_or_make(given, tree, diverged)
@@ -199,14 +200,14 @@ class Jit(Direct, Inspectable, Generic[P, R]):
             if not self.versions.failed(error):
                 raise
         if eager:  # not above, where errors of the function would have those of the trace behind
-            return self.function(*args, **keywords)
+            return self._eagerly(args, keywords)
         if version is None:
-            return self._unlike_trace(self.function(*args, **keywords))
+            return self._unlike_trace(self._eagerly(args, keywords))
         tangled = version.tangled(leaves) or version.shares((args, keywords))
         self.tangled_calls += tangled
         if (version.changes_record(leaves) or tangled or version.passing or version.open
                 or version.effects.obstacle):
-            return self.function(*args, **keywords)
+            return self._eagerly(args, keywords)
         result = version(leaves, (args, keywords))
         if result is MISSED:
             diverged += [version] if version.decisions else []
@@ -217,6 +218,11 @@ class Jit(Direct, Inspectable, Generic[P, R]):
             self._noted, self._used = version, None
             self.call_directly(self._unless_recording(self.ask_others))
         return result
+
+    def _eagerly(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        """Run the function itself."""
+        args, keywords = with_tensors(args, keywords)
+        return self.function(*args, **keywords)
 
     def _unlike_trace(self, result: Any) -> Any:
         """A result of the function, whose trace raised an error: it needs values."""
