@@ -290,6 +290,13 @@ def requires_grad_(x: Tensor, requires_grad: bool = True) -> Tensor:
     return x
 
 
+def get_requires_grad(x: Tensor) -> bool:
+    """Return whether gradients are computed for a tensor."""
+    if x.array is None:  # in a trace, where that may follow from arguments
+        query_fact(x, "requires_grad", True)
+    return x._requires_grad
+
+
 def set_requires_grad(x: Tensor, requires_grad: bool) -> None:
     """Do the same by assignment to the attribute."""
     requires_grad_(x, requires_grad)
@@ -350,7 +357,7 @@ def grad_fn(x: Tensor) -> Node | None:
     >>> w.grad_fn is None, (2 * w).grad_fn is None
     (True, False)
     """
-    return x.node if x._requires_grad and not is_leaf(x) else None
+    return x.node if get_requires_grad(x) and not is_leaf(x) else None
 
 
 def unchain_backward(x: Tensor) -> None:

@@ -182,7 +182,7 @@ def _regions(function: Callable[..., Any], wanted: bool = False,
     return Regions(function, wanted, meanwhile)
 
 
-def _load() -> None:
+def load() -> None:
     """Let native code find plans and end eager operations; without a compiler Python does."""
     with suppress(Exception):
         native = import_module("agnesi.runtime.eager").builtin
@@ -192,8 +192,15 @@ def _load() -> None:
 
 @functools.cache
 def _loads() -> bool:
-    """Return whether a thread loads the native end of eager operations."""
-    return started(Thread(target=_load, name="agnesi-native"))
+    """Load the native end of eager operations; return whether that was begun.
+
+    A thread compiles it where it is not on disk.  Where it is, loading takes some 10 ms of Python's
+    lock, for which a thread beside a busy one waits more than ten times as long.
+    """
+    if import_module("agnesi.runtime.support").is_on_disk():
+        load()
+        return True
+    return started(Thread(target=load, name="agnesi-native"))
 
 
 def _hasten() -> None:

@@ -19,8 +19,6 @@ from typing import (
 )
 from weakref import WeakSet
 
-import numpy as np
-
 from agnesi.compiler.binding.call_adapter import MISSED
 from agnesi.compiler.binding.call_stub import Direct
 from agnesi.compiler.compilation.compiled import Settings
@@ -28,7 +26,12 @@ from agnesi.compiler.compilation.graph_serialization import check_named
 from agnesi.compiler.compilation.limits import byte_count
 from agnesi.compiler.reports.compare import compared
 from agnesi.compiler.reports.report import Inspectable
-from agnesi.compiler.specialization.recorded import as_they_are, recorded
+from agnesi.compiler.specialization.recorded import (
+    as_they_are,
+    packed,
+    recorded,
+    without_gradient,
+)
 from agnesi.compiler.specialization.specialization import Version
 from agnesi.compiler.specialization.table import Versions
 from agnesi.compiler.tracing.arguments.eager import with_tensors
@@ -45,7 +48,7 @@ from agnesi.core.support.config import STATE, config
 from agnesi.core.support.errors import TraceError, at
 from agnesi.core.support.tracing import is_tracing
 from agnesi.core.support.tree import Tree
-from agnesi.core.tensor import Tensor, wrap
+from agnesi.core.tensor import Tensor
 from agnesi.core.transformed import named
 
 if TYPE_CHECKING:
@@ -231,19 +234,23 @@ class Jit(Direct, Inspectable, Generic[P, R]):
 
     def _recorded(self, *args: Any, **keywords: Any) -> Any:
         """A native call that becomes an operation of the record, if that is all it takes."""
+        found = self._attempted_recorded(args, keywords)
+        return self.dispatch(*args, **keywords) if found is MISSED else found
+
+    def _attempted_recorded(self, args: Sequence[Any], keywords: dict[str, Any]) -> Any:
+        """The result of such a call, ``MISSED`` where it takes more."""
         version = self._noted
         direct = None if version is None else version.compiled.direct
         if (version is None or direct is None or keywords or is_tracing()
                 or STATE.watch is not None):
-            return self.dispatch(*args, **keywords)
+            return MISSED
         for v, requires in zip(args, version.assumed.requiring, strict=False):
             if (isinstance(v, Tensor) and v._requires_grad) is not requires:
-                return self.dispatch(*args)
+                return MISSED
         given, state = (args, ()) if version.pure else as_they_are(version, args)
-        found = direct(*args)
-        if found is MISSED:
-            return self.dispatch(*args)
-        recorded(version, given, state, (found,) if isinstance(found, Tensor) else found)
+        found = direct(*map(without_gradient, args))
+        if found is not MISSED:
+            recorded(version, given, state, (found,) if isinstance(found, Tensor) else found)
         return found
 
     def ask_others(self, *args: Any, **keywords: Any) -> Any:
@@ -262,6 +269,8 @@ class Jit(Direct, Inspectable, Generic[P, R]):
             What the function returns.
         """
         found = self._packed(args, keywords)
+        if found is MISSED and STATE.recording:
+            found = self._attempted_recorded(args, keywords)
         if found is not MISSED:
             return found
         for version in self.versions.ready:
@@ -279,19 +288,17 @@ class Jit(Direct, Inspectable, Generic[P, R]):
         return MISSED if call is None else call(*args, **keywords)
 
     def _packed(self, args: Sequence[Any], keywords: dict[str, Any]) -> Any:
-        """The result of the version in use, given copies of what does not lie in order in memory;
-        ``MISSED`` where there is no such argument, or code might see that it is a copy.
+        """The result of the version in use, given copies of what does not lie in order in memory,
+        and plain tensors for those that require gradients where nothing is recorded; ``MISSED``
+        where there is no such argument, or code might see that it is another.
         """
         version = self._used
         if version is None or not version.pure or version.laid or version.assumed:
             return MISSED
-        memory = [v.array if isinstance(v, Tensor) and not v._requires_grad else v for v in args]
-        strided = [type(a) is np.ndarray and not a.flags.c_contiguous for a in memory]
-        if not any(strided):
+        given = [packed(v, STATE.recording) for v in args]
+        if all(a is b for a, b in zip(args, given, strict=True)):
             return MISSED
-        packed = [wrap(np.ascontiguousarray(a)) if packs else v
-                  for v, a, packs in zip(args, memory, strided, strict=True)]
-        return self._attempted(version, packed, keywords)
+        return self._attempted(version, given, keywords)
 
     def _use(self, version: Version) -> None:
         """Make calls go to a specialization's native code at once."""

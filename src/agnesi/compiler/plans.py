@@ -166,6 +166,9 @@ def compiled_plan(made: Plan, function: Callable[..., Any], args: tuple[Any, ...
     if len(set(map(id, xs))) < len(xs):
         args, keywords, xs = _apart(args, keywords)
     much = _is_much([op for op, *_ in made.steps if "movement" not in op.traits])
+    records = _are_recorded(xs)
+    if not records and any(x._requires_grad for x in xs):
+        return made  # native code takes none that require gradients
     if (not much and not all(map(_needs_no_copy, xs))) or any(map(_is_few_repeated, xs)):
         return made  # they would be copied
     if not much:
@@ -174,7 +177,6 @@ def compiled_plan(made: Plan, function: Callable[..., Any], args: tuple[Any, ...
         made.calls_left = np.array([_calls_before_region(
             made, _arrays_of(made.values(xs)), much)])
         return made
-    records = _are_recorded(xs)
     try:
         plan = _region(function, args, keywords, xs, records, made, True)
         found, known = flatten(plan(xs))[0], flatten(made(xs))[0]

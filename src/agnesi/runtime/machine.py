@@ -136,6 +136,11 @@ class Begun:
         return load(self._text, target=self._target, ahead=ahead)
 
 
+def is_on_disk(text: str) -> bool:
+    """Return whether :func:`load` would find a module's code in the disk cache."""
+    return diskcache.get(_key("program", text, 1, native())) is not None
+
+
 def load(text: str, *, optimize: int = 1, target: Target | None = None,
          ahead: Ahead | None = None) -> Code:
     """Machine code of a module, from the disk cache where it was compiled before.

@@ -145,6 +145,11 @@ def loaded() -> bool:
     return bool(native.kept)  # type: ignore[attr-defined]
 
 
+def is_on_disk() -> bool:
+    """Return whether the module was compiled before, so that it loads in a few milliseconds."""
+    return SUPPORTED and (_made is not None or machine.is_on_disk(source()))
+
+
 def ahead(optimize: int = 1) -> None:
     """Start to compile the native runtime module in a thread of its own, ahead of its first use.
 
@@ -193,8 +198,7 @@ def source(waiting: str = "") -> str:
              "entry", *_OF_EAGER)
     text = "\n".join(read_native(name) for name in files)
     values.update({f"w:{name}": str(i) for i, name in enumerate(words())})
-    for name, value in values.items():
-        text = text.replace("{" + name + "}", value)
+    text = re.sub(r"\{([\w:.]+)\}", lambda found: values.get(found[1], found[0]), text)
     return text + relaxing() + _ticks(kind)
 
 

@@ -336,3 +336,48 @@ def test_parameters_that_keep_being_exchanged_get_their_gradients(order: str) ->
         if records == "r":
             y.sum().backward()
             assert model.weight.grad.tolist() == [[6, 6]]
+
+
+def test_calls_with_tensors_that_require_gradients_go_to_native_code(monkeypatch):
+    """So do their gradients, also where a cotangent is one number that is repeated."""
+    w = ag.tensor(np.arange(6.0).reshape(2, 3), requires_grad=True)
+    x, scale = ag.ones((2, 3), dtype="float64"), ag.tensor(2.0, requires_grad=True)
+    f = ag.jit(lambda w, x, s: (w * s + x) ** 2)
+
+    def step():
+        w.grad = scale.grad = None
+        f(w, x, scale).sum().backward()
+        with ag.no_grad():
+            y = f(w, x, scale)
+        return y, w.grad, scale.grad
+
+    first = [step() for _ in range(6)][-1]
+    monkeypatch.setattr(type(f), "dispatch", None)
+    for a, b in zip(step(), first, strict=True):
+        assert a.tolist() == b.tolist() and not a.requires_grad
+    assert w.grad.tolist() == (4 * (2 * w + x)).tolist() and scale.grad.shape == ()
+
+
+@pytest.mark.parametrize("asks", [
+    lambda w, v: w.requires_grad, lambda w, v: (w * 2 + v).requires_grad,
+    lambda w, v: (w * v).grad_fn is None, lambda w, v: v[0].requires_grad,
+    lambda w, v: w.detach().requires_grad, lambda w, v: any(x.requires_grad for x in (w, v)),
+    lambda w, v: getattr(v, "requires_grad"),  # noqa: B009
+])
+def test_functions_that_ask_whether_gradients_are_required_see_it_at_each_call(asks):
+    def f(w, v):
+        return w * v * 2 if asks(w, v) else w + v
+
+    jitted = ag.jit(f)
+    made = [ag.tensor([1.0, 2.0], requires_grad=r) for r in (False, True)]
+    for i in np.random.default_rng(0).permutation(np.tile(np.arange(8), 4)):
+        w, v = made[i & 1], made[i >> 1 & 1].clone().detach().requires_grad_(bool(i & 2))
+        outcomes = []
+        for function in (f, jitted):
+            w.grad = v.grad = None
+            with ag.set_grad_enabled(bool(i & 4)):
+                y = function(w, v)
+            if y.requires_grad:
+                y.sum().backward()
+            outcomes.append([None if x is None else x.tolist() for x in (y, w.grad, v.grad)])
+        assert outcomes[0] == outcomes[1]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
-from operator import attrgetter
 from types import FunctionType
 from typing import Any
 
@@ -335,7 +334,7 @@ def _properties() -> dict[str, Any]:
         "mT": property(shaping.mt), "H": property(shaping.mh), "mH": property(shaping.mh),
         "real": property(shaping.real_part),
         "imag": property(shaping.imaginary_part), "owner": property(recording.owner),
-        "requires_grad": property(attrgetter("_requires_grad"), recording.set_requires_grad),
+        "requires_grad": property(recording.get_requires_grad, recording.set_requires_grad),
         "is_leaf": property(recording.is_leaf), "grad_fn": property(recording.grad_fn),
         "data": property(detached.data, detached.set_data), "device": property(exchange.device),
         "is_cpu": property(exchange.is_cpu),

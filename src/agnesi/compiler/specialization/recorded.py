@@ -23,7 +23,7 @@ from agnesi.core.graph import live_tensor
 from agnesi.core.ir.node import Node, next_serial, toposort
 from agnesi.core.op import Op
 from agnesi.core.storage.spent import SpentNode
-from agnesi.core.support.config import switched
+from agnesi.core.support.config import STATE, switched
 from agnesi.core.support.errors import GradientError, at
 from agnesi.core.support.tracing import current_trace, is_tracing
 from agnesi.core.support.tree import flatten
@@ -86,6 +86,8 @@ class CompiledCall(Op):
         for i, x in zip(self.arguments, xs, strict=False):
             if x.array is not None:  # else it was changed, and is not read
                 leaves[i] = x
+        if not (STATE.recording or self.version.assumed):
+            leaves, gs = [without_gradient(v) for v in leaves], [packed(g) for g in gs]
         found: tuple[Any, ...]
         then = _changed_since(self.version, self.leaves)
         if not then:
@@ -94,6 +96,23 @@ class CompiledCall(Op):
         with _as_called(self.version, then):
             found = self.version.pull(leaves, gs, self.arguments, self.state)
         return found
+
+
+def without_gradient(value: Any) -> Any:
+    """An argument as native code takes it, which leaves recorded tensors to Python."""
+    requires = isinstance(value, Tensor) and value._requires_grad and value.array is not None
+    return wrap(value.array) if requires else value
+
+
+def packed(value: Any, recorded: bool = False) -> Any:
+    """An argument in order in memory, which requires no gradient; one that does as it is, if such
+    are ``recorded``."""
+    requires = isinstance(value, Tensor) and value._requires_grad
+    memory = value.array if isinstance(value, Tensor) else value
+    if type(memory) is not np.ndarray or (requires and recorded):
+        return value
+    return wrap(np.asarray(memory, order="C")) if (
+        requires or not memory.flags.c_contiguous) else value
 
 
 def pullback_of(version: Any) -> Any:

@@ -16,7 +16,7 @@ import numpy as np
 
 from agnesi.autodiff.recording import Reads, begun, behind, looking
 from agnesi.compiler.binding.new_memory import Renewed
-from agnesi.compiler.tracing.arguments.facts import GRAD, IDENTITY
+from agnesi.compiler.tracing.arguments.facts import FLAGS, GRAD, IDENTITY
 from agnesi.compiler.tracing.obstacles import ExampleReadError, OnceEagerError, OnlyEagerError
 from agnesi.core.ir.extents import Extent, UnknownSizeError
 from agnesi.core.ir.node import Node, next_serial, toposort
@@ -32,8 +32,6 @@ from agnesi.core.tensor import CONSUMED, Tensor, symbol, wrap
 from agnesi.ops.base.compare import EQUAL
 from agnesi.ops.identity import ALIAS
 
-#: Attributes of a computed tensor that are others where operations are not recorded.
-_FLAGS = frozenset(("requires_grad", "is_leaf", "grad_fn"))
 #: References to what one tensor or one array refers to, where a local name does, too.
 _OWN = 3
 
@@ -204,7 +202,7 @@ class Trace:
         they are not: it takes gradients of what it has from outside, or looks what has some."""
         flows = version.parameters or self.begun or any(version.assumed.requiring)
         return version.recording and bool(flows) and (
-            reads.asks(_FLAGS) or bool(self.gradients))
+            reads.asks(FLAGS) or bool(self.gradients))
 
     def refuse_caught(self) -> None:
         """End the trace where an ``except`` of the user's caught that a value is not there yet,

@@ -33,7 +33,7 @@ _MAX_LENGTH = 64
 #: Types of arguments that are known by their values.
 _PLAIN = frozenset((int, float, str, bool, type(None), type(Ellipsis)))
 #: Calls of operations without plans from which native code pays for being loaded.
-_MANY_CALLS = 500
+_MANY_CALLS = 4000
 _calls = 0
 
 
@@ -92,7 +92,7 @@ class RegionPlan:
     def __init__(self, regions: Any, records: bool, orders: Sequence[Sequence[int] | None],
                  layouts: Sequence[bytes | None]) -> None:
         self.regions = regions
-        #: Whether an operand requires a gradient.
+        #: Whether gradients flow from an operand.
         self.records = records
         #: For each operand the order of axes in which it lies row by row, as the region takes it,
         #: where that is another; and the words by which native code turns it.
@@ -103,21 +103,23 @@ class RegionPlan:
         self.build: Callable[[Any], Any] | None = None
 
     def __call__(self, xs: Sequence[Tensor]) -> Any:
-        if not self.records:
-            xs = self._apart(xs)
-        found = self.regions(tuple(xs), {})
-        if self.direct is None and not self.records:
+        if self.records:
+            return self.regions(tuple(xs), {})
+        found = self.regions(tuple(self._apart(xs)), {})
+        if self.direct is None and not any(x._requires_grad for x in xs):
             self.take_direct()
         return found
 
     def _apart(self, xs: Sequence[Tensor]) -> list[Tensor]:
-        """Operands as the region takes them, with another tensor for each."""
+        """Operands as the region takes them, with another tensor for each, which requires no
+        gradient."""
         found: list[Tensor] = []
         for x, order in zip(xs, self.orders, strict=True):
             data: Any = x.array
             if order is not None:
                 x = wrap(data.transpose(order))
-            found.append(wrap(data) if any(x is y for y in found) else x)
+            apart = x._requires_grad or any(x is y for y in found)
+            found.append(wrap(data) if apart else x)
         return found
 
     def take_direct(self) -> None:

@@ -20,6 +20,10 @@ from agnesi.core.support.tree import Tree
 from agnesi.core.tensor import Tensor
 
 NAME, LEAF, GRAD, IDENTITY, LAYOUT = "name", "is_leaf", "grad", "identity", "layout"
+#: Whether arguments require gradients, which belongs to every signature: native code looks, too.
+REQUIRES = "requires_grad"
+#: Attributes that depend on that, and on whether operations are recorded.
+FLAGS = frozenset((REQUIRES, "is_leaf", "grad_fn"))
 #: Whether objects are the same that have no other way to be equal, or to be found in a dict.
 OBJECTS = "objects"
 #: Facts that belong to the signature.
@@ -69,10 +73,9 @@ class Assumptions:
         self._tree = tree
         self._nests = any(c.kind not in (None, type(None)) for part in tree.children
                           for c in part.children)
-        #: The tensors and arrays among the arguments that it was traced with: classes, names, and
-        #: whether they are leaves.
-        self._kinds = [(type(v), getattr(v, "_name", None), isinstance(v, Tensor) and is_leaf(v))
-                       if isinstance(v, (Tensor, np.ndarray)) else None for v in leaves]
+        #: The tensors and arrays among the arguments that it was traced with: classes, names,
+        #: whether they are leaves, and whether they require a gradient.
+        self._kinds = [_kind(v) if isinstance(v, (Tensor, np.ndarray)) else None for v in leaves]
         #: Which arguments require a gradient.
         self.requiring = [isinstance(v, Tensor) and v._requires_grad for v in leaves[:tree.leaves]]
 
@@ -86,10 +89,12 @@ class Assumptions:
         if not self.queries:
             return
         given = [(leaf, *kind) for leaf, kind in zip(leaves, self._kinds, strict=False) if kind]
-        for leaf, kind, called, begins in given:
+        for leaf, kind, called, begins, requires in given:
             yield f"type({leaf}) is {name(kind)}"
             if not issubclass(kind, Tensor):
                 continue
+            if REQUIRES in self.queries:
+                yield f"{leaf}._requires_grad is {requires}"
             if NAME in self.queries:
                 yield f"{leaf}._name == {called!r}"
             if LEAF in self.queries:
@@ -146,6 +151,12 @@ class Assumptions:
         """Return the argument containers to which these sources belong."""
         held = [getattr(p, name, None) for p in sources for name in ("container", "mapping")]
         return [v for v in held if v is not None and id(v) in self.things]
+
+
+def _kind(x: Tensor | np.ndarray) -> tuple[type, str | None, bool, bool]:
+    if not isinstance(x, Tensor):
+        return type(x), None, False, False
+    return type(x), x._name, is_leaf(x), x._requires_grad
 
 
 def assumed(trace: Any, reads: Any, leaves: Sequence[Any], tree: Tree, known: frozenset[str],
