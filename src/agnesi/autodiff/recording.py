@@ -341,7 +341,7 @@ def is_leaf(x: Tensor) -> bool:
     """Return whether the tensor was not computed by a recorded operation, or its gradient begins
     at it all the same."""
     node = x.node
-    if node is not None and node.op is None and x.array is None:
+    if node is not None and node.op in (None, ALIAS) and x.array is None:
         if facts := query_fact(x, "is_leaf"):
             return bool(facts["is_leaf"])
         if x._requires_grad and STATE.examples is not None and STATE.examples.gives(node):

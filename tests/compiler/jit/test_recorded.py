@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -381,3 +382,24 @@ def test_functions_that_ask_whether_gradients_are_required_see_it_at_each_call(a
                 y.sum().backward()
             outcomes.append([None if x is None else x.tolist() for x in (y, w.grad, v.grad)])
         assert outcomes[0] == outcomes[1]
+
+
+@pytest.mark.parametrize("asks", [
+    lambda w: w.is_leaf, lambda w: w.name == "a", lambda w: w.grad_fn is None,
+])
+def test_gradients_see_what_calls_saw_of_their_arguments(asks):
+    """The function runs again for them, on symbols that stand for the arguments."""
+    def f(w):
+        return w * 2 if asks(w) else w * 3
+
+    jitted = ag.jit(f)
+    for name, leaf in itertools.product(("a", "b", "a"), (True, False)):
+        found = []
+        for function in (f, jitted):
+            w = ag.ones(3, requires_grad=True)
+            v = w if leaf else w * 1
+            v.name = name
+            y = function(v)
+            y.sum().backward()
+            found.append((y.tolist(), w.grad.tolist()))
+        assert found[0] == found[1]

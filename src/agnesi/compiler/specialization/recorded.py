@@ -25,7 +25,7 @@ from agnesi.core.op import Op
 from agnesi.core.storage.spent import SpentNode
 from agnesi.core.support.config import STATE, switched
 from agnesi.core.support.errors import GradientError, at
-from agnesi.core.support.tracing import current_trace, is_tracing
+from agnesi.core.support.tracing import current_trace, is_tracing, share_facts
 from agnesi.core.support.tree import flatten
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.arrays.replicate import copy
@@ -85,6 +85,8 @@ class CompiledCall(Op):
         leaves = list(self.leaves)
         for i, x in zip(self.arguments, xs, strict=False):
             if x.array is not None:  # else it was changed, and is not read
+                if x._name is None:
+                    x._name = leaves[i]._name  # for code that looks
                 leaves[i] = x
         if not (STATE.recording or self.version.assumed):
             leaves, gs = [without_gradient(v) for v in leaves], [packed(g) for g in gs]
@@ -126,7 +128,8 @@ def pullback_of(version: Any) -> Any:
             leaves[i] = copy(as_tensor(leaves[i]))
         with _holding(version.changed, state), switched(recording=version.recording), same_draws():
             for i in arguments:
-                leaves[i] = alias(leaves[i])
+                given, leaves[i] = leaves[i], alias(leaves[i])
+                share_facts(given, leaves[i])
             args, keywords = tree.build(leaves)
             with silent():
                 outputs, _ = flatten(owner.function(*args, **keywords))
