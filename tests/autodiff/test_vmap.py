@@ -570,3 +570,22 @@ def test_one_value_for_all_examples_is_written_without_gradient(seen, value):
     for way in (ag.vmap(f, (0, None)), ag.jit(ag.vmap(f, (0, None)))):
         for found in way(x, w):
             np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("body", [
+    lambda u, z: z, lambda u, z: z * 2 + 1, lambda u, z: ag.jacobian(lambda q: q * z)(u) @ z,
+])
+def test_loops_select_by_example_where_a_step_is_the_same_for_all(body):
+    """As many examples as elements: flags of examples must not meet the elements' axis."""
+    x = ag.tensor([[1.0, 2.0, 3.0], [0.1, 0.2, 0.3], [4.0, 5.0, 6.0]])
+    z = ag.tensor([0.0, 1.0, 0.5])
+
+    def loop(u):
+        return ag.while_loop(lambda s: (s[0] < 3) & (ag.abs(s[1]).max() > 0.4),
+                             lambda s: (s[0] + 1, body(s[1], z)), (0, u))[1]
+
+    expected = ag.stack([loop(row) for row in x])
+    np.testing.assert_allclose(ag.vmap(loop)(x), expected, 1e-6)
+    np.testing.assert_allclose(ag.jit(ag.vmap(loop))(x), expected, 1e-6)
+    gradient = ag.stack([ag.grad(lambda u: loop(u).sum())(row) for row in x])
+    np.testing.assert_allclose(ag.vmap(ag.grad(lambda u: loop(u).sum()))(x), gradient, 1e-6)

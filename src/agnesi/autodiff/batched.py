@@ -293,7 +293,7 @@ def _while_counted(batch: Batch, op: Scan, trace: BodyTrace, variables: Sequence
     for i, v in enumerate(found):
         new = batch.filled(v)[0]
         old = symbol(variables[op.sequences + i]) if i < op.carries else zeros_like(new)
-        values.append((where(_beside(active, new), new, old), True))
+        values.append((_where(active, new, old), True))
     return [current(number)], values
 
 
@@ -342,7 +342,7 @@ def _masked_while(batch: Batch, op: While, operands: list[Tensor],
         start = current(going)
         variables, found = batch.inside(trace, op.body, flags)
         kept = [
-            where(_beside(going, v[0]), batch.filled(v)[0], symbol(old)) if f else v[0]
+            _where(going, batch.filled(v)[0], symbol(old)) if f else v[0]
             for v, old, f in zip(found, variables, flags, strict=False)
         ]
         held = dict(zip(op.test.inputs, zip(
@@ -356,9 +356,9 @@ def _masked_while(batch: Batch, op: While, operands: list[Tensor],
     return list(zip(made[1:], flags, strict=False))
 
 
-def _beside(flag: Tensor, x: Tensor) -> Tensor:
-    """Reshape one flag per example so that it broadcasts against a batch of x's rank."""
-    return reshape(flag, (*flag.shape, *(1,) * (len(x.shape) - 1)))
+def _where(flag: Tensor, x: Tensor, y: Tensor) -> Tensor:
+    """One of two batches for each example, by one flag per example."""
+    return where(reshape(flag, (*flag.shape, *(1,) * (len(x.shape) - 1))), x, y)
 
 
 def _is_stream(end: Node, start: Node) -> bool:
@@ -405,7 +405,7 @@ def _both(batch: Batch, op: Cond, xs: list[Tensor], rows: list[bool]) -> list[Va
             results.append((a, b)[stream])
             continue
         first, second = batch.filled(a)[0], batch.filled(b)[0]
-        results.append((where(_beside(xs[0], first), first, second), True))
+        results.append((_where(xs[0], first, second), True))
     return results
 
 
