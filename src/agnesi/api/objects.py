@@ -21,6 +21,7 @@ from agnesi.core.op import typed
 from agnesi.core.support.dtypes import as_dtype, bool_, int64
 from agnesi.core.support.errors import at, user_where
 from agnesi.core.tensor import Tensor, symbol
+from agnesi.core.transformed import name_of
 from agnesi.core.valuedims import size_of
 from agnesi.ops.control.loop import applied
 
@@ -32,7 +33,7 @@ class _Step:
 
     def __init__(self, function: Callable[..., Any], places: Sequence[bool], gives: bool) -> None:
         self.function, self.places, self.gives = function, places, gives
-        self.__name__ = getattr(function, "__name__", "function")
+        self.__name__ = name_of(function)
 
     def __call__(self, *arrays: np.ndarray) -> Any:
         values = [object_at(a) if held else a for a, held in zip(arrays, self.places, strict=True)]

@@ -101,10 +101,9 @@ def _requires_arguments(function: Any) -> bool:
     function = getattr(function, "forward", function)  # a module's call takes what that takes
     try:
         parameters = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):  # some builtins do not tell
-        return False
-    return any(p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
-               for p in parameters)
+    except (TypeError, ValueError):  # some builtins have none
+        return True
+    return any(p.default is p.empty and p.kind is not p.VAR_KEYWORD for p in parameters)
 
 
 def _checkpointed(function: Callable[..., Any], args: Any, keywords: Any) -> Any:

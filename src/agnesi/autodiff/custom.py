@@ -20,6 +20,7 @@ from agnesi.core.support import tree
 from agnesi.core.support.config import STATE, switched
 from agnesi.core.support.errors import GradientError, at, call_user, typed
 from agnesi.core.tensor import Tensor
+from agnesi.core.transformed import name_of
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.creation import filled, zeros_like
 from agnesi.ops.base.expand import broadcast_to
@@ -50,12 +51,16 @@ class _Custom(Generic[P, R]):
     def __init__(self, function: Callable[P, R], nondiff_argnums: Sequence[int] = ()) -> None:
         if not callable(function):
             raise TypeError(at(f"{type(self).__name__} takes a function, not {typed(function)}"))
+        functools.update_wrapper(self, function)  # before its attributes, which may be there too
         self._function: Function = function
         self._nondiff = tuple(nondiff_argnums)
-        functools.update_wrapper(self, function)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
+
+    @property
+    def _name(self) -> str:
+        return name_of(self._function)
 
     def _ready(self) -> bool:
         raise NotImplementedError
@@ -68,8 +73,7 @@ class _Custom(Generic[P, R]):
         args: Any = _positional(self._function, given, keywords)
         if not self._ready():
             raise TypeError(
-                at(f"{self.__name__} has no derivative rule yet: define it with "  # type: ignore[attr-defined]
-                   + self._how)
+                at(f"{self._name} has no derivative rule yet: define it with " + self._how)
             )
         numbers = [i for i in range(len(args)) if i not in self._nondiff]
         leaves, shape = tree.flatten(tuple(args[i] for i in numbers))
@@ -105,7 +109,7 @@ def _positional(function: Function, args: tuple[Any, ...],
     bound.apply_defaults()
     if bound.kwargs:
         raise TypeError(
-            at(f"{function.__name__}: {', '.join(bound.kwargs)} can only be passed by name, "
+            at(f"{name_of(function)}: {', '.join(bound.kwargs)} can only be passed by name, "
                "but derivative rules get their arguments by position")
         )
     return bound.args
@@ -213,10 +217,6 @@ class custom_vjp(_Custom[P, R]):  # noqa: N801 - used as a decorator
 
         op = Pullback(self._name, pullback, len(inputs), len(ys))
         return shape.build(applied(op, *inputs, *ys, *inputs))
-
-    @property
-    def _name(self) -> str:
-        return str(getattr(self._function, "__name__", "function"))
 
     def _placed(self, parts: Any, inputs: Sequence[Tensor], rebuild: Function) -> list[Any]:
         """Cotangents of the tensors among the arguments."""
@@ -389,7 +389,7 @@ class custom_jvp(_Custom[P, R]):  # noqa: N801 - used as a decorator
 
     def _differentiated(self, given: Sequence[Any], inputs: list[Tensor], rebuild: Function,
                         fixed: list[Any]) -> Any:
-        name = str(getattr(self._function, "__name__", "function"))
+        name = self._name
         with switched(recording=False):
             ys, shape = _tensors(name, self._function(*given))
 

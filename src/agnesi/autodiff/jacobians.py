@@ -14,7 +14,6 @@ from agnesi.autodiff.transforms import (
     free,
     gradient_function,
     jvp,
-    name_of,
     opened,
     pair_of,
     tensors_of,
@@ -28,7 +27,7 @@ from agnesi.core.support import tree
 from agnesi.core.support.dtypes import is_inexact
 from agnesi.core.support.errors import GradientError, at
 from agnesi.core.tensor import Tensor
-from agnesi.core.transformed import transformed
+from agnesi.core.transformed import name_of, transformed
 from agnesi.ops.base.creation import ones_like, zeros_like
 from agnesi.ops.base.movement import reshape
 from agnesi.ops.indexing.join import concat

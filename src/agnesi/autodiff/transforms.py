@@ -30,7 +30,7 @@ from agnesi.core.support.errors import DTypeError, GradientError, at, call_user
 from agnesi.core.support.foreign import attribute_of, has
 from agnesi.core.support.tracing import current_trace, is_number_of_trace, is_tracing
 from agnesi.core.tensor import Tensor
-from agnesi.core.transformed import transformed
+from agnesi.core.transformed import name_of, transformed
 from agnesi.ops.base.convert import as_tensor, check_unmasked
 from agnesi.ops.base.creation import ones_like, zeros_like
 
@@ -303,11 +303,6 @@ def _one(f: Function, cotangents: tuple[Any, ...]) -> Any:
 def listed(shape: tree.Tree, name: str) -> str:
     """The leaves of a nest by their paths."""
     return ", ".join(shape.paths(name)) or "nothing"
-
-
-def name_of(f: Function) -> str:
-    """The name of a function of the user's in errors."""
-    return getattr(f, "__name__", type(f).__name__)
 
 
 def free(nest: Any) -> Any:

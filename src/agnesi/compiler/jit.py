@@ -49,7 +49,7 @@ from agnesi.core.support.errors import TraceError, at
 from agnesi.core.support.tracing import is_tracing
 from agnesi.core.support.tree import Tree
 from agnesi.core.tensor import Tensor
-from agnesi.core.transformed import named
+from agnesi.core.transformed import name_of, named
 
 if TYPE_CHECKING:
     from agnesi.compiler.cfunction import CFunction
@@ -85,7 +85,7 @@ class Jit(Direct, Inspectable, Generic[P, R]):
         self.keep_grads = keep_grads
         self.mode = mode
         self.settings = settings
-        self.name = getattr(function, "__name__", type(function).__name__)
+        self.name = name_of(function)
         _FUNCTIONS.add(self)
         self._begin()
 

@@ -18,6 +18,13 @@ def named(function: Any) -> Any:
     return found
 
 
+def name_of(function: Any) -> str:
+    """Return the name of a callable: that of what it calls for a partial, else its type's."""
+    while isinstance(function, functools.partial) and not hasattr(function, "__name__"):
+        function = function.func
+    return str(getattr(function, "__name__", type(function).__name__))
+
+
 class Transformed(functools.partial):
     """A function that ``maker(*given)`` made, for one that the user called ``owner``."""
 

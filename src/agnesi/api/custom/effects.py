@@ -21,6 +21,7 @@ from agnesi.core.support.config import HOOKS, STATE
 from agnesi.core.support.record import record
 from agnesi.core.support.tracing import current_trace, is_known, is_tracing
 from agnesi.core.tensor import Tensor, wrap
+from agnesi.core.transformed import name_of
 from agnesi.ops.base.convert import as_tensor, check_unmasked
 from agnesi.ops.control.loop import applied
 
@@ -97,7 +98,7 @@ class _Rows:
         self.function = function
         self.rows = rows
         self.length = length
-        self.__name__ = getattr(function, "__name__", "function")
+        self.__name__ = name_of(function)
 
     def __call__(self, *arrays: np.ndarray) -> Any:
         found = []
@@ -199,7 +200,7 @@ def callback(function: Callable[..., Any], like: Any, *args: Any, effect: bool =
     tensor([3., 7.])
     """
     if not args and like is not None and not _takes_nothing(function):
-        name = getattr(function, "__name__", "the function")
+        name = name_of(function)
         raise TypeError(f"{name} takes operands, and none are given: the second argument only "
                         f"says what the result looks like; write callback({name}, x, x) for a "
                         "result like x")

@@ -9,8 +9,9 @@ import inspect
 import os
 import sys
 from collections.abc import Callable, Sequence
+from pickle import PicklingError
 from sys import getrefcount
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -32,6 +33,7 @@ from agnesi.core.support.errors import DTypeError, at, call_user, typed, user_wh
 from agnesi.core.support.record import record
 from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor, wrap
+from agnesi.core.transformed import name_of, named
 from agnesi.ops.base.convert import as_tensor, check_unmasked, constant
 from agnesi.ops.control.loop import applied
 
@@ -325,14 +327,18 @@ class CustomFunction:
 
     def __init__(self, function: Rule, outputs: int, address: int | None, keep: Any,
                  rules: dict[str, Any]) -> None:
+        functools.update_wrapper(self, function)  # before its attributes, which may be there too
+        self.__name__ = name_of(function)
         self.function = function
         self.outputs = outputs
         self.rules = rules
         self.symbol = ""
         self.source: Any = None
-        functools.update_wrapper(self, function)
         self._known: dict[Any, _Custom] = {}
-        kinds = inspect.signature(function).parameters.values()
+        try:
+            kinds = [*inspect.signature(function).parameters.values()]
+        except (TypeError, ValueError):  # some builtins have none
+            kinds = []
         self._keywords = {p.name for p in kinds if p.kind is p.KEYWORD_ONLY}
         if isinstance(keep, Source):
             self.source = keep
@@ -343,7 +349,7 @@ class CustomFunction:
 
     @property
     def _title(self) -> str:
-        return f"{self.function.__module__}.{self.function.__qualname__}"
+        return f"{self.__module__}.{getattr(self, '__qualname__', self.__name__)}"
 
     def _registered(self, text: str, kinds: str = "") -> str:
         """The symbol of a C program's function."""
@@ -363,7 +369,16 @@ class CustomFunction:
         return self._registered(text, f" {' '.join(f'{d}.{n}' for d, n in types)}")
 
     def __reduce__(self) -> Any:
-        return _found, (self.__module__, self.__qualname__)
+        """By reference, where its name leads to it; else as what it was made of."""
+        if named(self) is self:
+            return _found, (self.__module__, self.__qualname__)
+        if self.symbol and self.source is None:
+            raise PicklingError(at(f"{self.__name__} calls an address of this process, so only one "
+                                   "that its module has under its name can be pickled"))
+        return CustomFunction, (self.function, self.outputs, None, self.source, self.rules)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self
 
     @cached_property
     def _plain(self) -> _Custom:
