@@ -34,7 +34,7 @@ from agnesi.compiler.specialization.recorded import (
 )
 from agnesi.compiler.specialization.specialization import Version
 from agnesi.compiler.specialization.table import Versions
-from agnesi.compiler.tracing.arguments.eager import with_tensors
+from agnesi.compiler.tracing.arguments.eager import called_with_tensors
 from agnesi.compiler.tracing.arguments.objects import ArgumentObjects, ClosedError
 from agnesi.compiler.tracing.decisions import INSTEAD, OtherWayError
 from agnesi.compiler.tracing.obstacles import ExampleReadError, OnceEagerError, OnlyEagerError
@@ -224,8 +224,7 @@ class Jit(Direct, Inspectable, Generic[P, R]):
 
     def _eagerly(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """Run the function itself."""
-        args, keywords = with_tensors(args, keywords)
-        return self.function(*args, **keywords)
+        return called_with_tensors(self.function, args, keywords)
 
     def _unlike_trace(self, result: Any) -> Any:
         """A result of the function, whose trace raised an error: it needs values."""

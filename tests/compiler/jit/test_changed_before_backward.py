@@ -79,7 +79,24 @@ def _recording(J: Any) -> Any:
             yield f(x)
 
 
-@pytest.mark.parametrize("program", [_attributes, _names, _modes, _gone, _recording])
+def _gradients(J: Any) -> Any:
+    w = ag.array([1.0, 2.0]).requires_grad_()
+    f = J(lambda x: x * w if w.grad is None else x * w.grad)
+    for before, after in ((None, 3.0), (None, None), (2.0, None), (2.0, 5.0), (None, 4.0)):
+        x = X.detach().requires_grad_()
+        w.grad = before and ag.array([before, 1.0])
+        y = f(x)
+        w.grad = after and ag.array([after, 1.0])
+        y.sum().backward()
+        yield x.grad, w.grad
+    w.grad = None
+    first, second = f(X), f(X * 2)
+    first.sum().backward()
+    second.sum().backward()
+    yield w.grad
+
+
+@pytest.mark.parametrize("program", [_attributes, _names, _modes, _gone, _recording, _gradients])
 def test_gradients_are_those_of_the_call(program: Any) -> None:
     found = []
     for J in (lambda f: f, ag.jit):

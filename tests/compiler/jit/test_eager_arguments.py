@@ -67,3 +67,44 @@ def test_arrays_within_tuples_are_tensors_too():
     jitted = ag.jit(halves)
     for _ in range(3):
         assert [y.dtype for y in jitted((a, 1), more=(0, (b,)))] == [ag.float32, ag.float32]
+
+
+def test_arrays_within_lists_and_dictionaries_are_tensors_during_the_call():
+    warnings.simplefilter("ignore")
+    seen = []
+
+    def halves(d, many):
+        with contextlib.redirect_stdout(io.StringIO()):
+            print("seen")
+        many.append(many[0] / 2)
+        d["a"][0] = 8
+        old, d["b"] = d["b"], d["a"] / 2
+        seen.append((d["a"], old, many[1]["in"]))
+        return d["b"], many[1]["in"] / 2, d["a"] is many[0]
+
+    def arguments():
+        a = np.arange(3, dtype="uint8")
+        return {"a": a, "b": 3}, [a, {"in": np.arange(4, dtype="int16")}]
+
+    jitted = ag.jit(halves)
+    for _ in range(3):
+        d, many = arguments()
+        a, inner = d["a"], many[1]["in"]
+        half, other, same = jitted(d, many)
+        assert half.dtype == other.dtype == ag.float32 and same
+        assert d["a"] is many[0] is a and many[1]["in"] is inner and a[0] == 8
+        assert d["b"] is half and many[2].tolist() == [0.0, 0.5, 1.0]
+
+
+def test_arrays_are_back_in_their_containers_behind_an_error():
+    def fails(many):
+        with contextlib.redirect_stdout(io.StringIO()):
+            print("seen")
+        raise KeyError(type(many[0]).__name__)
+
+    many, jitted = [np.ones(2), (np.ones(3),)], ag.jit(fails)
+    first, pair = many
+    for _ in range(3):
+        with pytest.raises(KeyError, match="Tensor"):
+            jitted(many)
+        assert many[0] is first and type(many[1]) is tuple and many[1][0] is pair[0]

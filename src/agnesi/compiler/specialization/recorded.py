@@ -31,6 +31,7 @@ from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.arrays.replicate import copy
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.creation import zeros
+from agnesi.ops.identity import ALIAS
 from agnesi.runtime.support import still_seen
 
 
@@ -49,6 +50,8 @@ class CompiledCall(Op):
         self.leaves = leaves
         self.state = state
         self.arguments = tuple(arguments)
+        #: Tensors whose gradients the function asked for, each with what it had.
+        self.expected = version.expected
         self.types = [(t.shape, t.dtype) for t in results]
         self.outputs = len(results)  # type: ignore[misc]
         self.serial = next_serial()
@@ -70,7 +73,7 @@ class CompiledCall(Op):
     def _needs(self, x: Tensor) -> bool:
         cotangents = [zeros(s, dtype=d) for s, d in self.types]
         leaves, tree = flatten(((self.leaves, cotangents, self.arguments, self.state), {}))
-        with _as_called(self.version, _changed_since(self.version, self.leaves)):
+        with _as_called(self.version, self._changed()):
             pull = self.version.pull.version(leaves, tree)
         graph = pull.compiled.graph
         read = set(graph.nodes)
@@ -91,13 +94,31 @@ class CompiledCall(Op):
         if not (STATE.recording or self.version.assumed):
             leaves, gs = [without_gradient(v) for v in leaves], [packed(g) for g in gs]
         found: tuple[Any, ...]
-        then = _changed_since(self.version, self.leaves)
+        then = self._changed()
         if not then:
             found = self.version.pull(leaves, gs, self.arguments, self.state)
             return found
         with _as_called(self.version, then):
             found = self.version.pull(leaves, gs, self.arguments, self.state)
         return found
+
+    def _changed(self) -> list[tuple[Any, Any]]:
+        """What the function read at its call and would not read now, each with what it was."""
+        gradients = [(_Gradient(x), g) for x, g in self.expected if x._grad is not g]
+        return [*gradients, *_changed_since(self.version, self.leaves)]
+
+
+class _Gradient:
+    """The gradient that a tensor has, as something that a function reads."""
+
+    def __init__(self, owner: Tensor) -> None:
+        self.owner = owner
+
+    def now(self) -> Any:
+        return self.owner._grad
+
+    def undo(self, value: Any) -> None:
+        self.owner._grad = value
 
 
 def without_gradient(value: Any) -> Any:
@@ -153,7 +174,7 @@ def pullback_of(version: Any) -> Any:
 
 
 def _changed_since(version: Any, leaves: Sequence[Any]) -> list[tuple[Any, Any]]:
-    """What the function read at its call and would not read now, each with what it was."""
+    """The attributes, elements and names among them."""
     hidden = zip(version.hidden.values(), leaves[version.argument_tree.leaves:], strict=False)
     then = [(p, v) for p, v in hidden if p.now() is not v]
     if version.blind or not still_seen()(ctypes.addressof(version.watched)):
@@ -238,6 +259,17 @@ def _copied(x: Any) -> Tensor:
 def recorded(version: Any, leaves: Sequence[Any], state: Sequence[Tensor],
              results: Sequence[Tensor]) -> None:
     """Put a call into the eager record, so that gradients flow through its results."""
+    if any(version.flows):
+        _record(version, leaves, state, results)
+    for i, is_leaf in version.begun.items():
+        results[i].requires_grad_()
+        if not is_leaf:
+            record(results[i], ALIAS, (wrap(results[i].array).requires_grad_(),))
+
+
+def _record(version: Any, leaves: Sequence[Any], state: Sequence[Tensor],
+            results: Sequence[Tensor]) -> None:
+    """Note the results that gradients flow through to arguments and parameters."""
     arguments = [
         i for i, v in enumerate(leaves) if isinstance(v, Tensor) and v._requires_grad
     ]

@@ -33,7 +33,7 @@ from agnesi.compiler.specialization.retired import Retiring
 from agnesi.compiler.tracing.arguments.facts import assumed, containers, known_facts
 from agnesi.compiler.tracing.arguments.numpy_numbers import NUMBERS
 from agnesi.compiler.tracing.arguments.texts import Text, calling, static_of
-from agnesi.compiler.tracing.closing import closed, flowing, is_its_own, trains
+from agnesi.compiler.tracing.closing import begun_results, closed, flowing, is_its_own, trains
 from agnesi.compiler.tracing.containers.nests import Part, StandIns, together
 from agnesi.compiler.tracing.dead_checks import with_dead_checks
 from agnesi.compiler.tracing.decisions import Decision, Decisions, OtherWayError
@@ -269,7 +269,6 @@ class Version(Retiring):
         differentiate those results is an error (``core/storage/spent.py``).
         """
         reached = flowing(nodes)
-        self.flows = [n in reached for n in nodes[: len(self.tensors)]]
         #: Whether gradients arrive at arguments: then only the function itself leaves them there.
         self.reached = trace.reached
         written = trace.reached or any(r.written for r in trace.grads.values())
@@ -278,7 +277,11 @@ class Version(Retiring):
         self.changed = [x for x, _ in updates if isinstance(x, Tensor)]
         taught = written or trains(
             [nodes[i] for x, i in updates if isinstance(x, Tensor) and x._requires_grad], trace)
-        self.records = any(self.flows) and not taught
+        self.flows = [n in reached and not taught for n in nodes[: len(self.tensors)]]
+        #: The results that only require gradients by leaves made inside, each with whether it is
+        #: such a leaf.
+        self.begun = begun_results(nodes, len(self.tensors), self.flows)
+        self.records = any(self.flows) or bool(self.begun)
         #: Whether gradients flow into what it changes.
         self.spills = "spilled" in trace.noticed or (self.records and bool(self.effects)) or (
             not taught and any(nodes[i] in reached and not is_its_own(nodes[i], x)
@@ -298,7 +301,7 @@ class Version(Retiring):
         self.read = [x for x, leaf in trace.leaves.values()
                      if leaf.op is None and not leaf.requires_grad
                      and live_tensor(leaf) is not None and id(x) not in changed]
-        self.unrecorded = not STATE.recording and bool(self.parameters)
+        self.unrecorded = not STATE.recording and bool(self.parameters or trace.begun)
 
     @cached_property
     def pull(self) -> Any:
@@ -373,7 +376,7 @@ class Version(Retiring):
         """Whether its native code can be called as it is, and the call be recorded behind it."""
         return self.records and self.plain and is_flat(self.argument_tree, self.statics) and not (
             self.laid or self.unseen or self.hidden or self.computed or self.assumed or self.mutated
-            or self.spills or self.passing or self.consumed or self.expected)
+            or self.begun or self.spills or self.passing or self.consumed or self.expected)
 
     @property
     def attempt(self) -> Any:

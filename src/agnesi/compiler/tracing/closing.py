@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from agnesi.compiler.tracing.obstacles import ExampleReadError
+from agnesi.compiler.tracing.obstacles import ExampleReadError, OnlyEagerError
 from agnesi.compiler.tracing.trace import Trace
 from agnesi.core.graph import FunctionGraph
 from agnesi.core.ir.dims import is_static
@@ -21,12 +21,46 @@ def flowing(results: Sequence[Any]) -> set[Any]:
 
     Others carry only what a derivative taken inside of the function asked for.
     """
-    flowing: set[Any] = set()
+    return _reaching(results, _is_leaf)
+
+
+def beginning(results: Sequence[Any]) -> set[Any]:
+    """Return the nodes through which gradients flow to a leaf that the function made itself
+    (``x.detach().requires_grad_()``), and these leaves.
+    """
+    return _reaching(results, begins_inside)
+
+
+def _reaching(results: Sequence[Any], is_end: Callable[[Any], bool]) -> set[Any]:
+    """Return the nodes through which gradients flow to certain leaves."""
+    reaching: set[Any] = set()
     for node in toposort(results, lambda n: not n.requires_grad):
-        if node.requires_grad and (
-                _is_leaf(node) or not flowing.isdisjoint(node.inputs)):
-            flowing.add(node)
-    return flowing
+        if node.requires_grad and (is_end(node) or not reaching.isdisjoint(node.inputs)):
+            reaching.add(node)
+    return reaching
+
+
+def begins_inside(node: Any) -> bool:
+    """Return whether a node is a leaf that the traced function made."""
+    return (node.op is ALIAS and node.handle is not None and not node.inputs[0].requires_grad
+            and node.requires_grad and node.handle().array is None)
+
+
+def begun_results(nodes: Sequence[Any], count: int, flows: Sequence[bool]) -> dict[int, bool]:
+    """Return which of the first ``count`` results require gradients only by leaves that the
+    function made, each with whether it is the leaf itself.
+
+    :raises OnlyEagerError: If such a leaf is returned, or kept, beside what is computed from it.
+    """
+    found = beginning(nodes)
+    leaves = {n for n in nodes if n in found and begins_inside(n)}
+    others = [n for n in nodes if n in found and n not in leaves]
+    if not leaves.isdisjoint(toposort(others, lambda n: not n.requires_grad)) or (
+            not leaves.isdisjoint(nodes[count:])):
+        raise OnlyEagerError("it returns or keeps a tensor that it made require gradients, "
+                             "and others are computed from that",
+                             "Return the gradients, or x.detach()")
+    return {i: n in leaves for i, n in enumerate(nodes[:count]) if n in found and not flows[i]}
 
 
 def _is_leaf(node: Any) -> bool:
