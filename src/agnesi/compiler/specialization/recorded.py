@@ -61,14 +61,15 @@ class CompiledCall(Op):
 
     @property
     def reads(self) -> Sequence[Tensor]:
-        given = [v for v in self.leaves if isinstance(v, Tensor) and not v._requires_grad]
+        given = [v for i, v in enumerate(self.leaves)
+                 if isinstance(v, Tensor) and i not in self.arguments]
         return (*self.version.read, *given)
 
     def needs(self, i: int, inputs: Any) -> bool:
         """Return whether the compiled derivative reads an input; asked where it was changed."""
         count = len(self.arguments)
         return self._needs(self.leaves[self.arguments[i]] if i < count
-                           else self.version.parameters[i - count])
+                           else self.version.ends[i - count])
 
     def _needs(self, x: Tensor) -> bool:
         cotangents = [zeros(s, dtype=d) for s, d in self.types]
@@ -153,16 +154,12 @@ def pullback_of(version: Any) -> Any:
                 share_facts(given, leaves[i])
             args, keywords = tree.build(leaves)
             with silent():
-                outputs, _ = flatten(owner.function(*args, **keywords))
-            results = [current(v) for v in outputs
-                       if isinstance(v, Tensor) and not isinstance(v, NumPyNumber)]
+                results = _results(version, owner.function(*args, **keywords))
             inputs = [{current(leaves[i])} for i in arguments]
-            inputs += _nodes_of(version, results)
+            inputs += _nodes_of(version, [n for n in results if n is not None])
         seeds: dict[Node, Any] = {}
-        given = [g for g, v in zip(cotangents, version.tensors, strict=True)
-                 if id(v) not in version.numbers]
-        for node, g in zip(results, given, strict=True):
-            if g is not None:
+        for node, g in zip(results, cotangents, strict=True):
+            if node is not None and g is not None:
                 seeds[node] = seeds[node] + g if node in seeds else g
         wrt = [n for nodes in inputs for n in nodes]
         found = backprop(seeds, wrt, wrt)  # on values, one may depend on another
@@ -171,6 +168,18 @@ def pullback_of(version: Any) -> Any:
     pull.__name__ = f"gradient of {owner.name}"
     pull.derived = owner.function  # type: ignore[attr-defined]
     return pull
+
+
+def _results(version: Any, returned: Any) -> list[Node | None]:
+    """Return the nodes of what is a tensor among a version's results, where the function has run
+    again; None for numbers, and what is None this time, as gradients by branches that only
+    compiled code takes are."""
+    outputs, shape = flatten(returned)
+    if len(outputs) != len(version.outputs):
+        found = dict(zip(shape.paths("result"), outputs, strict=True))
+        outputs = [found.get(path) for path in version.tree.paths("result")]
+    return [current(v) if isinstance(v, Tensor) and not isinstance(v, NumPyNumber) else None
+            for v, known in zip(outputs, version.outputs, strict=True) if isinstance(known, Tensor)]
 
 
 def _changed_since(version: Any, leaves: Sequence[Any]) -> list[tuple[Any, Any]]:
@@ -213,11 +222,11 @@ def _nodes_of(version: Any, results: Sequence[Node]) -> list[set[Node]]:
     begin several times.
     """
     borrowed = set(map(id, version.borrowed))
-    found = [set() if id(p) in borrowed else {current(p)} for p in version.parameters]
+    found = [set() if id(p) in borrowed else {current(p)} for p in version.ends]
     several = borrowed | {id(p) for p in version.changed if p.requires_grad}
     if several:
         ends = set().union(*found)
-        indices = {id(p): i for i, p in enumerate(version.parameters)}
+        indices = {id(p): i for i, p in enumerate(version.ends)}
         for node in toposort(results, lambda n: not n.requires_grad or n in ends):
             owner = node.handle() if node.handle is not None else None
             if id(owner) in several:
@@ -270,11 +279,10 @@ def recorded(version: Any, leaves: Sequence[Any], state: Sequence[Tensor],
 def _record(version: Any, leaves: Sequence[Any], state: Sequence[Tensor],
             results: Sequence[Tensor]) -> None:
     """Note the results that gradients flow through to arguments and parameters."""
-    arguments = [
-        i for i, v in enumerate(leaves) if isinstance(v, Tensor) and v._requires_grad
-    ]
+    arguments = [i for i in version.fed
+                 if isinstance(leaves[i], Tensor) and leaves[i]._requires_grad]
     op = CompiledCall(version, leaves, state, arguments, results)
-    xs = (*[leaves[i] for i in arguments], *version.parameters)
+    xs = (*[leaves[i] for i in arguments], *version.ends)
     if op.outputs == 1:
         record(results[0], op, xs)
         return

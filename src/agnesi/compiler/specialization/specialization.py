@@ -111,7 +111,7 @@ class Version(Retiring):
             raise OtherWayError
         returned = len(nodes)
         updates = self._updates(nodes, trace, symbols, inputs)
-        self._take_flows(nodes, returned, updates, trace)
+        self._take_flows(nodes, returned, updates, trace, inputs)
         self._take_sources(reads, trace)
         reads.release()
         decisive = trace.decisive([symbols[i] for i in self.arrays])
@@ -262,7 +262,8 @@ class Version(Retiring):
                       if x.shape or x.node is None or live_tensor(leaf) is not None]
 
     # -- gradients ------------------------------------------------------------------------
-    def _take_flows(self, nodes: Sequence[Any], returned: int, updates: Any, trace: Trace) -> None:
+    def _take_flows(self, nodes: Sequence[Any], returned: int, updates: Any, trace: Trace,
+                    inputs: Sequence[Any]) -> None:
         """Note through which results gradients flow when the call is recorded.
 
         They do not where the function is a training step, which took its gradients itself: to
@@ -292,6 +293,10 @@ class Version(Retiring):
         #: Those of them that only a value was given for, not their memory.
         self.borrowed = trace.borrowed
         self.parameters += trace.borrowed
+        #: Of all these and of the arguments, those that gradients arrive at.
+        ends = {id(n.handle()) for n in reached if n.handle is not None}
+        self.ends = [x for x in self.parameters if id(x) in ends]
+        self.fed = [i for i, n in zip(self.arrays, inputs, strict=True) if n in reached]
         #: The results that no gradient flows through any more, by index, and whether it would flow
         #: to arguments, of which each call has others.
         self.spent, self.open = spent(
@@ -299,7 +304,7 @@ class Version(Retiring):
         #: What else it reads without being given it, and could be changed.
         changed = set(map(id, self.changed))
         self.read = [x for x, leaf in trace.leaves.values()
-                     if leaf.op is None and not leaf.requires_grad
+                     if leaf.op is None and id(x) not in ends
                      and live_tensor(leaf) is not None and id(x) not in changed]
         self.unrecorded = not STATE.recording and bool(self.parameters or trace.begun)
 
