@@ -153,6 +153,7 @@ class Context:
     quick: bool
     bound: Callable[[int, int, str], float | None] = lambda nbytes, flops, dtype: None
     note: Callable[[str], None] = lambda text: None
+    done: Callable[[Result], None] = lambda result: None  # a row is there
     cases: str = ""  # a regular expression: which of the cases are wanted
     until: float = math.inf  # by `time.monotonic`: when a long suite leaves out the rest
 
@@ -171,6 +172,7 @@ class Context:
         rounds = time_in_turn(ready, self.quick, cool=0.006 if self.threads > 1 else 0.0)
         for name, samples in rounds.items():
             result.add(name, samples)
+        self.done(result)
         return result
 
 

@@ -60,6 +60,14 @@ def _row(result: Result, peers: Sequence[str], rate: bool) -> list[str]:
     ]
 
 
+def line(result: Result) -> str:
+    """A result in one line: all times, the ratio and its goal, and why a library has none."""
+    times = [f"{n} {amount(s, result.unit)}" for n, s in result.seconds.items()]
+    times += [f"{name} {why}" for name, why in result.absent.items()]
+    return (f"{result.case}: {', '.join(times)}; ratio {ratio_text(result)} "
+            f"of {goal_text(result)}")
+
+
 def ratio_text(result: Result) -> str:
     if result.ratio is None:
         return "-"

@@ -9,12 +9,17 @@ import argparse
 import json
 import logging
 import sys
+import time
 import warnings
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
-from benchmarks import limits, peers, suites
-from benchmarks.harness import Context
+from benchmarks import limits, peers, report, suites
+from benchmarks.harness import Context, Result
+
+#: A row that comes so many seconds behind the one shown last is shown before its table is there.
+PATIENCE = 10.0
 
 
 def main() -> None:
@@ -33,7 +38,7 @@ def main() -> None:
     if args.suite == "limits":
         args.out.write_text(json.dumps(limits.measure(threads)))
         return
-    context = Context(args.suite, threads, args.quick, note=note, cases=args.cases)
+    context = Context(args.suite, threads, args.quick, note=note, done=shown(), cases=args.cases)
     if args.limits:
         known = json.loads(args.limits.read_text())
         context.bound = lambda nbytes, flops, dtype: limits.bound(known, nbytes, flops, dtype)
@@ -46,6 +51,20 @@ def note(text: str) -> None:
     """Shows on a terminal what is being measured now."""
     if sys.stderr.isatty():
         print(f"\r\x1b[K  {text}", end="", file=sys.stderr, flush=True)
+
+
+def shown() -> Callable[[Result], None]:
+    """What shows rows that were long in coming, beside the table to which they belong."""
+    last = time.monotonic()
+
+    def show(result: Result) -> None:
+        nonlocal last
+        if time.monotonic() - last >= PATIENCE:
+            note("")
+            print(f"  {report.line(result)}", file=sys.stderr, flush=True)
+            last = time.monotonic()
+
+    return show
 
 
 if __name__ == "__main__":

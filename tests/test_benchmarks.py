@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
+import time
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
 from benchmarks import __main__ as main
-from benchmarks import limits, picture, recorded, report, suites, without
+from benchmarks import limits, picture, recorded, report, suites, without, worker
 from benchmarks.harness import Case, Contender, Context, Result, check_answer, to_numpy
 from benchmarks.simulation import relative_rate
-from benchmarks.suites import _mlp, elementwise, matmul, rows
+from benchmarks.suites import _mlp, elementwise, matmul, rows, theano_programs
 
 
 def result(seconds: dict[str, float], **more: object) -> Result:
@@ -40,6 +42,33 @@ def test_a_wrong_or_missing_contender_is_reported_and_not_timed():
     assert got.absent["wrong"].startswith("wrong: wrong is off by up to 2")
     assert "float64[4], the reference float32[4]" in got.absent["wide"]
     assert got.absent["missing"] == "missing: no such library"
+
+
+def test_rows_that_are_long_in_coming_are_shown_before_their_table(monkeypatch, capsys):
+    clock = [0.0]
+    monkeypatch.setattr(worker.time, "monotonic", lambda: clock[0])
+    context = Context("suite", 1, quick=True, done=worker.shown())
+    x = np.arange(4, dtype=np.float32)
+    case = Case("x + 1", lambda: x + 1, {"agnesi": lambda: Contender(np.add, (x, np.float32(1)))})
+    context.measure(case)
+    assert "x + 1" not in capsys.readouterr().err
+    clock[0] = worker.PATIENCE
+    context.measure(case)
+    assert capsys.readouterr().err.startswith("  x + 1: agnesi ")
+
+
+def test_a_peer_that_takes_too_long_to_compile_is_absent():
+    def slow() -> Contender:
+        with theano_programs._at_most(1):
+            while True:  # PyTensor's rewriter goes on behind what a rule raises
+                with contextlib.suppress(Exception):
+                    time.sleep(5)
+
+    x = np.arange(4, dtype=np.float32)
+    got = measure(right=lambda: Contender(np.add, (x, np.float32(1))), slow=slow)
+    assert set(got.seconds) == {"right"}
+    assert "takes longer than 1 s" in got.absent["slow"]
+    assert "slow failed: TimeoutError: takes longer" in report.line(got)
 
 
 def test_ratio_is_best_rival_over_ours():

@@ -7,12 +7,15 @@ takes from the first word of a program to the end of its first step, beyond thos
 from __future__ import annotations
 
 import json
+import re
+import signal
 import subprocess
 import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -29,12 +32,21 @@ THREADS = (1,)
 STEPS, FIRST = 2.0, 10.0
 #: Programs whose first compiling is measured in a short run: PyTensor takes minutes for all.
 _QUICK = ("logistic_sgd", "rnnslu")
+#: How many seconds a library may take to compile a program, and in a short run: PyTensor takes
+#: up to 4 minutes.
+LIMIT, SHORT = 600, 120
+
+
+class TooLongError(BaseException):
+    """A library took too long to compile: none of what it catches."""
 
 
 def run(context: Context) -> list[Result]:
-    results = context.measure_all(_case(name, context.quick) for name in PROGRAMS)
-    for name in _QUICK if context.quick else PROGRAMS:
-        results.append(_first_steps(context, name))
+    results = []
+    for name in PROGRAMS:
+        results += context.measure_all([_case(name, context.quick)])
+        if name in _QUICK or not context.quick:
+            results += _first_steps(context, name)
     return results
 
 
@@ -42,10 +54,11 @@ def _case(name: str, quick: bool) -> Case:
     make, is_random = PROGRAMS[name]
 
     def contender(words: Callable[[], Words]) -> Contender:
-        step, args = make(words())
+        with _at_most(SHORT if quick else LIMIT):
+            step, args = make(words())
+            first = step(*args)  # numba compiles now
         # another library draws other numbers: those are checked to be finite
-        checked = (lambda: np.isfinite(step(*args))) if is_random else None
-        return Contender(step, args, answer=checked)
+        return Contender(step, args, answer=lambda: np.isfinite(first) if is_random else first)
 
     def expect() -> Any:
         step, args = make(_pytensor("py", "fast_compile"))
@@ -54,6 +67,22 @@ def _case(name: str, quick: bool) -> Case:
     contenders = {OURS: partial(contender, _agnesi)} | {
         library: partial(contender, words) for library, words in PEERS.items()}
     return Case(f"{name}, a step", expect, contenders, rtol=1e-3, atol=1e-4, goal=STEPS)
+
+
+@contextmanager
+def _at_most(limit: int) -> Iterator[None]:
+    """Raise TimeoutError where the body takes longer than so many seconds."""
+    def late(number: int, frame: Any) -> None:
+        raise TooLongError
+
+    signal.signal(signal.SIGALRM, late)
+    signal.alarm(limit)
+    try:
+        yield
+    except TooLongError:
+        raise TimeoutError(f"takes longer than {limit} s to compile") from None
+    finally:
+        signal.alarm(0)
 
 
 # ------------------------------------------------------------------------------------------ words
@@ -93,22 +122,35 @@ PEERS = {"pytensor numba": partial(_pytensor, "numba"), "pytensor c": partial(_p
 
 
 # -------------------------------------------------------------------------------------- compiling
-def _first_steps(context: Context, name: str) -> Result:
+def _first_steps(context: Context, name: str) -> list[Result]:
     """First steps in processes of their own, with caches that are empty."""
     result = Result.empty(context, f"{name}, first compiling", goal=FIRST)
+    if not re.search(context.cases, result.case):
+        return []
     for library in (OURS, *PEERS):
         context.note(f"{name}, {library}, compiling")
-        for _ in range(3 if library == OURS else 1):
-            with tempfile.TemporaryDirectory() as folder:
-                done = subprocess.run(
-                    [sys.executable, "-m", "benchmarks.suites.theano_programs", library, name],
-                    env=caches_in(folder), capture_output=True, text=True, check=False,
-                )
-            if done.returncode:
-                result.absent[library] = (done.stderr.strip().splitlines() or ["no message"])[-1]
-                break
-            result.add(library, [json.loads(done.stdout.splitlines()[-1])])
-    return result
+        times, limit = 3 if library == OURS else 1, SHORT if context.quick else LIMIT
+        try:
+            result.add(library, [_in_a_process(library, name, limit) for _ in range(times)])
+        except subprocess.TimeoutExpired:
+            result.add(library, [limit])
+            result.absent[library] = f"was stopped after {limit} s, its least time"
+        except RuntimeError as error:
+            result.absent[library] = str(error)
+    context.done(result)
+    return [result]
+
+
+def _in_a_process(library: str, name: str, limit: int) -> float:
+    """What `_first_step` gives in a process of its own."""
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run(
+            [sys.executable, "-m", "benchmarks.suites.theano_programs", library, name],
+            env=caches_in(folder), capture_output=True, text=True, check=False, timeout=limit,
+        )
+    if done.returncode:
+        raise RuntimeError((done.stderr.strip().splitlines() or ["no message"])[-1])
+    return json.loads(done.stdout.splitlines()[-1])
 
 
 def _first_step(library: str, name: str) -> float:
