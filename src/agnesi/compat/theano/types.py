@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,7 @@ _KINDS = {(): "scalar", (False,): "vector", (False, False): "matrix", (False, Tr
           (True, False): "row"}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TensorType:
     """A dtype and, for each axis, whether its size is 1; calling it makes a variable.
 
@@ -71,11 +72,16 @@ class TensorType:
         """The number of axes."""
         return len(self.broadcastable)
 
-    def __call__(self, name: str | None = None) -> Variable:
-        """A new input of this type."""
+    def __call__(self, name: str | None = None, shape: Sequence[Any] | None = None) -> Variable:
+        """A new input of this type, of sizes that are known where ``shape`` has them."""
         if name is not None and not isinstance(name, str):
             raise TypeError(at(f"{self}: name must be a string or None, not {typed(name)}"))
-        return wrapped(variable(name, self.dtype, self.shape))
+        sizes = self.shape if shape is None else tuple(shape)
+        if len(sizes) != self.ndim or any(
+                n is not None and m != n for n, m in zip(self.shape, sizes, strict=True)):
+            raise ValueError(at(f"{self}: shape is {sizes}, and variables of this type have "
+                                f"{self.shape}"))
+        return wrapped(variable(name, self.dtype, sizes))
 
     make_variable = __call__
 
@@ -106,6 +112,14 @@ class TensorType:
         ones = tuple(self.broadcastable)
         kind = _KINDS.get(ones, str(ones) if any(ones) else f"{self.ndim}D")
         return f"TensorType({self.dtype}, {kind})"
+
+    __repr__ = __str__
+
+
+@cache
+def type_of(dtype: str, shape: tuple[int | None, ...]) -> TensorType:
+    """The type of a dtype and shape, which is one object."""
+    return TensorType(dtype, shape=shape)
 
 
 class _Computed(type):
@@ -216,8 +230,8 @@ def variable_of(node: Any) -> Variable:
 
 OWNER.append(owner_of)
 ATTRIBUTES["index"] = index_of
-ATTRIBUTES["type"] = lambda x: TensorType(
-    x.dtype, shape=[n if isinstance(n, int) else None for n in x._value.shape])
+ATTRIBUTES["type"] = lambda x: type_of(
+    x.dtype, tuple(n if isinstance(n, int) else None for n in x._value.shape))
 
 
 def constant(x: Any, name: str | None = None, ndim: int | None = None,

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.compat.theano.types import TensorType
+from agnesi.compat.theano.types import TensorType, type_of
 
 int_dtypes = ["int8", "int16", "int32", "int64"]
 uint_dtypes = ["uint8", "uint16", "uint32", "uint64"]
@@ -30,6 +30,12 @@ complex_scalar_types, complex_vector_types, complex_matrix_types = (
 int_types = int_scalar_types + int_vector_types + int_matrix_types
 float_types = float_scalar_types + float_vector_types + float_matrix_types
 complex_types = complex_scalar_types + complex_vector_types + complex_matrix_types
+#: ``dscalar``, ``fmatrix``, ``itensor4``, ...: types of a dtype that is in their name.
+_SHAPES = {"scalar": (), "vector": (None,), "matrix": (None, None), "row": (1, None),
+           "col": (None, 1), **{f"tensor{n}": (None,) * n for n in range(3, 8)}}
+_LETTERS = dict(zip("bwilfdcz", (*int_dtypes, "float32", "float64", *complex_dtypes), strict=True))
+globals().update({f"{letter}{kind}": type_of(dtype, shape)
+                  for letter, dtype in _LETTERS.items() for kind, shape in _SHAPES.items()})
 
 
 def values_eq_approx(a: Any, b: Any, allow_remove_inf: bool = False,
