@@ -56,8 +56,7 @@ CASES = [
      "scan: what until() returns must be a bool scalar, not float32[]; compare numbers (x > 0) "
      "and reduce with .any() or .all()"),
     (lambda x: ag.scan(nothing, x, x, until=lambda c: c.sum() > 0, checkpoint=True), ValueError,
-     "scan: until does not go with truncate_gradient and checkpoint, which must know where the "
-     "last step is"),
+     "scan: until does not go with checkpoint, which must know where the last step is"),
     (lambda x: ag.scan(lambda c, r: (c + r @ W, None), x[0], x, strict=True), ag.TraceError,
      "scan: with strict=True the body may only use what it is given, but it also uses W, "
      "float32[3, 3]; pass it with non_sequences"),

@@ -404,3 +404,27 @@ def test_sizes_that_a_non_sequence_tells(strict, n):
     assert ag.function([x, k], loop(x, k))(rows, n).tolist() == expected.tolist()
     slope = ag.grad(lambda x, k: (loop(x, k) ** 2).sum())
     assert ag.jit(slope)(rows, count).tolist() == slope(rows, count).tolist()
+
+
+@pytest.mark.parametrize("steps, backwards", [(0, False), (3, True), (50, False)])
+def test_gradients_of_the_last_steps_of_a_loop_that_ends_itself(steps, backwards):
+    x, end, a, first = T.dvector(), T.dscalar(), T.dscalar(), T.dscalar()
+    h, _ = T.scan(lambda r, c: (a * c + r, T.until(a * c + r > end)), x, first,
+                  truncate_gradient=steps, go_backwards=backwards)
+    got = ag.function([x, end, a, first], [h, *ag.grad((h**2).sum(), [x, a, first])])
+    rows = np.linspace(0.1, 0.9, 12)
+    for stop in (0.0, 5.0, 1e9):  # behind the first step, some, all of them
+        order = rows[::-1] if backwards else rows
+        done = [0.2]
+        while len(done) <= len(rows) and (len(done) == 1 or done[-1] <= stop):
+            done.append(1.3 * done[-1] + order[len(done) - 1])
+        slopes, slope_a, slope = np.zeros(12), 0.0, 0.0
+        last = len(done) - 1
+        for t in range(last, max(last - steps, 0), -1):
+            slope += 2 * done[t]
+            slopes[t - 1] = slope
+            slope_a += slope * done[t - 1]
+            slope *= 1.3
+        want = done[1:], slopes[::-1] if backwards else slopes, slope_a, slope * (steps >= last)
+        for g, w in zip(got(rows, stop, 1.3, 0.2), want, strict=True):
+            np.testing.assert_allclose(g, w)

@@ -32,7 +32,7 @@ from agnesi.core.valuedims import size_of
 from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.creation import zeros
 from agnesi.ops.base.parameter_checks import demanded
-from agnesi.ops.base.select import minimum
+from agnesi.ops.base.select import minimum, where
 from agnesi.ops.indexing.index import take
 from agnesi.ops.indexing.join import concat, stack
 from agnesi.ops.indexing.ranges import arange
@@ -111,11 +111,9 @@ class Loop:
     # -- ways to run ----------------------------------------------------------------------
     def run(self) -> tuple[Any, Any, Any]:
         """The last carry, stacked results, number of steps."""
-        if self.until is not None and (self.cut is not None or self.checkpoint):
-            raise ValueError(
-                at("scan: until does not go with truncate_gradient and checkpoint, which must "
-                   "know where the last step is")
-            )
+        if self.until is not None and self.checkpoint:
+            raise ValueError(at("scan: until does not go with checkpoint, which must know where "
+                                "the last step is"))
         if (self.cut is not None or self.checkpoint) and any(self.carry.weak):
             self._traced()  # which dtypes numbers begin with, before the loop is cut into parts
         if self.cut is not None:
@@ -252,6 +250,8 @@ class Loop:
 
     def _truncated(self) -> tuple[Any, Any, Any]:
         """Two loops; gradients stop between them."""
+        if self.until is not None:
+            return self._truncated_at_its_end()
         n: Any = self.cut
         if isinstance(self.length, int) and n >= self.length:
             self.cut = None
@@ -265,6 +265,30 @@ class Loop:
         last.checkpoint = self.checkpoint
         carry, more, steps = last.run()
         return carry, self._joined(ys, more), steps
+
+    def _truncated_at_its_end(self) -> tuple[Any, Any, Any]:
+        """A loop that only counts its steps, and one whose last steps have gradients."""
+        cut, until = self.cut, self.until
+        counting = self._like(self.f, self.carry.build(self.carry.tensors))
+        counting.until, counting.updates = until, {}
+        first = detach(counting.traced()[2]) - cut
+
+        def body(state: Any, *rest: Any) -> Any:
+            number, carry = state
+            found = pair_of(self.owner, self.called(carry, *rest))
+            following, result = tree.map_leaves(lambda y: _from(number >= first, y), found)
+            return (number + 1, following), result
+
+        loop = self._like(body, (as_tensor(0, int64), self.carry.build(self.carry.tensors)))
+        loop.until, loop.updates = lambda state: until(state[1]), self.updates
+        (_, carry), ys, steps = loop.traced()
+        return carry, ys, steps
+
+    def _like(self, f: Function, carry: Any) -> Loop:
+        """A loop over the same rows."""
+        loop = self.part(carry, self.xs.build(self.xs.tensors), self.length)
+        loop.f, loop.owner, loop.form, loop.count = f, self.owner, self.form, self.count
+        return loop
 
     def _in_segments(self) -> tuple[Any, Any, Any]:
         """A loop over loops; gradients begin at the first carry of each inner one."""
@@ -360,6 +384,12 @@ def counted(count: Tensor, rows: Any) -> Tensor:
     (found,) = demanded("scan", f"length must be at least 0{most}", lambda n: (n >= 0) if
                         rows is None else (n >= 0) & (n <= rows), length=count)
     return found
+
+
+def _from(begun: Tensor, y: Any) -> Any:
+    """A result of a step whose gradient is 0 before some step."""
+    y = as_tensor(y)
+    return where(begun, y, detach(y)) if y.dtype.kind in "fc" else y
 
 
 def reversed_rows(rows: Tensor, count: Tensor | None) -> Tensor:

@@ -208,6 +208,7 @@ def scan(
         loops and of ``jit``, a tensor must be an input of the function, or be computed from sizes.
     :type n_steps: int, Dim or Tensor, optional
     :param truncate_gradient: Let gradients flow through the last so many steps only; -1 is all.
+        Beside ``until`` the loop runs once more before, to count its steps.
     :param go_backwards: Begin with the last row of each sequence.
     :param strict: Refuse what ``fn`` uses without being given it; not the states that it changes,
         such as those of random streams.
