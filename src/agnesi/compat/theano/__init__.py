@@ -60,6 +60,7 @@ from agnesi.compat.theano.misc import _asarray as _asarray
 from agnesi.compat.theano.ops import Op as Op
 from agnesi.compat.theano.ops import OpFromGraph as OpFromGraph
 from agnesi.compat.theano.printing import debugprint as debugprint
+from agnesi.compat.theano.printing import dprint as dprint
 from agnesi.compat.theano.printing import pp as pp
 from agnesi.compat.theano.printing import pprint as pprint
 from agnesi.compat.theano.sandbox import cuda as gpuarray
@@ -98,7 +99,8 @@ for _name, _module in (
         ("typed_list.basic", typed_list), ("typed_list.type", typed_list),
         ("tensor.random", _streams), ("tensor.random.basic", _streams),
         ("tensor.random.utils", _streams), ("tensor.random.op", _streams),
-        ("tensor.random.type", _streams), ("tensor.random.var", _streams), ("utils", misc),
+        ("tensor.random.type", _streams), ("tensor.random.var", _streams),
+        ("tensor.random.variable", _streams), ("utils", misc),
         ("tests", breakpoint), ("tests.breakpoint", breakpoint), ("breakpoint", breakpoint),
         ("d3viz", d3viz), ("d3viz.formatting", d3viz), ("gof.toolbox", gof), ("gof.link", gof),
         ("tensor.basic_opt", rewriting), ("tests.unittest_tools", _selftests),

@@ -27,7 +27,13 @@ from agnesi.compat.theano.sparse_variable import (
     values_of,
 )
 from agnesi.compat.theano.tensor.creation import as_tensor_variable
-from agnesi.compat.theano.tensor.generators import shared_generator
+from agnesi.compat.theano.tensor.generators import (
+    Generator,
+    generator_of,
+    random_generator_type,
+    shared_generator,
+    words_of,
+)
 from agnesi.compat.theano.variable import SharedVariable, Sizes, Variable, bare, wrapped
 from agnesi.compiler.cloning import clone as our_clone
 from agnesi.compiler.declaration import function as compiled
@@ -148,6 +154,8 @@ class Function:
             return values_of(entry.variable, value)
         if isinstance(entry.variable, ObjectVariable):
             return [value]
+        if isinstance(entry.variable, Generator):
+            return [words_of(random_generator_type.filter(value))]
         if entry.strict and not (isinstance(value, (np.ndarray, np.generic))
                                  and value.dtype == entry.variable.dtype):
             raise TypeError(at(f"{entry.variable!r} is strict and takes an array of "
@@ -261,6 +269,8 @@ def _result(x: Any, parts: Sequence[Any]) -> Any:
     if isinstance(x, SparseVariable):
         return matrix_of(x, parts)
     found, = parts
+    if isinstance(x, Generator):
+        return generator_of(np.asarray(found))
     return np.asarray(found) if isinstance(found, Tensor) else found
 
 
@@ -414,7 +424,7 @@ class _Outputs:
         parts = [[] if given is None else _parts(v, self.borrows) for v in self._leaves]
         #: Whether the user gets what our function returns, in a list or alone.
         self._same = given is not None and not isinstance(given, Mapping) and not any(
-            isinstance(v.variable if isinstance(v, Out) else v, SparseVariable)
+            isinstance(v.variable if isinstance(v, Out) else v, (SparseVariable, Generator))
             for v in self._leaves)
         self._counts = [len(p) for p in parts]
         self.flat = [v for p in parts for v in p]
@@ -454,7 +464,10 @@ def _options(i: In, borrows: bool) -> list[Any]:
         if i.value is not None or i.update is not None:
             raise TypeError(f"{i.variable!r} is no dense array and takes no value before the call")
         return inputs_of(i.variable) if isinstance(i.variable, SparseVariable) else [i.variable]
-    value = i.value if i.value is None else _fitting(i.value, i.variable, True)
+    if isinstance(i.value, np.random.Generator):
+        value = words_of(i.value)
+    else:
+        value = i.value if i.value is None else _fitting(i.value, i.variable, True)
     if isinstance(i.value, SharedVariable):
         value = bare(i.value)
     update = i.update if i.update is None else _like(i.variable, i.update)

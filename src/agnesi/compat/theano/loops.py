@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from agnesi.compat.theano.base.tags import mention
 from agnesi.compat.theano.graphs.fgraph import equal_computations as equal_computations
 from agnesi.compat.theano.graphs.testvalues import without_test_values
 from agnesi.compat.theano.opclasses import Scan as Scan
+from agnesi.compat.theano.tensor.generators import Generator, generator_like
 from agnesi.compat.theano.variable import Variable, bare, wrapped
 from agnesi.compiler.shared import Shared
 from agnesi.core.support import tree
@@ -30,12 +31,18 @@ class until:  # noqa: N801 - used as a function
         self.condition = condition
 
 
-def _step(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """A step over variables as one over tensors; its updates are a dict beside its outputs."""
+def _step(fn: Callable[..., Any], models: Sequence[Any] = ()) -> Callable[..., Any]:
+    """A step over variables as one over tensors; its updates are a dict beside its outputs.
+    The last arguments are generators where ``models`` are."""
     def step(*tensors: Any) -> Any:
+        known = [*[None] * (len(tensors) - len(models)), *models]
+        given = tuple(generator_like(m, x) for m, x in zip(known, tensors, strict=True))
+        drawn = [x for x in given if isinstance(x, Generator) and not hasattr(x.tag, "used")]
         with without_test_values():
-            found = call_user(fn, tuple(wrapped(list(tensors))), {}, "scan",
+            found = call_user(fn, given, {}, "scan",
                               "fn(*elements of sequences, *earlier results, *non_sequences)")
+        for x in drawn:  # the same generator may be there when the step is written again
+            vars(x.tag).pop("used", None)
         parts = list(found) if isinstance(found, tuple) else [found]
         if isinstance(found, (list, tuple)) and not any(isinstance(p, (list, dict, until))
                                                         or _is_updates(p) for p in found):
@@ -81,13 +88,26 @@ def scan(fn: Callable[..., Any], sequences: Any = None, outputs_info: Any = None
     """
     held = None if non_sequences is None else _listed(non_sequences)
     mention(*[x for x in tree.leaves((_tensors(sequences), bare(held))) if isinstance(x, Tensor)])
-    _, rows, updates = _begun(lambda states: taps.looped(
-        _step(fn), _tensors(sequences), states, bare(held), bare(n_steps),
-        truncate_gradient, go_backwards, strict and "state"), _tensors(outputs_info))
+    states = [] if outputs_info is None else _listed(outputs_info)
+    models = [x for state in states if state is not None for x in _taken(state)]
+    last, rows, updates = _begun(lambda states: taps.looped(
+        _step(fn, [*models, *(held or ())]), _tensors(sequences), states, bare(held),
+        bare(n_steps), truncate_gradient, go_backwards, strict and "state"),
+        _tensors(outputs_info))
+    for i, state in enumerate(states):
+        if isinstance(state, Generator):  # the last one is all that a program can do with
+            rows[i] = generator_like(state, last[i])
     found = wrapped(rows[0] if len(rows) == 1 else rows)
     if return_list and not isinstance(found, list):
         found = [found]
     return _with_updates(found, updates, return_updates)
+
+
+def _taken(state: Any) -> list[Any]:
+    """What a step takes of an output: several earlier values, one, or none."""
+    if not isinstance(state, Mapping):
+        return [state]
+    return [None] * len(state.get("taps") or [-1]) if state.get("initial") is not None else []
 
 
 def _begun(loop: Callable[[Any], Any], states: Any) -> Any:

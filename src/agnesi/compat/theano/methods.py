@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -100,6 +101,11 @@ def _inc(x: Variable, y: Any, **options: Any) -> Variable:
     return tensor.inc_subtensor(x, y, **options)
 
 
+def _dprint(x: Variable, **options: Any) -> Any:
+    """Print its graph."""
+    return importlib.import_module("agnesi.compat.theano.printing").debugprint(x, **options)
+
+
 def _of(name: str) -> Callable[..., Any]:
     """A method that is the function of that name in ``theano.tensor``."""
     def method(x: Variable, *args: Any, **keywords: Any) -> Any:
@@ -117,6 +123,6 @@ METHODS.update({
         "argsort", "sort", "cumsum", "cumprod", "dot", "nonzero", "nonzero_values", "take", "fill",
         "zeros_like", "ones_like", "ptp", "round", "clip", "choose", "compress", "diagonal",
         "trace", "swapaxes", "squeeze", "conj", "transfer", "searchsorted", "ravel")},
-    "transpose": _transpose, "set": _set, "inc": _inc,
+    "transpose": _transpose, "set": _set, "inc": _inc, "dprint": _dprint,
     "vector": lambda sizes: tensor.as_tensor_variable(sizes, dtype="int64"),
 })

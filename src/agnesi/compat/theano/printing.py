@@ -36,6 +36,9 @@ def debugprint(obj: Any, depth: int = -1, print_type: bool = False, file: Any = 
     return file or sys.stdout
 
 
+dprint = debugprint
+
+
 def _results(x: Any) -> Sequence[Node]:
     """The nodes of a variable, an Apply's outputs, or what a compiled function returns."""
     if isinstance(x, Apply):

@@ -15,6 +15,7 @@ from agnesi.autodiff.recording import stop_gradient
 from agnesi.compat.theano.ops.params import params_of, params_type_of
 from agnesi.compat.theano.tensor.creation import as_tensor_variable
 from agnesi.compat.theano.tensor.derivatives import Disconnected, NullTypeGradError
+from agnesi.compat.theano.tensor.generators import generator_like
 from agnesi.compat.theano.types import Apply, TensorType
 from agnesi.compat.theano.variable import Variable, bare, floats, wrapped
 from agnesi.core.op import typed
@@ -304,6 +305,7 @@ class OpFromGraph:
                 raise TypeError(at(f"OpFromGraph: {name_} must be a list of variables: write "
                                    f"[{given_!r}]"))
         self._single = len(outputs) == 1
+        self._outputs = list(outputs)
         rule = None
         if callable(lop_overrides) or callable(grad_overrides):
             def rule(g: Any, y: Any, *xs: Any) -> Any:
@@ -321,5 +323,7 @@ class OpFromGraph:
             vjp=rule, name=name or "graph")
 
     def __call__(self, *inputs: Any) -> Any:
-        found = wrapped(self._made(*[as_tensor(bare(as_tensor_variable(x))) for x in inputs]))
-        return list(found) if isinstance(found, tuple) else found
+        found = self._made(*[as_tensor(bare(as_tensor_variable(x))) for x in inputs])
+        if self._single:
+            return generator_like(self._outputs[0], found)
+        return [generator_like(model, x) for model, x in zip(self._outputs, found, strict=True)]

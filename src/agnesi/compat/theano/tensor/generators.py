@@ -6,17 +6,21 @@ those are NumPy's own.
 
 from __future__ import annotations
 
+import functools
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from agnesi.api.symbolic import variable
 from agnesi.compat.theano.tensor.creation import _shape
 from agnesi.compat.theano.variable import (
     RandomStateSharedVariable,
     Variable,
     bare,
     made_of,
+    wrapped,
 )
 from agnesi.compiler.shared import shared
 from agnesi.core import shapes
@@ -32,6 +36,10 @@ from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.creation import checked_sizes
 
 _WORD = (1 << 64) - 1
+#: How many numbers a state is.
+_WORDS = 6
+#: What stands for a seed that is not given: None is a seed from the system.
+UNSET = object()
 #: Results that are whole numbers.
 _WHOLE = frozenset(("binomial", "geometric", "hypergeometric", "integers", "multinomial",
                     "negative_binomial", "poisson"))
@@ -113,25 +121,64 @@ class Beside(Op):
         return None, ts[1]
 
 
-class _Methods:
+class RandomGeneratorType:
+    """The type of generators; calling it makes an input."""
+
+    def __call__(self, name: str | None = None) -> GeneratorVariable:
+        """An input whose value is one of NumPy's generators."""
+        made: Any = made_of(GeneratorVariable, variable(name, "uint64", (_WORDS,)))
+        return made
+
+    make_variable = __call__
+
+    def filter(self, value: Any, strict: bool = False, allow_downcast: bool | None = None) -> Any:
+        """The value, if it is a generator; TypeError if not."""
+        if not isinstance(value, np.random.Generator):
+            raise TypeError(at(f"{typed(value)} is no generator of random numbers; "
+                               "np.random.default_rng(seed) makes one"))
+        return value
+
+    def __eq__(self, other: Any) -> bool:
+        return isinstance(other, RandomGeneratorType)
+
+    def __hash__(self) -> int:
+        return hash(RandomGeneratorType)
+
+    def __repr__(self) -> str:
+        return "RandomGeneratorType"
+
+
+random_generator_type = RandomGeneratorType()
+
+
+class Generator:
     """Distributions as methods, which give the next generator and the draw."""
 
     __slots__ = ()
 
     def __getattr__(self, name: str) -> Any:
+        if name == "type":
+            return random_generator_type
         if name not in DISTRIBUTIONS:
             return super().__getattr__(name)  # type: ignore[misc]
-        return lambda *args, **keywords: DISTRIBUTIONS[name](
-            *args, rng=self, return_next_rng=True, **keywords)
+        return functools.partial(self._drawn, DISTRIBUTIONS[name])
+
+    def _drawn(self, distribution: Callable[..., Any], *args: Any, **keywords: Any) -> Any:
+        if getattr(self.tag, "used", False):
+            warnings.warn(f"{self!r} has been drawn from before: both draws are of one state; draw "
+                          "from the generator that the first one gave", UserWarning,
+                          stacklevel=2)
+        self.tag.used = True
+        return distribution(*args, rng=self, return_next_rng=True, **keywords)
 
 
-class GeneratorVariable(_Methods, Variable):
-    """The state of a generator behind a draw."""
+class GeneratorVariable(Generator, Variable):
+    """A generator that is an input, or the one behind a draw."""
 
     __slots__ = ()
 
 
-class RandomGeneratorSharedVariable(_Methods, RandomStateSharedVariable):
+class RandomGeneratorSharedVariable(Generator, RandomStateSharedVariable):
     """A generator that lasts between calls; its value is one of NumPy's."""
 
     __slots__ = ()
@@ -140,9 +187,58 @@ class RandomGeneratorSharedVariable(_Methods, RandomStateSharedVariable):
         """A generator in the state that this one is in."""
         return generator_of(self.tensor.get_value())
 
-    def set_value(self, value: Any, borrow: bool = False) -> None:
-        """Take the state of a generator."""
-        self.tensor.set_value(words_of(value))
+    def set_value(self, value: Any = None, *, seed: Any = UNSET, borrow: bool = False) -> None:
+        """Take the state of a generator, or of a new one of some seed."""
+        self.tensor.set_value(words_of(_generator("set_value", value, seed)))
+
+
+def _generator(who: str, value: Any, seed: Any) -> Any:
+    """A generator that is given, or one of a seed."""
+    if (value is None) == (seed is UNSET):
+        raise ValueError(at(f"{who} takes a generator or a seed, one of both"))
+    return np.random.default_rng(seed) if value is None else random_generator_type.filter(value)
+
+
+def generator_like(model: Any, x: Tensor) -> Variable:
+    """The variable of a tensor that is a generator where another variable is one."""
+    return made_of(GeneratorVariable, x) if isinstance(model, Generator) else wrapped(x)
+
+
+def rng(name: str | None = None) -> GeneratorVariable:
+    """A generator that is an input of functions: ``next_rng, x = rng().normal()``.
+
+    Parameters
+    ----------
+    name : str, optional
+
+    Returns
+    -------
+    GeneratorVariable
+    """
+    return random_generator_type(name)
+
+
+def shared_rng(value: np.random.Generator | None = None, *, seed: Any = UNSET,
+               name: str | None = None, borrow: bool = False) -> Any:
+    """A generator as a shared variable.
+
+    Parameters
+    ----------
+    value : numpy.random.Generator, optional
+    seed : int or None, optional
+        That of a new generator, in place of ``value``.
+    name : str, optional
+
+    Returns
+    -------
+    RandomGeneratorSharedVariable
+
+    Raises
+    ------
+    ValueError
+        If there are both or none of ``value`` and ``seed``.
+    """
+    return shared_generator(_generator("shared_rng", value, seed), name)
 
 
 #: The distributions by name, which take ``rng``.
@@ -161,6 +257,8 @@ def drawn_from(rng: Any, compose: Callable[..., Any] | None, method: str, size: 
 
     :param compose: What computes it of others' draws, ``compose(draw, size, *params)``.
     """
+    if isinstance(rng, np.random.Generator):
+        rng = shared_generator(rng)
     if not isinstance(rng, Variable) or rng.dtype != "uint64" or rng.ndim != 1:
         raise TypeError(at("rng is a shared generator, shared(np.random.default_rng(seed)), or the "
                            f"one behind a draw, not {typed(rng)}"))

@@ -8,6 +8,13 @@ from collections.abc import Callable
 from typing import Any
 
 from agnesi.compat.theano.tensor.generators import DISTRIBUTIONS, drawn_from
+from agnesi.compat.theano.tensor.generators import (
+    RandomGeneratorSharedVariable as RandomGeneratorSharedVariable,
+)
+from agnesi.compat.theano.tensor.generators import RandomGeneratorType as RandomGeneratorType
+from agnesi.compat.theano.tensor.generators import random_generator_type as random_generator_type
+from agnesi.compat.theano.tensor.generators import rng as rng
+from agnesi.compat.theano.tensor.generators import shared_rng as shared_rng
 from agnesi.compat.theano.tensor.shared_randomstreams import RandomStreams
 from agnesi.compat.theano.variable import bare, floats, wrapped
 from agnesi.core import shapes
