@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -69,3 +71,46 @@ def test_jacobians_may_be_asked_for_at_once():
     x = T.dvector("x")
     found = theano.function([x], theano.gradient.jacobian(x**2, x, vectorize=True))([1.0, 2.0])
     np.testing.assert_allclose(found, [[2, 0], [0, 4]])
+
+
+def test_slices_in_one_form():
+    b, e, s, n = T.iscalars("b", "e", "s", "n")
+    part = T.get_canonical_form_slice
+    for start, stop, step in ((b, e, s), (None, e, -1), (b, None, 2), (None, None, s), (2, -1, 1)):
+        found, direction = part(slice(start, stop, step), n)
+        f = theano.function([b, e, s, n], [*map(T.as_tensor, (
+            found.start, found.stop, found.step, direction))], on_unused_input="ignore")
+        for values in itertools.product((-8, -1, 0, 4), (-8, -2, 3, 8), (-3, -1, 2), (0, 1, 5)):
+            key = [v if isinstance(k, T.Variable) else k
+                   for k, v in zip((start, stop, step), values, strict=False)]
+            a, (first, last, by, way) = np.arange(values[3]), f(*values)
+            np.testing.assert_array_equal(a[first:last:by][::way], a[slice(*key)])
+    assert part(slice(7, 2, -2), 10) == (slice(3, 9, 2), -1) and part(-1, 5) == (4, 1)
+    assert part(n, 5)[0].eval({n: -2}) == 3
+    with pytest.raises(ValueError, match="not a supported slice"):
+        part(None, 5)
+
+
+def test_shapes_of_indexed_arrays_and_shared_variables():
+    index = np.array([0, 1]), slice(1, 3), np.array([[0], [1]])
+    x = np.zeros((3, 4, 5))
+    assert [n.eval() for n in T.indexed_result_shape(T.as_tensor(x).shape, index)] == [2, 2, 2]
+    assert x[T.slice_at_axis(slice(1, 2), 1)].shape == x[T.slice_at_axis(
+        slice(1, 2), -2)].shape == (3, 1, 5)
+    assert theano.shared(np.zeros((3, 1)), shape=(None, 1)).type.shape == (None, 1)
+    with pytest.raises(TypeError, match="is not what shape="):
+        theano.shared(np.zeros((3, 2)), shape=(None, 1))
+
+
+def test_types_are_one_object_each():
+    assert T.dvector("x").type is T.dvector and T.drow.broadcastable == (True, False)
+    assert str(T.fmatrix) == repr(T.fmatrix) == "TensorType(float32, matrix)"
+    assert T.dvector(shape=(3,)).type.shape == (3,)
+    with pytest.raises(ValueError, match="variables of this type have"):
+        T.drow(shape=(2, 3))
+
+
+def test_one_product_of_second_derivatives_and_a_vector():
+    x, v = T.dvector(), T.dvector()
+    found = theano.gradient.hessian_vector_product((x**3).sum(), x, v)
+    np.testing.assert_allclose(found.eval({x: [1.0, 2.0], v: [1.0, -1.0]}), [6, -12])

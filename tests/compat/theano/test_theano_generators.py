@@ -84,6 +84,63 @@ def test_methods_and_scan():
     np.testing.assert_allclose(theano.function([], steps, updates=updates)(), expected)
 
 
+def test_generators_are_inputs_and_outputs():
+    rng = T.random.rng("rng")
+    following, x = T.random.uniform(rng=rng, size=2, return_next_rng=True)
+    f, given, ours = theano.function([theano.In(rng, mutable=True)], [following, x]), _numpy(), (
+        _numpy())
+    for _ in range(2):
+        given, found = f(given)
+        np.testing.assert_array_equal(found, ours.uniform(size=2))
+    assert given.random() == ours.random() and rng.type == T.random.random_generator_type
+    with pytest.raises(TypeError, match="no generator of random numbers"):
+        f(3)
+
+
+def test_seeds_and_a_second_draw_from_one_state():
+    rng = T.random.shared_rng(seed=1, name="rng")
+    following, x = rng.normal()
+    f = theano.function([], x, updates={rng: following})
+    first = f()
+    assert first != f() and first == _numpy().normal()
+    rng.set_value(seed=1)
+    assert first == f()
+    with pytest.warns(UserWarning, match="both draws are of one state"):
+        rng.normal()
+    with pytest.raises(ValueError, match="a generator or a seed"):
+        T.random.shared_rng()
+
+
+@pytest.mark.filterwarnings("error")
+def test_generators_in_loops_and_graphs():
+    rng, ours = T.random.shared_rng(seed=1), _numpy()
+
+    def step(h, rng, mean):
+        following, x = rng.normal(mean)
+        return h * mean + x, following
+
+    mean = T.dscalar("mean")
+    rows, last = theano.scan(step, outputs_info=[T.constant(0.0), rng], non_sequences=[mean],
+                             n_steps=3, return_updates=False)
+    f = theano.function([mean], [rows[-1], T.grad(rows[-1], mean)], updates={rng: last})
+    for _ in range(2):
+        x = ours.normal(2.0, size=3) - 2.0  # the result is x0 m² + x1 m + x2, with xi = m + zi
+        found = f(2.0)
+        np.testing.assert_allclose(found[0], 14 + 4 * x[0] + 2 * x[1] + x[2])
+    same = theano.scan(lambda rng: rng.normal()[1], non_sequences=[rng], n_steps=3, strict=True,
+                       return_updates=False).eval()
+    assert same[0] == same[1] == same[2] == ours.normal()
+
+    inner = T.random.rng()
+    following, x = inner.normal()
+    graph = theano.OpFromGraph([inner], [following, T.exp(x)])
+    second, a = graph(rng)
+    third, b = graph(second)
+    rng.set_value(seed=2)
+    found = theano.function([], [a, b], updates={rng: third})()
+    np.testing.assert_allclose(found, np.exp(_numpy(2).normal(size=2)))
+
+
 def test_mistakes():
     with pytest.raises(TypeError, match="PCG64"):
         theano.shared(np.random.Generator(np.random.MT19937(0)))

@@ -44,6 +44,8 @@ from agnesi.compat.theano.functions import shared as shared
 from agnesi.compat.theano.gradient import Lop as Lop
 from agnesi.compat.theano.gradient import Rop as Rop
 from agnesi.compat.theano.gradient import grad as grad
+from agnesi.compat.theano.gradient import pullback as pullback
+from agnesi.compat.theano.gradient import pushforward as pushforward
 from agnesi.compat.theano.gradient import subgraph_grad as subgraph_grad
 from agnesi.compat.theano.graphs import breakpoints as breakpoint
 from agnesi.compat.theano.graphs import d3viz as d3viz

@@ -313,7 +313,8 @@ def _fitting(value: Any, kind: Variable, downcast: bool) -> Any:
 
 #: Names of Theano's modes: what they choose there is chosen here by the machine.
 _MODES = ("FAST_RUN", "FAST_COMPILE", "FAST_COMPILE_FAST", "MODE", "DEBUGMODE", "DEBUG_MODE",
-          "PROFILEMODE", "PROFILE_MODE", "NANGUARDMODE", "MONITORMODE", "JAX", "NUMBA", "PYTORCH")
+          "PROFILEMODE", "PROFILE_MODE", "NANGUARDMODE", "MONITORMODE", "JAX", "NUMBA", "PYTORCH",
+          "CVM", "C", "VM", "MLX")
 
 
 def function(inputs: Sequence[Any], outputs: Any = None, mode: Any = None, updates: Pairs = None,
@@ -542,6 +543,8 @@ def shared(value: Any, name: str | None = None, strict: bool = False,
     value : array_like
         Or a sparse matrix of SciPy's.
     name : str, optional
+    shape : sequence of int or None, optional
+        Sizes that no value may change; ``broadcastable`` says where they are 1.
     borrow : bool
         Whether the variable uses the array's memory.
 
@@ -558,13 +561,14 @@ def shared(value: Any, name: str | None = None, strict: bool = False,
     if not isinstance(value, np.random.RandomState):
         value = given_array(value)
     found = our_shared(value, name, borrow=borrow)
-    if broadcastable is not None and any(broadcastable):
-        one = [1 if b else None for b in broadcastable]
-        if len(one) != value.ndim or any(n not in (None, m) for n, m in zip(
-                one, value.shape, strict=True)):
-            raise TypeError(at(f"shared(): a value of shape {value.shape} has not size 1 where "
-                               f"broadcastable={tuple(broadcastable)} says so"))
-        found = variable_over(found.storage, one, found.requires_grad)
+    sizes = shape if broadcastable is None else [1 if b else None for b in broadcastable]
+    if sizes is not None and any(n is not None for n in sizes):
+        if len(sizes) != value.ndim or any(n not in (None, m) for n, m in zip(
+                sizes, value.shape, strict=True)):
+            told = f"{shape=}" if broadcastable is None else f"{tuple(broadcastable)=}"
+            raise TypeError(at(f"shared(): a value of shape {value.shape} is not what {told} "
+                               "says"))
+        found = variable_over(found.storage, list(sizes), found.requires_grad)
     return wrapped(found)
 
 

@@ -14,7 +14,8 @@ from agnesi.compat.theano.variable import wrapped
 from agnesi.core.support.errors import at
 
 __all__ = [
-    "ARange", "AdvancedSubtensor", "AdvancedSubtensor1", "All", "Argmax", "CAReduce", "CumOp",
+    "ARange", "AdvancedSubtensor", "AdvancedSubtensor1", "All", "Argmax", "Blockwise",
+    "BlockwiseWithCoreShape", "CAReduce", "CumOp",
     "DimShuffle", "Dot", "Elemwise", "ExtractDiag", "FillDiagonal", "FillDiagonalOffset",
     "IncSubtensor", "Join", "MakeVector", "Max", "Min", "Prod", "Repeat", "RepeatOp", "Reshape",
     "SearchsortedOp", "Softmax", "Split", "Subtensor", "Sum"]
@@ -234,6 +235,8 @@ FillDiagonalOffset = named("FillDiagonalOffset", "fill_diagonal_offset", makes=l
 MakeVector = named("MakeVector", "stack", makes=_vector)
 Split = named("Split", "getitem", makes=lambda len_splits, axis=None: lambda x, *axis_and_sizes:
               _tensor("split")(x, axis_and_sizes[-1], len_splits, (*axis_and_sizes[:-1], axis)[0]))
+#: What is made for stacks goes by the operations of one: there is none around these.
+Blockwise = BlockwiseWithCoreShape = named("Blockwise")
 DeepCopyOp = named("DeepCopyOp", "copy", makes=lambda: lambda x: _tensor("tensor_copy")(x))
 deep_copy_op = DeepCopyOp()
 Argmax = named("Argmax", "argmax", makes=lambda axis=None: lambda x: _tensor("argmax")(

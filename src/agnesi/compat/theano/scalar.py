@@ -10,7 +10,9 @@ import numpy as np
 from agnesi.compat.theano.opclasses import name_of, named
 from agnesi.compat.theano.ops.scalarops import *  # noqa: F403
 from agnesi.compat.theano.types import TensorType
+from agnesi.compat.theano.variable import Variable
 from agnesi.core.keywords import strictly as _strictly
+from agnesi.core.support.errors import at
 
 #: Classes that are not called as their functions are.
 _CLASSES = {"TrueDiv": "true_div", "IntDiv": "int_div", "Abs": "abs_", "Pow": "pow",
@@ -41,6 +43,15 @@ complex_types = tuple(t for n, t in _TYPES.items() if n.startswith("complex"))
 integer_types = int_types + uint_types
 discrete_types = (_TYPES["bool"], *integer_types)
 continuous_types = float_types + complex_types
+
+
+def as_scalar(x: Any, name: str | None = None) -> Variable:
+    """A number or a variable without axes as a variable."""
+    tensor = importlib.import_module("agnesi.compat.theano.tensor")
+    found: Variable = tensor.as_tensor_variable(x, name)
+    if found.ndim:
+        raise TypeError(at(f"as_scalar takes what has no axes, not {found.type}"))
+    return found
 
 
 def __getattr__(name: str) -> Any:

@@ -42,7 +42,8 @@ predefined_modes = {"FAST_RUN": Mode(), "FAST_COMPILE": Mode(optimizer="FAST_COM
                     "DebugMode": DebugMode(), "NanGuardMode": NanGuardMode()}
 #: Theano's modules of it, whose names are all here.
 for _name in ("builders", "debugmode", "function_module", "io", "mode", "monitormode",
-              "nanguardmode", "ops", "pfunc", "profiling", "sharedvalue"):
+              "nanguardmode", "ops", "pfunc", "profiling", "sharedvalue", "debug",
+              "debug.debugmode", "debug.monitormode", "debug.nanguardmode", "debug.profiling"):
     sys.modules[f"{__name__}.{_name}"] = globals()[_name] = sys.modules[__name__]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -84,7 +85,24 @@ def variables(i: Iterable[Variable], o: Iterable[Variable]) -> list[Variable]:
     return ancestors(o, i)
 
 
+def applys_between(ins: Iterable[Variable], outs: Iterable[Variable]) -> Iterator[Apply]:
+    """The operations between inputs and outputs, each behind what it needs."""
+    return iter(io_toposort(ins, outs))
+
+
+def apply_ancestors(variables: Iterable[Variable],
+                    blockers: Iterable[Variable] = ()) -> Iterator[Apply]:
+    """The operations that variables are computed by, each behind what it needs."""
+    return iter(io_toposort(blockers, variables))
+
+
+#: What PyTensor has here, too.
+_REPLACING = ("clone_replace", "graph_replace", "vectorize_graph")
+
+
 def __getattr__(name: str) -> Any:
+    if name in _REPLACING:
+        return getattr(importlib.import_module("agnesi.compat.theano.compile.rebuild"), name)
     if name in ("Optimizer", "GlobalOptimizer", "GraphRewriter", "Feature"):
         raise AttributeError(
             f"theano.gof has no {name!r} here: rules for whole graphs are written with "

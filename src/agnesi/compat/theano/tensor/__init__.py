@@ -21,6 +21,7 @@ from agnesi.compat.theano.tensor.creation import *  # noqa: F403
 from agnesi.compat.theano.tensor.derivatives import *  # noqa: F403
 from agnesi.compat.theano.tensor.elementwise import *  # noqa: F403
 from agnesi.compat.theano.tensor.hints import hint as _hint
+from agnesi.compat.theano.tensor.indices import *  # noqa: F403
 from agnesi.compat.theano.tensor.kinds import *  # noqa: F403
 from agnesi.compat.theano.tensor.products import *  # noqa: F403
 from agnesi.compat.theano.tensor.reductions import *  # noqa: F403
@@ -57,9 +58,9 @@ _RENAMED = {
 _MODULES = ("fft", "fourier", "inplace", "io", "linalg", "nlinalg", "nnet",
             "shared_randomstreams", "signal", "slinalg", "special", "xlogx")
 #: Theano's other modules, whose names are all here.
-for _name in ("basic", "blas", "einsum", "elemwise", "extra_ops", "functional", "interpolate",
-              "math", "pad", "raw_random", "shape", "sharedvar", "sort", "subtensor", "type",
-              "utils", "var", "variable"):
+for _name in ("basic", "blas", "blockwise", "einsum", "elemwise", "extra_ops", "functional",
+              "interpolate", "math", "pad", "raw_random", "shape", "sharedvar", "sort", "subtensor",
+              "type", "utils", "var", "variable"):
     sys.modules[f"{__name__}.{_name}"] = sys.modules[__name__]
 
 #: Modules of PyTensor's with the names of functions, which they are here.

@@ -266,8 +266,10 @@ def hessian(cost: Variable, wrt: Any, consider_constant: Any = None,
     return found if many else found[0]
 
 
-def hessian_vector_product(cost: Variable, wrt: Sequence[Variable], p: Sequence[Any]) -> Any:
-    """The products of second derivatives and vectors."""
+def hessian_vector_product(cost: Variable, wrt: Any, p: Any) -> Any:
+    """The product of second derivatives and a vector, or one for each of a list."""
+    if not isinstance(wrt, (list, tuple)):
+        return hessian_vector_product(cost, [wrt], [p])[0]
     first = grad(cost, list(wrt))
     total = sum(((g * v).sum() for g, v in zip(first, p, strict=True)), as_tensor_variable(0.0))
     return grad(total, list(wrt), consider_constant=list(p))

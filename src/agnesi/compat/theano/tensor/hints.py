@@ -28,7 +28,7 @@ _CLASSES = {
 }
 #: Whole families.
 _FAMILIES = (
-    (("Advanced", "BaseAdvanced", "advanced_", "Subtensor", "get_idx_list", "get_canonical_form",
+    (("Advanced", "BaseAdvanced", "advanced_", "Subtensor", "get_idx_list",
       "make_slice", "slice", "NoneConst", "NoneSlice", "none_type", "adv_index", "equal_slices",
       "check_advanced"),
      "write x[key]; parts are replaced by T.set_subtensor(x[key], y)"),
