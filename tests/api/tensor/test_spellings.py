@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import types
 from collections import UserList, deque
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -296,12 +297,62 @@ def test_numbers_of_numpys_are_no_python_numbers_as_is_told_once(
     x, narrow = ag.ones(3), ag.ones(3, dtype="float16")
     run(lambda x: x * np.float64(2))(x)
     monkeypatch.setattr(spellings, "_SAID", set())
-    monkeypatch.setitem(globals(), "torch", ag)
+    monkeypatch.setitem(sys.modules, "torch", ag)
     run(lambda x: (x * 2.0, x * np.float32(2), x.double() * np.float64(2), x.int() * np.sqrt(2)))(x)
     assert not recwarn.list
     assert run(lambda x: np.sqrt(2.0) * x)(narrow).dtype == "float64"
     assert run(lambda x: x / np.sqrt(2.0))(x).dtype == "float64"
     assert ["float64 of float16, as in NumPy" in str(w.message) for w in recwarn.list] == [True]
+
+
+#: Beside a tensor x and a number n of NumPy's: the dtype that PyTorch gives for float64, and for
+#: an x of int32.
+BESIDE: dict[str, tuple[Callable[[Any, Any], Any], str, str]] = {
+    "product": (lambda x, n: x * n, "float32", "float32"),
+    "reflected": (lambda x, n: n / x, "float32", "float32"),
+    "power": (lambda x, n: x ** n, "float32", "float32"),
+    "function": (lambda x, n: ag.maximum(x, n * 1), "float32", "float32"),
+    "of the number alone": (lambda x, n: x + n * n, "float32", "float32"),
+    "where": (lambda x, n: ag.where(x > 0, n, x), "float32", "float32"),
+    "keyword": (lambda x, n: x.add(x, alpha=n), "float32", "float32"),
+    "clamp": (lambda x, n: x.clamp(n), "float32", "float32"),
+    "array": (lambda x, n: x * np.ones(3) * n, "float64", "float64"),
+    "tensor of it": (lambda x, n: ag.as_tensor(n), "float64", "float64"),
+    "literal": (lambda x, n: x * np.float32(2), "float32", "float32"),
+}
+
+
+@pytest.mark.parametrize("run", [lambda f: f, ag.jit], ids=["eager", "jit"])
+@pytest.mark.parametrize("name", BESIDE)
+def test_numbers_of_numpys_are_pythons_where_torch_is_agnesi(
+    run: Any, name: str, monkeypatch: pytest.MonkeyPatch, recwarn: pytest.WarningsRecorder
+) -> None:
+    f, floats, integers = BESIDE[name]
+    for _ in range(20):  # more calls than a plan waits for
+        assert f(ag.ones(3), np.float64(2)).dtype == "float64" or name == "literal"
+    recwarn.clear()
+    monkeypatch.setitem(globals(), "torch", ag)
+    x, n = ag.tensor([1.0, 2.0, 3.0]), np.float64(1.7)
+    found = run(f)(x, n)
+    assert found.dtype == floats and run(f)(x.int(), n).dtype == integers
+    assert found.tolist() == f(x, float(n) if floats == "float32" else n).tolist()
+    assert run(lambda x: x * np.int64(2))(x.int()).dtype == "int32"
+    assert run(lambda x: x * np.complex128(1j))(x).dtype == "complex64"
+    with pytest.raises(TypeError):  # wider than any of tensors'
+        run(lambda x: x * np.longdouble(2))(x)
+    assert not recwarn.list
+
+
+def test_numbers_of_numpys_are_pythons_in_what_is_made_of_them(
+    monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[Callable[[Any], Any]] = [
+        lambda n: ag.full((2,), n), lambda n: ag.arange(n, 3), lambda n: ag.linspace(0, n, 3),
+        lambda n: ag.full_like(ag.ones(2), n)]
+    assert [f(np.float64(2)).dtype.name for f in made] == ["float64"] * 3 + ["float32"]
+    monkeypatch.setitem(globals(), "torch", ag)
+    assert [f(np.float64(2)).dtype.name for f in made] == ["float32"] * 4
+    assert ag.tensor(np.float64(2)).dtype == ag.tensor([np.float64(2)]).dtype == "float64"
 
 
 def test_lists_and_ranges_stand_for_arrays() -> None:

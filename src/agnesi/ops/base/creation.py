@@ -35,6 +35,7 @@ from agnesi.ops.base.convert import (
     as_tensor,
     cast,
     check_real,
+    is_pythons,
     joined,
     of_default,
     strong,
@@ -398,6 +399,8 @@ def full(shape: Any, fill_value: Any, dtype: DTypeLike = None, *,
     >>> ag.full((2,), 7)
     tensor([7, 7])
     """
+    if is_pythons(fill_value):
+        fill_value = fill_value.item()
     if type(fill_value) in SCALARS:
         kind = dtypes.of_scalar(fill_value) if dtype is None else dtypes.as_dtype(dtype)
         try:

@@ -27,7 +27,7 @@ from agnesi.ops.base.arith import add, divide, floor_divide, multiply, negative,
 from agnesi.ops.base.bounds import most_of
 from agnesi.ops.base.chosen import positions_of
 from agnesi.ops.base.compare import equal, less
-from agnesi.ops.base.convert import as_tensor, cast, is_live, too_large
+from agnesi.ops.base.convert import as_tensor, cast, is_live, is_pythons, too_large
 from agnesi.ops.base.creation import checked_sizes, constant, float_dtype, made
 from agnesi.ops.base.expand import broadcast_to
 from agnesi.ops.base.movement import moveaxis, reshape
@@ -304,8 +304,9 @@ def _end(x: Any) -> Tensor:
 
 def strong_dtypes(*ends: Any) -> list[np.dtype]:
     """The dtypes of those ends that have one: arrays and numbers of NumPy, and tensors."""
-    return [end.dtype for end in ends if isinstance(end, (np.generic, np.ndarray)) or (
-        isinstance(end, Tensor) and not end.weak)]
+    return [end.dtype for end in ends if (
+        isinstance(end, (np.generic, np.ndarray)) and not is_pythons(end)) or (
+            isinstance(end, Tensor) and not end.weak)]
 
 
 def of_ends(*ends: Any) -> Any:
