@@ -109,3 +109,50 @@ def test_words_of_mixed_precision_and_compilers_change_nothing():
     assert ag.amp.custom_fwd(f) is f is ag.amp.custom_fwd(device_type="cuda")(f)
     assert ag.amp.custom_bwd(f) is f is ag.amp.custom_bwd(device_type="cuda")(f)
     assert ag.jit(lambda x: x * 2 if ag.compiler.is_compiling() else x)(ag.ones(1)) == 1
+
+
+def test_keywords_by_pytorchs_names():
+    x = ag.ones(3, 4)
+    layer = nn.Linear(2, 2)
+    twice = nn.Sequential(layer, layer)
+    seen = []
+    assert layer.apply(fn=seen.append) is layer and seen == [layer]
+    assert len(list(twice.modules())) == 2
+    assert len(list(twice.modules(remove_duplicate=False))) == 3
+    assert x.copy_(src=2 * x).sum().item() == 24
+    assert x[None].bmm(batch2=x.T[None]).shape == (1, 3, 3)
+    assert nn.functional.gumbel_softmax(x, 1.0, True, 1e-10, -1).sum().item() == 3
+    assert nn.functional.gumbel_softmax(x, hard=True, eps=1e-5, dim=0).sum().item() == 4
+    for made in (ag.frombuffer(bytes(8), dtype="float32", requires_grad=True),
+                 ag.fft.fftfreq(4, requires_grad=True), ag.fft.rfftfreq(4, requires_grad=True)):
+        assert made.requires_grad
+    with ag.random.fork_rng(devices=[], device_type="cpu"):
+        ag.rand(1)
+    weight = ag.tensor([2.0, 0.5], dtype="float64")
+    y = ag.tensor([0.5, 1.5], dtype="float64", requires_grad=True)
+    assert ag.autograd.gradgradcheck(lambda y: y * y * y, (y,), (weight,))
+    with pytest.raises(ValueError):
+        ag.autograd.gradgradcheck(ag.sin, (y,), grad_outputs=(weight, weight))
+
+
+@pytest.mark.parametrize("made", [
+    lambda p: ag.optim.SGD(p, 0.1), lambda p: ag.optim.LBFGS(p),
+    lambda p: ag.optim.lr_scheduler.StepLR(ag.optim.SGD(p, 0.1), 1),
+    lambda p: ag.optim.lr_scheduler.ReduceLROnPlateau(ag.optim.SGD(p, 0.1)),
+    lambda p: nn.Linear(2, 2),
+])
+def test_states_are_loaded_by_pytorchs_keyword(made):
+    one = made([ag.ones(2, requires_grad=True)])
+    one.load_state_dict(state_dict=one.state_dict())
+
+
+@pytest.mark.parametrize(("call", "hint"), [
+    (lambda: ag.save(obj={}, f="x"), "`what`, first and without a name"),
+    (lambda: ag.stft(ag.ones(64), 16, align_to_window=True), "padded signal"),
+    (lambda: nn.LinearCrossEntropyLoss(2, 2, options=None), "`ag.jit` decides"),
+    (lambda: ag.autograd.backward(ag.ones(()), grad_variables=None), "`grad_tensors`"),
+])
+def test_keywords_that_are_not_there_say_what_is(call, hint):
+    with pytest.raises(TypeError, match="unexpected keyword") as caught:
+        call()
+    assert hint in str(caught.value)

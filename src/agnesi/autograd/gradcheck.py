@@ -48,7 +48,8 @@ def gradcheck(func: Callable[..., Any], inputs: Tensor | Sequence[Any], *, eps: 
 
 
 @_renamed(**_IDLE)
-def gradgradcheck(func: Callable[..., Any], inputs: Tensor | Sequence[Any], *, eps: float = 1e-6,
+def gradgradcheck(func: Callable[..., Any], inputs: Tensor | Sequence[Any],
+                  grad_outputs: Tensor | Sequence[Tensor] | None = None, *, eps: float = 1e-6,
                   atol: float = 1e-5, rtol: float = 1e-3, raise_exception: bool = True,
                   nondet_tol: float = 0.0, check_fwd_over_rev: bool = False,
                   fast_mode: bool = True) -> bool:
@@ -57,6 +58,8 @@ def gradgradcheck(func: Callable[..., Any], inputs: Tensor | Sequence[Any], *, e
     :param func: A function of tensors; its results are tensors.
     :param inputs: Its operands, in double precision; those that require a gradient are checked.
     :type inputs: Tensor or sequence of Tensor
+    :param grad_outputs: What the results are multiplied by, one for each; by default nothing.
+    :type grad_outputs: Tensor or sequence of Tensor, optional
     :param eps: Step of the differences.
     :param atol, rtol: Tolerances.
     :param raise_exception: Whether a difference is an error; else False is returned.
@@ -71,8 +74,21 @@ def gradgradcheck(func: Callable[..., Any], inputs: Tensor | Sequence[Any], *, e
     >>> ag.autograd.gradgradcheck(ag.sin, x)
     True
     """
+    if grad_outputs is not None:
+        func = _weighted(func, grad_outputs)
     return _checked("gradgradcheck", func, inputs, 2, eps, atol, rtol, raise_exception,
                     check_fwd_over_rev)
+
+
+def _weighted(func: Callable[..., Any], weights: Any) -> Callable[..., Any]:
+    """The function with its results multiplied by weights, one for each."""
+    def product(*xs: Any) -> Any:
+        found = func(*xs)
+        ys = [found] if isinstance(found, Tensor) else list(found)
+        ws = [weights] if isinstance(weights, Tensor) else list(weights)
+        return tuple([y * w for y, w in zip(ys, ws, strict=True)])
+
+    return product
 
 
 def _checked(name: str, func: Callable[..., Any], inputs: Any, order: int, eps: float, atol: float,

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any, NoReturn, Self
 
 from agnesi.core.op import typed
+from agnesi.core.public import renamed
 from agnesi.core.support.errors import MissingKeyError, at, no_attribute
 from agnesi.core.support.tree import map_leaves
 from agnesi.core.tensor import Tensor
@@ -76,6 +77,7 @@ class ByHand(Optimizer):
         state = {numbers.get(id(p), p): held for p, held in self.state.items()}
         return {"state": _copied(state) if copy else state, "param_groups": groups}
 
+    @renamed(state_dict="state")
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         name = type(self).__name__
         check_state(name, state)

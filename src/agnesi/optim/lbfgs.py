@@ -11,6 +11,7 @@ from agnesi.autodiff.recording import enable_grad, no_grad
 from agnesi.autodiff.rules import location_of
 from agnesi.core.op import typed
 from agnesi.core.options import Count, NotNegative
+from agnesi.core.public import renamed
 from agnesi.core.support.errors import StateError, at
 from agnesi.core.support.tracing import is_tracing
 from agnesi.core.tensor import wrap
@@ -170,6 +171,7 @@ class LBFGS(Optimizer):
         return {**super().state_dict(copy),
                 "state": {0: {word: wrap(np.array(own[name])) for name, word in _WORDS.items()}}}
 
+    @renamed(state_dict="state")
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         check_state("LBFGS", state)
         has_words = is_worded(state)

@@ -217,6 +217,11 @@ dimension_numbers | * : `ag.einsum`, which names axes by letters
 lower | eigh eigvalsh : `UPLO`
 allow_pickle encoding fix_imports mmap_mode max_header_size pickle_module | load save : nothing:
     files hold tensors and plain values, no pickles
+obj | save : `what`, first and without a name
+align_to_window | stft : nothing: frames begin where the padded signal does
+options | linear_cross_entropy LinearCrossEntropyLoss : nothing: `ag.jit` decides how it is computed
+grad_variables | backward : `grad_tensors`
+unsafe | ParametrizationList : nothing: the first call checks the shapes
 copy | meshgrid nan_to_num : nothing: results are new tensors
 sparse | meshgrid : `ag.ix_`, or `x[:, None]` and `y`, which broadcast
 reverse | cum* : `ag.flip(ag.cumsum(ag.flip(x, 0), 0), 0)`, and likewise others

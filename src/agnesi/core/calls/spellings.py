@@ -43,7 +43,7 @@ _NAMES = {
     "logits": "input", "w": "weight", "kernel": "kernel_size", "cover_all": "ceil_mode",
     "groups": "num_groups", "padded": "padded_sequences",
     "factor": "upscale_factor downscale_factor", "ids": "input",
-    "input": "ids", "p": "norm_type", "correction": "ddof", "stop": "end", "src": "source value",
+    "input": "ids", "other": "src", "mat2": "batch2", "p": "norm_type", "correction": "ddof", "stop": "end", "src": "source value",
     "offset": "k",
     "pad_width": "array_pad", "fill_value": "value", "num": "steps", "method": "interpolation",
     "ddof": "correction", "tol": "atol", "n": "N row", "d": "p", "axis1": "dim0 dim1",
@@ -62,9 +62,9 @@ _IDLE = frozenset("""
 """.split())
 #: Functions that make tensors out of none, which may then require a gradient.
 _MAKERS = frozenset("""
-    arange asarray bartlett_window bernoulli blackman_window eye geomspace hamming_window
-    hann_window kaiser_window linspace logspace normal rand rand_like randint randint_like randn
-    randn_like randperm uniform
+    arange asarray bartlett_window bernoulli blackman_window eye fftfreq frombuffer geomspace
+    hamming_window hann_window kaiser_window linspace logspace normal rand rand_like randint
+    randint_like randn randn_like randperm rfftfreq uniform
 """.split())
 #: What PyTorch takes by position behind the parameters that are positional here, by function.
 _BEHIND: dict[str, tuple[str, ...]] = {name: tuple(words.split()) for names, words in {

@@ -286,13 +286,14 @@ class Module(Stated, Lookups):
         """
         return (v for _, v in self.named_children())
 
-    def modules(self) -> Iterator[Module]:
+    def modules(self, remove_duplicate: bool = True) -> Iterator[Module]:
         """The module itself and all modules inside, each once.
 
+        :param remove_duplicate: Whether a module that has several names is there once only.
         :returns: In the order in which they were assigned.
         :rtype: Iterator of Module
         """
-        return (module for _, module in self._walk(named=False))
+        return (module for _, module in self._walk(named=False, shared=not remove_duplicate))
 
     def named_modules(self, memo: set[Any] | None = None, prefix: str = "",
                       remove_duplicate: bool = True) -> Iterator[tuple[str, Module]]:
@@ -591,11 +592,11 @@ class Module(Stated, Lookups):
         for p in self.parameters():
             clear_grad(p, set_to_none)
 
-    def apply(self, function: Callable[[Module], Any]) -> Self:
-        """Call ``function`` with every module inside, in their order, children before those that
+    def apply(self, fn: Callable[[Module], Any]) -> Self:
+        """Call ``fn`` with every module inside, in their order, children before those that
         hold them, and with this one.
 
-        :param function: Called with a module; what it returns is dropped.
+        :param fn: Called with a module; what it returns is dropped.
         :returns: The module itself.
         :rtype: Module
         """
@@ -607,7 +608,7 @@ class Module(Stated, Lookups):
                 found[id(module)] = module
                 stack.extend(module.children())
         for module in reversed(found.values()):
-            function(module)
+            fn(module)
         return self
 
     def to(self, *target: Any, dtype: DTypeLike = None, device: object = None,

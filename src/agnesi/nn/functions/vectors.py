@@ -127,7 +127,7 @@ def one_hot(input: TensorLike, num_classes: int = -1) -> Tensor:
 
 @planned
 @public
-def gumbel_softmax(logits: TensorLike, tau: float = 1.0, hard: bool = False, *,
+def gumbel_softmax(logits: TensorLike, tau: float = 1.0, hard: bool = False, eps: float = 1e-10,
                    dim: int = -1) -> Tensor:
     """A differentiable draw of classes (Jang et al., 2017).
 
@@ -135,6 +135,7 @@ def gumbel_softmax(logits: TensorLike, tau: float = 1.0, hard: bool = False, *,
     :param tau: Temperature: the smaller, the nearer to one class.
     :param hard: Whether the result is 1 for one class and 0 for the others, with the gradients of
         the soft one.
+    :param eps: Taken from PyTorch's calls; logarithms of draws are finite.
     :param dim: The axis of the classes.
     :returns: Of the shape of ``logits``.
     :raises ValueError: If ``tau`` is not above 0.

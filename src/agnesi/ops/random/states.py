@@ -41,7 +41,8 @@ def set_rng_state(new_state: TensorLike) -> None:
 
 
 @contextmanager
-def fork_rng(devices: Iterable[object] | None = None, enabled: bool = True) -> Iterator[None]:
+def fork_rng(devices: Iterable[object] | None = None, enabled: bool = True, *,
+             device_type: str | None = None) -> Iterator[None]:
     """Draw within as one likes: the default generator goes on behind as if nothing was drawn.
 
     Parameters
@@ -50,6 +51,8 @@ def fork_rng(devices: Iterable[object] | None = None, enabled: bool = True) -> I
         Taken from PyTorch's calls: there is one generator.
     enabled : bool
         Whether it does so.
+    device_type : str, optional
+        Taken from PyTorch's calls, as ``devices``.
 
     Yields
     ------

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 
 from agnesi.core.op import typed
 from agnesi.core.options import Epoch, Written
-from agnesi.core.public import check_call, needing
+from agnesi.core.public import check_call, needing, renamed
 from agnesi.core.support.errors import MissingKeyError, at
 from agnesi.core.support.tracing import is_tracing
 from agnesi.ops.arrays.loading import differing
@@ -200,6 +200,7 @@ class Scheduler(Written):
                 if name not in ("optimizer", "_group", "_known", "_last_lr")
                 and not _is_code(value)}
 
+    @renamed(state_dict="state")
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Go on from what :meth:`state_dict` gave.
 
