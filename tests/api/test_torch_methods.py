@@ -389,6 +389,20 @@ def test_tensors_get_another_shape_in_place(run: Any) -> None:
     np.testing.assert_allclose(np.asarray(v.grad), slopes)
 
 
+@pytest.mark.parametrize("run", [lambda f: f, ag.jit], ids=["eager", "jit"])
+def test_a_shape_in_place_that_is_there_already_changes_nothing(run: Any) -> None:
+    @run
+    def step(x: ag.Tensor, y: ag.Tensor) -> None:
+        x.resize_as_(y).copy_(y)
+        x.resize_(2, 1).mul_(2)
+
+    x, y = ag.zeros(2, 1), ag.tensor([[1.0], [3.0]])
+    held = x.numpy()
+    for _ in range(3):
+        step(x, y)
+    assert held.tolist() == x.tolist() == [[2.0], [6.0]]
+
+
 def test_shapes_in_place_of_what_others_hold_are_refused() -> None:
     w, b = ag.ones(2, requires_grad=True), ag.zeros((2, 3))
     with pytest.raises(ag.GradientError, match=r"leaf that requires .* write x = x.unsqueeze\(0\)"):

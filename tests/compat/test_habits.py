@@ -156,3 +156,9 @@ def test_keywords_that_are_not_there_say_what_is(call, hint):
     with pytest.raises(TypeError, match="unexpected keyword") as caught:
         call()
     assert hint in str(caught.value)
+
+
+def test_sparse_tensors_answer_what_is_asked_of_tensors():
+    for x in (ag.sparse_coo_tensor([[0, 1], [2, 0]], [3.0, 4.0], (2, 3)), ag.sparse.csr(ag.eye(3))):
+        assert x.ndimension() == x.dim() == 2 and x.nelement() == x.numel() == 3 * x.shape[0]
+        assert x.is_floating_point() and not x.is_complex()

@@ -44,6 +44,27 @@ def test_functions_are_left_to_the_class_of_an_operand(call: Any) -> None:
     assert ag.array_equal(found.x, call(x, y))
 
 
+@pytest.mark.parametrize("function", [
+    ag.logdet, ag.amax, ag.nansum, ag.nanmean, ag.msort, ag.igamma, ag.std_mean, ag.full_like,
+    ag.vecmat, ag.max, ag.linalg.cond, ag.linalg.vector_norm, ag.nn.functional.softplus,
+    ag.nn.functional.linear, ag.special.jvp, ag.clamp_max, ag.sgn,
+], ids=lambda f: f.__name__)
+def test_a_class_is_asked_for_the_function_that_the_user_called(function: Any) -> None:
+    known = []
+
+    class Asked:
+        @classmethod
+        def __torch_function__(cls, f: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            known.append(f)
+
+    for others in ((), (1,), (ag.ones(3, 3),)):
+        try:
+            function(Asked(), *others)
+        except TypeError:  # called with too few or too many
+            continue
+    assert known and all(f is function or f.__name__ == function.__name__ for f in known)
+
+
 def test_what_the_class_does_not_know_is_refused_as_ever() -> None:
     for call in (lambda: ag.sin(Lazy(1)), lambda: ag.cumsum(Lazy(1), 0), lambda: ag.exp(object())):
         with pytest.raises(TypeError, match="cannot make a tensor from"):

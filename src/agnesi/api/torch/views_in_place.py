@@ -37,14 +37,14 @@ def _replaced(x: Tensor, name: str, make: Callable[[Tensor], Tensor], instead: s
     if x._requires_grad and is_leaf(x):
         raise GradientError(at(f"{name}_() of {typed(x)}, a leaf that requires a gradient; "
                                f"{instead}"))
-    if is_tracing() if x.array is not None else (
-            x.node is None or x.node.op is None or "alias" in x.node.op.traits):
-        raise TraceError(at(f"{name}_() of {typed(x)}, which exists outside of the compiled "
-                            f"function or symbolic program; {instead}"))
     before: Any = as_kind(Tensor, x)
     found = make(before)
     if found is before:
         return x
+    if is_tracing() if x.array is not None else (
+            x.node is None or x.node.op is None or "alias" in x.node.op.traits):
+        raise TraceError(at(f"{name}_() of {typed(x)}, which exists outside of the compiled "
+                            f"function or symbolic program; {instead}"))
     for view in [t._view for t in views_of(x)]:
         if view is not None and view.base is x:
             view.base = before  # where they look as before

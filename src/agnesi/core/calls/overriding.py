@@ -5,24 +5,52 @@ from __future__ import annotations
 import functools
 import importlib
 import inspect
+import os
+import sys
 from typing import Any
+
+from agnesi.core.support.errors import ours
 
 #: Modules whose functions a class knows as PyTorch's.
 _MODULES = ("agnesi", "agnesi.linalg", "agnesi.nn.functional", "agnesi.special", "agnesi.fft")
+
+#: Where public functions are wrapped.
+_CALLS = os.path.join(os.path.dirname(os.path.dirname(__file__)), "")
 
 
 def overridden(function: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     """What ``__torch_function__`` of an operand's class says that a function, or the one of a name,
     is for operands that it refused; NotImplemented where no class has one."""
-    operands = [*args, *keywords.values()]
-    operands += [y for x in operands if type(x) in (list, tuple) for y in x]
-    kinds = tuple(dict.fromkeys(
-        kind for x in operands if hasattr(kind := type(x), "__torch_function__")))
+    kinds = _answering(args, keywords)
+    if kinds and _is_part_of_one():
+        return NotImplemented  # the error is raised to the function that the user called
     for kind in kinds:
         found = kind.__torch_function__(_known(function), kinds, args, keywords)
         if found is not NotImplemented:
             return found
     return NotImplemented
+
+
+def _answering(args: Any, keywords: Any) -> tuple[Any, ...]:
+    """The classes of operands, and of those in lists, that answer functions themselves."""
+    operands = [*args, *keywords.values()]
+    operands += [y for x in operands if type(x) in (list, tuple) for y in x]
+    return tuple(dict.fromkeys(
+        kind for x in operands if hasattr(kind := type(x), "__torch_function__")))
+
+
+def _is_part_of_one() -> bool:
+    """Return whether a public function of ours made the call that is refused, for a call of the
+    user's with such operands: ``slogdet`` within ``logdet``."""
+    frame: Any = sys._getframe(2)
+    while frame is not None and frame.f_code.co_filename.startswith(_CALLS):
+        frame = frame.f_back
+    while frame is not None and ours(frame.f_code.co_filename):
+        held = frame.f_locals if frame.f_code.co_filename.startswith(_CALLS) else {}
+        if "form" in held and _answering(held.get("args", ()), held.get("keywords", {})):
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _known(function: Any) -> Any:

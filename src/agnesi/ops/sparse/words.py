@@ -50,6 +50,22 @@ class Words(Explained):
         """
         return math.prod(self.shape)
 
+    ndimension, nelement = dim, numel
+
+    def is_floating_point(self) -> bool:
+        """Return whether values are floating-point numbers.
+
+        :returns: False of complex ones, too.
+        """
+        return self._held.is_floating_point()  # type: ignore[no-any-return]
+
+    def is_complex(self) -> bool:
+        """Return whether values are complex numbers.
+
+        :returns: Whether they are.
+        """
+        return self._held.is_complex()  # type: ignore[no-any-return]
+
     @property
     def device(self) -> Any:
         return self._held.device
