@@ -119,3 +119,10 @@ def test_an_unrolled_recurrence_updates_its_weights_once():
         np.testing.assert_allclose(p.numpy(), e, 1e-10, 1e-12)
     depths = sorted(k.sizes[3] for k in kernels(train) if isinstance(k, Product))
     assert depths[:1] != [2] and depths.count(14) + depths.count(12) >= 2
+
+
+@pytest.mark.parametrize("shape", [(9, 0, 0), (0, 9, 0), (2, 3, 0)])
+def test_products_without_columns_are_reshaped_to_any_number_of_rows(shape):
+    rows, c = ag.ones((7, 4)), ag.ones(shape)
+    found = ag.jit(lambda a, b: ag.tanh((a @ b).reshape(shape)) * c)(rows, ag.ones((4, 0)))
+    assert found.shape == shape

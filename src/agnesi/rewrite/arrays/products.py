@@ -8,7 +8,7 @@ from typing import Any
 from agnesi.core.dispatch import apply, graph_node
 from agnesi.core.graph import FunctionGraph
 from agnesi.core.ir.dims import is_static, product
-from agnesi.core.ir.extents import surely
+from agnesi.core.ir.extents import is_some, surely
 from agnesi.core.ir.node import Node
 from agnesi.core.substitution import copied
 from agnesi.core.tensor import Tensor, symbol
@@ -251,7 +251,10 @@ class _Rows:
         source = node.inputs[0] if type(node.op) is Reshape else None
         if source is None or source not in self.ending or self.uses[source] > 1:
             return self.flat.get(node)
-        return source if source.shape[-1:] == node.shape[-1:] else None
+        last = node.shape[-1]
+        same = source.shape[-1] == last and (  # of no columns, there may be any number of rows
+            is_some(last) or surely(lambda: source.shape[0] == product(node.shape[:-1])))
+        return source if same else None
 
     def _inlined(self, node: Node) -> bool:
         """Return whether a value would be computed where it is used."""
