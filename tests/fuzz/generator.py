@@ -13,6 +13,7 @@ from tests.fuzz.program import Body, Program
 from tests.fuzz.steps import (
     births,
     called,
+    coinciding,
     control,
     elementwise,
     folded,
@@ -38,6 +39,8 @@ GROUPS = {
     control.CHANGES: 0.06, masks.MAKERS: 0.05, (control.several,): 0.01,
     library.MAKERS: 0.11, rare.MAKERS: 0.02,
 }
+#: Those of programs whose axes all have one size.
+EQUAL = {coinciding.MAKERS: 0.5, **{group: p / 2 for group, p in GROUPS.items()}}
 #: How many programs begin with a function that has samples, of such operands.
 SAMPLED = 0.3
 
@@ -52,7 +55,7 @@ def program(seed: Any, kind: str | None = None, dtypes: Sequence[str] = (), firs
     """
     rng = np.random.default_rng(seed)
     kind = kind or str(rng.choice(["whole", "smooth", "wild"]))
-    size = size or str(rng.choice(["tiny", "small", "large"], p=[0.5, 0.45, 0.05]))
+    size = size or str(rng.choice(["tiny", "small", "large", "equal"], p=[0.4, 0.38, 0.04, 0.18]))
     most = most or (300_000 if size == "large" else 3000)
     pool = Pool(rng, kind, most)
     free = not (dtypes or first or groups)
@@ -61,7 +64,9 @@ def program(seed: Any, kind: str | None = None, dtypes: Sequence[str] = (), firs
         dtypes = floats if kind == "smooth" else DTYPES if kind == "whole" else (
             *floats, *floats, "float16", "bfloat16", "int32", "bool", "complex128")
     given = inputs(pool, kind, size, dtypes, first)
-    drawn = library.given(pool, len(given) + 1) if free and pool.chance(SAMPLED) else None
+    equal = size == "equal"
+    drawn = library.given(pool, len(given) + 1) if (
+        free and not equal and pool.chance(SAMPLED)) else None
     given = (*given, *drawn[0]) if drawn else given
     tensors = {x.name: v for x, v in zip(given, Program(given, None, kind).arguments(ag),
                                          strict=True)}
@@ -69,6 +74,8 @@ def program(seed: Any, kind: str | None = None, dtypes: Sequence[str] = (), firs
         pool.give(name, value)
     if drawn:
         pool.add(drawn[1])
+    if groups is None and equal and free:
+        groups = EQUAL
     groups = groups or ({**GROUPS, births.MAKERS: 0.05, rare.DECIDING: 0.01,
                          elementwise.MAKERS: 0.11}
                         if free and pool.chance(DECIDING) else GROUPS)

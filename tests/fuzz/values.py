@@ -16,7 +16,7 @@ GROWING = 96
 #: Sizes of axes, by how large the values of a program are.
 SIZES = {
     "tiny": (0, 1, 1, 1, 2, 2, 3, 3), "small": (0, 1, 1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 33),
-    "large": (1, 3, 64, 100, 257), "growing": (GROWING,),
+    "large": (1, 3, 64, 100, 257), "growing": (GROWING,), "equal": (2, 3, 3, 3, 4, 5),
 }
 LARGE = ("large", "growing")
 SPECIAL = (np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0, 0.5)
@@ -46,8 +46,9 @@ class Draw:
 
 
 def inputs(d: Draw, kind: str, size: str, dtypes: Any, first: str = "") -> tuple[Input, ...]:
-    """One to four inputs, whose axes have few sizes, so that shapes fit together."""
-    palette = [d.one(SIZES[size]) for _ in range(2)] + [1]
+    """One to four inputs, whose axes have few sizes, so that shapes fit together, or one."""
+    equal = size == "equal"
+    palette = [d.one(SIZES[size])] if equal else [d.one(SIZES[size]) for _ in range(2)] + [1]
     chosen = [d.one(dtypes) for _ in range(2)]
     made: list[Input] = []
     for i in range(1 + d.below(3 if size in LARGE else 4)):
@@ -55,7 +56,8 @@ def inputs(d: Draw, kind: str, size: str, dtypes: Any, first: str = "") -> tuple
             made.append(_view(d, f"x{i + 1}", d.one([x for x in made if not x.number])))
             continue
         dtype = first if first and not made else d.one(chosen)
-        rank = d.one([0, 1, 1, 2, 2, 2, 3, 4] if size == "tiny" else [0, 1, 2, 2, 3])
+        rank = d.one([1, 2, 2, 2, 3] if equal else [0, 1, 1, 2, 2, 2, 3, 4] if size == "tiny"
+                     else [0, 1, 2, 2, 3])
         shape = tuple(d.one(palette) for _ in range(rank))
         while np.prod(shape) > (300_000 if size in LARGE else 3000):
             shape = shape[1:]

@@ -29,13 +29,17 @@ class Eagerly:
         return f(*args)
 
     @staticmethod
-    def vmap(f: Function, in_axes: tuple[int, None], out_axes: int) -> Function:
-        """A loop over the lines of the first of two arguments; results lie as those of vmap."""
-        def run(x: Any, other: Any) -> Any:
-            rows = ag.moveaxis(x, in_axes[0], 0)
-            if not rows.shape[0]:
-                return ag.vmap(f, in_axes, out_axes)(x, other)
-            found = ag.stack([f(rows[i], other) for i in range(rows.shape[0])])
+    def vmap(f: Function, in_axes: int | tuple[int | None, ...] = 0, out_axes: int = 0) -> Function:
+        """A loop over the lines of what has an axis; results lie as those of vmap."""
+        def run(*given: Any) -> Any:
+            axes = in_axes if isinstance(in_axes, tuple) else (in_axes,)
+            rows = [g if axis is None else ag.moveaxis(g, axis, 0)
+                    for g, axis in zip(given, axes, strict=True)]
+            count = next(r.shape[0] for r, axis in zip(rows, axes, strict=True) if axis is not None)
+            if not count:
+                return ag.vmap(f, in_axes, out_axes)(*given)
+            found = ag.stack([f(*[r if axis is None else r[i] for r, axis in zip(
+                rows, axes, strict=True)]) for i in range(count)])
             return ag.moveaxis(found, 0, out_axes)
 
         return run

@@ -54,7 +54,7 @@ def scan(step: Any, carry: Any, rows: Any, reverse: bool = False) -> Any:
 def while_loop(condition: Any, body: Any, value: Any) -> Any:
     while condition(value):
         value = body(value)
-    return np.array(value)
+    return tuple([np.array(v) for v in value]) if isinstance(value, tuple) else np.array(value)
 
 
 def map(f: Any, rows: Any) -> Any:
@@ -123,10 +123,13 @@ def checkpoint(f: Any, *args: Any) -> Any:
     return f(*args)
 
 
-def vmap(f: Any, in_axes: Any, out_axes: int) -> Any:
-    def run(x: Any, other: Any) -> Any:
-        rows = np.moveaxis(x, in_axes[0], 0)
-        return np.stack([f(row, other) for row in rows], out_axes)
+def vmap(f: Any, in_axes: Any = 0, out_axes: int = 0) -> Any:
+    def run(*given: Any) -> Any:
+        axes = in_axes if isinstance(in_axes, tuple) else (in_axes,)
+        rows = [g if a is None else np.moveaxis(g, a, 0) for g, a in zip(given, axes, strict=True)]
+        count = next(len(r) for r, a in zip(rows, axes, strict=True) if a is not None)
+        return np.stack([f(*[r if a is None else r[i] for r, a in zip(rows, axes, strict=True)])
+                         for i in range(count)], out_axes)
 
     return run
 
