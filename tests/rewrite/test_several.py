@@ -80,3 +80,21 @@ def test_bessel():
     assert compiled(lambda k: ag.log(i0(k)), math.inf) == math.inf
     assert compiled(lambda k: i1(k) / i0(k), 900.0) == pytest.approx(0.9994442899516906, 1e-14)
     assert np.isnan(compiled(lambda k: i1(k) / i0(k), math.nan))
+
+
+def test_sums_of_which_all_terms_are_multiplied_by_zero():
+    """The derivative of what is the same for all, of which second derivatives are made."""
+    def f(a, b):
+        v = b - a
+        t = ag.jvp(lambda r: ag.tanh(r * v.sum(0)), (v[0],), (v[0],))[1]
+        picked = ag.where(ag.cumsum(t, axis=0) > t.sum(), t.sum() ** 2, ag.tanh(t.mean()))
+        return (picked * ag.tensor([1.0, 2.0])).sum()
+
+    def slope(a, b):
+        return sum([(g * ag.tensor([[1.0, 2.0], [3.0, 4.0]])).sum()
+                    for g in ag.grad(f, (0, 1))(a, b)])
+
+    x = ag.tensor([[0.1, 0.2], [0.3, 0.4]])
+    second = ag.grad(slope, (0, 1))
+    for found, expected in zip(ag.jit(second)(x, x * x), second(x, x * x), strict=True):
+        np.testing.assert_allclose(found, expected, 1e-4, 1e-6)

@@ -35,7 +35,10 @@ class Eagerly:
             axes = in_axes if isinstance(in_axes, tuple) else (in_axes,)
             rows = [g if axis is None else ag.moveaxis(g, axis, 0)
                     for g, axis in zip(given, axes, strict=True)]
-            count = next(r.shape[0] for r, axis in zip(rows, axes, strict=True) if axis is not None)
+            counts = {r.shape[0] for r, axis in zip(rows, axes, strict=True) if axis is not None}
+            if len(counts) > 1:
+                raise ValueError("vmap: numbers of examples differ")
+            count = counts.pop()
             if not count:
                 return ag.vmap(f, in_axes, out_axes)(*given)
             found = ag.stack([f(*[r if axis is None else r[i] for r, axis in zip(

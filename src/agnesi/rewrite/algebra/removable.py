@@ -120,6 +120,8 @@ def _cancelled(node: Node, signed: Sequence[tuple[int, Node]], orders: int = 1) 
     for base in bases:
         if expandable(base.node):
             parts, shared = _split(signed, base)
+        if not parts:
+            continue  # all terms are multiplied by zero
         own = [f for f in shared if f[0] is base.node]  # powers of it may overflow or vanish
         if own:
             shared = [f for f in shared if f[0] is not base.node]
@@ -280,7 +282,7 @@ def _split(signed: Sequence[tuple[int, Node]], base: Base | None = None
     shared = []
     for above in (True, False):
         sides = [p.above() if above else p.below() for p in products]
-        for n in dict.fromkeys(sides[0]):
+        for n in dict.fromkeys(sides[0] if sides else ()):
             shared += [(n, above)] * min(side.count(n) for side in sides)
     parts = []
     for product in products:
