@@ -80,10 +80,10 @@ def check(case: Case | Script) -> Failure | None:
     except Exception as error:
         if isinstance(case, Script):
             return Failure(type(error).__name__, str(error))
-        open_ = case.way.name in UNKNOWN_SIZES or case.way.prelude.startswith(LEADING)
+        open_ = case.way.name in (*UNKNOWN_SIZES, "dtypes") or case.way.prelude.startswith(LEADING)
         untaken = open_ and "cond" in case.program.source
         if any(text in str(error) for text in EXPECTED) or (untaken and isinstance(error, REFUSED)):
-            raise Unclear from error  # a branch that is not taken does not fit a size
+            raise Unclear from error  # a branch that is not taken does not fit a size or dtype
         return Failure(type(error).__name__, str(error))
     if isinstance(case, Script):
         told = case.difference(expected, found)

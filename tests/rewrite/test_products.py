@@ -126,3 +126,9 @@ def test_products_without_columns_are_reshaped_to_any_number_of_rows(shape):
     rows, c = ag.ones((7, 4)), ag.ones(shape)
     found = ag.jit(lambda a, b: ag.tanh((a @ b).reshape(shape)) * c)(rows, ag.ones((4, 0)))
     assert found.shape == shape
+
+
+def test_a_product_that_becomes_one_number_stands_beside_values_of_any_axes():
+    x, mask = ag.ones(1), ag.ones((2, 1, 1))
+    found = ag.jit(lambda a, b: ag.where(b > 0, ag.einsum("b,b,b->", a, a, a), 0))(x, mask)
+    np.testing.assert_array_equal(found, ag.ones((2, 1, 1)))

@@ -23,7 +23,7 @@ ROUNDINGS, HALF_ROUNDINGS = 64, 4
 HALF = ("float16", "bfloat16")
 #: Steps that round numbers near 1 on the way.
 INSIDE = re.compile(r"\b[123] [+-] |- ag\.|softmax|logaddexp|sample\(|"
-                    r"ag\.(nn|fft|linalg|distributions)\.")
+                    r"ag\.(nn|fft|linalg|distributions)\.|ag\.(grad|jac|jvp|hessian)")
 
 #: What functions within a program return by a rounded operation.
 ROUNDED = re.compile(r"ag\.(tanh|exp|sin|cos|sqrt|log\w*|softmax|sigmoid|mean)\(| / ")

@@ -251,9 +251,10 @@ class _Rows:
         source = node.inputs[0] if type(node.op) is Reshape else None
         if source is None or source not in self.ending or self.uses[source] > 1:
             return self.flat.get(node)
-        last = node.shape[-1]
-        same = source.shape[-1] == last and (  # of no columns, there may be any number of rows
-            is_some(last) or surely(lambda: source.shape[0] == product(node.shape[:-1])))
+        last = node.shape[-1:]
+        same = source.shape[-1:] == last and (  # of no columns, there may be any number of rows
+            all(map(is_some, last))
+            or surely(lambda: source.shape[0] == product(node.shape[:-1])))
         return source if same else None
 
     def _inlined(self, node: Node) -> bool:
