@@ -26,9 +26,12 @@ from agnesi.autodiff.flows import (
 from agnesi.autodiff.loops import pulled_through
 from agnesi.core.dispatch import current
 from agnesi.core.ir.dims import is_static, product
+from agnesi.core.op import Op
+from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.creation import zeros, zeros_like
+from agnesi.ops.base.expand import broadcast_to
 from agnesi.ops.base.select import maximum, minimum
 from agnesi.ops.control.body import Body
 from agnesi.ops.control.loop import Scan, While, applied
@@ -47,7 +50,26 @@ _NESTED_STEPS = 1 << 12
 
 
 def _while_jvp(op: While, ts: Any, y: Any, *xs: Tensor) -> Any:
-    """A loop that carries values and tangents."""
+    """The tangents of a loop that carries them, too."""
+    n = op.carries
+    loop, operands, moved, _ = _pushed(op, ts, xs)
+    tangents = _tangents(n, loop, operands, moved)
+    return tangents if n > 1 else tangents[0]
+
+
+def _tangents(n: int, loop: While, operands: Sequence[Tensor], moved: Sequence[int]) -> list[Any]:
+    """What such a loop gives, for each of the first loop's results."""
+    done = applied(loop, *operands)
+    tangents: list[Any] = [None] * n
+    for i, t in zip(moved, done[n:], strict=False):
+        tangents[i] = t
+    return tangents
+
+
+def _pushed(op: While, ts: Any, xs: Sequence[Tensor]
+            ) -> tuple[While, list[Tensor], list[int], list[int]]:
+    """A loop that carries values and tangents, its operands, which carries have tangents, and the
+    indices of the first loop's operands among its own."""
     n = op.carries
     begun = Beginning(op.body, [t is not None for t in ts], 0, n)
     moved = [i for i in range(n) if begun.flags[i]]
@@ -74,15 +96,13 @@ def _while_jvp(op: While, ts: Any, y: Any, *xs: Tensor) -> Any:
         zeros_like(x) if t is None and f else t
         for x, t, f in zip(xs, ts, begun.flags, strict=True)
     ]
-    done = applied(
-        While(test, body, n + len(moved) + len(valid)),
+    operands = [
         *both(xs[:n], directions[:n]), *(as_tensor(ts[i] is not None) for i in valid),
         *both(xs[n:], directions[n:]), *captured,
-    )
-    tangents: list[Any] = [None] * n
-    for i, t in zip(moved, done[n:], strict=False):
-        tangents[i] = t
-    return tangents if n > 1 else tangents[0]
+    ]
+    carries = n + len(moved) + len(valid)
+    places = [i if i < n else carries + i - n for i in range(len(xs))]
+    return While(test, body, carries), operands, moved, places
 
 
 def _segment_steps(body: Body, carries: Sequence[Tensor]) -> int:
@@ -105,9 +125,95 @@ def _steps_inside(body: Body) -> int:
 
 
 def _while_vjp(op: While, g: Any, y: Any, *xs: Tensor) -> tuple[Any, ...]:
+    return _pullback(op, listed(g, op), xs, [x._requires_grad for x in xs])
+
+
+def _pullback(op: While, gs: Sequence[Any], xs: Sequence[Tensor],
+              needed: Sequence[bool]) -> tuple[Any, ...]:
+    """The cotangents of operands, whose own derivatives are those of a loop with tangents."""
+    found = _pulled(op, gs, xs, needed)
+    indices = [i for i, x in enumerate(found) if x is not None]
+    given = [x for x in (*gs, *xs) if x is not None]
+    if not indices or any(x.dtype.kind == "c" for x in given):
+        return found
+    rule = WhilePullback(op.test, op.body, op.carries, tuple(g is not None for g in gs),
+                         tuple(indices))
+    results = list(found)
+    for i, x in zip(indices, applied(rule, *given, *(found[i] for i in indices)), strict=True):
+        results[i] = x
+    return tuple(results)
+
+
+@record
+class WhilePullback(Op):
+    """Cotangents of a loop's operands, with a derivative that is written with tangents.
+
+    Operands: cotangents of the results that have one, the loop's operands, the results ``indices``
+    as they were computed.  Pulling back through that computation would make several loops of each.
+    But the product of a direction and what a pullback gives is that of the tangent and what it was
+    given, which is one loop, so its pullback is that of the pullback.
+    """
+
+    test: Body
+    body: Body
+    carries: int
+    given: tuple[bool, ...]
+    indices: tuple[int, ...]
+    name = "while_pullback"
+
+    def __post_init__(self) -> None:
+        self.__dict__["outputs"] = len(self.indices)
+
+    def infer(self, *xs: Any) -> Any:
+        types = tuple((x.shape, x.dtype) for x in self._computed(xs))
+        return types if self.outputs > 1 else types[0]
+
+    def _computed(self, xs: Sequence[Any]) -> Sequence[Any]:
+        return xs[-len(self.indices):]
+
+    def perform(self, *xs: Any) -> Any:
+        found = self._computed(xs)
+        return tuple(found) if self.outputs > 1 else found[0]
+
+    decompose = perform
+
+    def jvp(self, ts: Any, y: Any, *xs: Tensor) -> Any:
+        return self.perform(*ts)
+
+    def batch(self, node: Any, xs: Sequence[Tensor], rows: Sequence[bool], length: Any) -> Any:
+        found = [x if r else broadcast_to(x, (length, *x.shape)) for x, r in zip(
+            self._computed(xs), self._computed(rows), strict=True)]
+        return found if self.outputs > 1 else found[0]
+
+    def vjp(self, g: Any, y: Any, *xs: Tensor) -> tuple[Any, ...]:
+        n, count = self.carries, sum(self.given)
+        each = iter(xs[:count])
+        gs = [next(each) if there else None for there in self.given]
+        operands = xs[count: len(xs) - len(self.indices)]
+        ts: list[Any] = [None] * len(operands)
+        for i, u in zip(self.indices, listed(g, self), strict=True):
+            ts[i] = u
+        loop, inner, moved, places = _pushed(While(self.test, self.body, n), ts, operands)
+        tangents = _tangents(n, loop, inner, moved)
+        back: list[Any] = [None] * loop.carries
+        for k, i in enumerate(moved):
+            back[n + k] = gs[i]
+        found: list[Any] = [None] * len(operands)
+        if any(b is not None for b in back):
+            needed = [False] * len(inner)
+            for i, x in enumerate(operands):
+                needed[places[i]] = x._requires_grad
+            pulled = _pullback(loop, back, inner, needed)
+            found = [pulled[k] for k in places]
+        return (*(t for t, there in zip(tangents, self.given, strict=True) if there), *found,
+                *[None] * len(self.indices))
+
+
+def _pulled(op: While, gs: Sequence[Any], xs: Sequence[Tensor],
+            needed: Sequence[bool]) -> tuple[Any, ...]:
     """Segments from the last to the first, each run again as a scan and pulled back through."""
-    gs, n = listed(g, op), op.carries
-    flags = settled(op.body, [x._requires_grad for x in xs], 0, n)
+    n = op.carries
+    flags = settled(op.body, needed, 0, n)
     steps = _segment_steps(op.body, xs[:n])
     segment = Scan(op.body, steps, 0, n, 0, counted=True)
     active = reached(op.body, flags, segment, gs)

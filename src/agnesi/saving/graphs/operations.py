@@ -36,6 +36,7 @@ OPERATIONS = _table(
     ".core.op Item",
     ".core.storage.leaves Copy",
     ".autodiff.opgraph GraphOp",
+    ".autodiff.whiles WhilePullback",
     "arrays.replicate Unfold",
     "arrays.strided Strided",
     "base.chosen Chosen",
