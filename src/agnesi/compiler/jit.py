@@ -80,7 +80,7 @@ class Jit(Direct, Inspectable, Generic[P, R]):
 
     def __init__(self, function: Callable[P, R], *, keep_grads: bool, mode: str,
                  settings: Settings) -> None:
-        functools.update_wrapper(self, function)  # before its attributes, which may be there too
+        functools.update_wrapper(self, function, updated=())
         self.function = function
         self.keep_grads = keep_grads
         self.mode = mode
@@ -108,6 +108,28 @@ class Jit(Direct, Inspectable, Generic[P, R]):
             return self.function.__qualname__
         check_named(self.function, repr(self))
         return _compiled_again, (self.function, self.keep_grads, self.mode, self.settings)
+
+    def __getattr__(self, name: str) -> Any:
+        """An attribute that the user gave to the function."""
+        function = self.__dict__.get("function")
+        if name in getattr(function, "__dict__", ()):
+            return getattr(function, name)
+        return super().__getattr__(name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Give an attribute that is none of its own to the function, whose code may read it."""
+        begun = "_noted" in self.__dict__
+        if begun and not (name in self.__dict__ or hasattr(type(self), name)) and hasattr(
+                self.function, "__dict__"):
+            setattr(self.function, name, value)
+        else:
+            super().__setattr__(name, value)
+
+    def __delattr__(self, name: str) -> None:
+        if name in self.__dict__:
+            super().__delattr__(name)
+        else:
+            delattr(self.function, name)
 
     def __repr__(self) -> str:
         return f"<ag.jit of {self.function!r}>"
