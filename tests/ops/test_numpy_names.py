@@ -429,6 +429,20 @@ def test_methods_of_quantiles(method, n):
         np.testing.assert_allclose(inside.numpy(), expected)
 
 
+@pytest.mark.parametrize("signature, function, shapes", [
+    ("(n),()->(n)", lambda x, k: x * k, [(2, 3), (2,)]),
+    ("(),(n)->(n)", lambda k, x: x * k, [(), (2, 3)]),
+    ("( a,b ), () -> (a)", lambda x, k: x.sum(1) * k, [(4, 2, 3), (4,)]),
+    ("(n),()->(),(n)", lambda x, k: (x.sum() * k, x * k), [(3,), (2,)])])
+def test_vectorize_with_operands_that_are_numbers(signature, function, shapes):
+    given = [np.arange(1.0, np.prod(s, dtype=int) + 1).reshape(s) for s in shapes]
+    found = ag.vectorize(function, signature=signature)(*map(ag.tensor, given))
+    expected = np.vectorize(function, signature=signature)(*given)
+    for a, b in zip(*[(x if isinstance(x, tuple) else (x,)) for x in (found, expected)],
+                    strict=True):
+        np.testing.assert_allclose(a.numpy(), b)
+
+
 def test_vectorize():
     f = ag.vectorize(lambda a, b: (a * b).sum(), signature="(n),(n)->()")
     np.testing.assert_allclose(f(A, B[0]).numpy(), (A * B[0]).sum(1))

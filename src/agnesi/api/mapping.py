@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -139,7 +140,7 @@ def _axes(signature: str | None, count: int) -> Sequence[int]:
     """How many axes of each operand belong to the function."""
     if signature is None:
         return [0] * count
-    operands = signature.replace(" ", "").partition("->")[0].strip("()").split("),(")
+    operands = re.findall(r"\(([^()]*)\)", signature.replace(" ", "").partition("->")[0])
     if len(operands) != count:
         raise TypeError(at(f"vectorize: {signature!r} is for {len(operands)} operands, not "
                            f"{count}"))
