@@ -79,6 +79,7 @@ rsub(x, y, alpha=2) | y - 2 * x
 scalar_tensor(5) | ag.tensor(5.0)
 resolve_conj(x) | x
 resolve_neg(x) | x
+detach(x) | x.detach()
 linalg.inv_ex(p) | (ag.linalg.inv(p), ag.tensor(0))
 linalg.inv_ex(ag.stack([p, 0 * p]))[1] | ag.tensor([0, 1])
 linalg.solve_ex(ag.stack([p, s]), r)[0] | ag.linalg.solve(ag.stack([p, s]), r)

@@ -15,8 +15,8 @@ from agnesi.ops.base.elementwise import TABLE
 
 #: Functions that hand over memory of others, a generator's state, or PyTorch's form of another
 #: function: no place for an ``out``.
-FOREIGN = {"from_numpy", "from_dlpack", "get_rng_state", "resolve_conj", "resolve_neg", "rsub",
-           "scalar_tensor"}
+FOREIGN = {"detach", "from_numpy", "from_dlpack", "get_rng_state", "resolve_conj", "resolve_neg",
+           "rsub", "scalar_tensor"}
 MATRIX = np.array([[0.4, 0.7, 0.2], [0.9, 0.3, 0.6], [0.1, 0.8, 0.5]])
 SQUARE, OTHER = ag.tensor(MATRIX), ag.tensor(MATRIX.T + 0.05)
 VECTOR, INTEGERS = ag.tensor(MATRIX[0]), ag.tensor(np.array([[2, 0, 1], [1, 1, 0], [0, 2, 2]]))

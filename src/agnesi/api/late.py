@@ -15,9 +15,10 @@ _MODULES = {
         IntTensor LongTensor ShortTensor
     """,
     "agnesi.api.torch.numbers": """
-        aminmax bucketize clamp_max clamp_min fill frac histc igamma igammac is_complex
-        is_floating_point is_nonzero is_same_size is_signed is_tensor logcumsumexp logit msort
-        mvlgamma numel renorm resolve_conj resolve_neg rsub scalar_tensor sgn std_mean var_mean
+        aminmax bucketize clamp_max clamp_min detach fill frac histc igamma igammac
+        is_complex is_floating_point is_nonzero is_same_size is_signed is_tensor logcumsumexp logit
+        msort mvlgamma numel renorm resolve_conj resolve_neg rsub scalar_tensor sgn std_mean
+        var_mean
     """,
     "agnesi.api.torch.parts": """
         broadcast_tensors diag_embed diagonal_scatter index_copy index_fill masked_scatter

@@ -26,10 +26,11 @@ from agnesi.ops.sorting.sort import searchsorted, sort
 from agnesi.ops.special import incomplete
 from agnesi.ops.special.gammas import multigammaln
 
-__all__ = ["aminmax", "bucketize", "clamp_max", "clamp_min", "fill", "frac", "histc", "igamma",
-           "igammac", "is_complex", "is_floating_point", "is_nonzero", "is_same_size", "is_signed",
-           "is_tensor", "logcumsumexp", "logit", "msort", "mvlgamma", "numel", "renorm",
-           "resolve_conj", "resolve_neg", "rsub", "scalar_tensor", "sgn", "std_mean", "var_mean"]
+__all__ = ["aminmax", "bucketize", "clamp_max", "clamp_min", "detach", "fill", "frac", "histc",
+           "igamma", "igammac", "is_complex", "is_floating_point", "is_nonzero", "is_same_size",
+           "is_signed", "is_tensor", "logcumsumexp", "logit", "msort", "mvlgamma", "numel",
+           "renorm", "resolve_conj", "resolve_neg", "rsub", "scalar_tensor", "sgn", "std_mean",
+           "var_mean"]
 
 _LIKE = "Tensor | Of the shape of ``x``."
 _BROADCAST = "ShapeError | If the shapes do not broadcast."
@@ -118,6 +119,13 @@ def fill(x: TensorLike, value: TensorLike, *, out: Tensor | None = None) -> Tens
     """A tensor of the same shape and dtype, filled with one number."""
     x = as_tensor(x)
     return F.broadcast_to(as_tensor(value, x.dtype), x.shape).clone()
+
+
+@torch("Tensor | In the same memory.", "Tensor.detach, no_grad, clone",
+       ">>> ag.detach(ag.ones(2, requires_grad=True)).requires_grad\nFalse")
+def detach(x: TensorLike) -> Tensor:
+    """The same values, to which no gradient flows."""
+    return as_tensor(x).detach()
 
 
 @torch("Tensor | The tensor itself.", "conj, resolve_neg",

@@ -80,7 +80,13 @@ builtins ctypes functools glob importlib math os platform sys textwrap threading
 torch : `ag` itself, which has PyTorch's names
 constant_pad_nd(x, (1, 2), 5.0) | nn.functional.pad(x, (1, 2), value=5.0)
 convolution : `ag.conv1d`, `ag.conv2d`, `ag.conv3d`, `ag.conv_transpose`
-detach(x) | x.detach()
+alpha_dropout binary_cross_entropy_with_logits celu_ channel_shuffle conv_transpose1d
+    conv_transpose2d conv_transpose3d cosine_embedding_loss dropout feature_alpha_dropout
+    hinge_embedding_loss kl_div
+    margin_ranking_loss poisson_nll_loss relu_ rrelu rrelu_ selu_ threshold_ : `nn.functional.{0}`
+conv_tbc : `nn.functional.conv1d`, of (batch, channels, time)
+matrix_rank eig : `ag.linalg.{0}`
+lstm : `nn.LSTM`
 dsmm hsmm hspmm smm saddmm sspaddmm : `ag.sparse.dot` of an `ag.sparse.csr` matrix
 symeig geqrf orgqr ormqr lobpcg : `ag.linalg.eig`, `ag.linalg.lstsq`,
     `ag.linalg.solve`, `ag.linalg.eigh`, `ag.linalg.matrix_rank`, `ag.linalg.expm`,
