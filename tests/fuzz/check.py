@@ -105,8 +105,9 @@ def _compared(case: Case, expected: list[np.ndarray], found: list[np.ndarray]) -
     way = case.way
     exact = exact_names(case.program) if not way.bits else set()
     spread = None if way.bits else Spread(lambda n: _disturbed(case, exact, n, expected))
-    loose = way.gradients or way.name in ("numpy", "vmap", "jit of vmap")
-    wrong = difference(expected, found, spread, dtypes=way.name not in ("numpy", "jacobians"),
+    loose = way.gradients or way.name in ("numpy", "theano", "vmap", "jit of vmap")
+    typed = way.name not in ("numpy", "theano", "jacobians")
+    wrong = difference(expected, found, spread, dtypes=typed,
                        rounded=coarsest(case.program) if loose else 0,
                        signs=not loose and not _SUMS.search(case.program.source))
     if wrong is None or _allowed(case, expected, found, wrong):

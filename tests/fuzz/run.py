@@ -14,7 +14,7 @@ import numpy as np
 
 import agnesi as ag
 from agnesi.core.support.tree import flatten
-from tests.fuzz.oracles import reference
+from tests.fuzz.oracles import declared, reference
 from tests.fuzz.program import Program, defined
 from tests.fuzz.steps.births import DECIDED
 from tests.fuzz.values import is_float
@@ -44,6 +44,7 @@ class Case:
         return (program.kind in way.kinds and (way.writes or not program.changes)
                 and (not way.gradients or (bool(self.argnums) and not program.changes_inputs))
                 and (way.name != "numpy" or _like_numpy(program))
+                and (way.name != "theano" or declared.fits(program))
                 and (way.name in DECIDING or not DECIDED.search(program.source))
                 and (way.prelude != COMPLEX or any(
                     x.array.dtype.kind == "c" and not x.number for x in program.inputs))
@@ -80,6 +81,8 @@ class Case:
         with np.errstate(all="ignore"), ag.config(symbolic_float=FLOAT):
             if text == "by_numpy()":
                 return arrays(by_numpy(self.program))
+            if text == "by_theano()":
+                return arrays(declared.by_theano(self.program))
             return arrays((eval(text, space), args))
 
     def _names(self) -> dict[str, Any]:
@@ -101,8 +104,8 @@ class Case:
             lines.append(f"argnums = {self.argnums}")
         if "eagerly" in prelude:
             lines.append("eagerly = f")
-        if way.name == "numpy":
-            lines.append("# compared with the same in NumPy")
+        if way.name in ("numpy", "theano"):
+            lines.append(f"# compared with the same in {way.name}")
         floats = f"with ag.config(symbolic_float={FLOAT!r}): " * ("symbolic" in way.prelude)
         tail = [prelude, f"{floats}expected = {way.expected}", f"{floats}found = {way.found}",
                 "print(expected, found, sep='\\n')"]

@@ -347,6 +347,7 @@ WAYS = (
     Way("warm gradients", "cold(ag.grad(cost, argnums))", "by_turns(ag.grad(cost, argnums), 40)",
         TURNS, gradients=True),
     Way("numpy", "f(*args)", "by_numpy()", weight=3, kinds=("whole", "smooth")),
+    Way("theano", "f(*args)", "by_theano()", weight=1.5, writes=False),
     Way("jit in jit", "f(*args)", "jit(lambda *xs: jit(f)(*xs))(*args)", weight=1.5),
     Way("closure", "f(*args)", "jit(lambda: f(*args))()", weight=1.5),
     Way("keywords", "f(*args)", "jit(f)(**dict(zip(f.__code__.co_varnames, args)))", weight=0.5),
