@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import functools
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any
 
@@ -119,11 +119,14 @@ class _Index:
                 self._by_op[name].append(i)
         self._known: dict[tuple[str, ...], tuple[Rule, ...]] = {}
 
-    def at(self, node: Node) -> tuple[Rule, ...]:
-        """Return the rules for a node, by the names of its and its operands' operations."""
-        if not self._anywhere and node.op.name not in self._by_op:
+    def at(self, node: Node, leaves: dict[Node, str]) -> tuple[Rule, ...]:
+        """Return the rules for a node, by the names of its and its operands' operations; ``leaves``
+        has what stands for those of leaves, once they were met."""
+        name = node.op.name
+        if not self._anywhere and name not in self._by_op:
             return ()
-        heads = (node.op.name, *[_head(n) if n.op is None else n.op.name for n in node.inputs])
+        heads = (name, *[leaves.get(n) or _head(n, leaves) if n.op is None else n.op.name
+                         for n in node.inputs])
         found = self._known.get(heads)
         if found is None:
             indices = sorted((*self._anywhere, *self._by_op.get(heads[0], ())))
@@ -132,11 +135,11 @@ class _Index:
         return found
 
 
-def _head(leaf: Node) -> str:
-    """Return the key that stands for the operation's name of an operand that is a leaf."""
-    if leaf.value is None and leaf.handle is None:
-        return LEAF
-    return LEAF if constant_value(leaf) is None else CONSTANT
+def _head(leaf: Node, known: dict[Node, str]) -> str:
+    """Return the key that stands for the operation's name of an operand that is a leaf, and note it
+    among those that are ``known``."""
+    is_open = (leaf.value is None and leaf.handle is None) or constant_value(leaf) is None
+    return known.setdefault(leaf, LEAF if is_open else CONSTANT)
 
 
 _index = functools.lru_cache(maxsize=32)(_Index)
@@ -170,14 +173,17 @@ class Settler:
     A node is looked at when its operands are settled; if a rule fires, the node is as good as the
     settled replacement.  A rule that leads back to a node under way is not followed.  Nodes in
     ``known`` were settled by an earlier stage: only the rules of this one can do anything to them.
-    One that ``expands`` puts operations that are defined by simpler ones into those.
+    One that ``expands`` puts operations that are defined by simpler ones into those; one that gets
+    how ``bodies`` are settled does so in the same pass.
     """
 
     def __init__(self, stage: Stage, interner: Interner, report: StageReport,
-                 known: AbstractSet[Node] = frozenset(), expands: bool = False) -> None:
+                 known: AbstractSet[Node] = frozenset(), expands: bool = False,
+                 bodies: _Bodies | None = None) -> None:
         self.stage = stage
         self.known = known
         self.expands = expands
+        self.bodies = bodies
         self.simpler = Simpler(interner.known)
         #: What the results of operations that have several are in simpler ones.
         self.parts: dict[Node, tuple[Node, ...]] = {}
@@ -185,6 +191,7 @@ class Settler:
         self.report = report
         self.settled: dict[Node, Node] = {}
         self.became: dict[Node, Node] = {}
+        self._leaves: dict[Node, str] = {}
         self._left = _FIRINGS_PER_NODE * (100 + report.before)
         self.stopped = False
 
@@ -235,6 +242,8 @@ class Settler:
             return None
         if inputs == node.inputs and node in self.interner.known:
             one = node
+        elif self.bodies is not None:
+            one = self.bodies.rebuilt(node, inputs)
         else:
             one = self.interner.rebuilt(node, inputs)
         if one is not node:
@@ -266,7 +275,7 @@ class Settler:
             if simpler is not node:
                 return simpler
         rules = self.stage.own if node in self.known else self.stage.every
-        for rule in rules.at(node):
+        for rule in rules.at(node, self._leaves):
             try:
                 new = rule(node)
             except (LookupError, AttributeError, AssertionError) as error:
@@ -347,17 +356,24 @@ class _Rewriting:
     def settled(self, graph: FunctionGraph, report: Report, again: bool = False) -> FunctionGraph:
         """The graph, settled; itself if nothing is to do."""
         interner = Interner()
-        graph = self._with_settled_bodies(graph, interner, again)
+        for node in graph.inputs:
+            interner.add(node)
+        bodies: _Bodies | None = _Bodies(interner, self.again if again else self.inside)
         known: AbstractSet[Node] = frozenset()
         for stage in self.later if again else self.stages:
             expands = stage.name == "specialize"
             idle = not stage.every.rules and not stage.of_graphs
-            if expands and (idle or stage.on_graph(graph)):
+            of_graphs = stage.on_graph(graph)
+            if bodies is not None and (idle or of_graphs):  # no pass over the nodes that does it
+                graph = bodies.graph(graph)
+                bodies = None
+            if expands and (idle or of_graphs):
                 graph = expanded(graph, interner)
                 expands = False
             if not idle:
-                graph = _through(graph, stage, report, known, interner, expands)
+                graph = _through(graph, stage, report, known, interner, expands, bodies)
                 known = frozenset(graph.nodes)
+                bodies = None
         return graph
 
     def inside(self, graph: FunctionGraph, again: bool = False) -> FunctionGraph:
@@ -373,31 +389,41 @@ class _Rewriting:
         """The graph of a body that was settled and changed since."""
         return self.inside(graph, True)
 
-    def _with_settled_bodies(self, graph: FunctionGraph, interner: Interner, again: bool
-                             ) -> FunctionGraph:
-        """The graph with the graphs that its operations hold settled; ``interner`` gets it."""
-        done: dict[Node, Node] = {n: interner.add(n) for n in graph.inputs}
-        if not any(n.op is not None and n.op.bodies for n in graph.nodes):
-            for node in graph.nodes:
-                interner.add(node)
-            return graph
-        ops: dict[Any, Any] = {}
-        for node in graph.nodes:
-            if node in done:
-                continue
-            op = node.op
-            new = interner.rebuilt(node, tuple([done[n] for n in node.inputs]))
-            if op is not None and op.bodies:
-                if op not in ops:
-                    settled = self.again if again else self.inside
-                    bodies = {n: getattr(op, n).mapped(settled) for n in op.bodies}
-                    same = all(getattr(op, n) is body for n, body in bodies.items())
-                    ops[op] = op if same else replace(op, **bodies)
-                if ops[op] is not op:
-                    new = copied(new, new.inputs)
-                    new.op = ops[op]
-                    new = interner.add(new)
-            done[node] = new
+
+class _Bodies:
+    """The operations of a graph with the graphs that they hold settled."""
+
+    def __init__(self, interner: Interner, settled: Callable[[FunctionGraph], FunctionGraph]
+                 ) -> None:
+        self._interner = interner
+        self._settled = settled
+        self._ops: dict[Any, Any] = {}
+
+    def rebuilt(self, node: Node, inputs: tuple[Node, ...]) -> Node:
+        """The one node for a node on ``inputs``, whose operation holds settled graphs."""
+        op = node.op
+        if op is None or not op.bodies:
+            return self._interner.rebuilt(node, inputs)
+        better = self._better(op)
+        if better is not op or inputs != node.inputs:
+            node = copied(node, inputs)
+            node.op = better
+        return self._interner.add(node)
+
+    def _better(self, op: Any) -> Any:
+        """Return an operation with settled graphs; itself where they are so already."""
+        if op not in self._ops:
+            bodies = {n: getattr(op, n).mapped(self._settled) for n in op.bodies}
+            same = all([getattr(op, n) is body for n, body in bodies.items()])
+            self._ops[op] = op if same else replace(op, **bodies)
+        return self._ops[op]
+
+    def graph(self, graph: FunctionGraph) -> FunctionGraph:
+        """The graph with settled ones inside; the interner gets its nodes."""
+        done: dict[Node, Node] = {}
+        for node in (*graph.inputs, *graph.nodes):
+            if node not in done:
+                done[node] = self.rebuilt(node, tuple([done[n] for n in node.inputs]))
         outputs = tuple([done[n] for n in graph.outputs])
         if outputs == graph.outputs:
             return graph
@@ -415,7 +441,7 @@ def _stages(rules: Sequence[Rule], names: Sequence[str]) -> list[Stage]:
 
 
 def _through(graph: FunctionGraph, stage: Stage, report: Report, known: AbstractSet[Node],
-             interner: Interner, expands: bool) -> FunctionGraph:
+             interner: Interner, expands: bool, bodies: _Bodies | None) -> FunctionGraph:
     """Rewrite a graph by the rules of a stage to its fixed point; a rule that keeps firing is
     reported, and the stage runs again without it."""
     before = len(graph)
@@ -427,7 +453,7 @@ def _through(graph: FunctionGraph, stage: Stage, report: Report, known: Abstract
             graph = made.merged(interner)
     while True:
         did = StageReport(stage.name, before, firings=firings.copy())
-        settler = Settler(stage.without(report.endless), interner, did, known, expands)
+        settler = Settler(stage.without(report.endless), interner, did, known, expands, bodies)
         outputs = settler.settle(graph)
         if not settler.stopped:
             better = graph if outputs == graph.outputs else FunctionGraph.of(graph.inputs, outputs)

@@ -17,7 +17,7 @@ import numpy as np
 from agnesi.autodiff.recompute import After
 from agnesi.core.dispatch import apply, assign, current
 from agnesi.core.expansion import decomposed
-from agnesi.core.ir.node import Node, toposort
+from agnesi.core.ir.node import Node, creation, toposort
 from agnesi.core.op import Item
 from agnesi.core.support.config import MODE, switched
 from agnesi.core.support.tracing import current_trace
@@ -42,7 +42,8 @@ def checked(token: Node | None, raising: Sequence[Node], results: Sequence[Node]
     depend on."""
     if not raising:
         return token
-    live = set(toposort(results))
+    oldest = min(map(creation, raising))
+    live = set(toposort(results, lambda n: creation(n) < oldest))  # which reads none of them
     dead = [n for n in raising if n not in live]
     if any(map(_is_result, dead)):
         made = {key for n in live if _is_result(n) for key in _checks_inside(n)}
