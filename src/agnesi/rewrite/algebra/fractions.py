@@ -316,8 +316,18 @@ def one_monomial_is_left(node: Node) -> Tensor | None:
     for m, c in left.items():
         found = functools.reduce(operator.mul, [symbol(n) for n, power in m for _ in range(power)])
         found, kept = found if c == 1 else found * c, {n for n, _ in m}
-    lost = [abs_(symbol(n)) < math.inf for n in leaves - kept]
+    lost = [_is_finite(n) for n in leaves - kept]
     return where(functools.reduce(operator.and_, lost), found + 0, math.nan) if lost else found + 0
+
+
+def _is_finite(node: Node) -> Tensor:
+    """Where a value is finite in exact arithmetic: ``cosh(800)`` is, though it overflows."""
+    name = node.op_name
+    if name in ("sinh", "cosh", "negative", "square"):
+        return _is_finite(node.inputs[0])
+    if name in ("exp", "exp2", "expm1"):
+        return symbol(node.inputs[0]) < math.inf
+    return abs_(symbol(node)) < math.inf
 
 
 def _has_products(signed: Sequence[tuple[int, Node]]) -> bool:

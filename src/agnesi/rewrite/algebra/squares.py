@@ -17,13 +17,13 @@ from agnesi.core.dispatch import apply, graph_node
 from agnesi.core.ir.node import Node
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.base.arith import abs as abs_
-from agnesi.ops.base.arith import sqrt, square
+from agnesi.ops.base.arith import multiply, reciprocal, safe_multiply, sqrt, square
 from agnesi.ops.base.convert import number
 from agnesi.ops.base.select import maximum, where
 from agnesi.rewrite.algebra.quotients import Product, Side, factors, top, written
 from agnesi.rewrite.algebra.scales import ENDS
 from agnesi.rewrite.algebra.sums import terms
-from agnesi.rewrite.intervals import interval
+from agnesi.rewrite.intervals import far_from_zero, interval
 from agnesi.rewrite.pattern import agree, scalar
 from agnesi.rewrite.rules import Book
 
@@ -317,3 +317,25 @@ def _scaled(node: Node, below: _Squares, by: Tensor, most: int,
         if first[1] and second[1]:
             return apply(node.op, first[0], second[0]), 1
     return x, 0
+
+
+@BOOK.rewriter("specialize", ops=["divide", "safe_divide"], operands=["square"])
+def square_in_turn(node: Node) -> Tensor | None:
+    """``x * x / y`` is ``x / y * x``, and ``x / (y * y)`` is x times 1 / y twice: the squares may
+    overflow or vanish though the quotient does not."""
+    above, below = node.inputs
+    if node.dtype.kind != "f":
+        return None
+    if below.op_name == "square":
+        (base,) = below.inputs
+        if interval(base).high < math.inf and far_from_zero(base):
+            return None
+        by = reciprocal(symbol(base))
+        if (c := scalar(above)) is not None:
+            return square(by) * float(c)
+        times = multiply if node.op_name == "divide" else safe_multiply
+        return times(times(symbol(above), by), by)
+    if above.op_name == "square" and node.op_name == "divide" and scalar(below) is None:
+        x = symbol(above.inputs[0])
+        return x / symbol(below) * x
+    return None
