@@ -44,6 +44,8 @@ w = ag.tensor(np.ones((4, 4), np.float32), requires_grad=True)
 y = (ag.ones((4, 4)) @ w).tanh()
 (ag.where(y > 0, y, 0).sum(axis=0) + y[0].mean()).reshape(2, 2).sum().backward()
 assert w.grad.shape == (4, 4)
+assert ag.tensor([[1, 2], [3, 4]]).shape == (2, 2)
+assert "numpy.ma" not in sys.modules
 assert {m for m in sys.modules if m.startswith("agnesi.")} == loaded
 """)
 

@@ -30,8 +30,9 @@ def broadcast(*shapes: Shape) -> Shape:
     first = shapes[0]
     if shapes.count(first) == len(shapes):
         return first
-    if shapes.count(()) == len(shapes) - 1:  # of an array and numbers
-        return tuple(next(s for s in shapes if s != ()))
+    arrays = [s for s in shapes if s != ()]  # the others are numbers
+    if arrays.count(arrays[0]) == len(arrays):
+        return tuple(arrays[0])
     ndim = max(map(len, shapes))
     padded = [(1,) * (ndim - len(s)) + tuple(s) for s in shapes]
     columns = enumerate(zip(*padded, strict=True))

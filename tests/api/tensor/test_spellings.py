@@ -7,6 +7,7 @@ import types
 from collections import UserList, deque
 from collections.abc import Callable
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -614,3 +615,13 @@ def test_stacks_of_single_elements_are_told_once(
     assert ag.tensor([[one], [one]]).shape == ag.tensor([[one], [one]]).shape == (2, 1, 1)
     (found,) = recwarn.list
     assert "write x.item()" in str(found.message) and found.filename == __file__
+
+
+def test_forms_that_look_at_values_are_renamed_once() -> None:
+    """What ``dim`` is called here is looked up for the first such call, not for each."""
+    x, none = ag.ones(2, 3), ag.ones(0)
+    assert ag.cat([x, x], dim=0).shape == (4, 3)
+    with mock.patch.object(spellings, "in_our_words") as words:
+        assert ag.cat([x, ag.ones(5, 3)], dim=0).shape == (7, 3)
+    assert not words.called
+    assert ag.cat([x, none], dim=0).shape == (2, 3)

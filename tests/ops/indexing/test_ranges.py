@@ -97,3 +97,13 @@ def test_ranges_between_arrays_are_numpys(name: str, options: dict[str, Any]) ->
             assert found.shape == want.shape
     slope = ag.grad(lambda s: f(s, b, num=3).sum())(ag.ones(2))
     assert slope.shape == (2,) and (slope.numpy() > 0).all()
+
+
+@pytest.mark.parametrize("ends", [
+    (5,), (0,), (-3,), (2, 9, 3), (9, 2, -3), (9, 2), ((1 << 60) - 2, 1 << 60),
+    ((1 << 63) - 3, (1 << 63) - 1), (-(1 << 63), -(1 << 63) + 2), (0, 1 << 62, 1 << 61),
+])
+def test_ranges_of_integers_are_numpys_up_to_the_ends_of_int64(ends: tuple[int, ...]) -> None:
+    found = ag.arange(*ends)
+    np.testing.assert_array_equal(found, np.arange(*ends))
+    assert found.dtype == "int64"

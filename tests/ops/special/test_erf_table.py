@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import subprocess
 import sys
 import textwrap
@@ -54,3 +55,12 @@ def test_the_first_gelu_imports_no_scipy() -> None:
     ran = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=True,
                          capture_output=True, text=True)
     assert ran.stdout.startswith("[0.3457")
+
+
+def test_single_precision_is_rounded_once():
+    x = np.concatenate([POINTS, [np.nan, np.inf, -np.inf, -0.0]]).astype(np.float32)
+    exact = np.array([math.erf(v) for v in x])
+    found = erf_from_table(x)
+    close = np.abs(found - exact) <= 0.51 * np.spacing(np.abs(exact).astype(np.float32))
+    assert np.all(close | np.isnan(exact))
+    assert np.isnan(found[-4]) and found[-3:].tolist() == [1, -1, 0] and np.signbit(found[-1])

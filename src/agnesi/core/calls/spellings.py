@@ -382,6 +382,11 @@ class Form:
         if plan is key:
             plan = self.plans[key] = self._plan(len(args), keywords.keys())
         if plan is not None and (not plan[2] or (args and attribute_of(args[0], "ndim"))):
+            special = plan[3]
+            if special is not None and (
+                found := special(self.function, args, keywords)
+            ) is not NotImplemented:
+                return found
             return self.function(*args, *[keywords[word] for word in plan[0]],
                                  **{name: keywords[word] for name, word in plan[1]})
         if (vector := self._as_vector(args, keywords)) is not None:
@@ -411,10 +416,11 @@ class Form:
 
     def _plan(self, count: int, words: Set[str]) -> tuple[Any, ...] | None:
         """How keywords are renamed where that is all: those that become positional, the others with
-        their names here, and whether numbers are taken for vectors; None where values matter."""
+        their names here, whether numbers are taken for vectors, and what looks at the values
+        first, or None; None where other values matter."""
         special = HOOKS.foreign_forms().get(self.name)
-        if special is not None and not getattr(special, "words", words).isdisjoint(words):
-            return None
+        if special is not None and getattr(special, "words", words).isdisjoint(words):
+            special = None
         if self.several is not None or not (
                 self.looked_at.isdisjoint(words) and _OF_VALUES.isdisjoint(words)):
             return None
@@ -423,7 +429,7 @@ class Form:
         except TypeError:
             return None
         placed = self._placed(count, given)
-        return placed, tuple(given.items()), self.name in _OF_NUMBERS
+        return placed, tuple(given.items()), self.name in _OF_NUMBERS, special
 
     def _check(self, args: tuple[Any, ...], given: dict[str, Any], keywords: dict[str, Any]
                ) -> None:

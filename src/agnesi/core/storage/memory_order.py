@@ -104,6 +104,8 @@ def as_operands(op: Op, *arrays: np.ndarray) -> np.ndarray:
 
 def has_rows(array: np.ndarray) -> bool:
     """Return whether later axes have smaller steps, with gaps or without."""
+    if array.flags.c_contiguous:
+        return True
     steps = [abs(s) for s, n in zip(array.strides, array.shape, strict=True) if s and n > 1]
     return all(a >= b for a, b in pairwise(steps))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import UserList, deque
 from collections.abc import Mapping
 from typing import Any
@@ -385,7 +386,8 @@ def is_written(x: Any) -> bool:
 def _has_array(x: Any) -> bool:
     """Return whether a nested list holds NumPy's arrays or numbers, however deep it is."""
     kinds = kinds_in(x)
-    if any([issubclass(kind, np.ma.MaskedArray) for kind in kinds]):
+    masked = sys.modules.get("numpy.ma")  # whose import takes some milliseconds
+    if masked is not None and any([issubclass(kind, masked.MaskedArray) for kind in kinds]):
         raise DTypeError(MASKED)
     return any([issubclass(kind, (np.ndarray, np.generic)) for kind in kinds])
 

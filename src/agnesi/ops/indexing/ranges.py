@@ -33,6 +33,9 @@ from agnesi.ops.base.expand import broadcast_to
 from agnesi.ops.base.movement import moveaxis, reshape
 from agnesi.ops.base.select import ceil, maximum, where
 
+#: Integers below it are small.
+_SMALL = 1 << 60
+
 
 @record
 class Arange(Op):
@@ -49,11 +52,18 @@ class Arange(Op):
     def infer(self) -> Any:
         return (self.size,), self.dtype
 
-    @np.errstate(all="ignore")
     def perform(self) -> np.ndarray:
-        start, step = (np.asarray(v).astype(self.dtype) for v in (self.start, self.step))
         size: Any = self.size
         check_allocatable((size,), dtypes.int64)
+        end = self.start + self.step * size
+        if self.dtype == dtypes.int64 and _are_small(self.start, end, self.step):
+            return np.arange(self.start, end, self.step)
+        return self._rounded(size)
+
+    @np.errstate(all="ignore")
+    def _rounded(self, size: int) -> np.ndarray:
+        """The numbers in any dtype, with what overflows."""
+        start, step = (np.asarray(v).astype(self.dtype) for v in (self.start, self.step))
         numbers = np.arange(size).astype(self.dtype, copy=False)
         if start != 0 or step != 1:
             np.multiply(step, numbers, out=numbers)
@@ -162,6 +172,9 @@ def arange(start: Any, /, stop: Any = None, step: Any = 1, dtype: DTypeLike = No
     """
     if stop is None:
         start, stop = 0, start
+    if dtype is None and step != 0 and _are_small(start, stop, step):
+        size: Any = len(range(start, stop, step))
+        return made(Arange(start, step, size, dtypes.int64), size)
     given, ends = (start, step), (start, stop, step)
     if any(isinstance(v, Tensor) and not is_known(v) for v in ends):
         return _between(start, stop, step, dtype)
@@ -176,7 +189,6 @@ def arange(start: Any, /, stop: Any = None, step: Any = 1, dtype: DTypeLike = No
         kind = float_dtype(of_ends(*ends)) if floats else dtypes.int64
     else:
         kind = dtypes.as_dtype(dtype)
-    size: Any
     if of_sizes:
         size = _extent(start, stop, step)
     else:
@@ -190,6 +202,12 @@ def arange(start: Any, /, stop: Any = None, step: Any = 1, dtype: DTypeLike = No
         first, between = (cast(as_tensor(v), kind) for v in given)
         return add(multiply(apply(Arange(0, 1, size, kind)), between), first)
     return made(Arange(start, step, size, kind), size)
+
+
+def _are_small(start: Any, stop: Any, step: Any) -> bool:
+    """Return whether these are Python's integers of which int64 holds every sum of three."""
+    return type(start) is type(stop) is type(step) is int and (
+        -_SMALL < start < _SMALL > stop > -_SMALL < step < _SMALL)
 
 
 def _check_ends(start: int, step: int, size: int, kind: np.dtype) -> None:

@@ -53,7 +53,7 @@ def _numpy_peak(x: np.ndarray, axes: Any) -> np.ndarray:
         return np.asarray(np.add.reduce(x, axis=axes, keepdims=True))
     top = np.maximum.reduce(x, axis=axes, keepdims=True)
     finite = np.isfinite(top)
-    return top if finite.all() else np.where(finite, top, 0)
+    return top if np.logical_and.reduce(finite, axis=None) else np.where(finite, top, 0)
 
 
 def _wide(x: np.ndarray) -> np.ndarray:
