@@ -52,6 +52,8 @@ _KEPT, BEFORE = 64, 3
 _AT_ONCE_NANOSECONDS, _PRODUCT_OF_SIZES = 200_000_000, 1e8
 #: Operations that take as long to compile as what each function needs besides its own.
 _EACH_FUNCTION = 5
+#: Nanoseconds of a long call, as guessed: after a few of them a function is traced.
+_LONG = 250_000
 #: A result has so many times the elements of an operand that a region copies for its gradients.
 _COPIED = 8
 #: Whether a region around this call is going to be compiled: then those within it are no gain.
@@ -154,8 +156,11 @@ class Regions:
         sizes = [float(x.size) for x in leaves if type(x) is Tensor]
         guess = int((_FEW_CALLS + _DEEP_ELEMENT * sum(sizes)) * self._share(leaves))
         WORK.pays(guess)
-        if calls >= BEFORE and calls * guess >= worth.TRACING:
-            return self._made(key, leaves)
+        if calls >= BEFORE and (guess >= _LONG or calls * guess >= worth.TRACING):
+            made = self._made(key, leaves)
+            if made is not None:
+                made.credit(calls)
+            return made
         if not calls and math.prod(sizes) >= _PRODUCT_OF_SIZES:
             made = self._made(key, leaves)
             if made is not None and made.work >= _AT_ONCE_NANOSECONDS:
@@ -252,6 +257,10 @@ class Region:
         if backward is not None:
             price += backward.close(saved, args) + _EACH_FUNCTION
         self.unpaid = self.price = 0 if wanted else price * PRICE - self.work
+
+    def credit(self, calls: int) -> None:
+        """Count the calls before it was traced; compiled is it in a later one."""
+        self.unpaid = max(self.unpaid - calls * self.work, min(self.unpaid, 1))
 
     def pays(self) -> bool:
         """Return whether it was wanted often enough; counts this call."""

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 #: Nanoseconds of eager work, as estimated, that take as long as loading the compiler.
 LOADING = 200_000_000
-#: Nanoseconds of eager work, as guessed, that take as long as tracing what is to be compiled.
-TRACING = 1_000_000
+#: Nanoseconds of eager work, as guessed, for which a function is traced: few are compiled for less.
+TRACING = 6_000_000
 
 
 class Work:

@@ -98,11 +98,12 @@ def test_regions_are_traced_once_their_work_pays_for_that() -> None:
         made, start = [], regions.Region.__init__
         regions.Region.__init__ = lambda self, *call: (made.append(self), start(self, *call))[1]
         layer, x = ag.nn.Linear(8, 8), ag.ones(4, 8)
-        for _ in range(20):
+        for _ in range(200):
             layer(x)
         assert not made and worth.WORK.left < worth.LOADING
         for _ in range(60):
             layer(x)
-        assert made
+        (region,) = made
+        assert region.unpaid < region.price - 200 * region.work
     """
     subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=True)
