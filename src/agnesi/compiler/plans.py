@@ -11,7 +11,7 @@ import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
 from agnesi.autodiff.bodies import Capture, body_trace, is_cut
-from agnesi.compiler import regions
+from agnesi.compiler import regions, worth
 from agnesi.compiler.worth import WORK
 from agnesi.core.calls.plans import (
     CALLS_BEFORE_REGION,
@@ -151,7 +151,7 @@ def _calls_before_region(made: Plan, arrays: Sequence[np.ndarray], much: bool) -
         if type(op) is Item:
             op, numbers, _ = made.steps[numbers[0] - first]
         operands = [arrays[i].shape for i in numbers]
-        time += _STEP + regions.nanoseconds(op, y.shape, operands)
+        time += _STEP + worth.nanoseconds(op, y.shape, operands)
         most = max(map(math.prod, [y.shape, *operands]))
         elements += _SLOW_ELEMENTS * most if "unvectorized" in op.traits else most
     if much:

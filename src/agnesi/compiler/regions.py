@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from contextvars import ContextVar
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -24,7 +25,7 @@ from agnesi.compiler.jit import jit
 from agnesi.compiler.worth import WORK
 from agnesi.core.dispatch import assign, current, record, record_many
 from agnesi.core.ir.node import Node, next_serial, toposort
-from agnesi.core.op import Item, Op
+from agnesi.core.op import Op
 from agnesi.core.storage.changes import is_late
 from agnesi.core.support.config import HOOKS, MODE, config, settled, switched, witnessed
 from agnesi.core.support.tracing import is_tracing
@@ -33,11 +34,6 @@ from agnesi.core.tensor import Tensor, keep, wrap
 from agnesi.ops.base.creation import zeros
 from agnesi.ops.control.body import Body
 
-#: Nanoseconds that an eager operation takes at least, and those of an element, of a product, and of
-#: an element of a matrix that is multiplied, which memory brings at its own speed.
-_CALL, _ELEMENT, _PRODUCT, _READ = 8_000, 3.0, 0.1, 0.25
-#: The same of one that makes many calls of NumPy's.
-_COMPOSED_NANOSECONDS = 20_000
 #: Nanoseconds of a function's few operations, and for each element of its operands, by which its
 #: work is guessed before it is traced.
 _FEW_CALLS, _DEEP_ELEMENT = 24_000, 30.0
@@ -107,7 +103,7 @@ class Regions:
             region = self._counted(key, region, leaves) if type(region) is int else None
         if region is None:
             return self._meanwhile(*args, **keywords)
-        if region.unpaid > 0 and (_WITHIN.get() or not region.pays()):
+        if region.code.unpaid > 0 and (_WITHIN.get() or not region.pays()):
             return self._waiting(args, keywords)
         if not region.outer.fit():
             del self._found[key]
@@ -174,7 +170,7 @@ class Regions:
     def _made(self, key: Any, leaves: Sequence[Any]) -> Region | None:
         made = self._spare.pop(key, None)
         if made is not None:
-            made.unpaid = made.price
+            made.code.count_anew(made.price)
             self._found[key] = made
             return made
         try:
@@ -248,26 +244,36 @@ class Region:
         backward = _Backward(trace, nodes, leaves, args) if any(self.flows) else None
         saved = backward.saved(ends) if backward is not None else []
         body, outer = close(trace, nodes, [*ends, *saved])
-        self.work = _work(body, _CALL * self.share) * (3 if backward is not None else 1)
+        passes = 1 if backward is None else 3
+        self.work = worth.of_body(body, worth.CALL * self.share) * passes
         if self.work < GAIN and not wanted:
             raise UnsuitedError
         price = len(body.graph.nodes) + _EACH_FUNCTION
-        self.forward, self.outer = _compiled(body), Outer(outer)
-        self.backward = backward
+        self.outer, self.backward, back = Outer(outer), backward, None
         if backward is not None:
-            price += backward.close(saved, args) + _EACH_FUNCTION
-        self.unpaid = self.price = 0 if wanted else price * PRICE - self.work
+            back = backward.close(saved, args)
+            price += len(back.graph.nodes) + _EACH_FUNCTION
+        self.price = 0 if wanted else price * PRICE - self.work
+        self.code = code = _code(body, back, self.price)
+        self.forward = code.forward
+        if backward is not None:
+            backward.pull = code.pull
+
+    @property
+    def unpaid(self) -> float:
+        """Nanoseconds that calls of it and of equal ones have yet to take before it is compiled."""
+        return self.code.unpaid
 
     def credit(self, calls: int) -> None:
         """Count the calls before it was traced; compiled is it in a later one."""
-        self.unpaid = max(self.unpaid - calls * self.work, min(self.unpaid, 1))
+        self.code.unpaid = max(self.unpaid - calls * self.work, min(self.unpaid, 1))
 
     def pays(self) -> bool:
         """Return whether it was wanted often enough; counts this call."""
         if not WORK.pays(self.work):
-            self.unpaid = max(self.unpaid - self.work, 1)
+            self.code.unpaid = max(self.unpaid - self.work, 1)
         else:
-            self.unpaid -= self.work
+            self.code.unpaid -= self.work
         return False
 
     def call(self, args: Sequence[Tensor], mode: Any) -> Any:
@@ -287,6 +293,36 @@ class Region:
         if self.backward is not None and mode.recording:
             self.backward.record(self, args, results, found[count + len(changed):], before)
         return results[0] if self.tree.kind is None else self.tree.build(results)
+
+
+class Code:
+    """The compiled functions of equal regions, such as those of a model's equal layers, and the
+    work that they have yet to do together before these are compiled."""
+
+    __slots__ = ("__weakref__", "_recounts", "forward", "pull", "unpaid")
+
+    def __init__(self, body: Body, back: Body | None, price: float) -> None:
+        self.forward, self.pull = _compiled(body), None if back is None else _compiled(back)
+        self.unpaid, self._recounts = price, HOOKS.recounts
+
+    def count_anew(self, price: float) -> None:
+        """Begin again where eager work is counted anew, for the first of the regions."""
+        if self._recounts != HOOKS.recounts:
+            self.unpaid, self._recounts = price, HOOKS.recounts
+
+
+#: The code of each pair of bodies that a region has.
+_codes: WeakValueDictionary[tuple[Body, Body | None], Code] = WeakValueDictionary()
+
+
+def _code(body: Body, back: Body | None, price: float) -> Code:
+    """The code of regions with such bodies; ``price`` is the work that pays for compiling it."""
+    found = _codes.get((body, back))
+    if found is None:
+        found = _codes[body, back] = Code(body, back, price)
+    found.count_anew(price)
+    found.unpaid = min(found.unpaid, price)
+    return found
 
 
 class Outer:
@@ -374,10 +410,8 @@ class _Backward:
             raise UnsuitedError
         return found
 
-    def close(self, saved: Sequence[Node], args: Sequence[Tensor]) -> int:
-        """Compile the backward pass that was recorded; return the number of operations that it
-        has.
-        """
+    def close(self, saved: Sequence[Node], args: Sequence[Tensor]) -> Body:
+        """Return the backward pass that was recorded."""
         seeds: list[Any] = [c.node for c in self.cotangents if c is not None]
         self.needed = [i for i, n in enumerate(self.variables) if n in self.read]
         #: The operands and tensors outside that single operations would read, and this does not.
@@ -386,7 +420,7 @@ class _Backward:
         self.unread_outer = [c.outer for c in self.captures if c.inner in unread and not c.changed]
         inputs = [*saved, *(self.variables[i] for i in self.needed), *seeds]
         body, outer = close(self.trace, inputs, self.gradients)
-        self.pull, self.outer = _compiled(body), list(outer)
+        self.outer = list(outer)
         whole, self.all_outer = close(self.trace, [*self.variables, *seeds], self.gradients)
         #: The gradients from the operands, a region that has gradients of its own.
         self.whole = Regions(_compiled(whole))
@@ -395,7 +429,7 @@ class _Backward:
                       *(id(c.outer) in kept for c in self.owners)]
         self.seeded = [c is not None for c in self.cotangents]
         del self.trace, self.variables, self.cotangents, self.read, self.captures, self.direct
-        return len(body.graph.nodes)
+        return body
 
     def record(self, region: Region, args: Sequence[Tensor], results: list[Tensor],
                saved: Sequence[Tensor], before: Sequence[np.ndarray]) -> None:
@@ -509,28 +543,3 @@ def _variable(trace: BodyTrace, x: Tensor) -> Tensor:
 
 def _compiled(body: Body) -> Any:
     return jit(lambda *xs: tuple(body(*xs)))
-
-
-def _work(body: Body, call: float) -> int:
-    """About how many nanoseconds the operations of a graph take eagerly, if one takes so many at
-    least."""
-    return int(sum(
-        call + nanoseconds(n.op, n.shape, [i.shape for i in n.inputs], call)
-        for n in body.graph.nodes if n.op is not None and type(n.op) is not Item))
-
-
-def nanoseconds(op: Op, shape: Sequence[int], operands: Sequence[Sequence[int]],
-                call: float = _CALL) -> float:
-    """About how long an operation takes eagerly beside its call, for such a shape of its result and
-    such shapes of operands."""
-    composed = _COMPOSED_NANOSECONDS * ("composed" in op.traits)
-    return composed + _ELEMENT * math.prod(shape) + _products(op, shape, operands, call)
-
-
-def _products(op: Any, shape: Sequence[int], operands: Sequence[Sequence[int]], call: float
-              ) -> float:
-    """Nanoseconds of an operation's products, and of the steps of a loop."""
-    if op.bodies:
-        return float(sum(_work(getattr(op, b), call) for b in op.bodies) * getattr(op, "length", 1))
-    count = op.multiply_adds(shape, operands)
-    return _PRODUCT * count + _READ * max(map(math.prod, operands)) if count else 0.0

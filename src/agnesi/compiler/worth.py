@@ -8,10 +8,25 @@ estimate from types, no measured time, so that a program is compiled in the same
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from agnesi.core.op import Item, Op
+
+if TYPE_CHECKING:
+    from agnesi.ops.control.body import Body
+
 #: Nanoseconds of eager work, as estimated, that take as long as loading the compiler.
 LOADING = 200_000_000
 #: Nanoseconds of eager work, as guessed, for which a function is traced: few are compiled for less.
 TRACING = 6_000_000
+
+#: Nanoseconds that an eager operation takes at least, and those of an element, of a product, and of
+#: an element of a matrix that is multiplied, which memory brings at its own speed.
+CALL, _ELEMENT, _PRODUCT, _READ = 8_000, 3.0, 0.1, 0.25
+#: The same of one that makes many calls of NumPy's.
+_COMPOSED_NANOSECONDS = 20_000
 
 
 class Work:
@@ -38,3 +53,29 @@ class Work:
 
 
 WORK = Work()
+
+
+def of_body(body: Body, call: float) -> int:
+    """About how many nanoseconds the operations of a graph take eagerly, if one takes so many at
+    least."""
+    return int(sum(
+        call + nanoseconds(n.op, n.shape, [i.shape for i in n.inputs], call)
+        for n in body.graph.nodes if n.op is not None and type(n.op) is not Item))
+
+
+def nanoseconds(op: Op, shape: Sequence[int], operands: Sequence[Sequence[int]],
+                call: float = CALL) -> float:
+    """About how long an operation takes eagerly beside its call, for such a shape of its result and
+    such shapes of operands."""
+    composed = _COMPOSED_NANOSECONDS * ("composed" in op.traits)
+    return composed + _ELEMENT * math.prod(shape) + _products(op, shape, operands, call)
+
+
+def _products(op: Any, shape: Sequence[int], operands: Sequence[Sequence[int]], call: float
+              ) -> float:
+    """Nanoseconds of an operation's products, and of the steps of a loop."""
+    if op.bodies:
+        step = sum(of_body(getattr(op, b), call) for b in op.bodies)
+        return float(step * getattr(op, "length", 1))
+    count = op.multiply_adds(shape, operands)
+    return _PRODUCT * count + _READ * max(map(math.prod, operands)) if count else 0.0

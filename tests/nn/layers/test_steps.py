@@ -107,3 +107,36 @@ def test_regions_are_traced_once_their_work_pays_for_that() -> None:
         assert region.unpaid < region.price - 200 * region.work
     """
     subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=True)
+
+
+def test_equal_layers_share_their_code_and_pay_for_it_together() -> None:
+    HOOKS.recount()
+    layers = [nn.Linear(8, 8) for _ in range(3)]
+    wide, x = nn.Linear(8, 9), ag.ones(4, 8)
+
+    def run(layer: nn.Module) -> list[np.ndarray]:
+        y = (layer(x) ** 2).sum()
+        layer.zero_grad()
+        y.backward()
+        return [y.numpy(), *(p.grad.numpy() for p in layer.parameters())]
+
+    eager = [run(layer) for layer in (*layers, wide)]
+    for _ in range(regions.BEFORE):
+        for layer in (*layers, wide):
+            run(layer)
+    first, *others, apart = [next(iter(layer._whole.regions._found.values()))
+                             for layer in (*layers, wide)]
+    assert all(region.code is first.code for region in others) and apart.code is not first.code
+    assert 0 < first.price - first.unpaid == 3 * first.work * (regions.BEFORE + 1)
+    first.code.unpaid = 0
+    for layer, want in zip(layers, eager, strict=False):
+        for found, known in zip(run(layer), want, strict=True):
+            np.testing.assert_allclose(found, known, rtol=1e-5)
+    HOOKS.recount()
+    for layer in layers:
+        run(layer)
+    assert first.code.unpaid <= 0  # none of them was made again
+    for _ in range(regions.BEFORE):
+        for layer in layers:
+            run(layer)
+    assert 0 < first.price - first.unpaid == 3 * first.work * (regions.BEFORE + 1)
