@@ -49,7 +49,7 @@ _AT_ONCE_NANOSECONDS, _PRODUCT_OF_SIZES = 200_000_000, 1e8
 #: Operations that take as long to compile as what each function needs besides its own.
 _EACH_FUNCTION = 5
 #: Nanoseconds of a long call, as guessed: after a few of them a function is traced.
-_LONG = 250_000
+_LONG_NANOSECONDS = 250_000
 #: A result has so many times the elements of an operand that a region copies for its gradients.
 _COPIED = 8
 #: Whether a region around this call is going to be compiled: then those within it are no gain.
@@ -152,7 +152,7 @@ class Regions:
         sizes = [float(x.size) for x in leaves if type(x) is Tensor]
         guess = int((_FEW_CALLS + _DEEP_ELEMENT * sum(sizes)) * self._share(leaves))
         WORK.pays(guess)
-        if calls >= BEFORE and (guess >= _LONG or calls * guess >= worth.TRACING):
+        if calls >= BEFORE and (guess >= _LONG_NANOSECONDS or calls * guess >= worth.TRACING):
             made = self._made(key, leaves)
             if made is not None:
                 made.credit(calls)

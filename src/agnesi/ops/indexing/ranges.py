@@ -33,8 +33,8 @@ from agnesi.ops.base.expand import broadcast_to
 from agnesi.ops.base.movement import moveaxis, reshape
 from agnesi.ops.base.select import ceil, maximum, where
 
-#: Integers below it are small.
-_SMALL = 1 << 60
+#: Sums of three integers below it have less than 64 bits.
+_LEAST_LARGE_INTEGER = 1 << 60
 
 
 @record
@@ -207,7 +207,7 @@ def arange(start: Any, /, stop: Any = None, step: Any = 1, dtype: DTypeLike = No
 def _are_small(start: Any, stop: Any, step: Any) -> bool:
     """Return whether these are Python's integers of which int64 holds every sum of three."""
     return type(start) is type(stop) is type(step) is int and (
-        -_SMALL < start < _SMALL > stop > -_SMALL < step < _SMALL)
+        max(abs(start), abs(stop), abs(step)) < _LEAST_LARGE_INTEGER)
 
 
 def _check_ends(start: int, step: int, size: int, kind: np.dtype) -> None:
