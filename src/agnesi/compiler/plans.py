@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Container, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -341,9 +342,11 @@ def _of_graph(ends: Sequence[Node], besides: Sequence[Node], numbers: dict[Node,
         return None
     read = dict.fromkeys([*(i for n in steps for i in n.inputs if i in fixed), *same])
     stops = [n for n in steps if n.op is STOP]
-    steps = [n for n in steps if n.op is not STOP]
+    repeated = _repetitions(steps, ends)
+    steps = [n for n in steps if n.op is not STOP and n not in repeated]
     for i, n in enumerate((*read, *steps)):
         numbers[n] = count + i
+    numbers.update((n, numbers[first]) for n, first in repeated.items())
     for n in stops:
         numbers[n] = numbers[n.inputs[0]]
     made: list[Step] = [(n.op, tuple([numbers[i] for i in n.inputs]), None) for n in steps]
@@ -352,6 +355,21 @@ def _of_graph(ends: Sequence[Node], besides: Sequence[Node], numbers: dict[Node,
     copies = iter(range(count + len(read) + len(steps), count + len(read) + len(made)))
     return Plan([fixed[n] for n in read], made,
                 [next(copies) if n in fixed else numbers[n] for n in ends], build)
+
+
+def _repetitions(steps: Sequence[Node], ends: Sequence[Node]) -> dict[Node, Node]:
+    """Operations that compute what another before them does, with that: none that give a result,
+    draw, or are recorded, as gradients would be summed in another order."""
+    found: dict[Node, Node] = {}
+    known: dict[Any, Node] = {}
+    for n in steps:
+        if n.requires_grad or n.op is STOP or n in ends or "draws" in n.traits:
+            continue
+        with suppress(TypeError):  # an operation without a hash
+            first = known.setdefault((n.op, *[found.get(i, i) for i in n.inputs]), n)
+            if first is not n:
+                found[n] = first
+    return found
 
 
 def _sorted_nodes(ends: Sequence[Node], besides: Sequence[Node], operands: Container[Node],
@@ -394,7 +412,8 @@ def _directly(step: Step, values: Sequence[Any], known: Any, records: bool) -> S
         stock = op.stock()
         return step if stock is None else (op, numbers, (None, (stock,)))
     arrays: Any = [values[i] for i in numbers]
-    if op.view and (layout := _layout(arrays[0], known)) is not None:
+    looks = op.view or "broadcast" in op.traits  # read-only where it repeats
+    if looks and (layout := _layout(arrays[0], known)) is not None:
         return op, numbers, (None, (layout,))
     found = None if op.c_call is None else op.c_call(*arrays)
     if found is None or len(arrays) + len(found[1]) > MOST_ARGUMENTS:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import agnesi as ag
-from agnesi.core.calls.plans import CALLS_BEFORE_PLAN, replayed
+from agnesi.core.calls.plans import CALLS_BEFORE_PLAN, Plan, replayed
 from agnesi.core.public import planned
 from agnesi.core.support.config import HOOKS
 from agnesi.runtime import eager
@@ -273,3 +273,18 @@ def test_windows_are_views_by_plan():
     x[0, 1] = 9
     assert windows[0].tolist() == [[0, 9], [9, 2], [2, 3]]
     assert ag.nonzero(x - 9)[0][:1].tolist() == [0]
+
+
+def test_plans_compute_nothing_twice_and_repeat_by_strides() -> None:
+    x = ag.tensor(np.random.default_rng(0).random((1, 2, 4, 4), np.float32))
+    group_norm = ag.nn.functional.group_norm
+    want = group_norm(x, 1)
+    for _ in range(2 * CALLS_BEFORE_PLAN):
+        found = group_norm(x, 1)
+    np.testing.assert_array_equal(found, want)
+    plans = [c.cell_contents for c in group_norm.__closure__
+             if type(c.cell_contents).__name__ == "Plans"]
+    *_, plan = [p for p in plans[0].found.values() if type(p) is Plan]
+    steps = [(op, numbers) for op, numbers, _ in plan.steps]
+    assert len(set(steps)) == len(steps)
+    assert all(direct for op, _, direct in plan.steps if op.name == "broadcast_to")
