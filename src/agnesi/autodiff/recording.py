@@ -19,7 +19,7 @@ from agnesi.core.public import explain_errors, public
 from agnesi.core.storage.leaves import argument
 from agnesi.core.storage.spent import SpentNode
 from agnesi.core.storage.views import share
-from agnesi.core.support.config import STATE, Switch, first_mode
+from agnesi.core.support.config import MODE, STATE, Switch, first_mode
 from agnesi.core.support.dtypes import is_inexact
 from agnesi.core.support.errors import GradientError, at, user_where
 from agnesi.core.support.tracing import is_known, is_tracing, note_flag, query_fact
@@ -292,8 +292,8 @@ def requires_grad_(x: Tensor, requires_grad: bool = True) -> Tensor:
 
 def get_requires_grad(x: Tensor) -> bool:
     """Return whether gradients are computed for a tensor."""
-    if x.array is None:  # in a trace, where that may follow from arguments
-        query_fact(x, "requires_grad", True)
+    if x.array is None or MODE.get().reads is not None:  # in a trace, where it is a fact of calls
+        query_fact(x, "requires_grad", x.array is None)
     return x._requires_grad
 
 
@@ -347,6 +347,14 @@ def is_leaf(x: Tensor) -> bool:
         if x._requires_grad and STATE.examples is not None and STATE.examples.gives(node):
             return False  # it is a part of what has the gradient
     return node is None or node.op is None or not (x._requires_grad and node.requires_grad)
+
+
+def get_is_leaf(x: Tensor) -> bool:
+    """Return whether the tensor was not computed by a recorded operation, or its gradient begins
+    at it all the same."""
+    if x.array is not None:
+        get_requires_grad(x)
+    return is_leaf(x)
 
 
 def grad_fn(x: Tensor) -> Node | None:

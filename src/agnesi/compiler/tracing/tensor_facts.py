@@ -38,8 +38,10 @@ class TensorFacts(ModuleReads):
             self._fact(value, f"_{_FLAG}", f"{path}.{_FLAG}")
 
     def fact(self, value: Tensor, name: str) -> None:
-        """Code asks a tensor that it has for its name."""
-        if name == "name":
+        """Code asks a tensor that it has for its name, or whether it requires a gradient."""
+        if name == _FLAG and id(value) in self._typed:
+            self._fact(value, f"_{_FLAG}", f"{self._typed[id(value)][1]}.{_FLAG}")
+        elif name == "name":
             self._fact(value, "_name", "the name of a tensor")
 
     def is_typed(self, x: Tensor) -> bool:

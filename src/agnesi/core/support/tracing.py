@@ -72,6 +72,7 @@ def note_flag(x: Any) -> None:
     """Note that a traced function is about to freeze or thaw a tensor that it has from outside."""
     reads = current_reads()
     if reads is not None and x.array is not None and reads.is_typed(x):
+        reads.fact(x, "requires_grad")
         outermost().note_flag(x)
 
 
