@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -95,6 +97,8 @@ def test_generators_are_inputs_and_outputs():
     assert given.random() == ours.random() and rng.type == T.random.random_generator_type
     with pytest.raises(TypeError, match="no generator of random numbers"):
         f(3)
+    again = pickle.loads(pickle.dumps(f))
+    np.testing.assert_array_equal(again(_numpy(3))[1], _numpy(3).uniform(size=2))
 
 
 def test_seeds_and_a_second_draw_from_one_state():

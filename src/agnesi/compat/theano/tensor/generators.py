@@ -155,6 +155,10 @@ class Generator:
     """Distributions as methods, which give the next generator and the draw."""
 
     __slots__ = ()
+    tensor: Tensor
+
+    def __reduce__(self) -> Any:
+        return made_of, (type(self), self.tensor)
 
     def __getattr__(self, name: str) -> Any:
         if name == "type":
