@@ -268,7 +268,8 @@ class Loop:
 
     def _truncated_at_its_end(self) -> tuple[Any, Any, Any]:
         """A loop that only counts its steps, and one whose last steps have gradients."""
-        cut, until = self.cut, self.until
+        cut: Any = self.cut
+        until: Any = self.until
         counting = self._like(self.f, self.carry.build(self.carry.tensors))
         counting.until, counting.updates = until, {}
         first = detach(counting.traced()[2]) - cut

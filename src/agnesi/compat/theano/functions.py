@@ -465,10 +465,8 @@ def _options(i: In, borrows: bool) -> list[Any]:
         if i.value is not None or i.update is not None:
             raise TypeError(f"{i.variable!r} is no dense array and takes no value before the call")
         return inputs_of(i.variable) if isinstance(i.variable, SparseVariable) else [i.variable]
-    if isinstance(i.value, np.random.Generator):
-        value = words_of(i.value)
-    else:
-        value = i.value if i.value is None else _fitting(i.value, i.variable, True)
+    value = words_of(i.value) if isinstance(i.value, np.random.Generator) else (
+        i.value if i.value is None else _fitting(i.value, i.variable, True))
     if isinstance(i.value, SharedVariable):
         value = bare(i.value)
     update = i.update if i.update is None else _like(i.variable, i.update)

@@ -191,7 +191,7 @@ class RandomGeneratorSharedVariable(Generator, RandomStateSharedVariable):
         """A generator in the state that this one is in."""
         return generator_of(self.tensor.get_value())
 
-    def set_value(self, value: Any = None, *, seed: Any = UNSET, borrow: bool = False) -> None:
+    def set_value(self, value: Any = None, borrow: bool = False, *, seed: Any = UNSET) -> None:
         """Take the state of a generator, or of a new one of some seed."""
         self.tensor.set_value(words_of(_generator("set_value", value, seed)))
 
