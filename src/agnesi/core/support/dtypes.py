@@ -159,6 +159,10 @@ def _promote(a: np.dtype, b: np.dtype) -> np.dtype:
     return np.result_type(a, b)
 
 
+#: A number of Python's of each kind of dtype.
+SCALAR_OF = {"b": False, "i": 0, "u": 0, "f": 0.0, "V": 0.0, "c": 0j}
+
+
 def promote_scalar(dtype: np.dtype, scalar: Any) -> np.dtype:
     """The dtype of an operation between an array of ``dtype`` and a weak Python scalar."""
     rank = _PYTHON_RANK[type(scalar)]

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.calls.modules import says_torch, users_frame
+from agnesi.core.calls.modules import as_pythons
 from agnesi.core.calls.spellings import warn_of_number
 from agnesi.core.dispatch import apply
 from agnesi.core.ir import loops
@@ -427,8 +427,6 @@ def constant(scalar: Any, beside: Any) -> Tensor | None:
     return found
 
 
-#: A number of Python's of each kind of dtype.
-_SCALAR_OF = {"b": False, "i": 0, "u": 0, "f": 0.0, "V": 0.0, "c": 0j}
 #: Beside which Python's numbers give way.
 _STRONG = (Tensor, np.generic, np.ndarray)
 
@@ -442,7 +440,7 @@ def pair(a: Any, b: Any) -> tuple[Tensor, Tensor]:
     if type(a) in SCALARS and (isinstance(b, _STRONG) or dtypes.has_memory(b)):
         second, first = _beside(as_tensor(b), a)
         return first, second
-    first, second = _as_pythons(a, b)
+    first, second = as_pythons((a, b), cast)
     if first is not a or second is not b:
         return pair(first, second)
     a, b = joined(a), joined(b)
@@ -451,31 +449,6 @@ def pair(a: Any, b: Any) -> tuple[Tensor, Tensor]:
         return _weakly(a, b)
     dtype = dtypes.promote(a.dtype, b.dtype)
     return _to(a, dtype), _to(b, dtype)
-
-
-def is_pythons(x: Any) -> bool:
-    """Return whether something is a number of NumPy's that stands for one of Python's, as in
-    PyTorch: in modules that say ``import agnesi as torch``."""
-    return (isinstance(x, np.generic) and x.dtype.kind in _SCALAR_OF and x.dtype.char not in "gG"
-            and says_torch(users_frame()))
-
-
-def _as_pythons(*xs: Any) -> tuple[Any, ...]:
-    """Operands with such numbers as Python's beside tensors.
-
-    No plan is kept of calls with numbers of NumPy's (``core.calls.plans.signature``), which would
-    give all modules the answer of one.
-    """
-    numbers = [x._is_number if isinstance(x, Tensor) else isinstance(x, np.generic) for x in xs]
-    tensors = [x for x, is_one in zip(xs, numbers, strict=True)
-               if isinstance(x, Tensor) and not is_one]
-    if not any(numbers) or not tensors:
-        return xs
-    of_torch = says_torch(users_frame())
-    return tuple([
-        cast(x, dtypes.promote_scalar(tensors[0].dtype, _SCALAR_OF[x.dtype.kind]))
-        if is_one and isinstance(x, Tensor) and of_torch else x.item() if is_pythons(x) else x
-        for x, is_one in zip(xs, numbers, strict=True)])
 
 
 def _beside(x: Tensor, scalar: Any) -> tuple[Tensor, Tensor]:
@@ -531,7 +504,7 @@ def number(scalar: Any, dtype: np.dtype) -> Tensor:
 
 def _weakly(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
     weak, strong = (a, b) if a.weak else (b, a)
-    dtype = dtypes.promote_scalar(strong.dtype, _SCALAR_OF[weak.dtype.kind])
+    dtype = dtypes.promote_scalar(strong.dtype, dtypes.SCALAR_OF[weak.dtype.kind])
     if type(weak) is not Tensor:
         weak.check_range(dtype)  # type: ignore[attr-defined]
     return cast(a, dtype), cast(b, dtype)
@@ -554,7 +527,7 @@ def common(*xs: Any) -> tuple[Tensor, ...]:
         if all([type(x) is Tensor and x.array is not None and x.dtype is first.dtype
                 for x in found]):
             return tuple(found)
-    xs = _as_pythons(*xs)
+    xs = as_pythons(xs, cast)
     tensors = [joined(x) for x in xs if type(x) not in SCALARS]
     if not tensors:
         tensors = [as_tensor(xs[0])]

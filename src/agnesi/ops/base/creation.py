@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core.accepted import DTypeLike, ShapeLike, TensorLike
+from agnesi.core.calls.modules import is_pythons
 from agnesi.core.calls.spellings import warn_of_single_elements
 from agnesi.core.dispatch import apply, graph_node, make_node, symbolic
 from agnesi.core.integers import integer
@@ -35,7 +36,6 @@ from agnesi.ops.base.convert import (
     as_tensor,
     cast,
     check_real,
-    is_pythons,
     joined,
     of_default,
     strong,

@@ -10,6 +10,7 @@ import numpy as np
 
 from agnesi.core import shapes
 from agnesi.core.accepted import DTypeLike, TensorLike
+from agnesi.core.calls.modules import is_pythons
 from agnesi.core.dispatch import apply
 from agnesi.core.integers import integer, known_integer
 from agnesi.core.ir import loops
@@ -27,7 +28,7 @@ from agnesi.ops.base.arith import add, divide, floor_divide, multiply, negative,
 from agnesi.ops.base.bounds import most_of
 from agnesi.ops.base.chosen import positions_of
 from agnesi.ops.base.compare import equal, less
-from agnesi.ops.base.convert import as_tensor, cast, is_live, is_pythons, too_large
+from agnesi.ops.base.convert import as_tensor, cast, is_live, too_large
 from agnesi.ops.base.creation import checked_sizes, constant, float_dtype, made
 from agnesi.ops.base.expand import broadcast_to
 from agnesi.ops.base.movement import moveaxis, reshape
