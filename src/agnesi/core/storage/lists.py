@@ -43,14 +43,17 @@ def list_of(x: np.ndarray) -> Any:
 def kinds_in(x: Any) -> set[type]:
     """Types of all that a nested list holds, but for Python's numbers."""
     nests, seen, found = [x], {id(x)}, set[type]()
+    plain = set(_OF_PYTHON)  # those met that are no lists
     for nest in nests:
         kinds = {*map(type, nest)} if len(nest) <= _AT_ONCE else set[type]().union(
             *[{*map(type, nest[i:i + _AT_ONCE])} for i in range(0, len(nest), _AT_ONCE)])
-        kinds -= _OF_PYTHON
-        if kinds:
-            found |= kinds
-            if any([issubclass(kind, (list, tuple)) for kind in kinds]):
-                inner = [v for v in nest if isinstance(v, (list, tuple)) and id(v) not in seen]
-                seen.update(map(id, inner))
-                nests += inner
-    return found
+        if kinds <= plain:
+            continue
+        found |= kinds
+        if any([issubclass(kind, (list, tuple)) for kind in kinds]):
+            inner = [v for v in nest if isinstance(v, (list, tuple)) and id(v) not in seen]
+            seen.update(map(id, inner))
+            nests += inner
+        else:
+            plain |= kinds
+    return found - _OF_PYTHON

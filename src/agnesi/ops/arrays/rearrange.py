@@ -16,12 +16,12 @@ from agnesi.core.public import planned, public
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.support.tracing import is_known
-from agnesi.core.tensor import Tensor
+from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.arrays.nonzeros import flatnonzero
 from agnesi.ops.arrays.replicate import broadcast_to, copy, tile, unfold
 from agnesi.ops.base import reduce
 from agnesi.ops.base.compare import logical_not
-from agnesi.ops.base.convert import as_tensor, cast, check_depth, pair, written
+from agnesi.ops.base.convert import as_tensor, cast, check_depth, many_values, pair, written
 from agnesi.ops.base.gather.gather_scatter import within
 from agnesi.ops.base.literals import to_write
 from agnesi.ops.base.movement import atleast_1d, moveaxis, reshape, swapaxes
@@ -232,6 +232,9 @@ def column_stack(tensors: Sequence[Any], *, out: Tensor | None = None) -> Tensor
     tensor([[1, 3],
             [2, 4]])
     """
+    tensors = tuple(tensors)
+    if (values := many_values(tensors)) is not None and values.ndim == 2:
+        return wrap(np.ascontiguousarray(values.T))
     columns = [atleast_1d(as_tensor(x)) for x in tensors]
     return concat([x if x.ndim > 1 else reshape(x, (-1, 1)) for x in columns], 1)
 

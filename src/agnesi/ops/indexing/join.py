@@ -26,10 +26,17 @@ from agnesi.core.support.errors import ShapeError, check_allocatable, typed
 from agnesi.core.support.foreign import attribute_of
 from agnesi.core.support.record import record
 from agnesi.core.support.tracing import is_known
-from agnesi.core.tensor import Tensor
+from agnesi.core.tensor import Tensor, wrap
 from agnesi.core.valuedims import size_of
 from agnesi.ops.base.arith import remainder, subtract
-from agnesi.ops.base.convert import as_tensor, cast, common, written
+from agnesi.ops.base.convert import (
+    MANY_OPERANDS,
+    as_tensor,
+    cast,
+    common,
+    many_values,
+    written,
+)
 from agnesi.ops.base.creation import filled
 from agnesi.ops.base.ensure import ensured_by
 from agnesi.ops.base.expand import broadcast_to
@@ -37,9 +44,6 @@ from agnesi.ops.base.movement import atleast_1d, atleast_2d, atleast_3d, expand_
 from agnesi.ops.base.slices import FULL, Slice, SlicePut, Unslice, flip
 from agnesi.ops.indexing.index import take
 from agnesi.ops.indexing.ranges import arange
-
-#: Operands from which it costs less to shape the result than each of them.
-_MANY_OPERANDS = 1 << 12
 
 
 # -- concatenation ----------------------------------------------------------------------------
@@ -179,12 +183,14 @@ def stack(arrays: Sequence[Any], /, axis: int = 0, *, out: Tensor | None = None)
     """
     xs = _joined(arrays, axis)
     axis = shapes.axis_of(axis, xs[0].ndim + 1)
+    if (values := many_values(xs)) is not None:
+        return wrap(np.ascontiguousarray(np.moveaxis(values, 0, axis)))
     first = (xs[0].array if xs[0].array is not None else xs[0]).shape
     for x in xs[1:]:
         if (x.shape if x.array is None else x.array.shape) != first and is_settled(
                 (*x.shape, *first)):
             raise ShapeError(f"shapes {xs[0].shape} and {x.shape} differ; stack takes equal ones")
-    if len(xs) >= _MANY_OPERANDS and axis < xs[0].ndim and is_static(xs[0].shape):
+    if len(xs) >= MANY_OPERANDS and axis < xs[0].ndim and is_static(xs[0].shape):
         return reshape(apply(Concat(axis), *xs),
                        (*xs[0].shape[:axis], len(xs), *xs[0].shape[axis:]))
     return apply(Concat(axis), *(expand_dims(x, axis) for x in xs))
@@ -209,7 +215,10 @@ def hstack(tensors: Sequence[Any], *, out: Tensor | None = None) -> Tensor:
     >>> ag.hstack([ag.ones(1), ag.zeros(1)])
     tensor([1., 0.])
     """
-    xs = [atleast_1d(x) for x in _together(tensors)]
+    xs: Sequence[Tensor] = _together(tensors)
+    if not xs[0].ndim and (values := many_values(xs)) is not None:
+        return wrap(values)
+    xs = [x if x.ndim else atleast_1d(x) for x in xs]
     return concat(xs, 0 if xs[0].ndim == 1 else 1)
 
 
@@ -225,7 +234,10 @@ def vstack(tensors: Sequence[Any], *, out: Tensor | None = None) -> Tensor:
     tensor([[1., 1.],
             [0., 0.]])
     """
-    return concat([atleast_2d(x) for x in _together(tensors)], 0)
+    xs = _together(tensors)
+    if xs[0].ndim < 2 and (values := many_values(xs)) is not None:
+        return wrap(values if values.ndim > 1 else values[:, None])
+    return concat([atleast_2d(x) for x in xs], 0)
 
 
 @planned
