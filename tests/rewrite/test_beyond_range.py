@@ -22,6 +22,34 @@ def test_gradients_of_directions(algebra):
 
 
 @ALGEBRA
+@pytest.mark.parametrize(("function", "power", "wanted"), [
+    (lambda x, y: x * x / y, 1, (0.5, 1, -0.25)),
+    (lambda x, y: x ** 2 / y ** 2, 0, (0.25, 0.5, -0.25)),
+    (lambda x, y: x ** 3 / y ** 2, 1, (0.25, 0.75, -0.25)),
+])
+@pytest.mark.parametrize("size", [1.0, 1e200, 1e-150])
+def test_powers_that_overflow_or_vanish(algebra, function, power, wanted, size):
+    """At size and 2 * size, value and derivatives over powers of the size."""
+    x, y = (ag.tensor(np.full(3, v)) for v in (size, 2 * size))
+    found = ag.jit(lambda x, y: (function(x, y), *ag.grad(
+        lambda x, y: function(x, y).sum(), (0, 1))(x, y)), algebra=algebra)(x, y)
+    scales = [size ** power, size ** (power - 1), size ** (power - 1)]
+    for value, near, scale in zip(found, wanted, scales, strict=True):
+        np.testing.assert_allclose(value.numpy() / scale, near, 2e-15)
+
+
+def test_slope_that_is_nothing_where_factors_overflow():
+    slope = ag.jit(ag.grad(lambda x: (ag.cosh(x) ** 2 - ag.sinh(x) ** 2).sum()))
+    found = slope(np.array([0.5, 800, -800, 1e200, np.inf, np.nan])).numpy()
+    np.testing.assert_array_equal(found, [0, 0, 0, 0, np.nan, np.nan])
+
+
+def test_factors_that_are_left_stay_in_pairs():
+    slope = ag.jit(ag.grad(lambda y, x: ((y * x) ** -2).sum()))
+    np.testing.assert_allclose(slope(np.array([1e-300]), np.array([1e308])), [-2e284], 1e-14)
+
+
+@ALGEBRA
 @pytest.mark.parametrize("name", ["sigmoid", "erfc", "ndtr"])
 def test_quotients_of_tails(name, algebra):
     tail = getattr(ag.special, name, None) or getattr(ag, name)

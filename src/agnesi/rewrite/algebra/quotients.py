@@ -391,9 +391,10 @@ def _merge_exponentials(product: Product, e: Node) -> bool:
         return True
     for n in product.below():
         if n.op_name in ("erfc", "ndtr") and agree(n, e) and (log := log_of(n)) is not None:
+            side = product.then if e in product.then.above else product.first
             product.remove(e, True)
             product.remove(n, False)
-            product.first.above.append(graph_node(exp(symbol(x) - log)))
+            side.above.append(graph_node(exp(symbol(x) - log)))
             return True
     for n in product.above():
         if n.op_name == "exp" and n is not e and agree(n, e):
@@ -471,7 +472,11 @@ def _cancelled(node: Node, exact: bool) -> Tensor | None:
         product = factors(node)
         if cancel(product, exact):
             return written(product, node)
-    return written(factors(node, _MAX_NEAR_FACTORS), node) if near.numbers > 1 else None
+    if near.numbers < 2:
+        return None
+    product = factors(node, _MAX_NEAR_FACTORS)
+    apart = not exact or {*product.above()}.isdisjoint(product.below())
+    return written(product, node) if apart else None  # else 0 / (y / 0) would be 0 * 0 / y / 0
 
 
 @rewriter("canonicalize", ops=_BINARY, tags=("cancel",),

@@ -17,7 +17,15 @@ from agnesi.core.dispatch import apply, graph_node
 from agnesi.core.ir.node import Node
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.base.arith import abs as abs_
-from agnesi.ops.base.arith import multiply, reciprocal, safe_multiply, sqrt, square
+from agnesi.ops.base.arith import (
+    divide,
+    multiply,
+    reciprocal,
+    safe_divide,
+    safe_multiply,
+    sqrt,
+    square,
+)
 from agnesi.ops.base.convert import number
 from agnesi.ops.base.select import maximum, where
 from agnesi.rewrite.algebra.quotients import Product, Side, factors, top, written
@@ -159,7 +167,7 @@ def cancel_beside_others(node: Node) -> Tensor | None:
     for n in both:
         for _ in range(min(side.above.count(n), side.below.count(n))):
             side.above.remove(n)
-            side.below.remove(n)
+            del side.below[-1 - side.below[::-1].index(n)]  # the first ones stay in pairs
         size = abs_(symbol(n))
         side.above.append(graph_node(
             where((size > 0) & (size < math.inf), number(1.0, n.dtype), math.nan)))
@@ -319,23 +327,38 @@ def _scaled(node: Node, below: _Squares, by: Tensor, most: int,
     return x, 0
 
 
-@BOOK.rewriter("specialize", ops=["divide", "safe_divide"], operands=["square"])
-def square_in_turn(node: Node) -> Tensor | None:
-    """``x * x / y`` is ``x / y * x``, and ``x / (y * y)`` is x times 1 / y twice: the squares may
+@BOOK.rewriter("specialize", operands=["square", "multiply"], ops=[
+    "divide", "safe_divide", "reciprocal", "multiply", "safe_multiply"])
+def powers_in_turn(node: Node) -> Tensor | None:
+    """``x * x / y`` is ``x / y * x``, and ``x * x / (y * y * y)`` is x / y twice, over y: powers may
     overflow or vanish though the quotient does not."""
-    above, below = node.inputs
-    if node.dtype.kind != "f":
+    times = node.op_name in ("multiply", "safe_multiply")
+    if node.dtype.kind != "f" or (times and not (
+            any(n.op_name == "square" for n in node.inputs) and top(node).below)):
         return None
-    if below.op_name == "square":
-        (base,) = below.inputs
-        if interval(base).high < math.inf and far_from_zero(base):
-            return None
-        by = reciprocal(symbol(base))
-        if (c := scalar(above)) is not None:
-            return square(by) * float(c)
-        times = multiply if node.op_name == "divide" else safe_multiply
-        return times(times(symbol(above), by), by)
-    if above.op_name == "square" and node.op_name == "divide" and scalar(below) is None:
-        x = symbol(above.inputs[0])
-        return x / symbol(below) * x
-    return None
+    product = factors(node)
+    guards = [n for n in product.above() if _is_guard(n)]
+    above = [n for n in product.above() if n not in guards]
+    below = product.below()
+    m, n = len(above), len(below)
+    if not below or max(m, n) < 2 or len({*above}) > 1 or len({*below}) > 1 or (
+            not math.isfinite(product.number)):
+        return None
+    base = interval(below[0])
+    if base.high < math.inf and far_from_zero(below[0]):
+        return None
+    product_of, quotient_of = (safe_multiply, safe_divide) if product.then else (multiply, divide)
+    by, each = symbol(below[0]), [symbol(a) for a in above]
+    if n == 1:
+        found = [quotient_of(each[0], by), *each[1:]]
+    else:
+        inverse = reciprocal(by)
+        found = [*[product_of(a, inverse) for a in each[:n]], *[inverse] * (n - m), *each[n:]]
+    result = functools.reduce(product_of, [*found, *map(symbol, guards)])
+    return result if product.number == 1 else result * product.number
+
+
+def _is_guard(node: Node) -> bool:
+    """Return whether a factor is 1, or NaN where what has been cancelled was zero or infinite."""
+    return node.op_name == "where" and scalar(node.inputs[1]) == 1 and (
+        scalar(node.inputs[2]) is not None)
