@@ -267,7 +267,7 @@ SAMPLES = {
         lambda x, y, c: x / (x * x), lambda x, y, c: x * y / (y * y),
         lambda x, y, c: y * x / y / x],
     "powers_in_turn": [
-        lambda x, y, c: ag.square(x) / y, lambda x, y, c: x / ag.square(y)],
+        lambda x, y, c: ag.square(x) / y, lambda x, y, c: ag.square(x) / (ag.square(y) * y)],
     "square_of_quotient": [lambda x, y, c: 1 / (x * x) / (y * y)],
     "angles_over_a_step": [lambda x, y, c: ag.atan(x) - ag.atan(x + y)],
     "roots_over_a_step": [lambda x, y, c: ag.sqrt(x + y) - ag.sqrt(x)],

@@ -327,11 +327,12 @@ def _scaled(node: Node, below: _Squares, by: Tensor, most: int,
     return x, 0
 
 
-@BOOK.rewriter("specialize", operands=["square", "multiply"], ops=[
-    "divide", "safe_divide", "reciprocal", "multiply", "safe_multiply"])
+@BOOK.rewriter("specialize", operands=["square", "multiply"],
+               ops=["divide", "safe_divide", "multiply", "safe_multiply"])
 def powers_in_turn(node: Node) -> Tensor | None:
-    """``x * x / y`` is ``x / y * x``, and ``x * x / (y * y * y)`` is x / y twice, over y: powers may
-    overflow or vanish though the quotient does not."""
+    """``x * x / y`` is ``x / y * x``, and ``x * x / (y * y * y)`` is x / y twice, over y, as powers
+    overflow and vanish where the quotient does not.  Both are of the node's shape: a number for
+    all elements goes out of their sum instead."""
     times = node.op_name in ("multiply", "safe_multiply")
     if node.dtype.kind != "f" or (times and not (
             any(n.op_name == "square" for n in node.inputs) and top(node).below)):
@@ -341,8 +342,9 @@ def powers_in_turn(node: Node) -> Tensor | None:
     above = [n for n in product.above() if n not in guards]
     below = product.below()
     m, n = len(above), len(below)
-    if not below or max(m, n) < 2 or len({*above}) > 1 or len({*below}) > 1 or (
-            not math.isfinite(product.number)):
+    if not below or m < 2 or len({*above}) > 1 or len({*below}) > 1:
+        return None
+    if not (math.isfinite(product.number) and all(agree(f, node) for f in (above[0], below[0]))):
         return None
     base = interval(below[0])
     if base.high < math.inf and far_from_zero(below[0]):
