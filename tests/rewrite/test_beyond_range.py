@@ -24,8 +24,6 @@ def test_gradients_of_directions(algebra):
 @ALGEBRA
 @pytest.mark.parametrize(("function", "power", "wanted"), [
     (lambda x, y: x * x / y, 1, (0.5, 1, -0.25)),
-    (lambda x, y: x ** 2 / y ** 2, 0, (0.25, 0.5, -0.25)),
-    (lambda x, y: x ** 3 / y ** 2, 1, (0.25, 0.75, -0.25)),
 ])
 @pytest.mark.parametrize("size", [1.0, 1e200, 1e-150])
 def test_powers_that_overflow_or_vanish(algebra, function, power, wanted, size):
@@ -42,6 +40,12 @@ def test_slope_that_is_nothing_where_factors_overflow():
     slope = ag.jit(ag.grad(lambda x: (ag.cosh(x) ** 2 - ag.sinh(x) ** 2).sum()))
     found = slope(np.array([0.5, 800, -800, 1e200, np.inf, np.nan])).numpy()
     np.testing.assert_array_equal(found, [0, 0, 0, 0, np.nan, np.nan])
+
+
+def test_slopes_of_angles_of_what_is_small():
+    slope = ag.jit(ag.grad(lambda y: ag.atan2(y * 3 * 5, y * 3 * 5).sum()))
+    y = np.array([1e-300, 1e-200, 1.0, 1e200])
+    np.testing.assert_allclose(slope(y).numpy() * y, 0, atol=1e-15)
 
 
 def test_factors_that_are_left_stay_in_pairs():

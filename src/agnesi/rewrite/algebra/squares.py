@@ -342,7 +342,11 @@ def powers_in_turn(node: Node) -> Tensor | None:
     above = [n for n in product.above() if n not in guards]
     below = product.below()
     m, n = len(above), len(below)
-    if not below or m < 2 or len({*above}) > 1 or len({*below}) > 1:
+    if product.then and (len(product.above()) > 1 or product.first.below):
+        return None  # what is zero first stays first
+    if not below or len({*above}) != 1 or len({*below}) > 1:
+        return None
+    if m < 2 and not (n == 2 and below[0].op_name == "hypot"):  # which is there for its range
         return None
     if not (math.isfinite(product.number) and all(agree(f, node) for f in (above[0], below[0]))):
         return None
