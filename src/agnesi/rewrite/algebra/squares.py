@@ -17,15 +17,7 @@ from agnesi.core.dispatch import apply, graph_node
 from agnesi.core.ir.node import Node
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.base.arith import abs as abs_
-from agnesi.ops.base.arith import (
-    divide,
-    multiply,
-    reciprocal,
-    safe_divide,
-    safe_multiply,
-    sqrt,
-    square,
-)
+from agnesi.ops.base.arith import multiply, reciprocal, safe_multiply, sqrt, square
 from agnesi.ops.base.convert import number
 from agnesi.ops.base.select import maximum, where
 from agnesi.rewrite.algebra.quotients import Product, Side, factors, top, written
@@ -353,10 +345,10 @@ def powers_in_turn(node: Node) -> Tensor | None:
     base = interval(below[0])
     if base.high < math.inf and far_from_zero(below[0]):
         return None
-    product_of, quotient_of = (safe_multiply, safe_divide) if product.then else (multiply, divide)
+    product_of = safe_multiply if product.then else multiply
     by, each = symbol(below[0]), [symbol(a) for a in above]
     if n == 1:
-        found = [quotient_of(each[0], by), *each[1:]]
+        found = [each[0] / by, *each[1:]]
     else:
         inverse = reciprocal(by)
         found = [*[product_of(a, inverse) for a in each[:n]], *[inverse] * (n - m), *each[n:]]
