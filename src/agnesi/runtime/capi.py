@@ -56,7 +56,7 @@ SHORT: dict[str, tuple[Any, ...]] = {
     "DisposePipelineTuningOptions": (None, _P),
     "CreatePassBuilder": (_P, _P, _P),
     "DisposePassBuilder": (None, _P),
-    "buildPerModuleDefaultPipeline": (_P, _P, _I),
+    "buildPerModuleDefaultPipeline": (_P, _P, _I, _I),
     "CreateNewModulePassManager": (_P,),
     "module_AddAlwaysInlinerPass": (None, _P),
     "module_AddSROAPass": (None, _P),
@@ -67,6 +67,9 @@ SHORT: dict[str, tuple[Any, ...]] = {
     "GetBufferStart": (_P, _P),
     "DisposeMemoryBuffer": (None, _P),
 }
+#: Functions whose last argument newer versions of llvmlite do not have, and do not look at.  Without
+#: it, older ones (0.45) end the process.
+_WITH_MORE = ("buildPerModuleDefaultPipeline",)
 
 
 class Library:
@@ -113,12 +116,14 @@ def differing(declared: Any) -> list[str]:
 
     Functions without a declaration in llvmlite are skipped.
     """
-    return [
-        name
-        for name, (_, *arguments) in (LONG | SHORT).items()
-        if (known := getattr(declared, PREFIX + name).argtypes) is not None
-        and [*map(ctypes.sizeof, known)] != [*map(ctypes.sizeof, arguments)]
-    ]
+    found = []
+    for name, (_, *arguments) in (LONG | SHORT).items():
+        known = getattr(declared, PREFIX + name).argtypes
+        ours = [*map(ctypes.sizeof, arguments)]
+        forms = (ours, ours[:-1]) if name in _WITH_MORE else (ours,)
+        if known is not None and [*map(ctypes.sizeof, known)] not in forms:
+            found.append(name)
+    return found
 
 
 @unforked()

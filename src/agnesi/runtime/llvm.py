@@ -331,7 +331,7 @@ class Generator:
             getattr(c, f"PTOSet{name}")(options, False)
         builder = c.CreatePassBuilder(self._machine, options)
         if self._optimize > 1:
-            passes = c.buildPerModuleDefaultPipeline(builder, 2)
+            passes = c.buildPerModuleDefaultPipeline(builder, 2, 0)  # for speed, not size
         else:
             passes = c.CreateNewModulePassManager()
             for name in PASSES if self._optimize else PASSES[:2]:
