@@ -29,7 +29,7 @@ from agnesi.core.support.errors import (
 )
 from agnesi.core.support.gc_pause import no_gc
 from agnesi.core.support.silence import silently
-from agnesi.core.support.tracing import current_trace, is_tracing
+from agnesi.core.support.tracing import current_trace, is_tracing, query_fact
 from agnesi.core.tensor import CONSUMED, Tensor, symbol, wrap
 from agnesi.ops.base.convert import as_tensor, number
 from agnesi.ops.base.creation import filled
@@ -246,6 +246,40 @@ def _beginnings(x: Tensor, roots: Iterable[Node]) -> list[Node]:
         return [node, *earlier(node)]
     order = toposort(roots, lambda n: not n.requires_grad)
     return [node, *(n for n in order if n is not node and n.handle and n.handle() is x)]
+
+
+def goes_outside(root: Node, targets: Sequence[Tensor], constants: Collection[Node]) -> bool:
+    """Return whether gradients arrive at targets through what was computed before the trace under
+    way, or may do so through an argument that was."""
+    if not is_tracing() or not current_trace().of_values:
+        return False
+    order = toposort([root], lambda n: not n.requires_grad or n in constants)
+    if _through_arguments([n for n in order if n.requires_grad and n not in constants], targets):
+        return True
+    handles = [n.handle() for n in order if n.op is None and n.requires_grad and n.handle]
+    captured = [x.node for x in handles if x.node is not None and x.array is not None]
+    before = set(toposort([n for node in captured for n in node.inputs])) if captured else set()
+    return any(x.array is not None and x.node in before for x in targets)
+
+
+def _through_arguments(order: Sequence[Node], targets: Sequence[Tensor]) -> bool:
+    """Return whether one of the nodes is an argument that was computed, perhaps from a target which
+    is another argument, or is there outside; that it is no such target is a fact of the call."""
+    arguments = getattr(current_trace(), "arguments", {})
+    outside = [None if x.array is not None else _aliased(x.node) for x in targets]
+    outside = [n for n in outside if n is None or n in arguments]
+    given = [arguments[n] for n in order
+             if n in arguments and any(n is not t for t in outside)]
+    for x in given:
+        query_fact(x, "identity")
+    return not all(map(is_leaf, given))
+
+
+def _aliased(node: Any) -> Any:
+    """Return the node under other names for it."""
+    while node.op is ALIAS:
+        node, = node.inputs
+    return node
 
 
 def _pullback(node: Node, g: Any) -> tuple[Any, ...]:

@@ -14,8 +14,8 @@ import numpy as np
 from agnesi.autodiff.bodies import BodyTrace
 from agnesi.autodiff.forward import push, tangent_for
 from agnesi.autodiff.numbers import slope
-from agnesi.autodiff.recording import alias, detach, enable_grad, is_leaf
-from agnesi.autodiff.reverse import Apart, backprop, beginnings, seed
+from agnesi.autodiff.recording import alias, detach, enable_grad
+from agnesi.autodiff.reverse import Apart, backprop, beginnings, goes_outside, seed
 from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import current, notice
 from agnesi.core.integers import is_integer
@@ -28,17 +28,11 @@ from agnesi.core.support.config import HOOKS, STATE, switched
 from agnesi.core.support.dtypes import is_inexact
 from agnesi.core.support.errors import DTypeError, GradientError, at, call_user
 from agnesi.core.support.foreign import attribute_of, has
-from agnesi.core.support.tracing import (
-    current_trace,
-    is_number_of_trace,
-    is_tracing,
-    query_fact,
-)
+from agnesi.core.support.tracing import current_trace, is_number_of_trace, is_tracing
 from agnesi.core.tensor import Tensor
 from agnesi.core.transformed import name_of, transformed
 from agnesi.ops.base.convert import as_tensor, check_unmasked
 from agnesi.ops.base.creation import ones_like, zeros_like
-from agnesi.ops.identity import ALIAS
 
 Function = Callable[..., Any]
 P = ParamSpec("P")
@@ -135,7 +129,7 @@ def grad(
     with recording(record):
         g = seed(cost, grad_outputs, "grad")
         found, apart = backprop({root: g}, [n for ns in nodes for n in ns], constants), Apart(g)
-        if _goes_outside(root, targets, constants):
+        if goes_outside(root, targets, constants):
             notice("passing")
             disconnected = "zero"
         results = [
@@ -149,40 +143,6 @@ def grad(
 def recording(on: bool) -> switched:
     """A block in which operations are recorded, or not."""
     return switched(recording=on)
-
-
-def _goes_outside(root: Node, targets: Sequence[Tensor], constants: Collection[Node]) -> bool:
-    """Return whether gradients arrive at targets through what was computed before the trace under
-    way, or may do so through an argument that was."""
-    if not is_tracing() or not current_trace().of_values:
-        return False
-    order = toposort([root], lambda n: not n.requires_grad or n in constants)
-    if _through_arguments([n for n in order if n.requires_grad and n not in constants], targets):
-        return True
-    handles = [n.handle() for n in order if n.op is None and n.requires_grad and n.handle]
-    captured = [x.node for x in handles if x.node is not None and x.array is not None]
-    before = set(toposort([n for node in captured for n in node.inputs])) if captured else set()
-    return any(x.array is not None and x.node in before for x in targets)
-
-
-def _through_arguments(order: Sequence[Node], targets: Sequence[Tensor]) -> bool:
-    """Return whether one of the nodes is an argument that was computed, perhaps from a target which
-    is another argument, or is there outside; that it is no such target is a fact of the call."""
-    arguments = getattr(current_trace(), "arguments", {})
-    outside = [None if x.array is not None else _aliased(x.node) for x in targets]
-    outside = [n for n in outside if n is None or n in arguments]
-    given = [arguments[n] for n in order
-             if n in arguments and any(n is not t for t in outside)]
-    for x in given:
-        query_fact(x, "identity")
-    return not all(map(is_leaf, given))
-
-
-def _aliased(node: Any) -> Any:
-    """Return the node under other names for it."""
-    while node.op is ALIAS:
-        node, = node.inputs
-    return node
 
 
 def _check_operands(cost: Any, targets: list[Any]) -> None:

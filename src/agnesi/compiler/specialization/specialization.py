@@ -30,10 +30,10 @@ from agnesi.compiler.specialization.dynamic_sizes import (
 from agnesi.compiler.specialization.precomputed_sizes import Computed, SizeQueries
 from agnesi.compiler.specialization.recorded import as_they_are, pullback_of, recorded, spent
 from agnesi.compiler.specialization.retired import Retiring
+from agnesi.compiler.tracing import closing
 from agnesi.compiler.tracing.arguments.facts import assumed, containers, known_facts
 from agnesi.compiler.tracing.arguments.numpy_numbers import NUMBERS
 from agnesi.compiler.tracing.arguments.texts import Text, calling, static_of
-from agnesi.compiler.tracing.closing import begun_results, closed, flowing, is_its_own, trains
 from agnesi.compiler.tracing.containers.nests import Part, StandIns, together
 from agnesi.compiler.tracing.dead_checks import with_dead_checks
 from agnesi.compiler.tracing.decisions import Decision, Decisions, OtherWayError
@@ -122,7 +122,7 @@ class Version(Retiring):
             self.records or self.unseen or self.hidden or computed or self.assumed
             or trace.depends_on_recording(self, reads))
         self.footprint = footprint(trace, updates, self.mutated)
-        graph = closed(inputs, with_dead_checks(trace, nodes, token), since)
+        graph = closing.closed(inputs, with_dead_checks(trace, nodes, token), since)
         if pattern is not None:
             self._settle(graph)
         self.seconds = time.perf_counter() - start
@@ -269,43 +269,33 @@ class Version(Retiring):
         They do not where the function is a training step, which took its gradients itself: to
         differentiate those results is an error (``core/storage/spent.py``).
         """
-        reached = flowing(nodes)
+        reached = closing.flowing(nodes)
         #: Whether gradients arrive at arguments: then only the function itself leaves them there.
         self.reached = trace.reached
         written = trace.reached or any(r.written for r in trace.grads.values())
         self.pure = not updates and not written and not self.effects
         #: Tensors that it changes without being given them.
         self.changed = [x for x, _ in updates if isinstance(x, Tensor)]
-        taught = written or trains(
+        taught = written or closing.trains(
             [nodes[i] for x, i in updates if isinstance(x, Tensor) and x._requires_grad], trace)
         self.flows = [n in reached and not taught for n in nodes[: len(self.tensors)]]
-        #: The results that only require gradients by leaves made inside, each with whether it is
-        #: such a leaf.
-        self.begun = begun_results(nodes, len(self.tensors), self.flows)
+        #: Results that require gradients only by leaves made inside; whether each is such a leaf.
+        self.begun = closing.begun_results(nodes, len(self.tensors), self.flows)
         self.records = any(self.flows) or bool(self.begun)
         #: Whether gradients flow into what it changes.
         self.spills = "spilled" in trace.noticed or (self.records and bool(self.effects)) or (
-            not taught and any(nodes[i] in reached and not is_its_own(nodes[i], x)
+            not taught and any(nodes[i] in reached and not closing.is_its_own(nodes[i], x)
                                for x, i in updates))
-        #: Where gradients leave the function; those of a view do at what it looks into.
-        self.parameters = [x for x, leaf in trace.leaves.values()
-                           if leaf.requires_grad and (x._view is None or is_leaf(x))]
-        #: Those of them that only a value was given for, not their memory.
+        #: Where gradients may leave the function, those of them that only a value was given for,
+        #: and where some do; what else it reads without being given it, and could be changed.
         self.borrowed = trace.borrowed
-        self.parameters += trace.borrowed
-        #: Of all these and of the arguments, those that gradients arrive at.
-        ends = {id(n.handle()) for n in reached if n.handle is not None}
-        self.ends = [x for x in self.parameters if id(x) in ends]
+        self.parameters, self.ends, self.read = closing.leaving(trace, reached, self.changed)
+        #: The arguments that gradients arrive at.
         self.fed = [i for i, n in zip(self.arrays, inputs, strict=True) if n in reached]
         #: The results that no gradient flows through any more, by index, and whether it would flow
         #: to arguments, of which each call has others.
         self.spent, self.open = spent(
             self, [n if taught and n in reached else None for n in nodes[:returned]], trace)
-        #: What else it reads without being given it, and could be changed.
-        changed = set(map(id, self.changed))
-        self.read = [x for x, leaf in trace.leaves.values()
-                     if leaf.op is None and id(x) not in ends
-                     and live_tensor(leaf) is not None and id(x) not in changed]
         self.unrecorded = not STATE.recording and bool(self.parameters or trace.begun)
 
     @cached_property

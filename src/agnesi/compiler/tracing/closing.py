@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
+from agnesi.autodiff.recording import is_leaf
 from agnesi.compiler.tracing.obstacles import ExampleReadError, OnlyEagerError
 from agnesi.compiler.tracing.trace import Trace
-from agnesi.core.graph import FunctionGraph
+from agnesi.core.graph import FunctionGraph, live_tensor
 from agnesi.core.ir.dims import is_static
 from agnesi.core.ir.node import toposort
 from agnesi.core.support.config import MODE
 from agnesi.core.support.errors import MissingInputError, TraceError, at, typed
 from agnesi.core.support.tracing import finished
+from agnesi.core.tensor import Tensor
 from agnesi.ops.identity import ALIAS, STOP
 
 
@@ -68,6 +70,23 @@ def _is_leaf(node: Any) -> bool:
     if node.op is not ALIAS or node.handle is None:
         return node.op is None
     return node.handle().array is not None
+
+
+def leaving(trace: Trace, reached: Collection[Any], changed: Collection[Tensor]
+            ) -> tuple[list[Tensor], list[Tensor], list[Tensor]]:
+    """Return the tensors from outside that require gradients, those of them that gradients arrive
+    at, and all others that the function reads and does not change itself.
+
+    Gradients of a view arrive at what it looks into.
+    """
+    parameters = [x for x, leaf in trace.leaves.values()
+                  if leaf.requires_grad and (x._view is None or is_leaf(x))]
+    parameters += trace.borrowed
+    ends = {id(n.handle()) for n in reached if n.handle is not None}
+    apart = {*ends, *map(id, changed)}
+    read = [x for x, leaf in trace.leaves.values()
+            if leaf.op is None and id(x) not in apart and live_tensor(leaf) is not None]
+    return parameters, [x for x in parameters if id(x) in ends], read
 
 
 def trains(parameters: Sequence[Any], trace: Trace) -> bool:
