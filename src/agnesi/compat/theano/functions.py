@@ -563,9 +563,9 @@ def shared(value: Any, name: str | None = None, strict: bool = False,
     if sizes is not None and any(n is not None for n in sizes):
         if len(sizes) != value.ndim or any(n not in (None, m) for n, m in zip(
                 sizes, value.shape, strict=True)):
-            told = f"{shape=}" if broadcastable is None else f"{tuple(broadcastable)=}"
-            raise TypeError(at(f"shared(): a value of shape {value.shape} is not what {told} "
-                               "says"))
+            declared = f"{shape=}" if broadcastable is None else f"{tuple(broadcastable)=}"
+            raise TypeError(at(f"shared(): a value of shape {value.shape} is not what "
+                               f"{declared} says"))
         found = variable_over(found.storage, list(sizes), found.requires_grad)
     return wrapped(found)
 

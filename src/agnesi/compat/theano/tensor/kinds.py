@@ -37,6 +37,9 @@ _LETTERS = dict(zip("bwilfdcz", (*int_dtypes, "float32", "float64", *complex_dty
 globals().update({f"{letter}{kind}": type_of(dtype, shape)
                   for letter, dtype in _LETTERS.items() for kind, shape in _SHAPES.items()})
 
+#: Absolute and relative tolerances, by the dtype that is the least exact of two.
+_TOLERANCES = {"float16": (1e-3, 1e-3), "float32": (1e-5, 1e-5), "complex64": (1e-5, 1e-5)}
+
 
 def values_eq_approx(a: Any, b: Any, allow_remove_inf: bool = False,
                      allow_remove_nan: bool = False, rtol: float = 1e-5,
@@ -50,3 +53,12 @@ def values_eq_approx(a: Any, b: Any, allow_remove_inf: bool = False,
 def values_eq_approx_always_true(a: Any, b: Any) -> bool:
     """True."""
     return True
+
+
+def _allclose(a: Any, b: Any, rtol: float | None = None, atol: float | None = None) -> bool:
+    """Return whether arrays are equal within what their dtypes can hold."""
+    a, b = np.asarray(a), np.asarray(b)
+    known = next((t for name, t in _TOLERANCES.items() if name in (a.dtype.name, b.dtype.name)),
+                 (1e-8, 1e-5))
+    return bool(np.allclose(a, b, atol=known[0] if atol is None else atol,
+                            rtol=known[1] if rtol is None else rtol))
