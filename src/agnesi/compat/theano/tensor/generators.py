@@ -155,7 +155,7 @@ class Generator:
     """Distributions as methods, which give the next generator and the draw."""
 
     __slots__ = ()
-    tensor: Tensor
+    tensor: Any
 
     def __reduce__(self) -> Any:
         return made_of, (type(self), self.tensor)
