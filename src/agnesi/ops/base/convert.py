@@ -205,7 +205,9 @@ def as_tensor(x: Any, dtype: np.dtype | None = None) -> Tensor:
     if isinstance(x, Tensor):
         stands = type(x) is not Tensor and x.weak
         if dtype is None:
-            return strong(x) if stands else symbol(x.node) if x._is_number else x
+            if x._is_number:
+                return symbol(x.node)  # type: ignore[arg-type]
+            return strong(x) if stands else x
         if stands:
             x.check_fits(dtype)  # type: ignore[attr-defined]
         return cast(x, dtype)

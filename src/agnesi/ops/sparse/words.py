@@ -57,14 +57,14 @@ class Words(Explained):
 
         :returns: False of complex ones, too.
         """
-        return self._held.is_floating_point()  # type: ignore[no-any-return]
+        return self._held.is_floating_point()
 
     def is_complex(self) -> bool:
         """Return whether values are complex numbers.
 
         :returns: Whether they are.
         """
-        return self._held.is_complex()  # type: ignore[no-any-return]
+        return self._held.is_complex()
 
     @property
     def device(self) -> Any:
