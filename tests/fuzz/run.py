@@ -113,9 +113,10 @@ class Case:
 
 
 def needed(prelude: str, used: str) -> str:
-    """The functions of a prelude that a text uses, and those that they use."""
-    parts = [p for p in re.split(r"\n(?=def )", prelude) if p.startswith("def ")]
-    named = {p[4: p.index("(")]: p for p in parts}
+    """The functions of a prelude that a text uses, and those that they use; all else in it."""
+    parts = [p for p in re.split(r"\n(?=\S)", prelude) if p.strip()]
+    rest = [p for p in parts if not p.startswith("def ")]
+    named = {p[4: p.index("(")]: p for p in parts if p not in rest}
     wanted: list[str] = []
     texts = [used]
     while texts:
@@ -124,7 +125,7 @@ def needed(prelude: str, used: str) -> str:
             if name not in wanted and re.search(rf"\b{name}\b", text):
                 wanted.append(name)
                 texts.append(part)
-    return "\n".join(named[n] for n in named if n in wanted)
+    return "\n".join([*rest, *(named[n] for n in named if n in wanted)])
 
 
 def arrays(tree: Any) -> list[np.ndarray]:
