@@ -266,3 +266,14 @@ def test_short_sums_of_a_segment_are_joined():
 
     assert kernels(5) <= 40
     assert kernels(100) > 64
+
+
+def test_graphs_that_could_be_one_kernel_of_arrays_are_searched_when_shorter(monkeypatch):
+    """Not those of a few numbers, which registers hold, nor those around products."""
+    monkeypatch.setattr(outlining, "MIN_OPERATIONS", 3000)
+    monkeypatch.setattr(outlining, "_MIN_OF_ONE_KERNEL", 30)
+    step = STEPS["tanh"]
+    assert segments(compared(repeated(step), values(64)))
+    assert not segments(compared(repeated(step), values(63)))
+    assert not segments(compared(repeated(step, 9), values(64)))
+    assert not segments(compared(lambda x: repeated(step)(x @ x), values(8, 8)))

@@ -34,6 +34,9 @@ from agnesi.rewrite.words import words
 
 #: Operations from which a graph is searched.
 MIN_OPERATIONS = 3000
+#: The same where all could be one kernel of so many elements or more, whose code takes longer to
+#: compile and runs out of registers.
+_MIN_OF_ONE_KERNEL, _MIN_ELEMENTS = 300, 64
 #: Operations of a segment, at least.  More make the code of a body longer to compile, fewer the
 #: list of kernels to plan; kernels at the ends of segments may be short.
 SEGMENT_OPERATIONS = 64
@@ -58,14 +61,25 @@ _MOVES = frozenset(("broadcast", "permutation", "conversion"))
 @no_gc()
 def outlined(graph: FunctionGraph) -> FunctionGraph:
     """A graph in which equal segments are calls; itself where it is short or says little again."""
-    if len(graph) < MIN_OPERATIONS or graph.extents:
+    length = len(graph)
+    is_short = length < MIN_OPERATIONS
+    if length < min(MIN_OPERATIONS, _MIN_OF_ONE_KERNEL) or graph.extents or (
+            is_short and not _is_of_arrays(graph)):
         return graph
     graph = _past_identities(graph)
     nodes, labels = _in_order([n for n in graph.nodes if n.op is not None])
+    if is_short and np.any(labels < 0):
+        return graph
     stretches = list(_stretches(labels, lambda: _within(nodes, labels, graph.outputs)))
     if sum([len(s) for s in stretches]) * 2 < len(nodes):
         return graph
     return _Outlining(graph, nodes, stretches).graph()
+
+
+def _is_of_arrays(graph: FunctionGraph) -> bool:
+    """Return whether most operations make more than a few numbers."""
+    sizes = [product(n.shape) for n in graph.nodes if n.op is not None]
+    return 2 * sum([size >= _MIN_ELEMENTS for size in sizes]) >= len(sizes)
 
 
 def _past_identities(graph: FunctionGraph) -> FunctionGraph:
