@@ -361,6 +361,9 @@ def _bare(x: Tensor) -> Tensor:
 class _Backward:
     """The gradients of a region, and the operands that they are for."""
 
+    #: The compiled function that gives them.
+    pull: Any
+
     def __init__(self, trace: BodyTrace, variables: list[Node], leaves: list[Tensor],
                  args: Sequence[Tensor]) -> None:
         self.trace, self.variables = trace, variables
