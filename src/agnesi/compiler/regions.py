@@ -254,10 +254,8 @@ class Region:
             back = backward.close(saved, args)
             price += len(back.graph.nodes) + _EACH_FUNCTION
         self.price = 0 if wanted else price * PRICE - self.work
-        self.code = code = _code(body, back, self.price)
-        self.forward = code.forward
-        if backward is not None:
-            backward.pull = code.pull
+        self.code = _code(body, back, self.price)
+        self.forward = self.code.forward
 
     @property
     def unpaid(self) -> float:
@@ -302,7 +300,8 @@ class Code:
     __slots__ = ("__weakref__", "_recounts", "forward", "pull", "unpaid")
 
     def __init__(self, body: Body, back: Body | None, price: float) -> None:
-        self.forward, self.pull = _compiled(body), None if back is None else _compiled(back)
+        self.forward = _compiled(body)
+        self.pull: Any = None if back is None else _compiled(back)
         self.unpaid, self._recounts = price, HOOKS.recounts
 
     def count_anew(self, price: float) -> None:
@@ -360,9 +359,6 @@ def _bare(x: Tensor) -> Tensor:
 
 class _Backward:
     """The gradients of a region, and the operands that they are for."""
-
-    #: The compiled function that gives them.
-    pull: Any
 
     def __init__(self, trace: BodyTrace, variables: list[Node], leaves: list[Tensor],
                  args: Sequence[Tensor]) -> None:
@@ -516,8 +512,8 @@ class RegionCall(Op):
     def pulled(self, g: Any, held: Sequence[Any]) -> tuple[Any, ...]:
         """The gradients, computed from such values."""
         back: Any = self.region.backward
-        count = len(self.saved) + len(back.needed)
-        return self._parts(back.pull(*held[:count], *map(_bare, self._seeds(g)), *held[count:]))
+        count, pull = len(self.saved) + len(back.needed), self.region.code.pull
+        return self._parts(pull(*held[:count], *map(_bare, self._seeds(g)), *held[count:]))
 
     def _seeds(self, g: Any) -> list[Tensor]:
         back: Any = self.region.backward
