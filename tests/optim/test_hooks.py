@@ -104,3 +104,13 @@ def test_copies_and_compiled_steps_have_them():
         step(ag.ones(1))
         before -= lr
         assert float(w.detach()) == before
+
+
+@pytest.mark.parametrize("options", [{"state": 0}, {"state_dict": 0}])
+def test_states_loaded_by_name_are_shown_to_hooks(options):
+    optimizer = optim.SGD([ag.ones(1, requires_grad=True)], 0.5)
+    seen = []
+    optimizer.register_load_state_dict_pre_hook(lambda o, state: seen.append(sorted(state)))
+    optimizer.load_state_dict(**dict.fromkeys(options, optimizer.state_dict()))
+    assert seen == [["param_groups", "state"]]
+    assert optimizer.state_dict(False)["param_groups"][0]["lr"] == 0.5

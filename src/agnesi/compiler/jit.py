@@ -28,7 +28,6 @@ from agnesi.compiler.reports.compare import compared
 from agnesi.compiler.reports.report import Inspectable
 from agnesi.compiler.specialization.recorded import (
     as_they_are,
-    packed,
     recorded,
     without_gradient,
 )
@@ -316,7 +315,9 @@ class Jit(Direct, Inspectable, Generic[P, R]):
         version = self._used
         if version is None or not version.pure or version.laid or version.assumed:
             return MISSED
-        given = [packed(v, STATE.recording) for v in args]
+        recording = STATE.recording
+        given = [v if recording and isinstance(v, Tensor) and v._requires_grad
+                 else without_gradient(v, in_order=True) for v in args]
         if all(a is b for a, b in zip(args, given, strict=True)):
             return MISSED
         return self._attempted(version, given, keywords)

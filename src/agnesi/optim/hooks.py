@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from agnesi.core.op import typed
+from agnesi.core.public import renamed
 from agnesi.core.support.errors import at, call_user
 from agnesi.nn.base.hooks import Hook, RemovableHandle
 
@@ -99,43 +101,70 @@ class Hooked:
 
 
 class _WithHooks:
-    """A method of an object, and the hooks around it."""
+    """A method of an optimizer, and the hooks around it."""
 
-    def __init__(self, owner: Any, method: str) -> None:
-        self.owner, self.method = owner, method
+    method: str
+
+    def __init__(self, owner: Any) -> None:
+        self.owner = owner
+
+    def those(self, when: str) -> list[Callable[..., Any]]:
+        """The hooks before or behind the method, each to be called with what it is given beside
+        the optimizer."""
+        return [functools.partial(self._call, hook.function) for hook in self.owner._hooks
+                if hook.kind == f"{self.method} {when}"]
+
+    def _call(self, hook: Callable[..., Any], *given: Any) -> Any:
+        return call_user(hook, (self.owner, *given), {}, f"a hook of {self.method}",
+                         "the optimizer and what its description says")
+
+
+class _Step(_WithHooks):
+    method = "step"
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
-        owner, method = self.owner, self.method
-        if method == "load_state_dict" and args and isinstance(args[0], Mapping):
-            args = (dict(args[0]), *args[1:])
-        for hook in self._those("before"):
-            found = self._called(hook, *self._shown(args, keywords))
-            if found is not None and method == "step":
-                if not isinstance(found, tuple) or len(found) != 2:
-                    raise TypeError(at("a hook before step returns nothing, or a pair of arguments "
-                                       f"and keywords, not {typed(found)}"))
-                args, keywords = found
-            elif found is not None and method == "load_state_dict":
-                args = (found, *args[1:])
-        result = getattr(type(owner), method)(owner, *args, **keywords)
-        for hook in self._those("behind"):
-            if method == "state_dict":
-                found = self._called(hook, result)
-                result = result if found is None else found
-            else:
-                self._called(hook, *(self._shown(args, keywords) if method == "step" else ()))
+        for hook in self.those("before"):
+            found = hook(args, keywords)
+            if found is None:
+                continue
+            if not isinstance(found, tuple) or len(found) != 2:
+                raise TypeError(at("a hook before step returns nothing, or a pair of arguments "
+                                   f"and keywords, not {typed(found)}"))
+            args, keywords = found
+        result = type(self.owner).step(self.owner, *args, **keywords)
+        for hook in self.those("behind"):
+            hook(args, keywords)
         return result
 
-    def _those(self, when: str) -> list[Hook]:
-        return [h for h in self.owner._hooks if h.kind == f"{self.method} {when}"]
 
-    def _shown(self, args: Any, keywords: Any) -> tuple[Any, ...]:
-        """What a hook before the method is given beside the optimizer."""
-        return {"step": (args, keywords), "state_dict": ()}.get(self.method, args[:1])
+class _StateDict(_WithHooks):
+    method = "state_dict"
 
-    def _called(self, hook: Hook, *given: Any) -> Any:
-        return call_user(hook.function, (self.owner, *given), {}, f"a hook of {self.method}",
-                         "the optimizer and what its description says")
+    def __call__(self, copy: bool = True) -> Any:
+        for hook in self.those("before"):
+            hook()
+        state = type(self.owner).state_dict(self.owner, copy)
+        for hook in self.those("behind"):
+            found = hook(state)
+            state = state if found is None else found
+        return state
+
+
+class _LoadStateDict(_WithHooks):
+    method = "load_state_dict"
+
+    @renamed(state_dict="state")
+    def __call__(self, state: Any) -> None:
+        state = dict(state) if isinstance(state, Mapping) else state
+        for hook in self.those("before"):
+            found = hook(state)
+            state = state if found is None else found
+        type(self.owner).load_state_dict(self.owner, state)
+        for hook in self.those("behind"):
+            hook()
+
+
+_METHODS = {kind.method: kind for kind in (_Step, _StateDict, _LoadStateDict)}
 
 
 def _registered(owner: Any, method: str, when: str, hook: Any, prepend: bool) -> RemovableHandle:
@@ -143,5 +172,5 @@ def _registered(owner: Any, method: str, when: str, hook: Any, prepend: bool) ->
         raise TypeError(at(f"a hook is a function, not {typed(hook)}"))
     one = Hook(f"{method} {when}", _number(), hook)
     owner._hooks = (one, *owner._hooks) if prepend else (*owner._hooks, one)
-    vars(owner)[method] = _WithHooks(owner, method)
+    vars(owner)[method] = _METHODS[method](owner)
     return RemovableHandle(owner, one.number)

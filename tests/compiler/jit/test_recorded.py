@@ -403,3 +403,33 @@ def test_gradients_see_what_calls_saw_of_their_arguments(asks):
             y.sum().backward()
             found.append((y.tolist(), w.grad.tolist()))
         assert found[0] == found[1]
+
+
+def renames(w, k):
+    r = w * 2 if k.name == "a" else w * 3
+    k += 1
+    return r * k
+
+
+@pytest.mark.parametrize("function", [
+    lambda w, k: w * 2 if w.name == "a" else w * 3,
+    lambda w, k: w * 2 if k.name == "a" else w * 3,
+    renames,
+    lambda w, k: w * 2 if k.requires_grad else w * 3,
+])
+def test_gradients_see_arguments_as_they_were_at_the_call(function):
+    """Also where they were renamed, frozen or thawed since, and where the function changes them."""
+    jitted = ag.jit(function)
+    for before, since, leaf in itertools.product((None, "a", "b"), (None, "a", "b"), (True, False)):
+        found = []
+        for f in (function, jitted):
+            w, k = ag.ones(3, requires_grad=True), ag.ones(3)
+            v = w if leaf else w * 1
+            v.name = k.name = before
+            y = f(v, k)
+            v.name = k.name = since
+            if function is not renames:
+                k.requires_grad_(True)
+            y.sum().backward()
+            found.append((y.tolist(), w.grad.tolist()))
+        assert found[0] == found[1]

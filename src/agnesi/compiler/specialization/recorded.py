@@ -27,7 +27,7 @@ from agnesi.core.support.config import STATE, switched
 from agnesi.core.support.errors import GradientError, at
 from agnesi.core.support.tracing import current_trace, is_tracing, share_facts
 from agnesi.core.support.tree import flatten
-from agnesi.core.tensor import Tensor, wrap
+from agnesi.core.tensor import Tensor, as_kind, wrap
 from agnesi.ops.arrays.replicate import copy
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.creation import zeros
@@ -53,6 +53,8 @@ class CompiledCall(Op):
         #: Tensors whose gradients the function asked for, each with what it had.
         self.expected = version.expected
         self.types = [(t.shape, t.dtype) for t in results]
+        #: The names of the leaves at the call, if the function asks for such facts.
+        self.names = [getattr(v, "_name", None) for v in leaves] if version.assumed else ()
         self.outputs = len(results)  # type: ignore[misc]
         self.serial = next_serial()
 
@@ -73,13 +75,28 @@ class CompiledCall(Op):
 
     def _needs(self, x: Tensor) -> bool:
         cotangents = [zeros(s, dtype=d) for s, d in self.types]
-        leaves, tree = flatten(((self.leaves, cotangents, self.arguments, self.state), {}))
+        seen = self._as_seen(self.leaves)
+        leaves, tree = flatten(((seen, cotangents, self.arguments, self.state), {}))
+        x = next((s for v, s in zip(self.leaves, seen, strict=True) if v is x), x)
         with _as_called(self.version, self._changed()):
             pull = self.version.pull.version(leaves, tree)
         graph = pull.compiled.graph
         read = set(graph.nodes)
         given = [n for n, i in zip(graph.inputs, pull.arrays, strict=False) if leaves[i] is x]
         return any(n in read for n in given) or any(live_tensor(n) is x for n in graph.live)
+
+    def _as_seen(self, leaves: Sequence[Any]) -> list[Any]:
+        """The leaves with the names, and without the gradients, that the call saw if it looked."""
+        found = list(leaves)
+        for i, name in enumerate(self.names):
+            v = found[i]
+            if isinstance(v, Tensor) and v._requires_grad and i not in self.arguments:
+                v = without_gradient(v)
+            if isinstance(v, Tensor) and v._name != name:
+                v = as_kind(Tensor, v)
+                v._name = name
+            found[i] = v
+        return found
 
     def vjp(self, g: Any, y: Any, *xs: Tensor) -> tuple[Any, ...]:
         for x in self.reads:
@@ -89,11 +106,11 @@ class CompiledCall(Op):
         leaves = list(self.leaves)
         for i, x in zip(self.arguments, xs, strict=False):
             if x.array is not None:  # else it was changed, and is not read
-                if x._name is None:
-                    x._name = leaves[i]._name  # for code that looks
                 leaves[i] = x
+        leaves = self._as_seen(leaves)
         if not (STATE.recording or self.version.assumed):
-            leaves, gs = [without_gradient(v) for v in leaves], [packed(g) for g in gs]
+            leaves = [without_gradient(v) for v in leaves]
+            gs = [without_gradient(g, in_order=True) for g in gs]
         found: tuple[Any, ...]
         then = self._changed()
         if not then:
@@ -122,21 +139,17 @@ class _Gradient:
         self.owner._grad = value
 
 
-def without_gradient(value: Any) -> Any:
-    """An argument as native code takes it, which leaves recorded tensors to Python."""
-    requires = isinstance(value, Tensor) and value._requires_grad and value.array is not None
-    return wrap(value.array) if requires else value
-
-
-def packed(value: Any, recorded: bool = False) -> Any:
-    """An argument in order in memory, which requires no gradient; one that does as it is, if such
-    are ``recorded``."""
+def without_gradient(value: Any, in_order: bool = False) -> Any:
+    """An argument as native code takes it, which leaves recorded tensors to Python: as it is, or a
+    tensor on the same memory that requires no gradient, or on a row-major copy if it is to be
+    ``in_order`` and is not."""
     requires = isinstance(value, Tensor) and value._requires_grad
     memory = value.array if isinstance(value, Tensor) else value
-    if type(memory) is not np.ndarray or (requires and recorded):
+    if type(memory) is not np.ndarray:
         return value
-    return wrap(np.asarray(memory, order="C")) if (
-        requires or not memory.flags.c_contiguous) else value
+    if in_order and not memory.flags.c_contiguous:
+        return wrap(np.asarray(memory, order="C"))
+    return wrap(memory) if requires else value
 
 
 def pullback_of(version: Any) -> Any:
@@ -147,11 +160,12 @@ def pullback_of(version: Any) -> Any:
              state: list[Tensor]) -> Any:
         leaves = list(leaves)
         for i in version.mutated:
-            leaves[i] = copy(as_tensor(leaves[i]))
+            given, leaves[i] = leaves[i], copy(as_tensor(leaves[i]))
+            _let_answer(leaves[i], given)
         with _holding(version.changed, state), switched(recording=version.recording), same_draws():
             for i in arguments:
                 given, leaves[i] = leaves[i], alias(leaves[i])
-                share_facts(given, leaves[i])
+                _let_answer(leaves[i], given)
             args, keywords = tree.build(leaves)
             with silent():
                 results = _results(version, owner.function(*args, **keywords))
@@ -169,7 +183,7 @@ def pullback_of(version: Any) -> Any:
     pull.derived = owner.function  # type: ignore[attr-defined]
     return pull
 
-
+ HEAD
 def _results(version: Any, returned: Any) -> list[Node | None]:
     """Return the nodes of what is a tensor among a version's results, where the function has run
     again; None for numbers, and what is None this time, as gradients by branches that only
@@ -180,6 +194,12 @@ def _results(version: Any, returned: Any) -> list[Node | None]:
         outputs = [found.get(path) for path in version.tree.paths("result")]
     return [current(v) if isinstance(v, Tensor) and not isinstance(v, NumPyNumber) else None
             for v, known in zip(outputs, version.outputs, strict=True) if isinstance(known, Tensor)]
+=======
+def _let_answer(x: Tensor, given: Any) -> None:
+    """Let what stands for an argument answer as that does when code asks for its name."""
+    share_facts(given, x)
+    x._name = getattr(given, "_name", None)
+>>>>>>> d44885ab (Gradients of jitted calls see arguments as the call did where they were renamed, frozen or thawed since; hooks of optimizers are one class a method)
 
 
 def _changed_since(version: Any, leaves: Sequence[Any]) -> list[tuple[Any, Any]]:
@@ -262,7 +282,11 @@ def as_they_are(version: Any, leaves: Sequence[Any]) -> tuple[list[Any], list[Te
 
 
 def _copied(x: Any) -> Tensor:
-    return wrap(np.array(x.array if isinstance(x, Tensor) else x))
+    if not isinstance(x, Tensor):
+        return wrap(np.array(x))
+    found = wrap(np.array(x.array))
+    found._name = x._name
+    return found
 
 
 def recorded(version: Any, leaves: Sequence[Any], state: Sequence[Tensor],
