@@ -11,6 +11,8 @@ from contextlib import contextmanager
 
 from agnesi.codegen.interrupts import poll
 from agnesi.codegen.llvm.builder import Builder, Loop, Module, Value, const, i64
+from agnesi.codegen.llvm.task import task
+from agnesi.core.target import Target
 
 #: Elements between two polls: about a quarter of a millisecond.
 _POLL_ELEMENTS = 1 << 18
@@ -29,6 +31,13 @@ def write_polls(module: Module) -> None:
         code = poll(b, b.load("i64", thread))
         b.store(b.cast("zext", b.icmp("ne", code, const("i32", 0)), "i64"), left)
     b.finish(b.icmp("ne", b.load("i64", left), i64(0)))
+
+
+def polled_task(target: Target) -> Builder:
+    """The builder of a function ``run`` over units of work, in a module with ``worked``."""
+    module = Module(target)
+    write_polls(module)
+    return task(module)
 
 
 class Polls:

@@ -6,11 +6,11 @@ are larger than the caches, past these.
 
 from __future__ import annotations
 
-from agnesi.codegen.library.polls import write_polls
+from agnesi.codegen.library.polls import polled_task
 from agnesi.codegen.library.rowwise.indexed import IndexedRows
-from agnesi.codegen.llvm.builder import Module, Value, i64
+from agnesi.codegen.llvm.builder import Value, i64
 from agnesi.codegen.llvm.instructions import prefetch
-from agnesi.codegen.llvm.task import share, task
+from agnesi.codegen.llvm.task import share
 from agnesi.core.target import LINE_BYTES, Target
 
 #: Lines that are read at a time.
@@ -27,11 +27,9 @@ def blocks_module(name: str, target: Target) -> str:
     the units, the table has the bytes of a block.
     """
     indices, *past = name.split()
-    module = Module(target)
-    write_polls(module)
-    b = task(module)
+    b = polled_task(target)
     _Blocks(b, "i8", indices, False).write_blocks(bool(past))
-    return str(module)
+    return str(b.module)
 
 
 class _Blocks(IndexedRows):

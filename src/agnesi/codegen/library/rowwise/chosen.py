@@ -6,9 +6,8 @@ follows; near the end of the result, and where few are true, positions are writt
 
 from __future__ import annotations
 
-from agnesi.codegen.library.polls import Polls, write_polls
-from agnesi.codegen.llvm.builder import Builder, Module, Value, i64
-from agnesi.codegen.llvm.task import task
+from agnesi.codegen.library.polls import Polls, polled_task
+from agnesi.codegen.llvm.builder import Builder, Value, i64
 from agnesi.core.target import Target
 
 #: Elements of a block.
@@ -27,10 +26,9 @@ def chosen_module(name: str, target: Target) -> str:
     bools and of int64 positions, the number of bools, and that of positions.
     """
     assert name == "bool"
-    module = Module(target)
-    write_polls(module)
-    _Chosen(task(module)).write()
-    return str(module)
+    b = polled_task(target)
+    _Chosen(b).write()
+    return str(b.module)
 
 
 class _Chosen:

@@ -7,19 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from agnesi.codegen.library.polls import Polls, write_polls
-from agnesi.codegen.llvm.builder import (
-    Builder,
-    Module,
-    Value,
-    const,
-    i64,
-    is_float,
-    lanes,
-    suffix,
-    vector,
-)
-from agnesi.codegen.llvm.task import TYPES, share, task
+from agnesi.codegen.library.polls import Polls, polled_task
+from agnesi.codegen.llvm.builder import Builder, Value, const, i64, is_float, lanes, suffix, vector
+from agnesi.codegen.llvm.task import TYPES, share
 from agnesi.codegen.loops.evaluate import IDENTITY
 from agnesi.core.ir.calls.sorting import VECTOR_BYTES
 from agnesi.core.target import Target
@@ -37,10 +27,9 @@ def extremes_module(name: str, target: Target) -> str:
     and of int64 results, elements of a row, the number of rows, and that of units.
     """
     kind, dtype = name.split()
-    module = Module(target)
-    write_polls(module)
-    _Extremes(task(module), kind, dtype).write()
-    return str(module)
+    b = polled_task(target)
+    _Extremes(b, kind, dtype).write()
+    return str(b.module)
 
 
 class _Extremes:

@@ -9,20 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from agnesi.codegen.library.polls import Polls, write_polls
-from agnesi.codegen.llvm.builder import (
-    Builder,
-    Module,
-    Value,
-    const,
-    i64,
-    is_float,
-    lanes,
-    vector,
-    width,
-)
+from agnesi.codegen.library.polls import Polls, polled_task
+from agnesi.codegen.llvm.builder import Builder, Value, const, i64, is_float, lanes, vector, width
 from agnesi.codegen.llvm.instructions import prefetch
-from agnesi.codegen.llvm.task import TYPES, share, task
+from agnesi.codegen.llvm.task import TYPES, share
 from agnesi.core.target import Target
 
 #: Rows at a time.
@@ -46,11 +36,9 @@ def take_module(name: str, target: Target) -> str:
     index is out of range; then the number of rows, elements of a row, indices, and units.
     """
     size, indices = name.split()
-    module = Module(target)
-    write_polls(module)
-    b = task(module)
+    b = polled_task(target)
     IndexedRows(b, f"i{8 * int(size)}", indices, False).write()
-    return str(module)
+    return str(b.module)
 
 
 def add_module(name: str, target: Target) -> str:
@@ -59,10 +47,9 @@ def add_module(name: str, target: Target) -> str:
     Rows of results have ``n`` elements, source rows, which are added to them, ``m``.
     """
     dtype, indices = name.split()
-    module = Module(target)
-    write_polls(module)
-    IndexedRows(task(module), TYPES[dtype], indices, True).write()
-    return str(module)
+    b = polled_task(target)
+    IndexedRows(b, TYPES[dtype], indices, True).write()
+    return str(b.module)
 
 
 class IndexedRows:

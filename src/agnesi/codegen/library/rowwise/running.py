@@ -12,19 +12,9 @@ import functools
 
 import numpy as np
 
-from agnesi.codegen.library.polls import Polls, write_polls
-from agnesi.codegen.llvm.builder import (
-    Builder,
-    Module,
-    Value,
-    const,
-    i64,
-    is_float,
-    lanes,
-    suffix,
-    vector,
-)
-from agnesi.codegen.llvm.task import TYPES, share, task
+from agnesi.codegen.library.polls import Polls, polled_task
+from agnesi.codegen.llvm.builder import Builder, Value, const, i64, is_float, lanes, suffix, vector
+from agnesi.codegen.llvm.task import TYPES, share
 from agnesi.core.ir.calls.sorting import VECTOR_BYTES
 from agnesi.core.target import Target
 
@@ -42,13 +32,12 @@ def running_module(name: str, target: Target) -> str:
     and results, elements of a row, the number of rows, and that of units.
     """
     kind, dtype, *reverse = name.split()
-    module = Module(target)
-    write_polls(module)
-    running = _Running(task(module), kind, dtype, bool(reverse))
+    b = polled_task(target)
+    running = _Running(b, kind, dtype, bool(reverse))
     if kind == "multiply" and dtype.startswith("float"):
         running.write_in_order()
     running.write()
-    return str(module)
+    return str(b.module)
 
 
 class _Running:
