@@ -158,7 +158,8 @@ class _Loop:
                 self._settle_written(buffer)
 
     def _stays(self, carry: Carry) -> bool:
-        """Return whether a carry has one address for the whole loop."""
+        """Return whether a carry keeps one address in all iterations, so that it is updated in
+        place."""
         return _is_small(carry.inside) or carry.following.slot in {
             c.inside.slot for c in self.loop.carries
         }

@@ -65,7 +65,7 @@ class BorrowingFunction(Function):
         return self.dispatch
 
     def _dispatch_values(self, values: Sequence[Any]) -> Any:
-        """Compute what is computed, and make views of the arguments for the other results."""
+        """Run the compiled part, and make those results that are views of arguments."""
         computed = iter(super()._dispatch_values(values) or ())
         symbolic = is_tracing() or any(map(is_part_of_graph, values))
         look = self._in_graph if symbolic else self._look

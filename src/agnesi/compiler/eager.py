@@ -41,7 +41,8 @@ _spare: dict[Any, Callable[..., np.ndarray]] = {}
 
 
 def run(op: Op, arrays: Sequence[np.ndarray], work: int) -> np.ndarray | None:
-    """The operation's result from compiled code, once it has been wanted often enough for that.
+    """The result of an operation by compiled code, or None until it has been called often enough to
+    compile it.
 
     ``work`` says what one call costs NumPy, in multiply-adds.
     """

@@ -76,7 +76,7 @@ class Function(Direct, Inspectable):
     """
 
     public_names = f"{Inspectable.public_names} copy reoptimize"
-    #: What copies have in common.
+    #: Attributes that copies of a function share.
     same: ClassVar[tuple[str, ...]] = (
         "settings", "_single", "_keys", "_inputs", "_mutable", "_returned")
 
@@ -207,7 +207,8 @@ class Function(Direct, Inspectable):
             for d, i in zip(self._sizes, self._positions, strict=True)])
 
     def _finished(self, results: Any, moved: Sequence[Tensor]) -> Any:
-        """Results as they were asked for, once variables have what changes their sizes."""
+        """Results in the form that the user asked for, after updates that change the sizes of
+        shared variables."""
         count = self._returned
         for t, value in zip(moved, results[count:], strict=False):
             t.array = value

@@ -207,7 +207,7 @@ class Inputs:
         return held.get_value() if isinstance(held, Shared) else np.array(held)
 
     def set_value(self, key: Any, value: Any, owner: str) -> None:
-        """Give it another one."""
+        """Set the value that an input has where a call passes none."""
         k = self.index_of(key)
         array = self.checked(k, value, owner)
         held = self.states.get(k, self.defaults.get(k))

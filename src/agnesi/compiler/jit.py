@@ -596,7 +596,7 @@ _DEFERRED_CODE_FLAGS = 0x20 | 0x80 | 0x200
 
 
 def _check_runs_once(function: Any) -> None:
-    """Refuse what one call does not compute."""
+    """Raise for what cannot be compiled: no function, a generator or a coroutine."""
     if not callable(function):
         raise TypeError(at(f"ag.jit takes a function, not {typed(function)}"))
     code = getattr(function, "__code__", None)
@@ -622,7 +622,7 @@ def _script(obj: Any, example_inputs: Any = None, **ignored: Any) -> Any:
 
 
 def _instead(name: str, advice: str) -> Callable[..., NoReturn]:
-    """What is called where PyTorch has a function that has no counterpart here."""
+    """A function that raises for a name of PyTorch's without a counterpart."""
     def refused(*args: Any, **keywords: Any) -> NoReturn:
         raise NotImplementedError(at(f"jit.{name}() is PyTorch's; use {advice}"))
 

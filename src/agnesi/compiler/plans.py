@@ -455,7 +455,8 @@ def _words(y: Any, writeable: bool, offset: int) -> bytes:
 
 
 def _agree(found: Sequence[Any], planned: Sequence[Any], xs: Sequence[Tensor]) -> bool:
-    """Return whether results lie alike, and are views, operands or values of their own alike."""
+    """Return whether planned results have the layout of the eager ones, and are views, operands or
+    new arrays where those are."""
     return len(found) == len(planned) and all(
         a.array.size <= _MAX_ELEMENTS and a.array.dtype == b.array.dtype
         and a._requires_grad is b._requires_grad and (a._view is None) is (b._view is None)

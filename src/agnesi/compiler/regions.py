@@ -71,7 +71,8 @@ class Regions:
         self._meanwhile = function if meanwhile is None else meanwhile
         #: Regions by types; None where it cannot be one, before it is traced the number of calls.
         self._found: dict[Any, Region | int | None] = {}
-        #: Those made before eager work was counted anew, which has happened so often.
+        #: Regions compiled before the last reset of the counts of eager work, and the number of
+        #: resets.
         self._spare: dict[Any, Region] = {}
         self._recounts = HOOKS.recounts
 

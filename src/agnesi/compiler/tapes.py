@@ -36,11 +36,11 @@ _MIN_OPERATIONS, _MAX_OPERATIONS = 3, 2000
 #: Compiled passes that are kept, and passes whose work is counted.
 _MAX_KEPT, _MAX_COUNTED = 128, 4096
 
-#: Compiled passes by what they are known by; None where there cannot be one.
+#: Compiled backward passes by the key of their record; None if one cannot be compiled.
 _found: dict[Any, Tape | None] = {}
-#: Nanoseconds of eager work so far for each of those that are not compiled, by their hashes.
+#: Nanoseconds spent eagerly so far on each pass that is not compiled, by the hash of its key.
 _spent: dict[int, int] = {}
-#: Those made before eager work was counted anew, which has happened so often.
+#: Passes compiled before the last reset of the counts of eager work, and the number of resets.
 _spare: dict[Any, Tape | None] = {}
 _recounts = 0
 _NEW: Any = object()
@@ -195,8 +195,8 @@ class Tape:
         return dict(zip([order[i] for i in self.ends], found, strict=True))
 
 
-#: What a value is of: the node at an index, one of its inputs, one of its results, what its
-#: operation holds.
+#: Where a value comes from: the node at an index, one of its inputs, one of its results, or a field
+#: of its operation.
 _OWN, _INPUT, _ITEM, _HELD = range(4)
 
 

@@ -84,11 +84,12 @@ class Backend(Protocol):
         """The code of a text, with the addresses of its functions; ``ahead`` is what was begun."""
 
     def bind(self, code: Any, call: Any) -> Bound:
-        """Bind code to the memory of a program's state; ``call`` has what comes in and goes out
+        """Bind code to the memory of a program's state; ``call`` describes its arguments and
+        results
         (``compiler.compilation.pipeline.Call``)."""
 
     def allocate(self, shape: tuple[int, ...], dtype: np.dtype) -> Storage:
-        """Memory for an array, in row-major order, whose values nobody knows."""
+        """Uninitialized memory for a row-major array."""
 
     def prepare(self, nbytes: int) -> Any:
         """Get ready for a block of memory that will be wanted soon: a thread to join, or None."""

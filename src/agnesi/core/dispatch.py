@@ -348,7 +348,8 @@ def make_node(op: Op, xs: tuple[Tensor, ...]) -> Node:
 
 
 def _known_nodes(xs: tuple[Tensor, ...]) -> list[Node] | None:
-    """The nodes of symbols, as ``graph_node`` gives them; None where one has to be looked for."""
+    """The nodes of symbols, as ``graph_node`` returns them; None if any operand needs the slow
+    path."""
     found = []
     for x in xs:
         node = x.node
@@ -531,7 +532,7 @@ def touch(target: Tensor, part: np.ndarray | None = None) -> int:
 
 
 def _assign_node(target: Tensor, node: Node, recorded: bool = True) -> None:
-    """Let ``target`` and what it looks into stand for the new value."""
+    """Make ``target``, and the tensors that it is a view of, refer to the new value."""
     views: list[tuple[Tensor, Node]] = []
     while (view := target._view) is not None:
         views.append((target, node))

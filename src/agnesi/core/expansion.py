@@ -90,7 +90,7 @@ class _Expansion:
 
 
 class Simpler:
-    """Puts operations into simpler ones; ``known`` nodes keep the lines that they name."""
+    """Decomposes operations into simpler ones; nodes in ``known`` keep their user's lines."""
 
     def __init__(self, known: AbstractSet[Node]) -> None:
         self.known = known

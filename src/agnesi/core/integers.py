@@ -34,7 +34,7 @@ def known_integer(value: Any, name: str, least: int | None = None) -> int:
 
 
 def check_integer(value: Any, name: str, least: int | None = None) -> None:
-    """Refuse what is no whole number, or is known to be too small."""
+    """Raise unless a value is an integer, or a size that may be one, of at least ``least``."""
     if isinstance(value, Dim):
         return
     if attribute_of(value, "ndim", 0) or not is_integer(value):

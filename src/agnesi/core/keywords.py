@@ -38,11 +38,13 @@ F = TypeVar("F", bound=Callable[..., Any])
 C = TypeVar("C", bound=type)
 #: Where public functions are wrapped that look themselves.
 _PUBLIC = __file__.replace("keywords.py", "public.py")
-#: Whose classes the library makes by the thousand, and users hardly.
+#: Modules of classes that the library creates very often and users hardly ever: their constructors
+#: are not wrapped.
 _INNER = tuple(f"{PACKAGE}.core.{name}" for name in ("ir.node", "op", "tensor"))
 _UNKNOWN = "unexpected keyword"
 _AT = "\n  at "
-#: Functions by which ours check and take what they are given.
+#: Beginnings of errors that name an inner check or conversion, for which the public function is
+#: named instead.
 _QUIET = ("ensure(", "asarray(", "as_tensor(", "tensor(", "broadcast_shapes(", "broadcast_to(",
           "take_along_axis(")
 _CONSTRUCTORS = ("__init__", "__new__")
@@ -137,7 +139,7 @@ def shown_as(*names: str) -> Callable[[F], F]:
 
 
 def _with_words(text: str, known: tuple[str, ...]) -> str:
-    """Python's words, with what stands here for a keyword, or what there is."""
+    """Python's message for an unknown keyword, with our name for it, or the keywords that exist."""
     found: str = with_keyword(text, known)
     if found != text or _UNKNOWN not in text:
         return found
@@ -256,7 +258,7 @@ def _form(function: Any, name: str) -> str:
     return form(function, name).replace("(self, ", "(").replace("(self)", "()")
 
 
-#: Files whose functions only stand for others.
+#: Files whose functions only wrap others: a traceback skips them.
 WRAPPERS = {__file__}
 
 
@@ -454,7 +456,7 @@ def _methods(kind: type) -> None:
 
 
 def _looks_itself(function: FunctionType) -> bool:
-    """Whether a function takes whatever keywords there are, and knows what to do with them."""
+    """Return whether a function takes arbitrary keywords and checks them itself."""
     if function.__code__.co_filename in (_PUBLIC, __file__):
         return True
     inner: Any = inspect.unwrap(function)

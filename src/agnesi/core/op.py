@@ -126,7 +126,7 @@ class Op:
     of_types: ClassVar[bool] = False
     #: What to do without a derivative rule, where gradients flow all the same.
     no_rule: ClassVar[str] = ""
-    #: Whether a user wrote it, so that what its rules and ``perform`` give is checked.
+    #: Whether a user defined it: results of its rules and of ``perform`` are then checked.
     user_defined: ClassVar[bool] = False
     #: Whether ``perform`` gives a user's function copies of the operands, which it may keep.
     copies: ClassVar[bool] = False
@@ -325,9 +325,8 @@ def item_of(parent: Node, index: int) -> Node:
 
 
 def separate(found: Any, outputs: int) -> Sequence[Any]:
-    """Return the results of a user's operation, one by one.
-
-    Where it has one result, a list of one array is that array, and any other list is one itself.
+    """Return the results of a user's operation as a sequence. For an operation with one result, a
+    list of one array means that array, and any other list is converted to an array.
     """
     if outputs == 1 and isinstance(found, list):
         return found if len(found) == 1 and isinstance(found[0], np.ndarray) else (found,)

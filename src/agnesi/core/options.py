@@ -106,7 +106,7 @@ def _range(least: float, most: float, above: bool, below: bool) -> str:
 
 
 def _each(rule: Rule) -> Rule:
-    """One number for all axes, or one for each."""
+    """A rule for one number for all axes, or a sequence with one for each."""
     def wanted(value: Any) -> str:
         if not _is_several(value):
             return rule.wanted(value)
@@ -132,7 +132,7 @@ NotNegative: TypeAlias = Annotated[float, within(0)]
 Order: TypeAlias = Annotated[float, within(0, above=True, infinite=True)]
 Bound: TypeAlias = Annotated[float, within(infinite=True)]
 NotNegativeBound: TypeAlias = Annotated[float, within(0, infinite=True)]
-#: Probabilities and other shares of 1, and those that leave something.
+#: Numbers in [0, 1], such as probabilities, and numbers in [0, 1), such as decay rates.
 Share: TypeAlias = Annotated[float, within(0, 1)]
 Decay: TypeAlias = Annotated[float, within(0, 1, below=True)]
 #: Numbers of things, of which there may be none, or must be one.
@@ -392,8 +392,8 @@ def _refusal(rules: tuple[Rule, ...] | None, value: Any) -> tuple[str, type[Exce
 
 
 def _holds(rules: tuple[Rule, ...] | None, value: Any) -> Any:
-    """What must hold of a value, all of whose rules that a program knows are met; None if
-    nothing."""
+    """The condition, computed at run time, that a value fits one of the rules; None if it needs
+    none."""
     found = [rule.holds(value) for rule in rules or () if rule.fits(value)]
     return functools.reduce(operator.or_, found) if found and all(
         c is not None for c in found) else None

@@ -95,7 +95,8 @@ def symbolic(function: F) -> F:
 
 
 def higher(function: F) -> F:
-    """A public function that calls the user's: what those raise, and what it refuses, passes."""
+    """Decorator of public functions that call the user's: errors of these, and its own, pass
+    unchanged."""
     name, leading = _shown(function), arguments.leading_functions(function)
     numpydoc(function)
     ranges = arguments.Ranges(inspect.unwrap(function), early=True)
@@ -123,7 +124,7 @@ def higher(function: F) -> F:
 
 
 def _called_by_us() -> bool:
-    """Return whether ours called what a wrapper of this file stands for."""
+    """Return whether the caller of a wrapped function is the library itself."""
     step: Any = sys._getframe(2)
     while step is not None and step.f_code.co_filename == __file__:
         step = step.f_back
@@ -400,7 +401,8 @@ def _needed(init: Any, count: int = 0) -> list[str]:
 
 
 def needing(init: F) -> F:
-    """A constructor that says what a call without arguments lacks: :func:`check_call` takes such
+    """A constructor whose error for a call without arguments lists what is
+    missing: :func:`check_call` takes such
     calls for those of copies."""
     needed = _needed(inspect.unwrap(init))
 

@@ -72,13 +72,13 @@ def fits(a: Shape, b: Shape) -> bool:
 
 
 def need_shape(found: Shape, wanted: Shape, what: str) -> None:
-    """Refuse an operand that is known not to have the shape that it needs to have."""
+    """Raise if an operand's shape is known to differ from the one needed; unknown sizes pass."""
     if not fits(tuple(found), tuple(wanted)):
         raise ShapeError(f"{what} has shape {tuple(found)}, and must have {tuple(wanted)}")
 
 
 def surely_less(n: Size, m: Size) -> bool:
-    """Return whether a size is known to be less than another one."""
+    """Return whether ``n < m`` for all values that the unknown sizes may have."""
     return type(n) is int and type(m) is int and n < m
 
 

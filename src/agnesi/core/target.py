@@ -124,7 +124,7 @@ class Target:
         return kind in self.kinds
 
     def __str__(self) -> str:
-        """All that code depends on, as it stands in the key of what is kept."""
+        """The target as text, part of the key of the disk cache."""
         sizes = self.vector_bits, self.l1, self.l2, self.l3, self.threads
         return repr((self.name, self.cpu, self.features, sizes, sorted(self.kinds), self.costs,
                      sorted(self.exclude)))

@@ -87,7 +87,7 @@ class Tensor(metaclass=_Listed):
     _lazy = False
     #: Whether its elements are in the memory of a device (``core/storage/placed.py``).
     _placed = False
-    #: Whether ``x += 1`` makes another one, as of NumPy's numbers.
+    #: Whether ``x += 1`` rebinds ``x`` to a new object, as for NumPy's scalars.
     _is_number = False
     __slots__ = (
         "__weakref__", "_element", "_grad", "_name", "_requires_grad", "_version", "_view", "array",

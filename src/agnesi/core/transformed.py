@@ -26,7 +26,8 @@ def name_of(function: Any) -> str:
 
 
 class Transformed(functools.partial):
-    """A function that ``maker(*given)`` made, for one that the user called ``owner``."""
+    """The result of ``maker(*given)``, a transformation of the user's function; errors name it
+    ``owner``."""
 
     owner: str
     maker: Callable[..., Any]

@@ -21,7 +21,8 @@ _IN_A_BODY = (
     "{name} is computed in the body of a loop or branch, where sizes cannot change from step to "
     "step: sum it up there, or compute on all elements, and leave some out by ag.where")
 
-#: What finds ``map``, by which ``vmap`` computes examples one by one; the API sets it.
+#: Returns the function ``map``, by which ``vmap`` falls back to one example after the other; set by
+#: the API.
 row_loop: Callable[[], Callable[..., Any]]
 
 

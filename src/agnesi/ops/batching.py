@@ -186,7 +186,8 @@ def _over_rows(op: Any, node: Node, xs: list[Tensor], rows: list[bool], length: 
 
 # -- indexing ---------------------------------------------------------------------------------
 def _indices(op: Any, indices: list[Tensor], rows: list[bool], length: Any) -> list[Tensor]:
-    """Indices of every example: its own number, then those that were given, all of one rank."""
+    """Index arrays of a batched indexing: the example's number, then the given ones, broadcast to
+    one rank."""
     rank = max(len(i.shape) - r for i, r in zip(indices, rows, strict=True))
     numbers = made(Arange(0, 1, length, dtypes.int64), length)
     given = [aligned(i, rank) if r else i for i, r in zip(indices, rows, strict=True)]

@@ -185,7 +185,7 @@ class Settler:
         self.expands = expands
         self.bodies = bodies
         self.simpler = Simpler(interner.known)
-        #: What the results of operations that have several are in simpler ones.
+        #: By operation with several results: the nodes that its decomposition gives for them.
         self.parts: dict[Node, tuple[Node, ...]] = {}
         self.interner = interner
         self.report = report
@@ -211,7 +211,7 @@ class Settler:
         return tuple([settled[n] for n in graph.outputs])
 
     def _settle(self, node: Node) -> None:
-        """Settle a node: behind its operands, and behind what it becomes."""
+        """Rewrite a node to a fixed point, after its operands, and follow its replacements."""
         settled, became = self.settled, self.became
         stack = [node]
         while stack:

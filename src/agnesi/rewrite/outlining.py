@@ -42,9 +42,9 @@ _MIN_OF_ONE_KERNEL, _MIN_ELEMENTS = 300, 64
 SEGMENT_OPERATIONS = 64
 #: Elements up to which a value is small: how large ones are fused decides over the time of a call.
 _MAX_ELEMENTS = 4096
-#: Operations after which what is there must have come up again.
+#: The longest period, in operations, with which a graph may repeat itself to be outlined.
 _MAX_PERIOD = 160
-#: Segments that are worth a body.
+#: Fewest repetitions of a segment that are outlined into one body.
 _MIN_SEGMENTS = 8
 #: Places of a segment that is made of two which are segments elsewhere, too: another body takes as
 #: long as so many calls.
@@ -83,7 +83,8 @@ def _is_of_arrays(graph: FunctionGraph) -> bool:
 
 
 def _past_identities(graph: FunctionGraph) -> FunctionGraph:
-    """The graph whose results are no operands of theirs in other words: those make no segment."""
+    """The graph without outputs that are identities of their operands, which would make no
+    segment."""
     identical: dict[Any, int] = {}
     outputs = []
     for node in graph.outputs:

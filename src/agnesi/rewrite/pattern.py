@@ -18,7 +18,7 @@ from agnesi.core.support.record import handle
 from agnesi.core.tensor import Tensor, symbol
 
 _UNIFORM_SIZE = 1024
-#: What operands without an operation are called where others have the names of theirs.
+#: The names that stand for constants and leaves where other nodes have an operation's name.
 CONSTANT, LEAF = "constant", ""
 Bindings = dict[str, Node]
 

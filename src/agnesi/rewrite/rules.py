@@ -276,7 +276,7 @@ class InsideRule(GraphRule):
     inside: Callable[[FunctionGraph, Any], FunctionGraph] = lambda graph, _: graph
 
     def with_inner(self, improve: Callable[[FunctionGraph], FunctionGraph]) -> GraphRule:
-        """The rule as one on whole graphs alone."""
+        """The rule as a function of the graph alone: ``improve`` is bound."""
         return GraphRule(
             self.name, self.stage, self.tags, self.ops, lambda graph: self.inside(graph, improve)
         )

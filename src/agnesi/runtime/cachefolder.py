@@ -51,7 +51,7 @@ def path() -> str:
 
 
 def objection(found: os.stat_result) -> str:
-    """Why somebody else may have written what has this status; empty if nobody can have."""
+    """Return why another user may have written a file with this status; empty if none can."""
     if not hasattr(os, "geteuid"):
         return ""
     if found.st_uid != os.geteuid():

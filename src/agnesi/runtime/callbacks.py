@@ -19,9 +19,9 @@ _TYPE = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int64, ctypes.c_void_p)
 #: What is called has its number in the low bits; above is the token that a call returns which ended
 #: well: where Python is left before its first line, ctypes returns any number.
 TOKEN_SHIFT = 32
-#: What compiled code returns then.
+#: The status that compiled code returns after an exception in a callback.
 FAILED = 1
-#: For so many sizes what is called is kept.
+#: Most sizes for which a prepared callback is cached.
 _MOST_SIZES = 64
 
 
@@ -104,7 +104,8 @@ _struck = threading.local()
 
 
 def _watch_unraisable() -> None:
-    """Keep exceptions that strike as a callback begins from being printed and forgotten."""
+    """Hook unraisable errors: an exception raised as a callback begins is reported to the caller
+    instead of printed."""
     before = sys.unraisablehook
     if getattr(before, "keeps_callbacks", False):
         return
@@ -140,7 +141,7 @@ class _Prepared:
 
 
 class _Sized:
-    """A callback for run-time sizes, with what it is for the last ones."""
+    """A callback for run-time sizes, prepared and cached for each of the last sizes."""
 
     __slots__ = ("given", "known", "sizes")
 

@@ -32,15 +32,15 @@ GIVE_WAY, GIVE_UP = -(1 << 40), -(1 << 40) - 1
 _STREAM_BYTES = 8 << 20
 #: Bytes of a part that are given, reduced and taken in turn; how far ahead memory is asked for.
 _CHUNK_BYTES, _AHEAD_BYTES = 1 << 10, 1 << 11
-#: Where control blocks begin, and bytes of one.
+#: The offset of the first control block in the shared memory, and bytes of each.
 CONTROLS, CONTROL = 4096, 8192
 #: Within a control block: the word that a process waits for, what it is to become, whose it is;
 #: where it says what it does; what it is about to do with others, at two addresses, and to receive.
 WAITED, DOING = 80, 104
 SIGNATURES, RECEIVING = (512, 2048), 4096
-#: Within what it is about to do: the text.
+#: The offset of the text in the description of a pending operation.
 TEXT = 130 * 8
-#: Beside a letter's bytes, and beside the letters between two processes.
+#: Bytes of header before a message, and before the messages between two processes.
 LETTER, BOX = 2048, 128
 MOST_GROUPS, MOST_RANKS = 256, 256
 #: Bytes of the text with operation and line.

@@ -219,7 +219,7 @@ def _prune(folder: Folder, limit: int) -> None:
             folder.remove(name)
             continue
         total += found.st_size
-        # One that is of the future is not worth more than those just used.
+        # A time stamp in the future counts as now.
         files.append((min(found.st_mtime, now), found.st_size, name))
     # What is a little below the limit would be looked at again soon.
     kept = total if total <= limit * 15 // 16 else limit * 3 // 4

@@ -167,7 +167,7 @@ class _Span(ctypes.Structure):
     _fields_ = (("start", ctypes.c_uint64), ("end", ctypes.c_uint64))
 
 
-#: Behind all memory.
+#: A span beyond all addresses, as an end mark.
 _END = _Span((1 << 64) - 1, (1 << 64) - 1)
 
 

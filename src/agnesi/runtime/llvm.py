@@ -256,7 +256,8 @@ class Team:
 
 
 def _level(text: str, optimize: int) -> int:
-    """The optimization level of a module, where others of the program have ``optimize``."""
+    """The optimization level of a module, given the program's: at level 0 one with hot functions
+    has 1, at level 1 one without costly instructions has 0."""
     if optimize == 0:
         return int(' "hot" {' in text)
     return 0 if optimize == 1 and not _HEAVY.search(text) else optimize

@@ -28,7 +28,7 @@ class _Empty(ctypes.Structure):
 
 @functools.cache
 def allocator() -> Any:
-    """The native ``empty(shape, dtype)``; keep it where many arrays are made."""
+    """Return the native ``empty(shape, dtype)`` of the pool; callers keep the function."""
     context = _Empty(id(np.dtype), id(_empty))
     context.keep = _empty
     return support.builtin("empty", support.native().address("empty"), context)
@@ -79,7 +79,7 @@ def prepare(size: int) -> threading.Thread | None:
 
 
 def _touch(size: int) -> None:
-    # Where there is no memory, whoever wants it will say so.
+    # If memory is short, the later allocation raises the error.
     with contextlib.suppress(MemoryError):
         empty((size,), "uint8")[::_PAGE_BYTES] = 0  # gives Python's lock away
 

@@ -43,9 +43,9 @@ POOLED_BYTES = 16384
 
 #: Iterations of a waiting loop that pause the processor.
 _PAUSE_SPINS = 200
-#: Iterations behind these in which an idle worker gives the core away.
+#: Iterations, after the spinning ones, in which an idle worker yields its core.
 _WORKER_YIELDS = 400
-#: Iterations behind these in which the joining caller does.
+#: The same for the caller that waits for workers.
 _CALLER_YIELDS = 260
 #: Linux's numbers of system calls, by processor.
 _CALLS = {
@@ -61,7 +61,7 @@ _RELAX = {
 _METH_FASTCALL_KEYWORDS = 0x82
 #: The files of native code for eager operations.
 _OF_EAGER = ("eager", "inplace", "draws")
-#: What a function returns that is left because a signal's handler has raised an error.
+#: The status of a function that was interrupted because a signal handler raised an error.
 INTERRUPTED = -(1 << 31)
 #: About the cycles between two polls, where no counter of cycles may be read.
 _POLL_CYCLES = 300_000

@@ -176,7 +176,7 @@ class _Cutter:
         return found
 
     def add(self, functions: Sequence[_Function]) -> Unit:
-        """Make functions one unit."""
+        """Add a compilation unit that consists of some functions."""
         own = {f.label: f".{i}" if i else "" for i, f in enumerate(functions)}
         used = dict.fromkeys(n for f in functions for n in f.pieces[1::2] if n not in own)
         around = [self._others[name] for name in used]

@@ -302,7 +302,8 @@ def _groups(kind: _Kind) -> Iterable[tuple[int, list[int]]]:
 
 def _families(blocks: dict[tuple[int, ...], list[np.ndarray]],
               keep: list[Any]) -> tuple[list[_Family], list[_Alike]]:
-    """Blocks in which the same bits count; apart from them those that hold the same, too."""
+    """Group blocks by their mask of significant bits; blocks with equal contents are returned
+    separately."""
     families, many = [], []
     for mask, found in blocks.items():
         rows = np.concatenate(found)

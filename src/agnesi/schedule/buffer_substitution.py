@@ -42,7 +42,7 @@ def _matrix(m: Matrix, others: Mapping[Buffer, Buffer]) -> Matrix:
 
 
 class _Swap(Substitution):
-    """Rewrites expressions with other loads."""
+    """Substitutes loads in expressions."""
 
     def __init__(self, reading: Reading) -> None:
         super().__init__({})

@@ -51,7 +51,8 @@ def _multiply(z: Pair, w: Pair) -> Pair:
 
 
 def _multiply_infinities(z: Pair, w: Pair) -> Pair:
-    """The product in which an infinity is one, whatever the other part (Annex G of C)."""
+    """The product where a factor is infinite: an infinity, even if its other part is NaN (C
+    standard, Annex G.5.1)."""
     plain = re, im = _multiply(z, w)
     zero, one = _like(re, 0.0), _like(re, 1.0)
 

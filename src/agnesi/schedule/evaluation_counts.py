@@ -107,7 +107,7 @@ def instructions(value: Expr, loops: Loops, iterations: Callable[[Loops], Any] =
 
 
 def work(kernels: Iterable[Kernel]) -> Work:
-    """Return the operations of kernels, those of bodies left out."""
+    """Count the operations of kernels, without those in bodies of loops."""
     total = Work()
     iterations = cache(iterations_in)
     for kernel in kernels:

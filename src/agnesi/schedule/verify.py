@@ -158,7 +158,8 @@ def check_groups(layout: Layout, name: str) -> None:
 
 def _check_pair(name: str, kernels: Sequence[Kernel], spans: dict[Buffer, tuple[int, int]],
                 a: Buffer, b: Buffer) -> None:
-    """Check that two buffers may share memory: the later one begins as the other ends."""
+    """Check that two buffers may share memory: the later one is first written after the last read
+    of the other."""
     first, second = sorted((a, b), key=lambda x: (spans[x][0], spans[x][1]))
     if first.role in _GIVEN and second.role in _GIVEN and "state" not in (first.role, second.role):
         return

@@ -43,7 +43,7 @@ class Nest:
         ]
 
     def suit(self, others: Sequence[Tensor]) -> None:
-        """Let Python's floats begin with the dtype of the floats that they stand beside."""
+        """Give initial Python floats the dtype of the other floats in the carry."""
         strong = [t for t, w in zip(self.tensors, self.weak, strict=True) if not w]
         floats = [t.dtype for t in (*strong, *others) if t.dtype.kind in "fV"]
         if floats:

@@ -158,7 +158,7 @@ class Loop:
             return tried_again(error, lambda: traced(SteppedScan))
 
     def traced(self) -> tuple[Any, Any, Any]:
-        """One operation."""
+        """Run the loop as one scan operation of the graph."""
         made = self._traced()
         carry, ys, steps = made.apply(self.updates or {})
         if self.updates is None:

@@ -219,7 +219,7 @@ class TracedScan:
 
     def _close(self, trace: BodyTrace, inputs: Sequence[Node],
                outputs: Sequence[Node]) -> list[Tensor]:
-        """Make the body; what it takes from outside."""
+        """Close the body's graph; return the tensors that it captures."""
         self.body, captured = close(trace, inputs, outputs)
         return captured
 

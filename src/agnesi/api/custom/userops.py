@@ -39,7 +39,7 @@ from agnesi.ops.control.loop import applied
 
 Rule = Callable[..., Any]
 
-#: What the C function is called that sections make.
+#: The name of the C function that is made from the user's code sections.
 _SECTIONS = "run_sections"
 #: C functions of user operations: the address, and what must live as long.
 _C_FUNCTIONS: dict[str, tuple[int, Any]] = {}
@@ -294,7 +294,7 @@ class _Custom(core.Op):
         return f"{self.name}[{words}]" if words else self.name
 
     def model(self, xs: Sequence[Any]) -> Any:
-        """The operand whose type the results have."""
+        """The operand whose shape and dtype the results have."""
         place: int = self.like or 0
         if not -len(xs) <= place < len(xs):
             raise IndexError(at(f"{self.name} has like={place}, but {len(xs)} operands"))

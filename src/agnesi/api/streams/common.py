@@ -24,12 +24,12 @@ class StreamState(Shared):
 
     __slots__ = ("begin", "streams")
 
-    #: Makes the value that it begins with.
+    #: Computes the initial value.
     begin: Callable[[], np.ndarray]
     streams: Streams
 
     def advance(self, new: Tensor) -> None:
-        """Let it be ``new`` behind what was drawn."""
+        """Set the state after a draw."""
         if is_tracing():
             assign(self, new, state=True)
             return

@@ -279,7 +279,7 @@ class MRG_RandomStreams(Simple):  # noqa: N801 - Theano's name
         u = reshape(_uniform(found, np.dtype("float64")), (n, rows, 1))
         edges = cumsum(cast(pvals, dtypes.float64), 1)
         before = concat([edges[:, :1] * 0.0, edges[:, :-1]], 1)
-        # What rounding leaves above the last edge belongs to the last thing.
+        # Uniform numbers above the last edge, by rounding, count as the last category.
         past = (u < edges) | (arange(kinds) == kinds - 1)
         hits = (u >= before) & past
         return self.seen(cast(sum_(hits, 0), dtypes.as_dtype(dtype)), found)

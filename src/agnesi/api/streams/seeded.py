@@ -25,7 +25,7 @@ from agnesi.ops.random.philox import Advance
 
 #: How many numbers of 31 bits a key takes.
 KEY_NUMBERS = 4
-#: NumPy's names for distributions that have others here.
+#: NumPy's names of distributions that are named differently here.
 _OTHER_NAMES = {"standard_exponential": "exponential"}
 
 

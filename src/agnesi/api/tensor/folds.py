@@ -49,7 +49,7 @@ _NEUTRAL = {
     "logaddexp": -np.inf, "logaddexp2": -np.inf, "fmax": np.nan, "fmin": np.nan,
 }
 
-#: Of these, what are numbers for no elements only beside an ``initial`` one.
+#: Functions without an identity: an empty reduction needs ``initial``.
 _NO_IDENTITY = frozenset(["fmax", "fmin", "lcm"])
 
 

@@ -184,7 +184,7 @@ def zero_(self: Tensor) -> Tensor:
 
 
 def taking(x: Tensor, values: Tensor) -> Tensor:
-    """A tensor once it has taken the values of another."""
+    """Copy the values of another tensor into ``x`` and return it."""
     return x if HOOKS.written(_COPY, x, values) is not NotImplemented else copy_(x, values)
 
 

@@ -21,7 +21,7 @@ from agnesi.ops.base.creation import checked_sizes, zeros
 from agnesi.ops.base.movement import reshape
 from agnesi.ops.indexing.join import concat
 
-#: What makes a tensor look into memory, and how.
+#: The attributes by which a tensor is a view of memory.
 _OWN = ("array", "node", "_view", "_version")
 
 

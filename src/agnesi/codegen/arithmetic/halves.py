@@ -50,7 +50,7 @@ def truncate(b: Builder, value: Value, kind: str) -> Value:
         return b.cast("fptrunc", value, half)
     bits = Lane(b, value).bits()
     size = bits & 0x7FFFFFFF
-    # Half a unit less one, and one more where the last digit kept is odd.
+    # Round to nearest even: add half a unit minus one, plus one if the last bit kept is odd.
     odd = size.lshr(13) & 1
     normal = (size + odd + (0xFFF - (112 << 23))).lshr(13)
     # Adding 1/2 rounds at 2^-24, the unit of subnormal numbers.

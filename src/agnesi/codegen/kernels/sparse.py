@@ -260,7 +260,8 @@ class _Emitter:
         ]
 
     def _sums(self, first: Value, last: Value, column: Value, masks: Masks) -> list[Value]:
-        """Several entries at once, each to sums of its own; then those that are left."""
+        """Sums over a row's entries, unrolled with separate accumulators; the remaining entries
+        follow."""
         b, count = self.b, len(masks)
         zero = const(self.vector, 0)
         unroll = max(1, _SUMS_IN_FLIGHT // count)

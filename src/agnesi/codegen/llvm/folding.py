@@ -16,7 +16,7 @@ _EXACT: dict[str, _Exact] = {
     "udiv": operator.floordiv, "urem": operator.mod, "and": operator.and_,
 }
 _UNSIGNED = ("udiv", "urem")
-#: What a number does to anything: as the right operand, and as the left one.
+#: Constants that are identities of an instruction as its right operand, and as its left one.
 _RIGHT_IDENTITY = {("add", 0), ("add nsw", 0), ("sub", 0), ("mul", 1), ("mul nsw", 1), ("udiv", 1)}
 _LEFT_IDENTITY = {("add", 0), ("add nsw", 0), ("mul", 1), ("mul nsw", 1)}
 _ZERO = {("mul", 0), ("mul nsw", 0), ("urem", 1)}

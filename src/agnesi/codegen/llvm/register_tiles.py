@@ -63,7 +63,7 @@ class Tiles:
         return self.b.alloca(self.vector, max(size, 1))
 
     def rows(self, base: Value, size: int, first: Value, count: Value) -> list[Value]:
-        """Where rows begin that lie one behind the other; the last one stands for those behind."""
+        """Addresses of consecutive rows; beyond the last row its address is repeated."""
         b = self.b
         last = b.sub(count, i64(1))
         indices = (b.intrinsic("smin", b.add(first, i64(i)), last) for i in range(self.lanes))

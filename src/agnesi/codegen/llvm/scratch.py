@@ -23,7 +23,7 @@ _TAKE, _GIVE = (external(f"runtime:scratch_{n}") for n in ("take", "give"))
 _ALL = "%scratch.all"
 #: What is declared where there is a block: names, results, parameters.
 DECLARED = ((_TAKE, f"noalias align {ALIGN_BYTES} ptr", ("i64",)), (_GIVE, "void", ("ptr",)))
-#: What gives the block back.
+#: The call that returns the block of scratch memory.
 GIVEN = f"  call void @{_GIVE}(ptr {_ALL})"
 
 

@@ -10,7 +10,8 @@ _PARAMETERS = (("ptr", "table"), ("i64", "begin"), ("i64", "end"), ("i64", "thre
 
 
 def task(module: Module, name: str = "run") -> Builder:
-    """The function of this name, to be written; its callers know what its table has."""
+    """The builder of a function ``name(ptr table, i64 begin, i64 end, ptr thread)`` over units of
+    work; each library function documents its table."""
     return Builder(module, name, _PARAMETERS, internal=False)
 
 

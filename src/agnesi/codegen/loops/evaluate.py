@@ -458,7 +458,8 @@ class Scope:
         return scalars.emit(self.b, reduction.param[0], (body.dtype, body.dtype), (total, part))
 
     def _beside(self, value: Expr) -> list[Expr]:
-        """Reductions still to come that run over the axes of this one, and need no other."""
+        """Pending reductions over the same axes as this one that depend on no other reduction: one
+        loop serves all."""
         bound = value.param[1]
         return [
             v for v in self.wanted

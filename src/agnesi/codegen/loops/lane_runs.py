@@ -19,7 +19,7 @@ from agnesi.core.ir.loops import Affine, Axis, Expr
 
 #: Loops that one is split into, at most.
 _MAX_GROUPS = 8
-#: The longest axis whose indices are looked at one by one.
+#: The longest axis whose indices are searched one by one for runs.
 _MAX_EXTENT = 1 << 12
 
 
@@ -73,7 +73,7 @@ def _lane_runs_of(values: Sequence[Expr], axis: Axis, wide: int) -> list[LaneRun
 
 
 def _together(before: LaneRun, run: LaneRun, wide: int) -> LaneRun | None:
-    """Join a run and the one behind it; return None if its pattern is another one."""
+    """Merge two consecutive runs into one; None if their index patterns differ."""
     indices = {}
     for a, (first, by, offsets) in before.indices.items():
         start, _, others = run.indices[a]

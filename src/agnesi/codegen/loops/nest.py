@@ -59,7 +59,7 @@ class _Nest:
         self.rows: dict[Buffer, Value] = {}
         #: The blocks along the lanes that are run, where they are what is shared out.
         self.share: tuple[Value, Value] | None = None
-        #: The numbers of stores that sweeps have made on their way.
+        #: Indices of the stores that reduction loops have already written.
         self.done: set[int] = set()
 
     def run(self, root: Scope, begin: Value, end: Value) -> None:
@@ -409,7 +409,8 @@ class _Nest:
 
 
 def _unknown(scope: Scope, group: list[Expr], values: Iterable[Expr]) -> set[Expr]:
-    """Return what is left to compute of values once the reductions of a group are known."""
+    """Return the subexpressions of values that are still to be computed after the reductions of a
+    group."""
     done, found = set(group), set()
     stack = list(values)
     while stack:

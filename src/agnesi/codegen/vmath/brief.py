@@ -121,7 +121,7 @@ def cos(x: Lane) -> Lane:
 
 
 def sine_and_cosine(x: Lane) -> tuple[Lane, Lane]:
-    """Both by one call, whose results come in two registers."""
+    """Sine and cosine by one call of an outlined function, which returns them in two registers."""
     b, label, pair = x.b, "sincos.f64", "{ double, double }"
     if label not in b.module:
         inner = Builder(b.module, label, [(x.type, "x")], pair, attributes="nounwind noinline")

@@ -190,7 +190,8 @@ class NearRoot(NamedTuple):
     rest: Lane
 
     def less_one(self) -> Lane:
-        """``exp(near + rest) - 1 - near``."""
+        """``exp(near + rest) - 1 - near``, without cancellation: ``near`` and ``rest`` are the high
+        and low part of a small argument."""
         r = self.near + self.rest
         square = r * r
         return mad(square, poly_by_pairs(r, square, EXPM1_NEAR[r.element]), self.rest)
@@ -352,7 +353,7 @@ def _log1p_by_table(x: Lane) -> Lane:
     scale = (x.like(-0.0).bits() - power).real()
     index = bits.lshr(x.mantissa - 4)
     factor = scale * avx512.lookup(index, [c / 4 for c in RECIPROCALS[x.element]])
-    # The signs are such that minus zero comes through.
+    # The signs are chosen such that -0.0 is preserved.
     r = mad(factor, x, -(1.0 - factor))
     result = _sum_near(r, index, avx512.exponent(scale) - 2.0, -LN_2)
     return avx512.logarithm_special(u, result)

@@ -156,7 +156,7 @@ def _special(x: Lane, y: Lane, result: Lane) -> Lane:
     return select(y.eq(0.0) | x.eq(1.0), result.like(1.0), result)
 
 
-# No exponent beyond this does more; and an infinite one would make NaN of one.
+# Larger exponents give the same result; clamping avoids 0 * inf = NaN for bases of 1.
 _LARGEST_EXPONENT = 2.0**80
 
 

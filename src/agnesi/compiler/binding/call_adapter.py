@@ -33,7 +33,8 @@ class Carriers(dict[int, Any]):
 _MAX_ADAPTERS = 1 << 12
 CARRIERS = Carriers()
 
-#: What the native function answers to leaves that it was not made for; also what is not given.
+#: Returned by a native function for arguments that it was not compiled for; also stands for a
+#: missing argument.
 MISSED = object()
 #: A static leaf that may be any text.
 ANY_TEXT = object()
@@ -44,7 +45,7 @@ _BY_VALUE = (int, str)
 
 
 def missed(*args: Any, **keywords: Any) -> Any:
-    """The general way of a native function whose caller knows one."""
+    """The fallback of a native function whose caller has its own: returns ``MISSED``."""
     return MISSED
 
 

@@ -24,7 +24,7 @@ class Direct:
 
     @strict
     def call_directly(self, run: Callable[..., Any]) -> None:
-        """Make calls go to ``run`` at once.
+        """Bind calls of this object directly to ``run``.
 
         :param run: Takes what the function takes.
         """

@@ -130,7 +130,8 @@ class NewMemory:
 
 
 def part(x: Tensor, value: Any) -> None:
-    """Give a tensor a copy of a value in memory of its own; views of the old one keep that."""
+    """Move a tensor to new memory with a copy of a value; views of the old memory stay with
+    that."""
     x.array = np.array(value)
     touch(x)
     x._version = None  # which what it was before has, too

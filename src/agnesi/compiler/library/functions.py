@@ -28,7 +28,7 @@ _MAKERS = {
     "chosen": ("library.rowwise.chosen", "chosen_module"),
     "mersenne": ("library.mersenne.draws", "mersenne_module"),
 }
-#: What ends the text of a module that is kept: a comment.
+#: The last line of a cached module, by which a truncated one is found.
 _END = b"; end\n"
 
 
@@ -56,7 +56,7 @@ def _text(library: str, name: str, target: Target) -> str:
 
 
 def _whole(kept: bytes) -> str:
-    """The text of an entry, to whose end it must have come."""
+    """The text of a cache entry; raises if it was cut off."""
     if not kept.endswith(_END):
         raise ValueError("a part of a module")
     return kept.removesuffix(_END).decode()

@@ -19,9 +19,9 @@ _COMPILE_ELEMENTS = 1_000_000
 
 #: Elements that NumPy sorts in about the time of a call.
 _CALL_ELEMENTS = 512
-#: Sorts whose descriptions are kept.
+#: Most descriptions of sorts in the cache.
 _MAX_KEPT = 1024
-#: Three addresses, and what :attr:`Sorting.numbers` has.
+#: The argument table of a sort: three addresses, then :attr:`Sorting.numbers`.
 _Table = ctypes.c_int64 * 11
 
 _sorted = 0

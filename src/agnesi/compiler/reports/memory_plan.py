@@ -224,7 +224,7 @@ def _described(buffer: Buffer, layout: Any) -> Place:
 
 
 def _owner(buffer: Buffer) -> str:
-    """Return the name of a buffer: temporaries in one place have one name."""
+    """Return the name of a buffer; temporaries at one address share it."""
     text = repr(buffer)
     return (
         f"{text} {_what(buffer)}"

@@ -189,7 +189,7 @@ class Growing(Generic[V]):
         return text
 
     def is_one(self, sizes: Sizes) -> bool:
-        """Return whether these sizes differ from those seen so far in one size that counts."""
+        """Return whether these sizes differ from those seen so far in exactly one named size."""
         pattern, _ = self._pattern(sizes, {})
         return pattern is not None and len(named_in(pattern, sizes)) == 1
 

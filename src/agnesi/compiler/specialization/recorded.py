@@ -183,7 +183,7 @@ def pullback_of(version: Any) -> Any:
     pull.derived = owner.function  # type: ignore[attr-defined]
     return pull
 
- HEAD
+
 def _results(version: Any, returned: Any) -> list[Node | None]:
     """Return the nodes of what is a tensor among a version's results, where the function has run
     again; None for numbers, and what is None this time, as gradients by branches that only
@@ -194,12 +194,12 @@ def _results(version: Any, returned: Any) -> list[Node | None]:
         outputs = [found.get(path) for path in version.tree.paths("result")]
     return [current(v) if isinstance(v, Tensor) and not isinstance(v, NumPyNumber) else None
             for v, known in zip(outputs, version.outputs, strict=True) if isinstance(known, Tensor)]
-=======
+
+
 def _let_answer(x: Tensor, given: Any) -> None:
     """Let what stands for an argument answer as that does when code asks for its name."""
     share_facts(given, x)
     x._name = getattr(given, "_name", None)
->>>>>>> d44885ab (Gradients of jitted calls see arguments as the call did where they were renamed, frozen or thawed since; hooks of optimizers are one class a method)
 
 
 def _changed_since(version: Any, leaves: Sequence[Any]) -> list[tuple[Any, Any]]:

@@ -61,7 +61,7 @@ from agnesi.ops.sparse.words import dense
 from agnesi.runtime.support import still_seen
 from agnesi.runtime.watched import Watched
 
-#: Containers in each other that calls without the general way take apart and put together.
+#: Most nesting levels of containers that a direct native call flattens and rebuilds.
 _MAX_NESTED_CONTAINERS = 20
 _NONE: Mapping[Any, Source] = MappingProxyType({})
 
@@ -86,14 +86,14 @@ class Version(Retiring):
         given = [(v, n, i >= tree.leaves or i in dynamic)
                  for i, (v, n) in enumerate(zip(leaves, shapes, strict=True))]
         symbols = [symbol_of(v, i, *how) for i, (v, *how) in enumerate(given)]
-        #: Sources whose values come behind the arguments.
+        #: Sources (globals, attributes, entries) whose values are passed after the arguments.
         self.hidden = hidden
         self.arrays = [i for i, s in enumerate(symbols) if isinstance(s, Tensor)]
         self.statics = list(map(static_of, symbols))
         inputs = [symbols[i].node for i in self.arrays]
         trace = Trace((s for s in symbols if isinstance(s, Tensor)), owner.name)
         trace.exclude, trace.facts = owner.settings.unstable, known_facts(leaves, symbols)
-        #: What computes data-dependent sizes, which come as arguments behind all others.
+        #: Functions that compute data-dependent sizes, which are passed after all other arguments.
         self.computed = tuple(computed)
         arguments = [argument_of(*kind) for kind in given]
         trace.precomputed = SizeQueries(arguments, symbols, inputs, computed, pattern is None)

@@ -51,9 +51,9 @@ from agnesi.core.tensor import Tensor
 MAX_SPECIALIZATIONS = 4
 #: Signatures that a function keeps versions for.
 _MAX_SIGNATURES = 128
-#: Signatures whose version is found at once.
+#: Most signatures in the table from signature to version.
 _MAX_CACHED_SIGNATURES = 1000
-#: Versions for one signature that differ in what Python decided by values.
+#: Most versions kept for one signature that differ in branches taken by values.
 _WAYS_KEPT = 64
 #: Traces that end at what no code can do, and consecutive calls that run eagerly once each,
 #: until the function runs eagerly for good.
@@ -445,7 +445,8 @@ class Versions:
 
     # -- what keeps changing ----------------------------------------------------------------
     def _promote(self, key: Any) -> bool:
-        """Make arguments of numbers and tensors that were other ones several times."""
+        """Turn captured numbers and tensors that have changed several times into hidden arguments;
+        return whether there are any."""
         found = False
         for source_key, source in getattr(self._served.get(key), "sources_by_key", {}).items():
             made = {} if source.holds() else varying(source_key, source, source.now())

@@ -21,7 +21,8 @@ from agnesi.ops.control.body import Body
 from agnesi.ops.control.segment import Segment
 from agnesi.rewrite.outlining import SEGMENT_OPERATIONS, is_plain
 
-#: Operations, those for all tensors together, from which some tensors together are one segment.
+#: Operations of an update, counted over all parameters, from which groups of parameters are
+#: outlined as one segment.
 MIN_OPERATIONS = 1000
 
 

@@ -20,7 +20,7 @@ from agnesi.compiler.tracing.bytecode import codes
 _GLOBAL, _NULL, _CONST, _NOP = (opmap[n] for n in ("LOAD_GLOBAL", "PUSH_NULL", "LOAD_CONST", "NOP"))
 _EXTENDED, _CACHE, _ATTRIBUTE = (opmap[n] for n in ("EXTENDED_ARG", "CACHE", "LOAD_ATTR"))
 _CALLS = tuple(opmap[n] for n in ("PRECALL", "CALL") if n in opmap)
-#: What puts one operand on the stack.
+#: Opcodes that push exactly one operand.
 _SINGLE = tuple(opmap[f"LOAD_{n}"] for n in ("CONST", "FAST", "GLOBAL", "DEREF", "SMALL_INT")
                 if f"LOAD_{n}" in opmap)
 _JUMPS = frozenset((*hasjabs, *hasjrel))
@@ -125,7 +125,7 @@ class Replaced:
                 call if c == _CALLED else c for c in _CALLING.co_consts))
 
     def undo(self) -> None:
-        """Give all functions their own code again."""
+        """Restore the original code of all functions."""
         while self._functions:
             _, (function, own) = self._functions.popitem()
             function.__code__ = own

@@ -205,7 +205,7 @@ def searches(code: CodeType) -> bool:
         i.opname == "CONTAINS_OP" for i in instructions(inner)) for inner in codes(code))
 
 
-#: Names of what makes text of things.
+#: Functions that convert objects to str.
 _TEXTS = frozenset(("str", "repr", "format", "ascii", "array_str"))
 
 

@@ -161,7 +161,7 @@ class Effects:
 
     def __init__(self, reads: Reads, hidden: Sequence[Hidden], given: Arguments) -> None:
         sources = [*reads.sources.values(), *reads.given.values()]
-        #: What each call says.
+        #: What each call prints, logs or warns of, as functions to be called again.
         self.said = reads.said
         self.written = _in_order(_written(sources, reads.knows))
         self.written += _of_hidden(hidden, reads.knows)
@@ -383,7 +383,8 @@ def _in_order(written: Iterable[Written]) -> list[Written]:
 
 
 def _is_new(value: Any, reads: Reads) -> bool:
-    """Return whether each call has to make a thing anew."""
+    """Return whether each call has to create its own copy of an object that it returns or
+    stores."""
     if isinstance(value, (Tensor, Extent, Enum, _Given)) or reads.knows(value):
         return False
     return is_users_object(type(value)) or not _is_lasting(value)

@@ -37,7 +37,7 @@ def _annotations(thing: Any) -> tuple[Any, ...]:
     return tuple(getattr(thing, "__annotations__", {}).items())
 
 
-#: What may change of things of a kind, by the name that code has for it.
+#: By type and attribute: how to read what may change of such an object, for a guard.
 _QUESTIONS: dict[type, dict[str, Callable[[Any], tuple[Any, ...]]]] = {
     FunctionType: {
         "__annotations__": _annotations,
@@ -67,7 +67,7 @@ def questions(things: Callable[[], list[Any]], names: AbstractSet[str]
 
 #: What lists all attributes of a class, function or module, where code has the name.
 TELL_ALL = frozenset(("__dict__", "attrgetter", "getmembers"))
-#: What has attributes that it does not report.
+#: Types whose attributes may be looked up by code without a hook being called.
 SILENT = (type, FunctionType, ModuleType)
 
 

@@ -111,7 +111,7 @@ class Reads(OwnedReads):
         self.repeated = ""
         #: Sources whose values are arguments of the code: they hold symbols.
         self.varying: Sequence[Source] = ()
-        #: Functions that call what stands for builtins meanwhile.
+        #: Functions whose code calls stand-ins for builtins during the trace.
         self.replaced = Replaced()
         #: Containers of which code uses single entries.
         self.parts = Parts(self, borrowing)
@@ -120,7 +120,7 @@ class Reads(OwnedReads):
         #: What each call says, the filters of warnings by which, and where prints go.
         self.said: list[Callable[[], Any]] = []
         self.filters, self.stdout = warnings.filters, sys.stdout
-        #: Things that were met by weak references first.
+        #: Objects that were first reached through a weak reference, by id.
         self._weak: dict[int, Any] = {}
         #: Whether code compares the identity of what may be tensors or containers.
         self.identifies = False
@@ -128,7 +128,7 @@ class Reads(OwnedReads):
         self.passes_texts = passes_texts
         #: Containers of the arguments, by identity, which are put together for the trace.
         self.built: dict[int, Any] = {}
-        #: Whether code makes text of things.
+        #: Whether the code converts objects to str.
         self._makes_text = False
         #: Whether code looks for elements of containers.
         self._searches = False
@@ -404,12 +404,13 @@ class Reads(OwnedReads):
         return kind
 
     def _is_put(self, owner: Any, name: str, value: Any, source: Any) -> bool:
-        """Return whether the trace has put a container there: a new one, as others were met."""
+        """Return whether an attribute holds a container that the traced code itself has stored
+        there."""
         put = (id(owner), name) in self.hidden if source is None else source.value is not value
         return put and attributes(owner).get(name) is value and id(value) not in self._met
 
     def _is_known(self, value: Any) -> bool:
-        """Return whether a thing was looked into, and another read of it adds nothing."""
+        """Return whether an object has been recorded, so that another read of it adds no guard."""
         return id(value) in self._met and value not in self.parts and not isinstance(
             value, np.ndarray) and not isinstance(
                 self.sources.get((id(value), "contents")), Appended)

@@ -42,7 +42,7 @@ class SourceTable:
         self.given: dict[Any, Source] = {}
         self._met: dict[int, Any] = {}
         self._paths: dict[int, str] = {}
-        #: Those that were met where the function itself has put something.
+        #: Ids of recorded objects that may be the function's own.
         self._new: set[int] = set()
         #: Small arrays, whose elements Python may read or change.
         self.arrays: dict[int, Elements] = {}
@@ -155,7 +155,7 @@ class SourceTable:
         return id(value) in self._paths and id(value) not in self._new
 
     def note_new(self, known: int) -> None:
-        """Note that all but the first things that were met may have been made by the function."""
+        """Mark all recorded objects but the first ``known`` as possibly created by the function."""
         last = reversed(self._paths)  # it is called for each read: all behind the first are few
         self._new.update(islice(last, len(self._paths) - known))
 

@@ -512,7 +512,7 @@ def is_builtin(kind: type) -> bool:
 
 
 def _own(value: Any) -> Any:
-    """What a class has of its own, where a trace has put something instead of that."""
+    """The original attribute of a class that a trace has replaced by a hook."""
     return getattr(value, "stands_for", value) if type(value) is FunctionType else value
 
 

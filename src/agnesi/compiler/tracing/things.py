@@ -39,7 +39,7 @@ TABLES = ("h5py", "netCDF4", "pandas", "polars", "pyarrow", "sqlite3", "xarray",
 _LIBRARIES = frozenset(sys.stdlib_module_names) - {
     "argparse", "collections", "__main__", *HOLDERS} | {
     "agnesi", "llvmlite", "numpy", "scipy"}
-#: What refers to a thing without keeping it.
+#: Types of weak references.
 REFERENCES: tuple[Any, ...] = (weakref.ref, *weakref.ProxyTypes)
 #: What shows another dict's content.
 _WINDOWS: tuple[Any, ...] = (
@@ -205,7 +205,7 @@ def refuse_unreadable(value: Any, path: str) -> None:
 
 
 def refuse_weak(things: Iterable[Any], sources: Iterable[Source]) -> None:
-    """Refuse a trace that keeps what its function has by weak references only."""
+    """Raise if a trace would keep alive what its function only refers to weakly."""
     held = {id(v) for p in sources for v in (p.value if type(p.value) is tuple else (p.value,))}
     for thing in things:
         if isinstance(thing, _KEPT) and id(thing) not in held:

@@ -117,7 +117,7 @@ class Trace:
         self.raising: list[Node] = []
         self.begun_witness = Node(None, (), (), np.dtype(np.int8), value=np.zeros((), np.int8))
         self.witness: Tensor | None = None
-        #: What gets other memory by ``x.data = y``.
+        #: Tensors whose memory is replaced by ``x.data = y``.
         self.renewed = Renewed()
         #: Numbers of Python's as tensors, by dtype and value.
         self.numbers: dict[Any, Tensor] = {}

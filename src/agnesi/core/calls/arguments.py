@@ -28,7 +28,7 @@ from agnesi.core.tensor import Tensor
 Ranged = tuple[tuple[str, int, tuple[options.Rule, ...]], ...]
 #: Annotations that say no more than that it is an integer.
 _PLAIN = frozenset(("int", "None"))
-#: The position of what is given by name alone.
+#: The position recorded for keyword-only arguments: beyond any real one.
 _NOWHERE = 1 << 30
 #: Nested containers that no function minds.
 _MAX_SHALLOW_NESTING = 100
@@ -96,7 +96,7 @@ class Ranges:
 
 
 def check_counts(declared: Counts, args: tuple[Any, ...], keywords: dict[str, Any]) -> None:
-    """Refuse what is no integer where one is declared."""
+    """Raise for a non-integer argument whose annotation is an integer."""
     for name, position, optional, least in declared:
         value = args[position] if position < len(args) else keywords.get(name, 0)
         if type(value) is int and least is None:
@@ -372,7 +372,8 @@ def _several(value: Any) -> Sequence[Any]:
 
 
 def _parts(value: Any) -> Sequence[Any]:
-    """What a nest holds, as far as one looks."""
+    """The first elements of a container, of a dict its keys and values; those beyond are not
+    checked."""
     return [*value, *value.values()][:8] if isinstance(value, dict) else _several(value)
 
 
@@ -413,7 +414,7 @@ _NO_OPERANDS = frozenset(("bins", "buffer", "device", "dtype", "key", "text"))
 
 
 def _operand(name: str, declared: str, value: Any) -> str:
-    """Return what an operand must be, or "" where the value is one."""
+    """Return in words what an operand must be, or "" if the value qualifies."""
     if declared not in _OPERANDS or name in _NO_OPERANDS:
         return ""
     return "" if _is_operand(value) else "a tensor, an array without a mask or a number"

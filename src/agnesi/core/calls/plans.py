@@ -53,7 +53,8 @@ class Plan:
     def __init__(self, constants: Iterable[Tensor], steps: Iterable[Step],
                  ends: Iterable[int], build: Callable[[list[Tensor]], Any] | None) -> None:
         self.constants, self.steps = tuple(constants), tuple(steps)
-        #: Indices of the results, and what makes one value of several.
+        #: Indices of the results among the values of the plan, and a function that packs several
+        #: results into the caller's value.
         self.ends, self.build = tuple(ends), build
         #: Whether no operation takes time: native code runs such plans.
         self.quick = False
@@ -200,8 +201,8 @@ HOOKS.replayed = replayed
 
 def by_plan(plans: Plans, known: Any, xs: list[Tensor], args: tuple[Any, ...],
             keywords: dict[str, Any]) -> Any:
-    """The result of a call that is known by a key and has such operands, or NotImplemented; counts
-    calls that have no plan yet."""
+    """The result of a call by the plan for its key and operands, or NotImplemented; counts calls
+    that have no plan yet."""
     plan: Any = plans.found.get(known, 0)
     if type(plan) is int:
         if len(plans.found) >= _MAX_PLANS:

@@ -26,7 +26,7 @@ from agnesi.core.support.foreign import attribute_of, has
 from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
 
-#: What others call a parameter of ours.
+#: By parameter, the names that other libraries have for it.
 _NAMES = {
     "axis": "dim dims axes dimension", "axes": "dims dim axis", "keepdims": "keepdim",
     "x": "input a m arr tensor A ext_tensor", "x1": "input a x n elements tensor1", "a": "A input",
@@ -123,7 +123,7 @@ _OF_NUMBERS = {name: rule for names, rule in {
 }.items() for name in names.split()}
 #: Python's numbers, which are scalars like those with axes of none.
 _NUMBERS = frozenset((bool, int, float, complex))
-#: PyTorch's old words for what a loss makes of its elements.
+#: PyTorch's deprecated keywords for the reduction of a loss.
 _OLD_REDUCTION = ("size_average", "reduce")
 #: The only device.
 DEVICE = "cpu"
@@ -207,7 +207,7 @@ REFUSED: dict[str, tuple[Callable[[tuple[Any, ...]], bool], str]] = {
                      "columns; write k= or m="),
 }
 _SAID: set[str] = set()
-#: The modules whose wrappers stand in front of others: of reductions, and of all.
+#: The modules whose wrappers are outermost around a function: of reductions, and of all functions.
 _IN_FRONT = "agnesi.ops.base.totals", "agnesi.core.public"
 
 
@@ -245,8 +245,8 @@ def _is_to_be_said(name: str) -> bool:
 
 
 def watched(function: Any, name: str) -> Any:
-    """The function, which says once that PyTorch answers otherwise, or refuses such calls; a
-    method, whose first parameter is ``self``, gives PyTorch's answer."""
+    """Wrap a function to warn once that PyTorch's result differs, or to refuse such calls; methods
+    (first parameter ``self``) stay as they are, as they return PyTorch's result."""
     if function.__code__.co_varnames[:1] == ("self",):
         return function
     if name in REFUSED:
@@ -446,7 +446,8 @@ class Form:
             raise type(error)(message.replace(name, words[0], 1)) from None
 
     def by_position(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-        """PyTorch's arguments behind ours; reductions' third one says whether the axis stays."""
+        """The result of a call with more positional arguments than parameters, which PyTorch's
+        signature names; its reductions have ``keepdim`` third."""
         count, behind = len(self.parameters), _BEHIND.get(self.name, ())
         if count < len(args) <= count + len(behind):
             more = dict(zip(behind, args[count:], strict=False))

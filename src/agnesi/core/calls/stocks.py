@@ -13,7 +13,8 @@ DRAWN: ContextVar[list[Any] | None] = ContextVar("drawn", default=None)
 
 
 class Stock:
-    """The numbers that a draw takes of those that ``make`` has made ahead.
+    """A buffer of random numbers that ``make`` computes in advance, and from which draws take
+    theirs.
 
     Native code takes them where it can (``runtime/native/draws.ll``), and calls this elsewhere.
     """
@@ -22,7 +23,7 @@ class Stock:
 
     def __init__(self, generator: Any, size: int, width: int, count: int,
                  make: Callable[[], tuple[np.ndarray, Any]]) -> None:
-        #: Whose ``state`` goes on.
+        #: The generator whose ``state`` is advanced by each number taken.
         self.generator = generator
         #: How many numbers, how many of a row they begin with, and how many columns they take.
         self.size, self.width, self.count = size, width, count

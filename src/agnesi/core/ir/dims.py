@@ -19,7 +19,7 @@ from agnesi.core.support import tree
 from agnesi.core.support.errors import ShapeError, TraceError, at, shown
 
 _counter, _serials = itertools.count(), itertools.count()
-#: What another process has anew.
+#: Attributes that are not pickled: another process computes them again.
 _OF_PROCESS = {"__weakref__", "_hash", "_text", "serial"}
 _PRECEDENCE = {"+": 1, "-": 1, "*": 2, "//": 2, "%": 2}
 _NUMBERS: set[type] = {int}
@@ -332,7 +332,8 @@ def _interned(op: str, args: tuple[Any, ...]) -> Dim:
 
 
 def _broadcast_sizes(a: Size, b: Size) -> Size:
-    """The common size of two axes of which at most one has a known size: equal if alike."""
+    """The broadcast size of two axes, at least one of unknown size; the size itself if both are the
+    same expression."""
     for number, size in ((a, b), (b, a)):
         if isinstance(number, int):
             return size if number == 1 else number
@@ -436,8 +437,7 @@ def is_static(shape: Sequence[Size]) -> bool:
 
 
 def is_open(size: Size) -> bool:
-    """Return whether a size is not known in any way, and so may turn out to fit whatever it
-    meets."""
+    """Return whether nothing is known about a size, so that it may equal any other at run time."""
     return isinstance(size, Dim) and size.algebra is None
 
 

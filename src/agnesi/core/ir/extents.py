@@ -19,7 +19,7 @@ from agnesi.core.support.tracing import current_reads
 Monomial = tuple["Extent", ...]
 Terms = tuple[tuple[Monomial, int], ...]
 Span = tuple[int | None, int | None]
-#: What a size is taken for of which nothing is known.
+#: Elements assumed along an axis whose size is not known, for cost estimates.
 _TYPICAL = 64
 
 
@@ -460,7 +460,7 @@ def _either(terms: Terms, larger: Extent, factor: int) -> Span:
     spans = [_span(_plus(rest, _times(n, factor))) for n in larger.args]
     pick = max if factor > 0 else min
     lows, highs = ([n for n in ends if n is not None] for ends in zip(*spans, strict=True))
-    # Of two numbers the larger has every lower bound that one has, the smaller those of both.
+    # max(a, b) has the lower bounds of either operand, min(a, b) only those of both.
     sure_low = lows if factor > 0 or len(lows) == 2 else []
     sure_high = highs if factor < 0 or len(highs) == 2 else []
     return pick(sure_low, default=None), pick(sure_high, default=None)

@@ -191,8 +191,8 @@ SIZES = Argument("sizes")
 RESOLVERS: dict[str, Callable[[str], int | None]] = {}
 #: Why a C function failed whose error is of that name; it may raise another error itself.
 REASONS: dict[str, Callable[[], str]] = {}
-#: What begins to compile a function of those libraries whose functions are generated, and says
-#: whether it can be had here.
+#: By library whose functions are generated: starts to compile one of its functions, and returns
+#: whether this machine can have it.
 BEGINNERS: dict[str, Callable[[str], bool]] = {}
 
 

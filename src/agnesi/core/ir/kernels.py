@@ -142,7 +142,7 @@ class Kernel:
         return list(dict.fromkeys([s.buffer for s in self.stores()]))
 
     def answer(self, question: Hashable, ask: Callable[[], Any]) -> Any:
-        """Return the result of ``ask``, computed once for all kernels of one template."""
+        """Return ``ask()`` for ``question``, memoized for all kernels of one template."""
         answers = {} if self.like is None else self.like.model.answers
         if question not in answers:
             answers[question] = ask()
@@ -465,9 +465,8 @@ def nested(kernels: Iterable[Kernel]) -> Iterator[Kernel]:
 
 def walk(values: Sequence[Expr] | Iterator[Expr],
          done: set[Expr] | None = None) -> Iterator[Expr]:
-    """All expressions below ``values``, each once, arguments first.
-
-    Those in ``done``, which all others join, and what is below them are left out.
+    """All subexpressions of ``values`` in postorder, each once. Those in ``done`` and their
+    subexpressions are skipped; the others are added to it.
     """
     done = set() if done is None else done
     stack: list[Any] = list(values)  # None stands on a value whose arguments are through
@@ -484,7 +483,7 @@ def walk(values: Sequence[Expr] | Iterator[Expr],
 
 
 def reductions(values: Iterable[Expr]) -> Iterator[Expr]:
-    """All reductions below ``values``, each once, inner ones first."""
+    """All reductions in the expressions ``values``, each once, inner ones first."""
     done: set[Expr] = set()
     stack: list[Any] = [v for v in values if v.reduces]  # None: as in walk
     while stack:

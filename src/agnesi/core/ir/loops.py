@@ -31,7 +31,7 @@ ITEM_BYTES = {
 #: Arithmetic on booleans, of which there are no numbers of one bit.
 _LOGICAL = {"add": "logical_or", "multiply": "logical_and",
             "maximum": "logical_or", "minimum": "logical_and"}
-#: What complex numbers have as real numbers.
+#: Operators from a complex number to a real one.
 _PARTS = frozenset(("real", "imag", "abs", "angle"))
 
 

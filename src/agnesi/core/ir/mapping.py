@@ -82,7 +82,8 @@ class Mapping(Protocol):
         """Return the lanes that fill one register."""
 
     def periodic_lanes(self, lanes: int, values: Sequence[Expr], axis: Axis) -> int:
-        """Return a number of lanes that holds whole periods of the values, if there is one near."""
+        """Return a number of lanes near ``lanes`` that is a multiple of the periods of quotients
+        and remainders in the values; ``lanes`` if there is none near."""
 
     def masks_all(self, values: Sequence[Expr], axis: Axis) -> bool:
         """Return whether one masked loop serves all iterations of a loop."""

@@ -118,7 +118,7 @@ def toposort(
 
 
 def creation(node: Node) -> int:
-    """The position of a node in the order in which all were made; leaves come first."""
+    """Sort key: the position of a node in order of creation; leaves come first."""
     return abs(node.serial) if node.op is not None else 0
 
 

@@ -68,7 +68,8 @@ class Later(Node):
 
 
 class Argument(Node):
-    """The leaf of what a transformation, such as ``grad``, hands to the user's function."""
+    """The leaf node of an argument that a transformation such as ``grad`` passes to the user's
+    function."""
 
     __slots__ = ()
 

@@ -22,7 +22,7 @@ from agnesi.core.support.errors import oversized
 from agnesi.core.support.tracing import outermost
 from agnesi.core.tensor import Tensor
 
-#: Arrays, stand-ins too, have fewer bytes than this.
+#: Bytes that NumPy refuses in one array, so that stand-ins without memory have fewer, too.
 _FIRST_UNCOUNTED_BYTES = 1 << 63
 
 
@@ -82,7 +82,7 @@ class Layout:
 
 @functools.lru_cache(maxsize=256)
 def _in_order(dtype: np.dtype, shape: tuple[int, ...], axes: tuple[int, ...]) -> np.ndarray:
-    """A stand-in whose axes lie in memory in this order, the last one densely."""
+    """An array without memory whose strides put the axes in this order, the last one contiguous."""
     steps, step = [0] * len(shape), dtype.itemsize
     for axis in reversed(axes):
         steps[axis] = step

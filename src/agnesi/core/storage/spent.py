@@ -52,7 +52,7 @@ class Spent(Op):
 
 
 class SpentNode(Node):
-    """What stands behind one result of all calls of a version.
+    """The graph node behind one result of every call of a specialization.
 
     :ivar inputs: The nodes of the parameters, which it does not keep, as they are now.
     """

@@ -73,7 +73,7 @@ def started(thread: threading.Thread) -> bool:
 
 
 class _Worker:
-    """A thread that computes what it is given, one piece after the other."""
+    """A thread that runs queued computations in order."""
 
     def __init__(self) -> None:
         self.inbox = _thread.allocate_lock()

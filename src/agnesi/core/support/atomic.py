@@ -84,8 +84,8 @@ def by_name(path: str | os.PathLike[str]) -> Iterator[str]:
 
 
 def append_line(path: str | os.PathLike[str], line: str) -> None:
-    """Add a line to a file, all of it or nothing, and on a line of its own: behind the half of one
-    that the end of a machine left, it begins a new one."""
+    """Append a line to a file atomically; after an incomplete last line, as a crash leaves, it
+    starts a new line first."""
     try:
         with _Whole(path, "a+b") as file:
             size = file.seek(0, os.SEEK_END)

@@ -66,7 +66,7 @@ class Hooks:
     #: The result of a public function's call by its plan, or NotImplemented:
     #: ``replayed(plans, args, keywords)``.
     replayed: Callable[..., Any] = staticmethod(lambda *call: NotImplemented)
-    #: Have native code loaded that stands for ``finished``, ``mapped``, ``written``, ``replayed``.
+    #: Load the native versions of ``finished``, ``mapped``, ``written`` and ``replayed``.
     hasten: Callable[[], None] = staticmethod(lambda: None)
     #: The operations that a public function applies to its operands, as a
     #: ``core.calls.plans.Plan``, or None: ``plan(function, args, keywords, operands)``.
@@ -102,7 +102,7 @@ class Hooks:
     repeated: Callable[..., Any] = staticmethod(lambda x, counts, axis: None)
     #: The product of factors of which such elements are rows, columns, or summed over, or None.
     unsized_product: Callable[[Any, Any], Any] = staticmethod(lambda a, b: None)
-    #: What a key chooses of such elements, or None.
+    #: ``unsized_item(x, key)``: such elements indexed by a key, or None if they cannot be.
     unsized_item: Callable[[Any, Any], Any] = staticmethod(lambda x, key: None)
     #: Tensors of one shape along a new first axis: ``stack(parts)``.
     stack: Callable[[Any], Any] = staticmethod(lambda parts: None)
@@ -232,7 +232,8 @@ class Config:
         self._publish(name)
 
     def _publish(self, *changed: str) -> None:
-        """Say what goes for everybody, if it is the same in all threads and tasks."""
+        """Cache the dtype of floats and whether functions are compiled if all threads and tasks
+        agree; pass on the number of threads."""
         copied = [found for ref in list(self._copied.values()) if (found := ref()) is not None]
         blocks = [*self._blocks.values(), *copied]
         values = self._values
@@ -277,7 +278,7 @@ class _Values(dict[str, Any]):
     __slots__ = ("__weakref__",)
 
 
-#: What blocks of this thread or task have set, the inner ones over the outer ones.
+#: Settings changed by ``with`` blocks in this thread or task; inner blocks override outer ones.
 _HERE: ContextVar[_Values | None] = ContextVar("agnesi settings", default=None)
 
 
@@ -331,7 +332,7 @@ class Mode:
     )
 
     def __init__(self) -> None:
-        #: What the block around had, in which this one was set.
+        #: The mode of the enclosing block.
         self.around: Mode | None = None
         self.recording = True
         self.trace: Any = None
@@ -348,7 +349,7 @@ class Mode:
         #: Functions whose forward rule, given by the user, runs now.
         self.ruled: tuple[Any, ...] = ()
         #: Whether what runs writes down a symbolic program, whose floats are ``symbolic_float``;
-        #: None where nobody has said so, False where symbols stand for values.
+        #: None if no program is being written, False if symbols stand for concrete values.
         self.symbolic: bool | str | None = None
         #: Called with tensors right before they are changed in place, where somebody has to know.
         self.watch: Any = None

@@ -106,7 +106,7 @@ _KINDS = {
     "tuple[Decay, Decay]": "tuple of float", "_Operands": "Tensor or sequence of Tensor",
     **dict.fromkeys("Sizes Counts".split(), "int or tuple of int"),
 }
-#: Containers of one kind of things.
+#: Annotations of containers whose elements have one type, as the docstring names them.
 _OF = {"list": "list", "tuple": "tuple", "frozenset": "frozenset", "Iterator": "iterator",
        "Iterable": "iterable", "Sequence": "sequence"}
 _STARS: dict[Any, str] = {
@@ -193,7 +193,8 @@ def _written(text: str, function: Any) -> str:
 
 
 def _fields(text: str, function: Any) -> list[re.Match[str]]:
-    """The fields of a docstring, behind those of what it is said to be like in the same file."""
+    """The fields of a docstring, after those inherited from the function in the same file that it
+    names as similar."""
     first, *rest = _FIELD.finditer(text)
     if first[2] != "like":
         return [first, *rest]

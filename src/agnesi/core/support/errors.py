@@ -35,7 +35,8 @@ _LIBRARIES = tuple(
     for name in ("numpy", "scipy"))
 #: The file of methods that Python writes, such as those of dataclasses.
 _WRITTEN = "<string>"
-#: Such files that were met, and the user's: every recorded operation asks for some ten.
+#: Caches of file names in tracebacks: the library's, and the user's. Every recorded operation looks
+#: up some ten.
 MET: set[str] = set()
 THEIRS: set[str] = set()
 #: Where the functions are that public functions are wrapped in, which are called as those.
@@ -249,7 +250,7 @@ def format_bytes(nbytes: int) -> str:
     return f"{nbytes} bytes"
 
 
-#: How the pool of large results begins, which does not know what for it is asked.
+#: The beginning of the memory pool's error, which does not name the operation that asked.
 _POOLED = "no memory is left for a large result"
 #: Arrays of fewer bytes are not asked about.
 _SMALL_BYTES = 1 << 24
@@ -473,7 +474,8 @@ def _alike(instance: object, name: str) -> str:
 
 
 class Explained:
-    """Base of classes whose objects say what stands for names that other libraries' have.
+    """Base of classes whose missing attributes, if another library has them, raise an error with
+    our name for it.
 
     Subclasses name the kind of object that they are for messages.
     """

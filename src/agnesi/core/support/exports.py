@@ -66,6 +66,6 @@ def _imported(statement: ast.ImportFrom) -> Iterator[str]:
 
 
 def module_of(kind: type) -> str:
-    """The module of a class; none for one that code without a name has made."""
+    """The name of a class's module; empty if the code that defined it has none."""
     found = getattr(kind, "__module__", "")
     return found if isinstance(found, str) else ""

@@ -30,7 +30,8 @@ _again = _Again()
 
 
 def hook(event: Any) -> None:
-    """Have the interrupt handled once more; report all else as before."""
+    """The hook for unraisable errors: raise an interrupt again in the main thread, pass all else to
+    the former hook."""
     trace = event.exc_traceback
     if (
         isinstance(event.exc_value, KeyboardInterrupt) and trace is not None

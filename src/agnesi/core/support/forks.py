@@ -229,8 +229,8 @@ class Lock:
 
 
 def once(function: Callable[..., T]) -> Callable[..., T]:
-    """Keep what a function makes for arguments, which one thread makes: of native code that two
-    made at the same time, one would be freed with its addresses in use."""
+    """Memoize a function under a lock: of native code that two threads made at the same time, one
+    copy would be freed with its addresses in use."""
     lock = Lock()
     kept: dict[tuple[Any, ...], T] = {}
 

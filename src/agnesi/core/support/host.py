@@ -111,7 +111,7 @@ def is_running(process: int) -> bool:
 
 
 def open_files() -> Iterator[int]:
-    """Numbers of the files that processes have open, as far as this one may ask."""
+    """Inode numbers of the files open in processes that this one may inspect."""
     for path in glob.iglob(f"{_PROCESSES}/[0-9]*/fd/*"):
         with contextlib.suppress(OSError):
             yield os.stat(path).st_ino

@@ -19,7 +19,7 @@ TABLES = ""
 
 
 def lines(text: str) -> Iterator[tuple[str, str]]:
-    """The names of a text and what is said of them."""
+    """Parse a table of hints: names, and the text for each."""
     for line in text.strip().replace("\n    ", " ").splitlines():
         call, bar, code = line.partition(" | ")
         if bar:

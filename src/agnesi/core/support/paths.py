@@ -25,7 +25,7 @@ class Namespace(ModuleType):
 
 
 class Path(Namespace):
-    """A module without names of its own: it has those of another module."""
+    """A module that forwards every attribute to another module."""
 
     def __init__(self, name: str, source: ModuleType) -> None:
         super().__init__(name, f"PyTorch's path to names of :mod:`{source.__name__}`.")

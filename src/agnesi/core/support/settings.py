@@ -61,7 +61,7 @@ VARIABLES: tuple[tuple[str, str, Callable[[str], Any]], ...] = (
     ("threads", "OMP_NUM_THREADS", _openmp_bound),
     ("threads", "AGNESI_NUM_THREADS", int),
 )
-#: What settings are where nobody says anything.
+#: The initial value of each setting.
 DEFAULTS: dict[str, Any] = {
     "default_float": "float32",
     "symbolic_float": "float64",
@@ -117,7 +117,7 @@ def _is_seed(value: Any) -> bool:
     return value is None or all(isinstance(n, (int, np.integer)) and n >= 0 for n in several)
 
 
-#: What a setting may be, by what it is at first.
+#: By the type of a setting's initial value: the values that it accepts, in words and as a check.
 _KINDS: dict[type, tuple[str, Callable[[Any], bool]]] = {
     bool: ("True or False", lambda v: isinstance(v, (bool, np.bool_)) or v in (0, 1)),
     str: ("a text", lambda v: isinstance(v, str)),

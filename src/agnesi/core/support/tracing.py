@@ -91,7 +91,8 @@ def outermost() -> Any:
     return trace
 
 
-#: Leaves of traces that are over, and whose they were; they may be kept, but have no values.
+#: Leaves of finished traces, by the name of the traced function. User code may still refer to them,
+#: but they have no values.
 _FINISHED: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
 
 

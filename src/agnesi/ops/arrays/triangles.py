@@ -26,7 +26,7 @@ from agnesi.ops.indexing.ranges import arange
 from agnesi.ops.indexing.scatter import index_put
 from agnesi.ops.reductions.running import cumprod
 
-#: What an element of a matrix takes whose indices are listed.
+#: Nanoseconds for each element of a matrix to list its indices.
 _INDEX_NANOSECONDS = 8
 
 __all__ = [

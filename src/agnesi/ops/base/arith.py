@@ -75,7 +75,7 @@ FMOD = Elementwise(
     "fmod", np.fmod, (lambda g: g, lambda g, a, b, y: -g * ((a - y) / b)), kinds="iuf",
     numpy="unvectorized"
 )
-#: What is said of them.
+#: The error for integers raised to negative powers.
 NO_NEGATIVE_POWERS = "whole numbers have no negative powers: convert one to a float"
 
 

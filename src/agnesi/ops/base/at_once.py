@@ -17,7 +17,7 @@ from agnesi.core.support.errors import user_where
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.base.convert import number
 
-#: Numbers of Python's that take the dtype of what stands beside them, by its kind.
+#: By type of a Python number: the kinds of dtypes that it takes on in an operation with an array.
 _TAKING = {float: "fcV", int: "iufcV"}
 
 

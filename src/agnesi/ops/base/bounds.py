@@ -36,7 +36,7 @@ def _bound(node: Node, most: Callable[[Node], Any]) -> Any:
 
 
 def _either(most: Callable[[Node], Any], op: Any, *nodes: Node) -> Any:
-    """Any bound that one of the operands has."""
+    """The first known bound among the operands."""
     return next((m for m in map(most, nodes) if m is not None), None)
 
 

@@ -41,5 +41,5 @@ def choose(condition: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def _nothing(bits: np.ndarray) -> bool:
-    """Return whether a number has no bits: -0.0 has one."""
+    """Return whether all bits of a scalar are zero, which is not so for -0.0."""
     return bits.ndim == 0 and not bits

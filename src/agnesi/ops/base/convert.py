@@ -36,7 +36,7 @@ _NARROW = (np.dtype("float32"), np.dtype("float16"))
 SCALARS = (bool, int, float, complex)
 #: Operands from which it costs less to take all of them at once than to shape each.
 MANY_OPERANDS = 1 << 12
-#: What is said of masked arrays.
+#: The error for NumPy's masked arrays.
 MASKED = ("tensors have no masks, and this array has one: give x.filled(value), or x.data and the "
           "mask as where= of a reduction")
 
@@ -91,7 +91,8 @@ class Cast(Op):
 
 
 def _as_uint32(x: np.ndarray) -> np.ndarray:
-    """As NumPy has it for long arrays: of numbers out of range in short ones it makes others."""
+    """Floats to uint32 as NumPy's vectorized loop converts long arrays; its scalar loop differs for
+    numbers out of range."""
     if not x.size or (x.min() > -1 and x.max() < 2**32):
         return x.astype(np.uint32)
     beyond = x >= 2**31
@@ -463,7 +464,7 @@ def constant(scalar: Any, beside: Any) -> Tensor | None:
     return found
 
 
-#: Beside which Python's numbers give way.
+#: Types whose dtype a Python number takes on in an operation (weak promotion).
 _STRONG = (Tensor, np.generic, np.ndarray)
 
 

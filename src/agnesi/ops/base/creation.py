@@ -46,7 +46,7 @@ from agnesi.ops.base.expand import BroadcastTo, broadcast_to
 
 #: Codes of the dtypes of NumPy's that are as those of tensors.
 _CHARS = "?bBhHiIlLefdFD"
-#: Elements up to which a new tensor is made at once.
+#: Elements and axes up to which a new tensor is created without a compiled plan.
 _FEW_ELEMENTS, _FEW_AXES = 1024, 8
 
 

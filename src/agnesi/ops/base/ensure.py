@@ -26,7 +26,7 @@ from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.movement import Reshape
 from agnesi.ops.base.reduce import reducer
 
-#: How sizes may have to stand to those that are wanted.
+#: Relations between a size and the one required, by name.
 RELATIONS: dict[str, Callable[[Any, Any], Any]] = {
     "equal": operator.eq,
     "one or equal": lambda n, m: (n == 1) | (n == m),

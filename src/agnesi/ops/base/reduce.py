@@ -248,7 +248,8 @@ def _some(kind: str, x: Tensor, axis: Axis, keepdims: bool, initial: Any, where:
     return found if out is None else into(out, found)
 
 
-#: Characters of dtypes: floats whose sums are of their dtype, what has an order, all.
+#: NumPy's dtype characters: floats that are summed in their own dtype, ordered dtypes, all numeric
+#: dtypes.
 _WIDE = "fd"
 _REAL = "efdbBhHiIlL"
 _NUMBERS = "?FD" + _REAL

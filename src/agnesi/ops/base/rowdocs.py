@@ -148,7 +148,7 @@ _FAMILIES = """
     zetac zeta
     trigamma ag.digamma polygamma
 """
-#: What dtypes a row takes, by their kinds, and what it does with others.
+#: Phrases for docstrings: the dtypes that a row accepts, by NumPy's kind characters.
 _TAKES = {
     "biufc": "of any dtype", "iufc": "numbers, not bool", "biuf": "real numbers or bool",
     "iuf": "real numbers; bool is taken as the default float dtype",
@@ -156,7 +156,7 @@ _TAKES = {
     "fc": "real or complex; integers and bool are taken as the default float dtype",
     "f": "real; integers and bool are taken as the default float dtype", "c": "complex",
 }
-#: What it refuses.
+#: The same for the dtypes that it refuses.
 _REFUSES = {"iufc": "bool", "biuf": "complex numbers", "iuf": "complex numbers",
             "biu": "floats and complex numbers", "iu": "bool, floats and complex numbers",
             "u": "all other dtypes", "f": "complex numbers", "c": "real numbers"}

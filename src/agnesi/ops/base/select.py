@@ -134,7 +134,8 @@ def where(condition: TensorLike = NEEDED, input: TensorLike | None = None,
 
 
 def _where_now(condition: Tensor, a: Tensor, b: Tensor) -> Tensor | None:
-    """The result on plain eager operands; None for any others."""
+    """Compute ``where`` at once on eager operands of one dtype without gradients; None for
+    others."""
     chosen, left, right = condition.array, a.array, b.array
     if (
         chosen is None or left is None or right is None or left.dtype is not right.dtype
@@ -213,7 +214,7 @@ CLIP = Elementwise(
 
 
 def _write_relu(x: np.ndarray, out: np.ndarray) -> np.ndarray:
-    # Of an array and a number NumPy takes the greater one by one, but clips many at once.
+    # NumPy's maximum of an array and a scalar is not vectorized, its clip is.
     zero = _ZEROS[x.dtype]
     if x.size < _FEW_ELEMENTS or x.dtype.kind != "f":
         return np.maximum(x, zero, out=out)
@@ -357,7 +358,7 @@ def _nextafter(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def _next(a: Expr, b: Expr) -> Expr:
-    """The number whose bits, counted from zero, are one more or one less."""
+    """The neighbouring float of ``a`` towards ``b``: its bit pattern plus or minus one."""
     up = (a < b).eq(a > 0)
     here = loops.bits(a)
     one = loops.const(1, here.dtype)

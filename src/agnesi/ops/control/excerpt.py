@@ -46,7 +46,7 @@ class Excerpt:
         return [*self._of.values()]
 
     def back(self, outputs: Sequence[Node]) -> list[Node]:
-        """The nodes of another such graph, over what the leaves stand for."""
+        """Map the nodes of a rewritten excerpt back to nodes over the original operands."""
         done: dict[Node, Node] = {}
         for node in toposort(outputs):
             old = self.origin.get(node)

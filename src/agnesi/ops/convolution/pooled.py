@@ -293,7 +293,7 @@ class TapSpread(_Back, LinearOp):
 
 
 def _sum_of_chosen(op: Any, at: Any, x: Any, runs: Any, read: Any) -> Any:
-    """Sum of those elements whose pixel in the window is the one that counts."""
+    """Gradient of max pooling: the sum of those elements whose window chose this pixel."""
     dtype = tap_dtype(op.kernel).name
 
     def term(pixels: tuple[Pixel, ...]) -> Any:

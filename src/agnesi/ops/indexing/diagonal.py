@@ -27,7 +27,7 @@ from agnesi.ops.base.expand import broadcast_to
 from agnesi.ops.base.movement import moveaxis
 from agnesi.ops.linearity import LinearOp
 
-#: The offset of a diagonal that no matrix has.
+#: An offset beyond the diagonals of any matrix.
 _MAX_OFFSET = 2**31 - 1
 #: Elements of a triangle whose mask a plan keeps.
 _FEW_ELEMENTS = 1 << 12

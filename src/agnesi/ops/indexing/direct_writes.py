@@ -38,7 +38,7 @@ def _chosen_at_once(key: Any, value: Any, data: np.ndarray) -> Any:
 
 
 def _chosen(data: np.ndarray, key: Any) -> np.ndarray:
-    """What of the memory a plain key chooses, also where that is one element."""
+    """The view of memory that a basic key selects; zero-dimensional for a single element."""
     part = data[key]
     if isinstance(part, np.ndarray):
         return part

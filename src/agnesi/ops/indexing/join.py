@@ -123,7 +123,8 @@ def _joined(tensors: Sequence[Any], axis: Any) -> tuple[Tensor, ...]:
 
 
 def _together(tensors: Any) -> tuple[Tensor, ...]:
-    """Tensors to join, of one dtype; what has no order, or is no collection, is refused."""
+    """The tensors to join, promoted to one dtype; raises for sets, mappings, strings and empty
+    collections."""
     if isinstance(tensors, (Set, Mapping, str, bytes)):
         raise TypeError(f"the tensors to join come in a list or tuple, not {typed(tensors)}")
     tensors = tuple(tensors)

@@ -225,7 +225,8 @@ class Selection(Tensor):
 
     @property
     def _lazy(self) -> bool:  # type: ignore[override]
-        """Whether it still goes where it came from."""
+        """Whether the selected elements are not gathered yet: only the whole and the mask are
+        kept."""
         return self.whole is not None
 
     @property
@@ -297,7 +298,8 @@ class Selection(Tensor):
         return found
 
     def beside(self, x: Tensor) -> Tensor | None:
-        """An operand beside the whole; None where it has something for each element."""
+        """The operand broadcast to the unselected whole; None if it has one value for each selected
+        element."""
         if x._lazy:
             return x.whole_for(self.part)  # type: ignore[attr-defined]
         behind, part = x.ndim - self.part.after - 1, self.part

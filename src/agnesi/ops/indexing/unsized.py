@@ -83,7 +83,7 @@ def _joined(op: Concat, xs: Sequence[Tensor]) -> Tensor | None:
 
 
 def _made_of(x: Selection, part: Part) -> Selection:
-    """Other elements of a selection, whose errors name the line of that one."""
+    """A selection over ``part`` whose errors name the user's line of ``x``."""
     found = selection(part)
     found.written = x.written
     return found

@@ -71,7 +71,8 @@ def _product(x: Tensor) -> Tensor:
 
 
 def _singular(diagonal: Tensor) -> Tensor:
-    """Which matrices have a pivot of 0: as LAPACK's callers say, also where others are NaN."""
+    """Return which matrices have a zero pivot on their diagonal, as LAPACK reports, even if other
+    pivots are NaN."""
     return any_of(equal(diagonal, 0), axis=-1)
 
 

@@ -24,7 +24,7 @@ _CONFIG_FUNCTIONS = (
     "scipy_openblas_get_config64_", "openblas_get_config64_", "scipy_openblas_get_config",
     "openblas_get_config", "openblas_get_config_64_", "bli_info_get_version_str")
 _OPENMP = 2  # OpenBLAS says so
-#: Functions that only one library has.
+#: By an exported symbol that only it has: the name of each BLAS library.
 _MARKS = {"mkl_get_max_threads": "MKL", "ATL_buildinfo": "ATLAS", "appleblas_sgemm": "Accelerate"}
 
 

@@ -93,8 +93,8 @@ def unlocked(name: str, *operands: np.ndarray) -> tuple[np.ndarray, ...] | None:
 
 
 def directly(name: str, *operands: np.ndarray) -> tuple[np.ndarray, ...] | None:
-    """The results of such a function in double precision; None where NumPy has to say why there
-    are none, or knows better."""
+    """The results of a LAPACK routine in double precision; None if NumPy must run instead, to raise
+    its error or handle special cases."""
     run = function_of(name)
     if run is None or not all([x.size for x in operands]):
         return None

@@ -146,7 +146,7 @@ def _along(op: Any, xs: Sequence[Tensor]) -> Tensor | None:
 
 
 def _sorted(op: Sort, xs: Sequence[Tensor]) -> Tensor | None:
-    """Elements in ascending order, in front of what nothing comes behind."""
+    """Sort the selected elements; those not selected become the greatest value and go last."""
     x, = xs
     axis = _axis(x)
     if axis is None or not isinstance(x, Selection) or op.descending or x.dtype.kind not in "iuf":

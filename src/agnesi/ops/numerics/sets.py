@@ -196,7 +196,8 @@ def _slices(x: Tensor, axis: int, returned: tuple[bool, ...]) -> tuple[Tensor, .
 
 def _positions(order: Any, starts: Tensor, shape: Any, returned: tuple[bool, ...]
           ) -> tuple[Tensor, list[Tensor]]:
-    """Where different ones begin in order, and what is asked for about them."""
+    """Positions in sorted order where a new value begins, and the further results of ``unique``
+    that the caller wants."""
     n = starts.shape[0]
     position = positions_of(starts)
     last = equal(arange(n), as_tensor(n) - 1)

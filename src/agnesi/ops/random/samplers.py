@@ -27,9 +27,10 @@ from agnesi.ops.elementwise.formula import _SCALARS
 from agnesi.ops.random.noise import _Arrays, _unit
 from agnesi.ops.random.philox import CHUNK, WORD, philox, philox_expr
 
-#: Steps after which rejection gives up: each accepts more than half of what is left.
+#: Most attempts of a rejection sampler: each accepts with a probability above 1/2, so that 2**-120
+#: fail.
 _MAX_REJECTIONS = 120
-#: Counts after which the chances of small means are nothing any more.
+#: Counts beyond which the probability under a small mean underflows.
 _MAX_SMALL_COUNT = 110
 #: What a call and a number cost NumPy, in multiply-adds.
 _CALL_MULTIPLY_ADDS, _DRAW_MULTIPLY_ADDS = 2_000_000, 300
@@ -60,7 +61,8 @@ class Kind(NamedTuple):
 
 
 def _rejection(attempt: Callable[..., tuple[Any, Any]], blocks: int = 1) -> Kind:
-    """A kind whose first operand behind those of the op stands where nothing is accepted."""
+    """A kind that draws by rejection; the first operand after those of the operation is the result
+    where no attempt is accepted."""
 
     def step(m: Any, u: Any, t: Any, values: Any, start: Any, *params: Any) -> Any:
         value, good = attempt(m, u, *params)
@@ -184,7 +186,8 @@ def _counting(ratio: Callable[..., Any]) -> Kind:
 
 
 def _singly(m: Any, u: Any, t: Any, values: Any, rare: Any, drawn: Any, total: Any) -> Any:
-    """One thing after the other is drawn; how many rare ones are left."""
+    """One step of a hypergeometric draw by simulation: one item is drawn; returns how many of the
+    rarer kind are left."""
     (left,) = values
     hit = u[0] * (total - t) < left
     return (m.where(hit, left - 1.0, left),), t + 1.0 < drawn

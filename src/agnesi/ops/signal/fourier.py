@@ -29,7 +29,7 @@ from agnesi.ops.signal.transforms import columns, lines, ready, real_lines, real
 ADJOINT = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
 #: Elements up to which the layers of Python around a transform take longer than it.
 _FEW_ELEMENTS = 2000
-#: What the C function is given for a norm, where it goes forwards.
+#: By NumPy's name of the norm: the scale code of the C function for forward transforms.
 _SCALES = {"backward": 0, "ortho": 1, "forward": 2}
 
 

@@ -56,7 +56,7 @@ def _no_operand(self: Ordered, *others: Any) -> NoReturn:
 
 for _name in ("mul", "rmul", "sub", "rsub", "truediv", "rtruediv", "pow", "neg"):
     setattr(Ordered, f"__{_name}__", _no_operand)
-#: By which what makes tensors of lists and tuples knows that this is no tensor.
+#: Marks results of several tensors, which must not be converted to one tensor as tuples are.
 Ordered.is_result = True  # type: ignore[attr-defined]
 
 

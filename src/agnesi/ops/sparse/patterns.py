@@ -85,7 +85,8 @@ def transposed_pattern(
 
 
 def lined_up(lines: Tensor, columns_of: Tensor, count: Any) -> tuple[Tensor, Tensor, Tensor]:
-    """Entries given one by one, line by line: (order, indices, indptr)."""
+    """Convert coordinates to compressed lines (CSR or CSC): (order of the values, indices,
+    indptr)."""
     if is_known(lines, columns_of):
         order = np.argsort(np.asarray(lines.array), kind="stable")
         starts = np.searchsorted(np.asarray(lines.array)[order], np.arange(count + 1))

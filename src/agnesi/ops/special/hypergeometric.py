@@ -59,7 +59,8 @@ log_wright_bessel: Function = _documented(
 
 # -- integrals ----------------------------------------------------------------------------------
 def _expn_below(a: Any, b: Any) -> Any:
-    """The function of the order before a whole one."""
+    """The exponential integral of order ``a - 1``, for the derivative by ``b``; order 0 has a
+    closed form."""
     return where(a == 0, exp(-b) * (1 + b) / square(b), expn(where(a == 0, 1.0, a) - 1, b))
 
 

@@ -79,7 +79,7 @@ def _polished(m: Any, x: Any, w: Any) -> Any:
 
 def _branch_point(m: Any, x: Any, sign: float) -> Any:
     """The series around ``x = -1/e`` (their equation 4.22)."""
-    # 1/e in two parts: what is left over here is what counts.
+    # 1/e as the sum of two floats: x + 1/e cancels, so that the low part matters.
     p = sign * m.sqrt(m.maximum(2.0 * math.e * ((x + _INVERSE_E) + _INVERSE_E_REST), 0.0))
     return horner(p, _BRANCH), p
 

@@ -123,7 +123,7 @@ def _zeros(name: str, of: str, order: bool = False, several: bool = False) -> Ca
         result=length if several else "(2,)")
 
 
-#: Functions whose zeros they give.
+#: SciPy's functions of zeros, by the function whose zeros these are.
 _KIN = {name: function for function, names in {
     "airy": "ai_zeros bi_zeros", "jv": "jn_zeros", "jvp": "jnp_zeros", "yv": "yn_zeros",
     "yvp": "ynp_zeros", "jv, yv": "jnyn_zeros", "jv, jvp": "jnjnp_zeros", "y0": "y0_zeros",

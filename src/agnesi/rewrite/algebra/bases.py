@@ -37,7 +37,7 @@ class Base:
         return not self.value and self.power == 1 and self.instead is None
 
     def substitute(self, product: Product) -> None:
-        """Write the leaf as the base and what stands beside it wherever it is a factor."""
+        """Replace the leaf in a product by the base times the remaining factors."""
         if self.instead is None:
             return
         for side in (product.first, product.then):

@@ -164,7 +164,7 @@ def zero_unseen(node: Node) -> Tensor | None:
 
 @BOOK.rewriter(_STAGE, ops=[add, subtract], operands=["add"])
 def zero_beside_number(node: Node) -> Tensor | None:
-    """A zero that was added for the sign of another zero goes beside what is never zero."""
+    """Drop a zero that was added to fix the sign of a zero if the other operand is never zero."""
     first, second = node.inputs
     for one, other in ((first, second), (second, first)):
         bare = _bare(one) if far_from_zero(other) else None

@@ -397,7 +397,7 @@ def _undefined(products: Sequence[Product], left: Polynomial,
 def _values(products: Sequence[Product], left: Polynomial, below: Counter[Node],
             known: dict[Node, Polynomial], roots: dict[Node, Polynomial],
             at: dict[Node, Any]) -> tuple[Any, Any]:
-    """The sum and the quotient where leaves have values."""
+    """Evaluate the sum of products and the single quotient at given values of the leaves."""
     at = {**at, **{r: np.sqrt(_at(p, at)) for r, p in roots.items()}}
     value = {n: _at(p, at) for n, p in known.items()}
     before = sum(np.divide(np.prod([p.number, *(value[n] for n in p.above())]),
@@ -409,8 +409,8 @@ def _values(products: Sequence[Product], left: Polynomial, below: Counter[Node],
 
 
 def _zeros(p: Polynomial, leaves: set[Node]) -> list[dict[Node, Any]] | None:
-    """Where a polynomial is zero, or nearly, both zeros if 0 is among them: one in one value, or
-    one of even powers of all leaves; None for others.
+    """Points at or near which a polynomial vanishes, two if one of them is 0; only for polynomials
+    in one leaf or of even powers of all leaves, else None.
     """
     own = {n for m in p for n, _ in m}
     if own - leaves:

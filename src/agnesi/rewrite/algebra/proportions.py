@@ -34,7 +34,7 @@ Axes = tuple[int, ...]
 
 @BOOK.rewriter("stabilize", ops=["divide", "safe_divide"], tags=("softmax",))
 def proportion(node: Node) -> Tensor | None:
-    """What all exponentials above and below the line have in common goes out of both."""
+    """Cancel the common factor of the exponentials in numerator and denominator."""
     below = node.inputs[1]
     if node.dtype.kind != "f" or below.op is None:
         return None

@@ -54,10 +54,10 @@ _STRAIGHT = frozenset(("multiply", "divide", "negative", "reciprocal", "square")
 _PRODUCTS = frozenset((*_BINARY, *_STRAIGHT))
 _VANISHING = ("sigmoid", "softmax", "exp")
 _TAILS = ("sigmoid", "erfc", "ndtr", "cosh")
-#: What a factor is that may come out as zero where it should not: one of these, or a sum behind
-#: movements.
+#: Heads of factors that may underflow to zero: these operations, or a sum behind movement
+#: operations.
 _ENDS = frozenset((*_VANISHING, "sum", "broadcast_to", "reshape"))
-#: What may be a number: a leaf, or copies of one.
+#: Heads of nodes that may be constants: a leaf or a broadcast one.
 _NUMBERS = frozenset(("", "broadcast_to"))
 
 

@@ -317,7 +317,8 @@ def _distributed(product: Product, whole: Collection[Node]) -> list[Product]:
 
 
 def _bases(inside: Iterable[Node], node: Node) -> list[Base]:
-    """Values near 0 that all nodes may be functions of, each with what leaves are beside it."""
+    """Candidate subexpressions that tend to 0 and of which all nodes may be functions, with the
+    leaves expressed by each."""
     leaves, near, shifted, seen = [], [], [], set[Node]()
     stack = [*inside]
     while stack:

@@ -38,7 +38,8 @@ from agnesi.rewrite.rules import Book
 BOOK = Book()
 #: Terms that a step has, factors of a quotient, and powers of a denominator, at most.
 _MOST_TERMS, _MOST_FACTORS, _MOST_POWERS = 2, 12, 3
-#: Terms of a sum in which equal ones are taken together, and what rounding of numbers leaves.
+#: Most terms of a sum in which equal ones are collected, and the relative rounding error of
+#: constants that are taken as equal.
 _MOST_IN_SUM, _ROUNDING = 4, 1e-15
 #: Functions of which differences over a step are known, and a step over which digits are not lost.
 _STEPPING = frozenset(("sin", "cos", "tan", "sigmoid", "tanh", "softplus"))

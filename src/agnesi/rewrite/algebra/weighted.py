@@ -87,8 +87,9 @@ def power_without(exponent: Tensor, top: Tensor, is_nothing: Tensor | None = Non
 
 
 def whole(top: Tensor) -> Tensor:
-    """A whole number near the top; 0 where that is not finite, or where its exponential is far from
-    the ends of the range: there, what the sum has near 1 stays near 1."""
+    """The scale of a sum of exponentials: an integer near the greatest exponent, or 0 if that is
+    not finite or its exponential neither overflows nor underflows, so that common sums keep their
+    bits."""
     size, most = abs_(top), math.floor(0.4 * _most(top))
     return floor(where((size > most) & (size < math.inf), top, 0))
 
@@ -159,7 +160,7 @@ def terms_of(node: Node, log_of: LogOf) -> list[Term] | None:
 
 
 def top_of(found: Sequence[Term]) -> Tensor:
-    """A whole number near the greatest exponent of what counts."""
+    """An integer near the greatest exponent among terms with a nonzero weight."""
     counting = [t.exponent for t in found if isinstance(t.weight, Tensor) or t.weight]
     return whole(functools.reduce(maximum, counting))
 

@@ -152,7 +152,8 @@ def _is_step(node: Node, uses: Counter[Node]) -> bool:
 
 
 def _joined(nodes: list[Node], axis: int) -> Tensor:
-    """Matrices one behind the other; transposed ones are joined as they lie."""
+    """Concatenate matrices; if all are transposes, their sources are concatenated and the result is
+    transposed."""
     from agnesi.ops.indexing.join import Concat
 
     if all(map(_swaps, nodes)):

@@ -189,7 +189,7 @@ def _grows(product: Node) -> bool:
 
 
 def _still(factor: Node, whole: Node, axes: Sequence[int]) -> bool:
-    """Return whether a factor has one element only along the axes."""
+    """Return whether a factor is constant along the axes: each has size 1 there."""
     if scalar(factor) is not None or factor.shape == ():
         return True
     offset = len(whole.shape) - len(factor.shape)

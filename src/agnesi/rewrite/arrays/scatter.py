@@ -48,7 +48,7 @@ class _Sum:
         return _Sum(self.dense + other.dense, self.scattered + other.scattered)
 
     def onto(self, total: Tensor) -> Tensor:
-        """A value with all terms added, the scattered ones behind the others."""
+        """``total`` plus all terms: dense ones first, then the scattered ones."""
         for t in self.dense:
             total = add(total, t)
         for node, t in self.scattered:

@@ -58,7 +58,7 @@ def loops(graph: FunctionGraph, improve: Improve) -> FunctionGraph:
 
 
 def loops_again(graph: FunctionGraph, improve: Improve) -> FunctionGraph:
-    """``loops`` once more, where other rules have left rows without use."""
+    """Run ``loops`` again if other rules have left stacked results of a loop unused."""
     used = {(n.inputs[0], n.op.index) for n in graph.nodes if type(n.op) is Item}
     rows = [
         (n, i) for n in graph.nodes if type(n.op) is Scan and n.op.outputs > 1
@@ -90,7 +90,8 @@ class _Round:
 
     # -- groups -----------------------------------------------------------------------------
     def _grouped(self) -> dict[Node, list[Node]]:
-        """Scans that can run as one, by member: as many other scans come before each of them."""
+        """Groups of scans that can be fused into one loop, by member: no scan of a group depends on
+        another one."""
         level: dict[Node, int] = {}
         groups: list[list[Node]] = []
         for node in self.order:
@@ -344,7 +345,7 @@ class _Better:
 
 
 def _outermost(model: Model, found: Mapping[Node, Node]) -> dict[Node, Node]:
-    """Return the nodes that have users outside of the given ones."""
+    """Return the nodes of ``found`` that are used outside of it."""
     users = model.users()
     return {n: o for n, o in found.items()
             if any(not isinstance(u, Node) or u not in found for u in users.get(n, ()))}

@@ -91,7 +91,7 @@ class Sum:
             self.pair = (a.inputs[0] if self.transposed else a, b)
 
     def settled(self, whole: Whole, given: set[Node], counted: bool) -> bool:
-        """Return whether the sum is best made at the end; ``given`` nodes have rows there
+        """Return whether the sum is cheaper after the loop; ``given`` nodes are stacked there
         anyway."""
         if self.pair is not None:
             return bool(self.needs) or not counted
@@ -127,7 +127,7 @@ def _is_product(node: Node) -> bool:
 
 
 def _later(whole: Whole, stacked: Mapping[Node, Node | None]) -> Whole:
-    """Return what is known behind the loop: with rows of all steps for stacked values."""
+    """Return the values available after the loop: stacked values have the rows of all steps."""
     later = Whole.__new__(Whole)
     later.model = whole.model
     later.outside = dict(whole.outside)

@@ -37,9 +37,9 @@ class Cluster:
         self.roots = [root]
         self.widest = root
         self.shapes = {root.shape}
-        #: Others share this set: whoever changes it makes a new one.
+        #: The clusters that read its values. The set is shared and never changed in place.
         self.users: set[Cluster] = set()
-        #: Those whose values it reads.
+        #: The clusters whose values it reads.
         self.makers: list[Cluster] = []
         self._use(users)
         #: Whether the loop language can say what the first root is.
@@ -97,7 +97,7 @@ class Cluster:
             user.makers.append(self)
 
     def _take_in(self, other: Cluster) -> None:
-        """Fill what another one fills, too."""
+        """Merge another cluster into this one."""
         other.merged = self
         self.fill(other.roots, present(other.users))
         self.reduces += other.reduces
@@ -109,7 +109,7 @@ class Cluster:
 
 
 def _pair(a: Cluster, b: Cluster) -> tuple[int, int]:
-    """Two clusters by their numbers, the lesser one first."""
+    """The unordered pair of two clusters, as their numbers in order."""
     return (a.number, b.number) if a.number < b.number else (b.number, a.number)
 
 
@@ -130,9 +130,10 @@ class Order:
 
     def __init__(self) -> None:
         self.looks = 1 << 12
-        #: Pairs of clusters, by their numbers, of which one needs the other: that lasts.
+        #: Pairs of clusters, by number, of which one depends on the other; merging never undoes
+        #: that.
         self._needs: set[tuple[int, int]] = set()
-        #: The number of the search under way, by which clusters know that they were met.
+        #: The number of the present search, by which visited clusters are marked.
         self._search = 0
 
     def opened(self) -> None:

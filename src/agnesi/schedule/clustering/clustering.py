@@ -49,7 +49,7 @@ _MAX_REGION_INSTRUCTIONS = 100
 _MAX_CHAIN_OPS = 48
 #: Steps of the chain that an expensive operation counts for, to keep functions small.
 _HEAVY_OP_STEPS = 6
-#: Reductions in one kernel at most: what they read is live until it runs.
+#: Most reductions in one kernel: all that they read is live until it runs.
 _MAX_REDUCTIONS_PER_KERNEL = 8
 #: Instructions beyond which a kernel takes in no more work: compile time grows faster.
 _MAX_KERNEL_INSTRUCTIONS = 2000
@@ -93,12 +93,14 @@ class Clustering:
         self._required = {id(flat_source(n)) for n in outputs}
         #: Products that get memory of their own.
         self.separate: set[int] = set()
-        #: What a gather reads from memory, so that no kernel has both.
+        #: The ids of values that a gather reads, which are materialized: no kernel makes and
+        #: gathers them.
         self._gathered: set[int] = set()
         #: Checks of Python's decisions that must run before a node that may raise, by its id.
         self._waiting = waiting(order)
         self._users: dict[int, set[Cluster]] = {}
-        #: Those of the users that read a node at other points than their own: transposed, say.
+        #: By node, the users that read it at other indices than those they compute, such as
+        #: transposed.
         self._elsewhere: dict[int, set[Cluster]] = {}
         #: The single results (tuple elements) of a node that has several, by its id.
         self.items: dict[int, list[Node]] = {}
@@ -123,7 +125,7 @@ class Clustering:
                 self._visit(node)
 
     def keep_all(self) -> None:
-        """Materialize every value by a kernel of its own."""
+        """Fuse nothing: every value gets a kernel and memory."""
         for node in reversed(self._order):
             users = present(self._users.pop(id(node), set()))
             if node.op is None or (not users and id(node) not in self._required):

@@ -9,14 +9,14 @@ from agnesi.core.ir.node import Node
 from agnesi.schedule.clustering.node_facts import NodeFacts, leading_axes
 from agnesi.schedule.evaluation_counts import MAX_CHEAP_EVALUATIONS, MAX_EXPENSIVE_EVALUATIONS
 
-#: At how many points a reduction may be computed that has far fewer results than elements: each
-#: takes loops of its own, in which what is expensive may be computed twice.
+#: Evaluations of each result up to which a reduction with far fewer results than elements is fused
+#: into its users: each needs its own loops, in which expensive operands may be computed twice.
 _MAX_REDUCTION_EVALUATIONS = 1
-#: How many times fewer results.
+#: The ratio of elements to results from which it has far fewer.
 _MIN_SIZE_RATIO = 8
-#: Elements in all from which a value counts: below, computing it again costs about nothing.
+#: Elements of a value below which computing it again costs about nothing.
 _MIN_ELEMENTS = 1 << 12
-#: Elements that a reduction reads in all, from which it does.
+#: The same of the elements that a reduction reads.
 _MIN_REDUCED_ELEMENTS = 1 << 10
 
 #: The axes along which a reduction goes.
@@ -37,9 +37,11 @@ class Evaluations:
         self._facts = facts
         #: For each point: where values are used, by the reduction around, and moved elsewhere.
         self._reads: dict[int, tuple[dict[Around, float], float]] = {}
-        #: How many reductions along leading axes a value goes into, one after the other.
+        #: By value and axes, the length of the longest chain of reductions along leading axes that
+        #: it feeds.
         self._levels: dict[int, dict[Axes, int]] = {}
-        #: The points at which a value is evaluated: where it is used or broadcast, and others.
+        #: How often each element of a value is evaluated: by elementwise users and broadcasts, and
+        #: by users at other indices.
         self._evaluations: dict[int, tuple[float, float]] = {}
 
     def visit(self, node: Node, kept: bool) -> None:

@@ -15,9 +15,9 @@ from agnesi.schedule.program import Program
 
 #: Elements from which reading a value one time less is worth fusing two kernels.
 MIN_SHARED_ELEMENTS = 1 << 12
-#: Clusters of equal sweeps behind one that are tried, so that planning stays linear.
+#: Most later clusters with the same sweep that are tried as partners of one: planning stays linear.
 _MAX_CANDIDATES = 100
-#: How often one kernel may take in another one.
+#: Most clusters that may be merged into one.
 _MAX_FUSIONS_PER_KERNEL = 3
 #: Clusters over few elements that become one kernel.
 _MAX_SMALL = 8

@@ -215,7 +215,7 @@ def splits_evenly(shape: Sequence[int], target: Sequence[int]) -> bool:
 
 
 def uniform(node: Node) -> Any:
-    """The number that a constant of one element holds, or None; what has no elements is 0."""
+    """The value of a constant with one element; 0 for a node without elements, None for others."""
     if 0 in node.shape:
         return 0
     if node.op is not None or node.value is None or node.handle is not None:

@@ -50,7 +50,7 @@ class Recomputation:
         #: What matrix products read.
         self._multiplied = {id(facts[id(i)].source) for n in order
                             if n.op and n.op.template == "matmul" for i in n.inputs}
-        #: What reductions read.
+        #: The ids of values that reductions read.
         self._reduced = {id(n.inputs[0]) for n in order if facts[id(n)].axes}
 
     def broadcast_is_expensive(self, base: Node, many: int, size: int) -> bool:
@@ -108,7 +108,8 @@ class Recomputation:
             self._facts[id(i)].product or self.ends_product(i, steps - 1)) for i in node.inputs)
 
     def is_cheap(self, node: Node) -> bool:
-        """Return whether a value is one cheap operation on leaves, or a scalar made of sizes."""
+        """Return whether a value is one cheap operation on leaves, or a scalar computed from sizes
+        alone."""
         if is_size_scalar(node):
             return True
         if "cheap" not in node.op.traits:

@@ -53,7 +53,7 @@ def cut(order: Sequence[Node], waiting: Mapping[int, Sequence[Node]] = _NONE) ->
     stages = _stages(order, scalars, waiting)
     start, below = times(order, lambda n: n.inputs,
                          lambda n: latency(n.op.name) if n.op and id(n) in scalars else 0)
-    # Of several that could start at once, the one that most has to wait for comes first.
+    # List scheduling: of the ready nodes, the one on the longest path to the end comes first.
     result = sorted(order, key=lambda n: (
         stages[id(n)],
         (1, start[n], -below[n]) if id(n) in scalars else (0, 0, 0),
@@ -63,8 +63,8 @@ def cut(order: Sequence[Node], waiting: Mapping[int, Sequence[Node]] = _NONE) ->
 
 def _stages(order: Sequence[Node], scalars: set[int],
             waiting: Mapping[int, Sequence[Node]]) -> dict[int, int]:
-    """Return how many nodes other than scalars stand between each node and the leaves behind
-    scalars.
+    """Return for each node the largest number of changes from scalars to other nodes on a path to
+    it.
     """
     stages: dict[int, int] = {}
     for node in order:

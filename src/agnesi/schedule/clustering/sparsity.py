@@ -21,7 +21,7 @@ def zeros_of(node: Node) -> float:
 
 
 def _masked(node: Node) -> float:
-    """The share of elements that a condition makes zero."""
+    """The expected share of a value's elements that a condition sets to zero."""
     if node.op_name != "where":
         return 0.0
     condition, _, other = node.inputs

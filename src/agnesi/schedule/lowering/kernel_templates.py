@@ -97,7 +97,7 @@ def again(made: Pattern, swap: dict[Buffer, Buffer], nodes: Mapping[int, Node]) 
 
 
 class _Values:
-    """The expressions of a pattern on other buffers, made when the first one is asked for."""
+    """The expressions of a template with buffers substituted, computed at first use."""
 
     __slots__ = ("_done", "_exprs", "swap")
 

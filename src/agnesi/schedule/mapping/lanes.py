@@ -52,7 +52,8 @@ def native_lanes(values: Sequence[Expr], target: Target) -> int:
 
 
 def lanes_with_periods(wide: int, native: int, values: Sequence[Expr], along: Axis) -> int:
-    """A number of lanes that holds whole periods, near ``wide``."""
+    """A number of lanes near ``wide`` that is a multiple of the periods of the values' quotients
+    and remainders; ``wide`` if there is none."""
     lengths = {p.length for v in walk(list(values)) if (p := period_of(v, along, 0)) is not None}
     if not lengths or wide % math.lcm(*lengths) == 0:
         return wide

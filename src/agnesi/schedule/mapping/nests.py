@@ -92,7 +92,8 @@ class LoopMapping:
         return native_lanes(values, self._target)
 
     def periodic_lanes(self, lanes: int, values: Sequence[Expr], axis: Axis) -> int:
-        """Lanes that hold whole periods of quotients and remainders, as shuffles want them."""
+        """Lanes in whole periods of the quotients and remainders in the values, so that shuffles
+        can serve loads."""
         return lanes_with_periods(lanes, native_lanes(values, self._target), values, axis)
 
     def masks_all(self, values: Sequence[Expr], axis: Axis) -> bool:

@@ -19,7 +19,7 @@ _MAX_BLOCKS = 4
 _MIN_ITERATIONS = 4
 #: Elements of the nest, at least.
 _MIN_ELEMENTS = 1 << 15
-#: What is computed for more than one element, or takes more than one.
+#: Operators that cannot be computed element by element in a transposed block.
 _OTHERS = ("reduce", "steps", "complex", "real", "imag")
 
 

@@ -39,7 +39,8 @@ def reads_rows_first(nest: Nest, source: Buffer, target: Store) -> bool:
                 continue
             if s.offset.free <= around and _is_in_row(value.param[1], offset, along):
                 continue
-            # Behind the store it would be read anew: before it, what the sums have may be kept.
+            # A read after the store would see the new value; before it, the loaded value can be
+            # kept.
             if value.param[1] != offset or s.offset.free != offset.free or written:
                 return False
         written |= s is target

@@ -232,7 +232,8 @@ class Remaker:
 
     def _many(self, runs: Sequence[Run], lives: Mapping[Version, list[int]],
               profile: Sequence[int], goal: int) -> list[Run] | None:
-        """The order with many more splits, apart from each other, for half of what is missing."""
+        """The order with many further buffers rematerialized at once, far apart in time, which
+        together save half of the bytes above the goal; None if too few qualify."""
         before, present = _excess(profile, goal), self.splits
         ends = {v: runs[uses[-1]].position for v, uses in lives.items()}
         gaps = sorted(self._gaps(runs, lives, profile, goal), key=lambda gap: -gap[0])

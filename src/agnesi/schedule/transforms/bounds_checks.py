@@ -41,9 +41,8 @@ def fuse_bounds_checks(program: Program) -> Program:
 
 
 def _asking(kernel: Foreign, check: BoundsCheck, kernels: Sequence[Kernel]) -> list[Check]:
-    """Return the checks of indices that the library function ``kernel`` makes itself, so that they
-    need
-    no kernel of their own; ``check`` says of which operand, and between which bounds.
+    """Return the kernels of index checks that the library function ``kernel`` makes redundant, as
+    it checks the same operand and bounds (``check``) itself.
     """
     node = kernel.nodes[0].inputs[check.operand]
     if getattr(node.op, "bounds", None) != check.bounds:

@@ -47,7 +47,8 @@ _MIN_SAVED_INSTRUCTIONS_PER_READ = 3
 
 
 def materialize(program: Program) -> Program:
-    """Give such values memory."""
+    """Hoist reductions that a nest would compute again in iterations which do not change them: they
+    get memory and a kernel of their own."""
     again = TemplateCache()
     program.split_kernels(lambda kernel: again(
         kernel, (), (), partial(_apart, kernel)) if _repeats(kernel) else ())
@@ -85,7 +86,7 @@ def _stored(value: Expr, axes: Loops) -> tuple[Store, Expr]:
 
 
 def _reading(kernel: Any, known: dict[Expr, Expr]) -> Any:
-    """A kernel that has other values instead of some."""
+    """The kernel with some of its values replaced."""
     change = Substitution({}, known)
     body = [Store(s.buffer, change.index(s.offset), change(s.value)) for s in kernel.body]
     return replace(kernel, body=body)

@@ -101,7 +101,8 @@ def _spread(nest: Nest) -> tuple[list[Nest], list[Kernel], list[Buffer]]:
 
 
 def _copies(nest: Nest, workspace: Buffer) -> list[list[tuple[Buffer, int]]]:
-    """For each target where its copies are: itself first, the others one after the other."""
+    """For each target, the (buffer, offset) of its copies: itself, then one after the other in the
+    workspace."""
     result, start = [], 0
     for s in nest.body:
         copies = [(s.buffer, 0)]

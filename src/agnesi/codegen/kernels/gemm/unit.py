@@ -28,7 +28,8 @@ def share(b: Builder, total: Size | Value, parts: int | Value,
 
 
 def _slice(b: Builder, part: Value, size: int, total: Size) -> tuple[Value, Value]:
-    """Return the begin and end of a part of ``size`` things; the last one may have fewer."""
+    """Return the bounds [low, high) of block ``part`` of ``size`` elements; the last block may be
+    shorter."""
     low = b.mul(part, i64(size))
     return low, b.intrinsic("smin", b.add(low, i64(size)), b.size(total))
 

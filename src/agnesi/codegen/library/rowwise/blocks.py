@@ -42,7 +42,8 @@ class _Blocks(IndexedRows):
             end = b.sub(last, i64(1))
             with b.loop(first, last, 1, [self._source(first)], nonempty=True) as loop:
                 (source,) = loop.carried
-                # Nobody but us knows which memory comes next.
+                # The hardware prefetcher cannot predict gathered blocks: prefetch the next one
+                # here.
                 following = self._source(b.intrinsic("smin", b.add(loop.index, i64(1)), end))
                 target = b.gep("i8", self.target, b.mul(loop.index, self.bytes))
                 self._copy(source, target, following)

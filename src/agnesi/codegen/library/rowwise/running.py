@@ -195,7 +195,7 @@ class _Running:
         return [result, self.b.shuffle(result, None, [self._end] * self.lanes)]
 
     def _combine(self, a: Value, c: Value) -> Value:
-        """Emit what comes of a result and what is behind it; of NaN and anything NaN."""
+        """Emit the combination of a running result and the next element; NaN propagates."""
         b = self.b
         if not self.extreme:
             return b.op(self.name, a, c)

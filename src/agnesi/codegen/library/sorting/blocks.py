@@ -98,7 +98,8 @@ class Blocks:
         return loop.results[0]
 
     def _again(self, alike: Value) -> None:
-        """Sort the rows whose bits are set in ``alike`` one by one, by their whole keys."""
+        """Sort again by whole keys, one by one, the rows whose bit is set in ``alike``: their
+        shortened keys had ties."""
         b = self.b
         with b.when(b.icmp("ne", alike, const(alike.type, 0)), rare=True):
             for k in range(self.lanes):

@@ -74,7 +74,7 @@ class _First:
         b.finish()
 
     def _sort_elements(self) -> None:
-        """Sort what was put together as a row."""
+        """Sort the collected candidates as one row."""
         b, count = self.b, self.b.load("i64", self.count)
         for k, address in enumerate((self.elements, self.words, self.words)):
             b.store(address, b.gep("ptr", self.short, i64(k)))

@@ -21,7 +21,8 @@ def there(b: Builder, first: Value, n: Value, lanes_: int) -> Value:
 
 
 def _below(b: Builder, low: Value, high: Value, bit: int) -> Value:
-    """Lanes whose number does not have ``bit`` from one vector, the others from another."""
+    """Blend two vectors: lanes whose index has ``bit`` set from ``high``, the others from
+    ``low``."""
     n = width(low.type)
     return b.shuffle(low, high, [n + k if k & bit else k for k in range(n)])
 

@@ -29,7 +29,7 @@ class Memory:
     def take(self, nbytes: int) -> int:
         """Allocate a block, filled with a poison pattern, and return its address."""
         address = self._next
-        # A gap behind each block: what goes beyond its end is not in the next one.
+        # A guard gap after each block: an access beyond its end does not hit the next one.
         self._next += -(-max(nbytes, 1) // _ALIGN) * _ALIGN + _ALIGN
         workspace = np.full(nbytes + _ALIGN, 0xA5, np.uint8)
         shift = -workspace.ctypes.data % _ALIGN

@@ -33,7 +33,7 @@ def _read(*args: Any, **keywords: Any) -> NoReturn:
 
 
 class Text:
-    """What stands for a text."""
+    """The symbol of a str argument whose content does not matter: reading it ends the trace."""
 
     __slots__ = ()
 

@@ -278,8 +278,8 @@ class Borrowed:
         raise LendingError
 
     def check(self, others: Iterable[np.ndarray], identifies: bool) -> None:
-        """Raise if code has also been given an array itself, whose elements it may have read, or
-        did with another what no tensor can stand for."""
+        """Raise if the code also reaches an array by another way, where it may have read elements,
+        or used one as no tensor can stand for."""
         if self and (self._borrowing.spoiled or (identifies and self._borrowing.handed)):
             raise LendingError
         borrowed = [a for a, _ in self._tensors.values() if type(a) is np.ndarray]

@@ -57,7 +57,8 @@ class Parts:
         self._known: dict[int, tuple[str, tuple[Any, ...]]] = {}
         #: Those that are never looked into, by identity.
         self.passed_over: set[int] = set()
-        #: Those whose keys the code computes.
+        #: The dicts whose keys the code computes: the path to each, itself, and its entries before
+        #: the trace.
         self._made: list[tuple[str, dict[Any, Any], dict[Any, Any]]] = []
 
     def __contains__(self, value: Any) -> bool:

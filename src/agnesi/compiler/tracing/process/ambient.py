@@ -118,7 +118,7 @@ _QUESTIONS: dict[str, tuple[Question, ...]] = {
                        lambda m: tuple(m.filters)),),
 }
 _ALL_NAMES = frozenset().union(*(q.names for some in _QUESTIONS.values() for q in some))
-#: Modules under whose names others lie.
+#: Internal modules, by the public one that documents them.
 _ALIASES = {"posix": "os", "nt": "os", "genericpath": "os", "posixpath": "os", "ntpath": "os",
             "_decimal": "decimal", "_locale": "locale", "pathlib._local": "pathlib"}
 #: Readings of the clock, and log records: where the module is a global name, calls of it are seen

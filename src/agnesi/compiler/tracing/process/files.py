@@ -36,7 +36,8 @@ def _open(*args: Any, **keywords: Any) -> Any:
 
 
 def _watch() -> Callable[[], None] | None:
-    """Put the stand-in there; nothing where somebody else has put another one."""
+    """Replace ``open`` by the hook; return how to undo it, None if another library has replaced it
+    already."""
     if not builtins.open is io.open is _PLAINLY:
         return None
     builtins.open = io.open = _open

@@ -56,7 +56,8 @@ def _refuse_computed(nest: Any, what: str) -> None:
 
 
 def print_(*args: Any, **keywords: Any) -> None:
-    """Print what is known; a computed value is known when the code has run."""
+    """Stand-in for ``print`` in a trace: it prints now and in every call, but refuses computed
+    values."""
     _refuse_computed(args, "prints")
     if keywords.get("file") is not None:
         print(*args, **keywords)

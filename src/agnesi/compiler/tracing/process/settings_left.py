@@ -51,7 +51,7 @@ def _settings() -> Iterator[tuple[str, Callable[[], Any], Callable[[Any], Any]]]
 
 
 def _set_context(decimal: Any, context: Any, held: Any) -> None:
-    """Let the same context be the present one again, which has what it held."""
+    """Restore the current decimal context and its fields."""
     for name in ("prec", "rounding", "Emin", "Emax", "capitals", "clamp", "flags", "traps"):
         setattr(context, name, getattr(held, name))
     decimal.setcontext(context)

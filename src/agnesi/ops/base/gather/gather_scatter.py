@@ -264,7 +264,7 @@ def _span(node: Node) -> tuple[int, int] | None:
 
 
 def _around(a: Any, b: Any) -> tuple[int, int] | None:
-    """Bounds of what is one or the other."""
+    """The smallest interval that contains two intervals; None if one is unknown."""
     return (min(a[0], b[0]), max(a[1], b[1])) if a and b else None
 
 
