@@ -40,7 +40,7 @@ WAITED, DOING = 80, 104
 SIGNATURES, RECEIVING = (512, 2048), 4096
 #: The offset of the text in the description of a pending operation.
 TEXT = 130 * 8
-#: Bytes of header before a message, and before the messages between two processes.
+#: Bytes in addition to those of a message, and of the messages between two processes.
 LETTER, BOX = 2048, 128
 MOST_GROUPS, MOST_RANKS = 256, 256
 #: Bytes of the text with operation and line.

@@ -10,7 +10,7 @@ _PARAMETERS = (("ptr", "table"), ("i64", "begin"), ("i64", "end"), ("i64", "thre
 
 
 def task(module: Module, name: str = "run") -> Builder:
-    """The builder of a function ``name(ptr table, i64 begin, i64 end, ptr thread)`` over units of
+    """The builder of a function ``name(ptr table, i64 begin, i64 end, i64 thread)`` over units of
     work; each library function documents its table."""
     return Builder(module, name, _PARAMETERS, internal=False)
 
