@@ -32,7 +32,7 @@ class Step:
 
     ``buffers`` are those whose addresses the kernel gets, in its own order: the kernel's text
     does not contain addresses, so equal work is equal code.  A ``control`` step runs others.
-    A ``parallel`` step is worth several threads where ``spare`` is not negative.
+    A ``parallel`` step is worth several threads where ``surplus`` is not negative.
     The C functions with the numbers ``symbols`` come after the buffers.  A check has no function:
     the program ends with the code ``failure`` unless the byte at its offset is set.
     In a profiled program ``rows`` are those of its counters: its own, and of kernels inside, each
@@ -45,7 +45,7 @@ class Step:
     buffers: tuple[Buffer, ...]
     callback: int = -1
     control: bool = False
-    spare: Size = 0
+    surplus: Size = 0
     symbols: tuple[int, ...] = ()
     failure: int = 0
     rows: tuple[tuple[int, Any], ...] = ()
@@ -123,8 +123,8 @@ class Runner:
             self._call_python(back, step.callback)
         elif step.control:
             self.leave_on(b.call("i32", step.name, self.workspace, self.rt))
-        elif step.parallel and isinstance(step.spare, Extent):
-            much = b.icmp("sge", b.size(step.spare), i64(0))
+        elif step.parallel and isinstance(step.surplus, Extent):
+            much = b.icmp("sge", b.size(step.surplus), i64(0))
             with b.when(much):
                 self._share(step)
             with b.when(b.op("xor", much, Value("true", "i1"))):

@@ -207,29 +207,29 @@ class _Program:
         def interrupted() -> Value:
             return b.icmp("ne", poll(b, thread), Value("0", "i32"))
 
-        spare: Any = 0
+        surplus: Any = 0
         units: Size
         looks = False
         if isinstance(kernel, Product):
             units, looks = self._product(b, kernel, pointer, begin, end, interrupted)
-            spare = _work(kernel) - target.costs.product_multiply_adds
-            parallel = guess(units) > 1 and (isinstance(spare, Extent) or spare > 0)
+            surplus = _work(kernel) - target.costs.product_multiply_adds
+            parallel = guess(units) > 1 and (isinstance(surplus, Extent) or surplus > 0)
         elif conv is not None:
             from agnesi.codegen.kernels.conv import emit_convolution
 
-            units, parallel, spare = conv.units, conv.parallel, conv.spare
+            units, parallel, surplus = conv.units, conv.parallel, conv.surplus
             emit_convolution(
                 b, conv, lambda f: pointer if f is b else self._addresses(f, buffers), begin, end)
         elif isinstance(kernel, Sparse):
             from agnesi.codegen.kernels.sparse import emit_sparse, plan_sparse
 
             rows = plan_sparse(kernel, target)
-            units, parallel, spare = rows.units, rows.parallel, rows.spare
+            units, parallel, surplus = rows.units, rows.parallel, rows.surplus
             emit_sparse(b, rows, pointer, begin, end)
         else:
             assert isinstance(kernel, Nest)
             plan = self.module.mapping.nest(kernel)
-            units, parallel, spare = plan.units, plan.parallel, plan.spare
+            units, parallel, surplus = plan.units, plan.parallel, plan.surplus
             b.calls_functions |= self._effort.repeats(plan)
             looks = emit_nest(b, plan, pointer, begin, end, interrupted=interrupted)
             if self._effort.little(plan.work):
@@ -240,7 +240,7 @@ class _Program:
         if size := 0 if polled else chunk(kernel, units):
             name, looks = self._in_chunks(name, size), True
         parallel = parallel and target.threads > 1
-        return Step(name, units, parallel, buffers, spare=spare, looks=looks)
+        return Step(name, units, parallel, buffers, surplus=surplus, looks=looks)
 
     def _in_chunks(self, name: str, size: int) -> str:
         """A task that runs another one for so many units at a time, and looks for signals."""
@@ -323,7 +323,7 @@ class _Program:
         name, size = self._added(b), chunk(kernel, plan.units)
         parallel = plan.parallel and self.module.target.threads > 1
         return Step(self._in_chunks(name, size) if size else name, plan.units, parallel, buffers,
-                    spare=plan.spare, symbols=symbols, looks=bool(size))
+                    surplus=plan.surplus, symbols=symbols, looks=bool(size))
 
     def _foreign(self, kernel: Foreign) -> Step:
         if isinstance(kernel.call, Walk):

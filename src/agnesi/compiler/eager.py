@@ -37,7 +37,7 @@ _passes = 0
 _spent: dict[Any, int] = {}
 _functions: dict[Any, Callable[..., np.ndarray]] = {}
 #: Those that were compiled before work was counted anew.
-_spare: dict[Any, Callable[..., np.ndarray]] = {}
+_former: dict[Any, Callable[..., np.ndarray]] = {}
 
 
 def run(op: Op, arrays: Sequence[np.ndarray], work: int) -> np.ndarray | None:
@@ -117,8 +117,8 @@ def _made(op: Op, types: Any) -> Callable[..., np.ndarray]:
     if found is None:
         if len(_functions) >= _MAX_FUNCTIONS:
             _functions.clear()
-        spare = (op, types) in _spare
-        found = _spare.pop((op, types)) if spare else _compiled(op)
+        is_former = (op, types) in _former
+        found = _former.pop((op, types)) if is_former else _compiled(op)
         _functions[op, types] = found
     return found
 
@@ -230,8 +230,8 @@ def _recount() -> None:
     in another process, change to it in the same steps then.
     """
     global _passes
-    _spare.clear()
-    _spare.update(_functions)
+    _former.clear()
+    _former.update(_functions)
     _functions.clear()
     _spent.clear()
     _passes = 0

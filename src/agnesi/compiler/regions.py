@@ -38,7 +38,7 @@ from agnesi.ops.control.body import Body
 #: work is guessed before it is traced.
 _FEW_CALLS, _DEEP_ELEMENT = 24_000, 30.0
 #: Nanoseconds that compiling takes for an operation of the graph.
-PRICE = 1_000_000
+COMPILE_NANOSECONDS = 1_000_000
 #: Nanoseconds that a call must save to be worth its own: one of a region takes about so many.
 GAIN = 15_000
 #: Types of operands that a function keeps regions for, and calls with such before one is traced.
@@ -73,7 +73,7 @@ class Regions:
         self._found: dict[Any, Region | int | None] = {}
         #: Regions compiled before the last reset of the counts of eager work, and the number of
         #: resets.
-        self._spare: dict[Any, Region] = {}
+        self._former: dict[Any, Region] = {}
         self._recounts = HOOKS.recounts
 
     def __call__(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
@@ -141,7 +141,7 @@ class Regions:
 
     def _recount(self) -> None:
         self._recounts = HOOKS.recounts
-        self._spare = {k: r for k, r in self._found.items() if isinstance(r, Region)}
+        self._former = {k: r for k, r in self._found.items() if isinstance(r, Region)}
         self._found.clear()
 
     def _counted(self, key: Any, calls: int, leaves: Sequence[Any]) -> Region | None:
@@ -169,9 +169,9 @@ class Regions:
         return None
 
     def _made(self, key: Any, leaves: Sequence[Any]) -> Region | None:
-        made = self._spare.pop(key, None)
+        made = self._former.pop(key, None)
         if made is not None:
-            made.code.count_anew(made.price)
+            made.code.count_anew(made.compile_cost)
             self._found[key] = made
             return made
         try:
@@ -249,13 +249,13 @@ class Region:
         self.work = worth.of_body(body, worth.CALL * self.share) * passes
         if self.work < GAIN and not wanted:
             raise UnsuitedError
-        price = len(body.graph.nodes) + _EACH_FUNCTION
+        compile_cost = len(body.graph.nodes) + _EACH_FUNCTION
         self.outer, self.backward, back = Outer(outer), backward, None
         if backward is not None:
             back = backward.close(saved, args)
-            price += len(back.graph.nodes) + _EACH_FUNCTION
-        self.price = 0 if wanted else price * PRICE - self.work
-        self.code = _code(body, back, self.price)
+            compile_cost += len(back.graph.nodes) + _EACH_FUNCTION
+        self.compile_cost = 0 if wanted else compile_cost * COMPILE_NANOSECONDS - self.work
+        self.code = _code(body, back, self.compile_cost)
         self.forward = self.code.forward
 
     @property
@@ -300,28 +300,28 @@ class Code:
 
     __slots__ = ("__weakref__", "_recounts", "forward", "pull", "unpaid")
 
-    def __init__(self, body: Body, back: Body | None, price: float) -> None:
+    def __init__(self, body: Body, back: Body | None, compile_cost: float) -> None:
         self.forward = _compiled(body)
         self.pull: Any = None if back is None else _compiled(back)
-        self.unpaid, self._recounts = price, HOOKS.recounts
+        self.unpaid, self._recounts = compile_cost, HOOKS.recounts
 
-    def count_anew(self, price: float) -> None:
+    def count_anew(self, compile_cost: float) -> None:
         """Begin again where eager work is counted anew, for the first of the regions."""
         if self._recounts != HOOKS.recounts:
-            self.unpaid, self._recounts = price, HOOKS.recounts
+            self.unpaid, self._recounts = compile_cost, HOOKS.recounts
 
 
 #: The code of each pair of bodies that a region has.
 _codes: WeakValueDictionary[tuple[Body, Body | None], Code] = WeakValueDictionary()
 
 
-def _code(body: Body, back: Body | None, price: float) -> Code:
-    """The code of regions with such bodies; ``price`` is the work that pays for compiling it."""
+def _code(body: Body, back: Body | None, compile_cost: float) -> Code:
+    """The code of regions with such bodies; ``compile_cost`` is the work that pays for compiling it."""
     found = _codes.get((body, back))
     if found is None:
-        found = _codes[body, back] = Code(body, back, price)
-    found.count_anew(price)
-    found.unpaid = min(found.unpaid, price)
+        found = _codes[body, back] = Code(body, back, compile_cost)
+    found.count_anew(compile_cost)
+    found.unpaid = min(found.unpaid, compile_cost)
     return found
 
 

@@ -30,7 +30,7 @@ from agnesi.ops.identity import Identity
 #: Nanoseconds that the rule of an operation takes eagerly, at least, and for an element.
 _RULE, _ELEMENT = 20_000, 2
 #: Nanoseconds that compiling takes for an operation of the record.
-_PRICE = 2_000_000
+_COMPILE_NANOSECONDS = 2_000_000
 #: Operations of a pass, at least and at most.
 _MIN_OPERATIONS, _MAX_OPERATIONS = 3, 2000
 #: Compiled passes that are kept, and passes whose work is counted.
@@ -41,7 +41,7 @@ _found: dict[Any, Tape | None] = {}
 #: Nanoseconds spent eagerly so far on each pass that is not compiled, by the hash of its key.
 _spent: dict[int, int] = {}
 #: Passes compiled before the last reset of the counts of eager work, and the number of resets.
-_spare: dict[Any, Tape | None] = {}
+_former: dict[Any, Tape | None] = {}
 _recounts = 0
 _NEW: Any = object()
 
@@ -74,8 +74,8 @@ def taped(order: Sequence[Node], seeds: Mapping[Node, Any],
 def _recount() -> None:
     global _recounts
     _recounts = HOOKS.recounts
-    _spare.clear()
-    _spare.update(_found)
+    _former.clear()
+    _former.update(_found)
     _found.clear()
     _spent.clear()
 
@@ -119,12 +119,12 @@ def _counted(key: Any, order: Sequence[Node], seeds: Mapping[Node, Any], wrt: An
     rules = sum([n.op is not None for n in order])
     work = _RULE * rules + sum([_ELEMENT * math.prod(n.shape) for n in order])
     _spent[name] = spent = _spent.get(name, 0) + work
-    if not WORK.pays(work) or spent < _PRICE * rules or not HOOKS.compiles():
+    if not WORK.pays(work) or spent < _COMPILE_NANOSECONDS * rules or not HOOKS.compiles():
         return None
     _spent.pop(name, None)
     if len(_found) >= _MAX_KEPT:
         _found.clear()
-    tape = _spare.pop(key, None)
+    tape = _former.pop(key, None)
     try:
         if tape is None and all(map(_is_suited, order)):
             tape = Tape(order, seeds, wrt)

@@ -54,8 +54,8 @@ from agnesi.core.storage.written import read_only, written_value
 from agnesi.core.support.aside import aside
 from agnesi.core.support.config import HOOKS, MODE, TRACES, switched
 from agnesi.core.support.errors import (
-    MET,
-    THEIRS,
+    LIBRARY_FILES,
+    USER_FILES,
     GradientError,
     TraceError,
     at,
@@ -181,7 +181,7 @@ def record(t: Tensor, op: Op, xs: tuple[Tensor, ...]) -> None:
     while frame is not None:
         code = frame.f_code
         file = code.co_filename
-        if file in THEIRS or not (file in MET or ours(file)):
+        if file in USER_FILES or not (file in LIBRARY_FILES or ours(file)):
             break
         frame = frame.f_back
     node.where = None if frame is None else (code, frame.f_lasti, "")

@@ -255,7 +255,7 @@ class FunctionGraph:
         order = toposort(outputs, done.__contains__)
         if any(["meets" in n.traits for n in order]):
             order = executed(outputs, done.__contains__)
-        met: dict[Any, tuple[Node, ...]] = {}  # what waits for other processes, each for the last
+        merged: dict[Any, tuple[Node, ...]] = {}  # those that wait for processes, in order
         last: Node | None = None
         for node in order:
             if node in done:
@@ -264,11 +264,11 @@ class FunctionGraph:
                 operands = tuple([done[n] for n in node.inputs])
                 if "meets" in node.op.traits:
                     key = node.op, operands
-                    if key not in met:
+                    if key not in merged:
                         behind = [interner.add(item_of(done[last], 0))] if last else operands[:1]
-                        met[key] = *behind, *operands[1:]
+                        merged[key] = *behind, *operands[1:]
                         last = node
-                    operands = met[key]
+                    operands = merged[key]
                 if since is None or node.serial < since:
                     new = copied(node, operands)
                 else:
@@ -282,7 +282,7 @@ class FunctionGraph:
                 done[node] = found if found is not None else interner.add(_closed_leaf(node))
         self.inputs = own
         self.outputs = tuple(done[n] for n in outputs)
-        if not met:
+        if not merged:
             self.__dict__["nodes"] = tuple(dict.fromkeys([done[n] for n in order]))
 
     @classmethod

@@ -330,10 +330,10 @@ def _rule(word: str, names: Mapping[str, Any]) -> Rule | None:
     rule = _RULES.get(name)
     if rule is not None and name in ("Sequence", "list", "Iterable", "tuple") and parts:
         return _several(rule, _alternatives(parts[0], names))
-    return rule or _meant(name, names)
+    return rule or _rule_of(name, names)
 
 
-def _meant(name: str, names: Mapping[str, Any]) -> Rule | None:
+def _rule_of(name: str, names: Mapping[str, Any]) -> Rule | None:
     """The rule of a name that a module knows: one of the types above, or a class."""
     head, *rest = name.split(".")
     kind = names.get(head, getattr(builtins, head, None))

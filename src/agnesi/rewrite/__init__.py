@@ -104,8 +104,8 @@ def check_names(names: Sequence[str]) -> None:
     known = library.rules()
     for name in names:
         if not any(r.goes_by((name,)) for r in known):
-            meant = _alike(name, known)
-            raise ValueError(at(f"no rewrite rule has the name or tag {name!r}{meant}"))
+            suggestion = _alike(name, known)
+            raise ValueError(at(f"no rewrite rule has the name or tag {name!r}{suggestion}"))
 
 
 def _alike(name: str, known: Iterable[Rule]) -> str:

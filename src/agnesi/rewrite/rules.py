@@ -198,8 +198,8 @@ class NodeRule(Rule):
         return self if self.exact is None else _exactly(self)
 
     def may_fire(self, heads: tuple[str, ...]) -> bool:
-        met = not self.operands or not self.operands.isdisjoint(heads[1:])
-        return met and super().may_fire(heads)
+        fits = not self.operands or not self.operands.isdisjoint(heads[1:])
+        return fits and super().may_fire(heads)
 
     def __call__(self, node: Node) -> Node | None:
         new = self.function(node)
@@ -357,10 +357,10 @@ def pattern_rule(pattern: Tensor, replacement: Any, *, name: str, stage: str,
         raise ValueError(
             at(f"rule {name!r}: the replacement uses {sorted(unbound)}, which the pattern lacks")
         )
-    strange = next(_not_pointwise(new), None)
-    if strange is not None and not found.shaped and next(_not_pointwise(found), None) is None:
+    offending = next(_not_pointwise(new), None)
+    if offending is not None and not found.shaped and next(_not_pointwise(found), None) is None:
         raise ShapeError(at(
-            f"rule {name!r}: the replacement has {strange.name}, which is of another shape than "
+            f"rule {name!r}: the replacement has {offending.name}, which is of another shape than "
             "the pattern, whose variables stand for single elements"))
     return PatternRule(name, stage, tuple(tags), (found.op.name,), found, new, when, proof)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.ir.foreign import SPARE, WRITTEN
+from agnesi.core.ir.foreign import SCRATCH, WRITTEN
 from agnesi.core.support.aside import MIN_ASIDE_NANOSECONDS, aside
 
 
@@ -27,7 +27,7 @@ def beside(table: int) -> None:
         _call(function, [address for address, _, _ in arguments], None)
         return
     for address, size, kind in arguments:
-        if kind != SPARE:
+        if kind != SCRATCH:
             ctypes.memmove(_address(copies[address]), address, size)
     given = [_address(copies[address]) for address, _, _ in arguments]
     aside(MIN_ASIDE_NANOSECONDS, _call, function, given, copies)

@@ -41,7 +41,7 @@ SIGNATURES, RECEIVING = (512, 2048), 4096
 #: The offset of the text in the description of a pending operation.
 TEXT = 130 * 8
 #: Bytes in addition to those of a message, and of the messages between two processes.
-LETTER, BOX = 2048, 128
+MESSAGE_BYTES, MAILBOX_BYTES = 2048, 128
 MOST_GROUPS, MOST_RANKS = 256, 256
 #: Bytes of the text with operation and line.
 TEXT_BYTES = 256

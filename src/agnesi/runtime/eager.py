@@ -16,7 +16,7 @@ from agnesi.core.ir.node import Node
 from agnesi.core.storage.leaves import node_of
 from agnesi.core.storage.views import View, share
 from agnesi.core.support.config import HOOKS, MODE, TRACES, Config, Count, Mode, config
-from agnesi.core.support.errors import MET, THEIRS, ours
+from agnesi.core.support.errors import LIBRARY_FILES, USER_FILES, ours
 from agnesi.core.support.silence import silent_context
 from agnesi.core.tensor import Tensor, register
 from agnesi.runtime import support
@@ -29,7 +29,8 @@ _OBJECTS: dict[str, Any] = {
         Tensor, Node, View, plans.Plan, plans.RegionPlan, str, list, slice, bytes, Exception,
         register, dispatch.current, node_of, sys._getframe, ours, share, dispatch.finished,
         dispatch.laid, plans.by_plan, plans.replayed)},
-    "THEIRS": THEIRS, "MET": MET, "MODE": MODE, "TRACES": TRACES, "HOOKS": HOOKS, "config": config,
+    "USER_FILES": USER_FILES, "LIBRARY_FILES": LIBRARY_FILES, "MODE": MODE, "TRACES": TRACES,
+    "HOOKS": HOOKS, "config": config,
     "mapped": HOOKS.mapped, "written": HOOKS.written, "CONSTANTS": HOOKS.constants,
     "silent": silent_context(), "out": ("out",), "Ellipsis": Ellipsis,
     "DRAWN": stocks.DRAWN,

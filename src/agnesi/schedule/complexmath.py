@@ -136,9 +136,9 @@ def _polar_exp(x: Expr, size: Expr, angle: Expr) -> Pair:
     c, s = call("cos", angle), call("sin", angle)
     re = where(over, part * c * factor, size * c)
     im = where(angle.eq(0), angle, where(over, part * s * factor, size * s))
-    lost = ~call("isfinite", angle)
-    nothing = lost & x.eq(-math.inf)
-    endless = lost & x.eq(math.inf)
+    not_finite = ~call("isfinite", angle)
+    nothing = not_finite & x.eq(-math.inf)
+    endless = not_finite & x.eq(math.inf)
     zero = _like(x, 0.0)
     return where(endless, x, where(nothing, zero, re)), where(nothing, zero, im)
 
@@ -247,10 +247,10 @@ def _sinh(z: Pair) -> Pair:
 def _cosh(z: Pair) -> Pair:
     a, b = z
     re, im, _, _ = _hyperbolic(z)
-    lost = ~call("isfinite", b)
+    not_finite = ~call("isfinite", b)
     flat = call("copysign", 0.0, a) * call("copysign", 1.0, b)
-    re = where(abs(a).eq(math.inf) & lost, abs(a), re)
-    return re, where(b.eq(0) | (a.eq(0) & lost), flat, im)
+    re = where(abs(a).eq(math.inf) & not_finite, abs(a), re)
+    return re, where(b.eq(0) | (a.eq(0) & not_finite), flat, im)
 
 
 def _tanh(z: Pair) -> Pair:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from typing import Any
 
-from agnesi.core.ir.costs import is_heavy, price
+from agnesi.core.ir.costs import instructions_of, is_heavy
 from agnesi.core.ir.dims import Size, product
 from agnesi.core.ir.extents import guess
 from agnesi.core.ir.kernels import Convolution, Kernel, Nest, Product
@@ -103,7 +103,7 @@ def instructions(value: Expr, loops: Loops, iterations: Callable[[Loops], Any] =
     """About how many scalar instructions the evaluations of a value take, without its operands."""
     if value.op in BINDING:
         return iterations(inside(value, loops))
-    return iterations(loops) * price(value.op)
+    return iterations(loops) * instructions_of(value.op)
 
 
 def work(kernels: Iterable[Kernel]) -> Work:

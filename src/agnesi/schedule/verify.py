@@ -181,13 +181,13 @@ def check_work(program: Program, plain: Callable[[], Program], name: str) -> Non
 
     ``plain`` makes the program in which every value has memory.
     """
-    ours = work(program.kernels)
-    if is_static((ours.all,)) and ours.all <= _IGNORED_INSTRUCTIONS:
+    fused = work(program.kernels)
+    if is_static((fused.all,)) and fused.all <= _IGNORED_INSTRUCTIONS:
         return
-    theirs = [work([k]) for k in plain().kernels]  # n in one and 9 - n in another do not cancel
+    unfused = [work([k]) for k in plain().kernels]  # n in one and 9 - n in another do not cancel
     for what, mine, each, ratio in (
-        ("costly operations", ours.costly, [w.costly for w in theirs], _MAX_EXPENSIVE_RATIO),
-        ("all operations", ours.all, [w.all for w in theirs], _MAX_INSTRUCTION_RATIO),
+        ("costly operations", fused.costly, [w.costly for w in unfused], _MAX_EXPENSIVE_RATIO),
+        ("all operations", fused.all, [w.all for w in unfused], _MAX_INSTRUCTION_RATIO),
     ):
         most = ratio * sum(each)
         if (guess(mine) > guess(most) + _IGNORED_INSTRUCTIONS

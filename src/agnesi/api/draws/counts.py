@@ -15,7 +15,7 @@ from agnesi.core.support import dtypes
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.compare import logical_not
 from agnesi.ops.base.convert import cast
-from agnesi.ops.base.parameter_checks import chance, countable, demanded, integral
+from agnesi.ops.base.parameter_checks import countable, demanded, integral, probability
 from agnesi.ops.base.select import floor, minimum, where
 from agnesi.ops.elementwise.explog import exp, log1p
 from agnesi.ops.random.generators import Generator
@@ -109,7 +109,7 @@ def binomial(n: TensorLike, p: TensorLike, size: ShapeLike | None = None, *,
     tensor([9, 9, 9])
     """
     (n,) = countable("binomial", n=n)
-    (p,) = chance("binomial", p=p)
+    (p,) = probability("binomial", p=p)
     most = float(n) if isinstance(n, (int, float)) else None
     d = Draw(size, None, generator, n, p, exact=True)
     with no_grad():

@@ -21,7 +21,7 @@ from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.creation import checked_sizes
 from agnesi.ops.base.expand import broadcast_to
 from agnesi.ops.base.movement import moveaxis, reshape
-from agnesi.ops.base.parameter_checks import chance, countable, demanded
+from agnesi.ops.base.parameter_checks import countable, demanded, probability
 from agnesi.ops.base.reduce import sum as sum_
 from agnesi.ops.base.select import clip, maximum, where
 from agnesi.ops.contractions.matmul import matmul
@@ -161,7 +161,7 @@ def multinomial(n: Any, pvals: Any, size: Any = None, *,
             [0, 9, 0]])
     """
     (n,) = countable("multinomial", n=n)
-    (pvals,) = chance("multinomial", pvals=_vector(pvals, "pvals"))
+    (pvals,) = probability("multinomial", pvals=_vector(pvals, "pvals"))
     (pvals,) = demanded("multinomial", "the sum of pvals without the last must be at most 1",
                         lambda p: p[..., :-1].sum(-1) <= 1 + _SUM_TOLERANCE, pvals=pvals)
     n = as_tensor(n)

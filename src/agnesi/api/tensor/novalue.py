@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from agnesi.api.tensor import show
 from agnesi.core.storage.leaves import left_over
 from agnesi.core.support.config import STATE
-from agnesi.core.support.errors import MET, TraceError, at, location, ours
+from agnesi.core.support.errors import LIBRARY_FILES, TraceError, at, location, ours
 from agnesi.core.support.tracing import current_trace, is_tracing, outermost
 from agnesi.core.tensor import Tensor
 
@@ -153,7 +153,8 @@ class _Place(NamedTuple):
 def _expression() -> tuple[ast.AST, list[ast.AST]] | None:
     """The expression that the user's code is computing, and those around it from inside."""
     frame: Any = sys._getframe(2)
-    while frame is not None and (frame.f_code.co_filename in MET or ours(frame.f_code.co_filename)):
+    while frame is not None and (
+            frame.f_code.co_filename in LIBRARY_FILES or ours(frame.f_code.co_filename)):
         frame = frame.f_back
     if frame is None:
         return None

@@ -35,8 +35,8 @@ def _truncate_short(b: Builder, value: Value) -> Value:
     """float32 to bfloat16; a NaN stays one."""
     bits = Lane(b, value).bits()
     rounded = (bits + 0x7FFF + (bits.lshr(16) & 1)).lshr(16)
-    strange = (bits & 0x7FFFFFFF) > 0x7F800000
-    upper = select(strange, bits.lshr(16) | 0x40, rounded)
+    is_nan = (bits & 0x7FFFFFFF) > 0x7F800000
+    upper = select(is_nan, bits.lshr(16) | 0x40, rounded)
     short = b.cast("trunc", upper.v, vector("i16", width(value.type)))
     return b.cast("bitcast", short, vector("bfloat", width(value.type)))
 

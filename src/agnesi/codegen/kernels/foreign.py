@@ -15,7 +15,7 @@ from agnesi.core.ir.foreign import (
     HOLD,
     READ,
     RELEASE,
-    SPARE,
+    SCRATCH,
     WRITTEN,
     Argument,
     Call,
@@ -27,7 +27,7 @@ from agnesi.core.ir.kernels import Buffer, Foreign
 
 #: What is called beside the main thread (``runtime/beside.py``), and what arguments are to it.
 _RUN_BESIDE = external("runtime:beside")
-_KINDS = {"result": WRITTEN, "scratch": SPARE}
+_KINDS = {"result": WRITTEN, "scratch": SCRATCH}
 #: Bytes of a matrix from which a function may take long, and from which one that iterates may: of
 #: 500 rows, singular values take 80 ms, and eigenvalues 300, a Cholesky factor 3.
 _BESIDE_BYTES, _ITERATED_BYTES = 1 << 21, 1 << 18

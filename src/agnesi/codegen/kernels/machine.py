@@ -12,7 +12,7 @@ _FAR_CYCLES = 200
 
 @record
 class Machine:
-    """Vector width, registers and caches of a processor for one element size, and the price of
+    """Vector width, registers and caches of a processor for one element size, and the cost of
     code.
 
     ``code`` is the penalty for code per accumulator, a fraction of the run time; ``shared`` says

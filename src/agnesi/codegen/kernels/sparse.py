@@ -35,14 +35,14 @@ class SparsePlan:
 
     kernel: Sparse
     units: Size
-    spare: Any
+    surplus: Any
     lanes: int
     tile: int
 
     @property
     def parallel(self) -> bool:
         """Whether the kernel may be worth several threads."""
-        return guess(self.units) > 1 and (isinstance(self.spare, Extent) or self.spare > 0)
+        return guess(self.units) > 1 and (isinstance(self.surplus, Extent) or self.surplus > 0)
 
 
 def plan_sparse(kernel: Sparse, target: Target) -> SparsePlan:
@@ -54,8 +54,8 @@ def plan_sparse(kernel: Sparse, target: Target) -> SparsePlan:
     units: Size = kernel.inputs[3].shape[0] - 1
     if kernel.kind == "csc_product":
         units = (columns + (wide * vectors - 1)) // (wide * vectors)
-    spare = kernel.inputs[2].shape[0] * columns - target.costs.sparse_multiply_adds
-    return SparsePlan(kernel, units, spare, wide, vectors)
+    surplus = kernel.inputs[2].shape[0] * columns - target.costs.sparse_multiply_adds
+    return SparsePlan(kernel, units, surplus, wide, vectors)
 
 
 def emit_sparse(b: Builder, plan: SparsePlan, pointer: Callable[[Buffer], Value],

@@ -39,12 +39,12 @@ class WalkPlan:
     axes: tuple[Axis, ...]
     blocks: Size
     units: Size
-    spare: Any
+    surplus: Any
 
     @property
     def parallel(self) -> bool:
         """Whether the kernel may be worth several threads."""
-        return guess(self.units) > 1 and (isinstance(self.spare, Extent) or self.spare > 0)
+        return guess(self.units) > 1 and (isinstance(self.surplus, Extent) or self.surplus > 0)
 
 
 def plan_walk(kernel: Foreign, target: Target) -> WalkPlan:
@@ -54,8 +54,8 @@ def plan_walk(kernel: Foreign, target: Target) -> WalkPlan:
     units = blocks
     for axis in axes[1:]:
         units = units * axis.size
-    spare = kernel.results[0].size - target.costs.called_elements
-    return WalkPlan(kernel, axes, blocks, units, spare)
+    surplus = kernel.results[0].size - target.costs.called_elements
+    return WalkPlan(kernel, axes, blocks, units, surplus)
 
 
 def _axes(kernel: Foreign) -> tuple[Axis, ...]:

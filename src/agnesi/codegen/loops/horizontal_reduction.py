@@ -45,8 +45,8 @@ def horizontal(b: Builder, kind: str, dtype: str, total: Value) -> Value:
 
 def _extreme(b: Builder, kind: str, total: Value) -> Value:
     """The largest (smallest) lane, NaN if any is: halves against halves, NaN looked for once."""
-    strange = b.fcmp("uno", total, total)
-    any_nan = b.call("i1", f"llvm.vector.reduce.or.{suffix(strange.type)}", strange)
+    unordered = b.fcmp("uno", total, total)
+    any_nan = b.call("i1", f"llvm.vector.reduce.or.{suffix(unordered.type)}", unordered)
     predicate = "ogt" if kind == "maximum" else "olt"
     rest = _halved(b, total, lambda p, q: b.select(b.fcmp(predicate, p, q), p, q))
     return b.select(any_nan, const(rest.type, float("nan")), rest)

@@ -78,8 +78,8 @@ def _even(x: Lane) -> Lane:
     """The cosine of a small number: the rounding of ``1 - z/2`` is not lost."""
     z = x * x
     first = mad(z, -0.5, 1.0)
-    lost = mad(z, -0.5, 1.0 - first)
-    return first + mad(z * z, _by_halves(z, _COS), lost)
+    error = mad(z, -0.5, 1.0 - first)
+    return first + mad(z * z, _by_halves(z, _COS), error)
 
 
 def _in_vector(x: Lane) -> Lane:

@@ -95,10 +95,10 @@ def _tail(size: Lane) -> Lane:
     y = 1.0 / bottom
     q = top * y
     q_low = ((residual(q, bottom, top) - q * bottom_low) + top_low) * y
-    square, lost = two_product(x, x)
+    square, error = two_product(x, x)
     p, p_low, n, whole = exp_parts(-square)
     # exp(-x^2) = exp(-square) (1 - lost).
-    p_low = mad(-p, lost, p_low)
+    p_low = mad(-p, error, p_low)
     return scale(mad(p, q, mad(p, q_low, p_low * q)), n, whole)
 
 

@@ -17,7 +17,7 @@ from agnesi.codegen.vmath.lane import (
     through_double,
     two_product,
 )
-from agnesi.codegen.vmath.tables import RECIPROCAL_LOGS, RECIPROCALS, ROOTS, ROOTS_LOST
+from agnesi.codegen.vmath.tables import RECIPROCAL_LOGS, RECIPROCALS, ROOTS, ROOTS_ERROR
 
 LOG2E = 1.4426950408889634
 LN_2 = 0.6931471805599453
@@ -166,8 +166,8 @@ def exp_by_table(x: Lane, rest: Lane | float | None = None) -> Lane:
     if rest is None:
         r = mad(n, -low, near)
     else:
-        lost = mad(n, -low, avx512.lookup(index, ROOTS_LOST["double"]))
-        r = near + (lost + rest if isinstance(rest, Lane) else lost)
+        error = mad(n, -low, avx512.lookup(index, ROOTS_ERROR["double"]))
+        r = near + (error + rest if isinstance(rest, Lane) else error)
     root = avx512.lookup(index, ROOTS["double"])
     square = r * r
     q = mad(square, poly_by_pairs(r, square, _EXP_NEAR), r)
@@ -201,13 +201,13 @@ def near_root(x: Lane, shift: int = 0) -> NearRoot:
     """Of arguments whose exponential is a normal number; AVX-512 only."""
     n, index = to_sixteenth(x)
     high, low = LN2[x.element]
-    lost = avx512.lookup(index, ROOTS_LOST[x.element])
+    error = avx512.lookup(index, ROOTS_ERROR[x.element])
     # 16 n = 16 floor(n) + k goes into the exponent as it is; the table makes up for k.
     step, form = (x.mantissa - 4, "<d" if x.double else "<f")
     roots = [_moved(root, form, -(shift << step + 4) - (k << step))
              for k, root in enumerate(ROOTS[x.element])]
     power = (avx512.lookup(index, roots).bits() + (index << step)).real()
-    return NearRoot(power, mad(n, -high, x), mad(n, -low, lost))
+    return NearRoot(power, mad(n, -high, x), mad(n, -low, error))
 
 
 def _moved(value: float, form: str, bits: int) -> float:
@@ -244,8 +244,8 @@ def _expm1_by_table(x: Lane) -> Lane:
     # Half of the power, since the power itself overflows for the largest results.
     half, near, _ = parts = near_root(x, 1)
     base = half - 0.5
-    lost = half - (base + 0.5)
-    result = base + mad(half, near, mad(half, parts.less_one(), lost))
+    error = half - (base + 0.5)
+    result = base + mad(half, near, mad(half, parts.less_one(), error))
     return (result + result).copysign(x)
 
 
@@ -264,8 +264,8 @@ def expm1(x: Lane) -> Lane:
     half = power_of_two(whole - 1)
     base = half - 0.5
     total = mad(half, r, base)
-    lost = mad(half, r, base - total) + ((half - base) - 0.5)
-    result = total + mad(half, rest, lost)
+    error = mad(half, r, base - total) + ((half - base) - 0.5)
+    result = total + mad(half, rest, error)
     return (result + result).copysign(x)
 
 

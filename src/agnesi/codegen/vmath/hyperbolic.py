@@ -104,11 +104,11 @@ def _sigmoid_single(x: Lane) -> Lane:
     t = mad(r * r, poly(r, _EXP_DOWN), -r)
     power = avx512.scalef(x.like(1.0), n, ~(n <= -126.0))
     base = power + 1.0
-    total, lost = quick_sum(base, t)
-    lost = lost + (power - (base - 1.0))
+    total, error = quick_sum(base, t)
+    error = error + (power - (base - 1.0))
     y = avx512.inverse(total)
     # One step of Newton's method, without the rounding of the sum.
-    return scale(mad(y, mad(-y, lost, mad(-y, total, 1.0)), y), n, whole)
+    return scale(mad(y, mad(-y, error, mad(-y, total, 1.0)), y), n, whole)
 
 
 def _sigmoid_double(x: Lane) -> Lane:
@@ -176,10 +176,10 @@ def acosh(x: Lane) -> Lane:
     far = x > 2.0**60
     t = x - 1.0
     a = select(far, 1.0, t)
-    twice, lost = two_sum(a, a.like(2.0))
+    twice, error = two_sum(a, a.like(2.0))
     square, low = two_product(a, twice)
     root = square.sqrt()
-    low = (residual(root, root, square) + mad(a, lost, low)) / (root + root)
+    low = (residual(root, root, square) + mad(a, error, low)) / (root + root)
     total, rest = two_sum(root, a)
     near = log1p(select(far, x, total), select(far | a.eq(0.0), 0.0, rest + low))
     return select(x >= 1.0, near + select(far, near.like(LOG_2), 0.0), math.nan)

@@ -31,7 +31,7 @@ from agnesi.codegen.vmath.lane import (
     two_product,
 )
 from agnesi.codegen.vmath.rounding import trunc
-from agnesi.codegen.vmath.tables import SHORT_LOGS, SHORT_LOGS_LOST, SHORT_RECIPROCALS
+from agnesi.codegen.vmath.tables import SHORT_LOGS, SHORT_LOGS_ERROR, SHORT_RECIPROCALS
 
 # (atanh(s)/s - 1 - z/3) / z^2 in z = s^2 on [0, 1/25], error 2^-75.6 of the whole.
 _ATANH = (
@@ -61,7 +61,7 @@ def _log_pair_by_table(a: Lane) -> tuple[Lane, Lane]:
     r = mad(m, avx512.lookup(index, SHORT_RECIPROCALS), -1.0)
     high, low = LN2["double"]
     base = mad(e, high, avx512.lookup(index, SHORT_LOGS))
-    rest = mad(e, low, avx512.lookup(index, SHORT_LOGS_LOST))
+    rest = mad(e, low, avx512.lookup(index, SHORT_LOGS_ERROR))
     square, square_low = two_product(r, r)
     first, first_low = quick_sum(base, r)
     second = mad(square, -0.5, first)

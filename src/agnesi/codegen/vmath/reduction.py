@@ -73,8 +73,8 @@ def reduce_near(x: Lane, unit: float, offset: float = 0.0) -> Reduced:
     if x.double:
         return Reduced(mad(n, -third, r), r.like(0.0), whole)
     # Where t and n * second cancel, r is exact enough, and its rounding error cannot be had so.
-    lost = select(r * r > 2.0**-19, mad(n, -second, t - r), 0.0)
-    return Reduced(r, mad(n, -third, lost), whole)
+    error = select(r * r > 2.0**-19, mad(n, -second, t - r), 0.0)
+    return Reduced(r, mad(n, -third, error), whole)
 
 
 def _wide_product(a: Lane, c: Lane) -> tuple[Lane, Lane]:
@@ -141,8 +141,8 @@ def reduce_far(x: Lane, unit: float, offset: float = 0.0) -> Reduced:
     )
     total, rest = quick_sum(parts[0], parts[1])
     total, rest = quick_sum(total, rest + parts[2])
-    r, lost = two_product(total, total.like(_PI[0] * unit))
-    lost = mad(total, _PI[1] * unit, mad(rest, _PI[0] * unit, lost))
+    r, error = two_product(total, total.like(_PI[0] * unit))
+    error = mad(total, _PI[1] * unit, mad(rest, _PI[0] * unit, error))
     finite = x.abs() < float("inf")
-    r, lost = quick_sum(r, lost)
-    return Reduced(select(finite, r, float("nan")), lost, n)
+    r, error = quick_sum(r, error)
+    return Reduced(select(finite, r, float("nan")), error, n)

@@ -16,7 +16,7 @@ from agnesi.codegen.vmath.lane import (
     through_double,
 )
 from agnesi.codegen.vmath.reduction import Reduced, is_huge, reduce_far, reduce_near
-from agnesi.codegen.vmath.tables import SINES, SINES_LOST
+from agnesi.codegen.vmath.tables import SINES, SINES_ERROR
 
 # (sin r - r) / r^3 in z = r^2: float32 on |r| <= pi/4, relative error 2^-27.8;
 # float64 on |r| <= pi/2, relative error 2^-61.7.
@@ -98,14 +98,14 @@ def _quadrant_sine(reduced: Reduced, ahead: int) -> Lane:
 def _sine_by_table(x: Lane, ahead: int) -> Lane:
     """``sin(x + ahead pi/2)`` in float32, as the sine of a multiple of pi/8 plus ``r``."""
     r, low, n = reduce_near(x, 0.125)
-    sine, lost, cosine = (
+    sine, error, cosine = (
         avx512.lookup(n, (*table[shift:], *table[:shift]))
-        for table, shift in ((SINES, 4 * ahead), (SINES_LOST, 4 * ahead), (SINES, 4 * ahead + 4))
+        for table, shift in ((SINES, 4 * ahead), (SINES_ERROR, 4 * ahead), (SINES, 4 * ahead + 4))
     )
     z = r * r
     odd = mad(r * z, mad(z, _SIN_NEAR[1], _SIN_NEAR[0]), low)
     even = z * poly(z, _COS_NEAR)
-    return sine + mad(cosine, r, mad(sine, even, mad(cosine, odd, lost)))
+    return sine + mad(cosine, r, mad(sine, even, mad(cosine, odd, error)))
 
 
 def _sine_single(x: Lane, ahead: int) -> Lane:
@@ -204,9 +204,9 @@ def _arc_tangent(top: Lane, bottom: Lane) -> Lane:
     z = t * t
     base = select(low, t.like(0.0), select(high, t.like(_HALF_PI[0]), _HALF_PI[0] / 2.0))
     rest = select(low, t.like(0.0), select(high, t.like(_HALF_PI[1]), _HALF_PI[1] / 2.0))
-    total, lost = quick_sum(base, t)
-    total, lost = select(low, t, total), select(low, t.like(0.0), lost)
-    return total + mad(t * z, poly(z, _ATAN), rest + lost)
+    total, error = quick_sum(base, t)
+    total, error = select(low, t, total), select(low, t.like(0.0), error)
+    return total + mad(t * z, poly(z, _ATAN), rest + error)
 
 
 def _short_arc_tangent(top: Lane, bottom: Lane) -> Lane:

@@ -234,10 +234,10 @@ def caller(tree: Tree, statics: Sequence[Any], native: Callable[..., Any],
         found = text.name()
         text.write(f"{found} = {text.name(c.compiled)}.bound.direct({', '.join(leaves)})")
         text.require(f"{found} is not MISSED")
-        handed = [text.name() for _ in c.handed]
-        if handed:
-            text.write(f"{found}, {', '.join(handed)} = {found}")
-        leaves += [f"{text.name(CARRIERS)}[{found}.item()]", *handed]
+        forwarded = [text.name() for _ in c.forwarded]
+        if forwarded:
+            text.write(f"{found}, {', '.join(forwarded)} = {found}")
+        leaves += [f"{text.name(CARRIERS)}[{found}.item()]", *forwarded]
     text.write(f"found = {text.name(native)}({', '.join(leaves)})")
     text.require("found is not MISSED")
     text.given = leaves

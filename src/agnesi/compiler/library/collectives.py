@@ -12,7 +12,7 @@ from agnesi.runtime import collectives as native
 CONTROLS, CONTROL, SIGNATURES = native.CONTROLS, native.CONTROL, native.SIGNATURES
 RECEIVING, TEXT, TEXT_BYTES = native.RECEIVING, native.TEXT, native.TEXT_BYTES
 WAITED, DOING = native.WAITED, native.DOING
-LETTER, BOX = native.LETTER, native.BOX
+MESSAGE_BYTES, MAILBOX_BYTES = native.MESSAGE_BYTES, native.MAILBOX_BYTES
 JOBS, GIVE_WAY, GIVE_UP = native.JOBS, native.GIVE_WAY, native.GIVE_UP
 MOST_GROUPS, MOST_RANKS = native.MOST_GROUPS, native.MOST_RANKS
 REDUCTIONS, Group = native.REDUCTIONS, native.Group

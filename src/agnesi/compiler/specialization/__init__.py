@@ -32,7 +32,7 @@ branches.
 **Sizes that data decides.** ``x[mask]``, ``nonzero``, ``unique`` and their kin are made of
 ``Chosen`` (``ops/base/chosen.py``): the indices at which a vector of bools is true, as many as a
 size says, which is the count of the mask. A function with such results is a sequence of segments:
-one computes the count and hands on the mask and what is expensive before it (``_handed`` in
+one computes the count and hands on the mask and what is expensive before it (``_forwarded`` in
 ``precomputed_sizes.py``), the next has the count as a size; a few generated lines of Python
 connect them (``compiler/binding/call_adapter.py``). Such a size changes with every call and is
 bounded by its operand, so specializations take it as a run-time value from the first call on and

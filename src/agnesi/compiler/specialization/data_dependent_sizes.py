@@ -70,12 +70,12 @@ def data_dependent_sizes(nodes: Iterable[Node]) -> list[ValueDim | SharedDim]:
 
 def _data_dependent_among(order: Sequence[Node]) -> list[ValueDim | SharedDim]:
     found: dict[ValueDim | SharedDim, None] = {}
-    waiting, met = list(_sizes_among(order)), set[int]()
+    waiting, seen = list(_sizes_among(order)), set[int]()
     while waiting:
         size = waiting.pop()
-        if id(size) in met:
+        if id(size) in seen:
             continue
-        met.add(id(size))
+        seen.add(id(size))
         if isinstance(size, (ValueDim, SharedDim)):
             found[size] = None
             if isinstance(size, ValueDim):  # its scalar may be computed from sizes, too

@@ -25,10 +25,10 @@ def sizes_from_reshapes(graph: FunctionGraph) -> FunctionGraph:
     found: dict[Dim, Size] = {}
     for node in graph.nodes:
         if isinstance(node.op, Reshape):
-            ours, theirs = _without_common(node.inputs[0].shape, node.op.shape)
-            if len(ours) == len(theirs) == 1 and isinstance(theirs[0], Dim) and (
-                    not theirs[0].op and theirs[0] not in known and declared(theirs[0])):
-                found.setdefault(theirs[0], size_with(ours[0], found))
+            before, after = _without_common(node.inputs[0].shape, node.op.shape)
+            if len(before) == len(after) == 1 and isinstance(after[0], Dim) and (
+                    not after[0].op and after[0] not in known and declared(after[0])):
+                found.setdefault(after[0], size_with(before[0], found))
     return graph.resolve(lambda n: size_with(n, found)) if found else graph
 
 

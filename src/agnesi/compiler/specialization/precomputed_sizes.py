@@ -21,7 +21,7 @@ from agnesi.compiler.binding.call_adapter import CARRIERS, MISSED, missed
 from agnesi.compiler.compilation.compiled import Compiled
 from agnesi.compiler.shared import SharedDim
 from agnesi.compiler.specialization.dynamic_sizes import check
-from agnesi.compiler.tracing.leaves import Handed, plain
+from agnesi.compiler.tracing.leaves import Forwarded, plain
 from agnesi.core.graph import FunctionGraph, alike, constant_value
 from agnesi.core.ir.dims import Dim, leaves
 from agnesi.core.ir.extents import most
@@ -35,12 +35,12 @@ from agnesi.core.tensor import Tensor, symbol
 class SizeWanted(BaseException):
     """A trace needs a data-dependent size."""
 
-    def __init__(self, outputs: Sequence[Node], handed: Sequence[Node], index: int, most: Any
+    def __init__(self, outputs: Sequence[Node], forwarded: Sequence[Node], index: int, most: Any
                  ) -> None:
         super().__init__()
-        #: The scalar, what is handed on, and what exists on the way only on which it is asked for
+        #: The scalar, what is forwarded, and what exists on the way only on which it is asked for
         #: (``Decisions``).
-        self.outputs, self.handed, self.most = outputs, handed, most
+        self.outputs, self.forwarded, self.most = outputs, forwarded, most
         #: Which of the data-dependent sizes it is, in the order in which they are asked for.
         self.index = index
         #: The arguments before it, their sizes where some are run-time values; what makes the
@@ -57,7 +57,7 @@ class SizeQueries:
     :param arguments: What native code takes.
     :param symbols: The arguments in the trace; behind them, for each known size, one without
         elements of that size, and values that the code which computed it hands on.
-    :param inputs: Those that are tensors.  What is handed on is known when its size is asked for:
+    :param inputs: Those that are tensors.  What is forwarded is known when its size is asked for:
         from then on it is an argument, in all three lists.
     :type inputs: list of Node
     :param known: What computes the sizes.
@@ -84,14 +84,14 @@ class SizeQueries:
         for known, size in self.queried:
             if alike(known, node):
                 return size
-        index, handed = len(self.queried), _handed(node, given, self.inputs)
-        outputs = [node, *handed] if token is None else [node, *handed, token]
+        index, forwarded = len(self.queried), _forwarded(node, given, self.inputs)
+        outputs = [node, *forwarded] if token is None else [node, *forwarded, token]
         if index < len(self.sizes) and self.known[index].computes(self.inputs, outputs, self.exact):
             self.queried.append((node, self.sizes[index]))
-            for i, n in enumerate(handed, 1 - self.indices[index]):
+            for i, n in enumerate(forwarded, 1 - self.indices[index]):
                 self._hand_on(n, i)
             return self.sizes[index]
-        raise SizeWanted(outputs, handed, index, most)
+        raise SizeWanted(outputs, forwarded, index, most)
 
     def _hand_on(self, node: Node, index: int) -> None:
         """Bind the argument at ``index``, counted from the end, to a node."""
@@ -132,7 +132,7 @@ class Computed:
 
     def __init__(self, arguments: Sequence[Any], wanted: SizeWanted, owner: Any) -> None:
         self.most: int | None = wanted.most if wanted.most is None else most(wanted.most)
-        self.handed, self.pattern = wanted.handed, wanted.pattern
+        self.forwarded, self.pattern = wanted.forwarded, wanted.pattern
         self.graph, shared = _present(FunctionGraph(wanted.inputs, wanted.outputs))
         graph = self.graph
         #: Variables of which it has the sizes, and these.
@@ -145,9 +145,9 @@ class Computed:
         self.fresh = False
         self.indices = [i for i, a in enumerate(arguments) if a.kind != "identity"]
         self.statics = [a.object if a.kind == "identity" else None for a in arguments]
-        count = 1 + len(self.handed)
+        count = 1 + len(self.forwarded)
         self.compiled = Compiled(
-            arguments, graph, count, [], result="tuple" if self.handed else "single",
+            arguments, graph, count, [], result="tuple" if self.forwarded else "single",
             wrap=[False] * count, settings=owner.settings, name=f"sizes of {owner.name}",
             slow=missed, guards=self._guards(),
         )
@@ -175,7 +175,7 @@ class Computed:
             graph, exact, self.fresh) == _text(self.graph, exact, self.fresh)
 
     def results(self, leaves: Sequence[Any]) -> list[Any] | None:
-        """An argument without elements whose size is the value now, and what is handed on; None
+        """An argument without elements whose size is the value now, and what is forwarded; None
         where Python decides otherwise before it asks for that."""
         if not self._holds():
             return None
@@ -186,11 +186,11 @@ class Computed:
         made = self.compiled.run(*values)
         if made is MISSED:
             return None
-        size, *handed = made if self.handed else (made,)
+        size, *forwarded = made if self.forwarded else (made,)
         found: np.ndarray | None = CARRIERS[int(size)]
         if found is None:
             raise ShapeError(at(f"{size} decides the size of a result, so it must not be negative"))
-        return [found, *map(Handed, handed)]
+        return [found, *map(Forwarded, forwarded)]
 
 
 def _present(graph: FunctionGraph) -> tuple[FunctionGraph, list[Tensor]]:
@@ -205,7 +205,7 @@ def _present(graph: FunctionGraph) -> tuple[FunctionGraph, list[Tensor]]:
 
 def behind(computed: Sequence[Computed]) -> int:
     """Return how many arguments pass what some compute."""
-    return len(computed) + sum(len(c.handed) for c in computed)
+    return len(computed) + sum(len(c.forwarded) for c in computed)
 
 
 def _text(graph: FunctionGraph, exact: bool, fresh: bool) -> list[Any]:
@@ -226,7 +226,7 @@ def _text(graph: FunctionGraph, exact: bool, fresh: bool) -> list[Any]:
     return [*found, [numbers[n] for n in graph.outputs]]
 
 
-def _handed(node: Node, given: Node | None, inputs: Sequence[Node]) -> list[Node]:
+def _forwarded(node: Node, given: Node | None, inputs: Sequence[Node]) -> list[Node]:
     """Return the expensive node on the way to a scalar, so that the code behind need not compute it
     again: the data that decides, and whatever is no loop over elements.
     """

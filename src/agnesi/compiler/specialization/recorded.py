@@ -54,7 +54,7 @@ class CompiledCall(Op):
         self.expected = version.expected
         self.types = [(t.shape, t.dtype) for t in results]
         #: The names of the leaves at the call, if the function asks for such facts.
-        self.names = [getattr(v, "_name", None) for v in leaves] if version.assumed else ()
+        self.seen_names = [getattr(v, "_name", None) for v in leaves] if version.assumed else ()
         self.outputs = len(results)  # type: ignore[misc]
         self.serial = next_serial()
 
@@ -88,7 +88,7 @@ class CompiledCall(Op):
     def _as_seen(self, leaves: Sequence[Any]) -> list[Any]:
         """The leaves with the names, and without the gradients, that the call saw if it looked."""
         found = list(leaves)
-        for i, name in enumerate(self.names):
+        for i, name in enumerate(self.seen_names):
             v = found[i]
             if isinstance(v, Tensor) and v._requires_grad and i not in self.arguments:
                 v = without_gradient(v)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.compiler.tracing.leaves import Constant, Handed, is_small, requires_grad
+from agnesi.compiler.tracing.leaves import Constant, Forwarded, is_small, requires_grad
 from agnesi.compiler.tracing.things import is_users_object
 from agnesi.core.support.errors import DTypeError, at
 from agnesi.core.support.tree import exact
@@ -39,8 +39,8 @@ def kind_of(value: Any) -> Any:
         return ("array", value.dtype, value.shape, grad)
     if type(value) is float:
         return ("float",)
-    if type(value) is Handed:
-        return ("handed",)
+    if type(value) is Forwarded:
+        return ("forwarded",)
     if type(value) is Constant:
         return ("static", exact(value.value))
     try:

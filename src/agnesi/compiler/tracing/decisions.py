@@ -79,7 +79,7 @@ class Deferral:
     def __init__(self) -> None:
         self.allowed, self.used = True, False
         self.borrows, self.borrowed = True, False
-        self.hands, self.handed = True, False
+        self.exposes, self.exposed = True, False
         #: By identity, the array with which code did what tensors do not, and all such.
         self.spoiled: int | None = None
         self.refused: set[int] = set()
@@ -87,8 +87,8 @@ class Deferral:
     def borrow_less(self) -> bool:
         """Let code have the arrays that it hands on, or also those that it changes, from now on: it
         failed with tensors."""
-        if self.hands and self.handed:
-            self.hands = self.spoiled is not None and len(self.refused) < _MAX_REFUSED
+        if self.exposes and self.exposed:
+            self.exposes = self.spoiled is not None and len(self.refused) < _MAX_REFUSED
             self.refused.add(self.spoiled or 0)
             return True
         found = self.borrows and self.borrowed

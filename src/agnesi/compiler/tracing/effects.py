@@ -261,7 +261,7 @@ class Effects:
         held = [*self.apart, *returned]
         if len(set(map(id, held))) < len(held):
             self.obstacle = "it puts one container in two places, or keeps one of an argument"
-        path = stand_ins.known_otherwise(reads.is_met, [*self.kept, *returned])
+        path = stand_ins.known_otherwise(reads.is_seen, [*self.kept, *returned])
         if path or (stand_ins and self.arguments):
             raise KeptSymbolError(f"it knows {path or 'an argument'}, which it replaces, by "
                                   "another name")

@@ -66,7 +66,7 @@ def questions(things: Callable[[], list[Any]], names: AbstractSet[str]
 
 
 #: What lists all attributes of a class, function or module, where code has the name.
-TELL_ALL = frozenset(("__dict__", "attrgetter", "getmembers"))
+LIST_ALL = frozenset(("__dict__", "attrgetter", "getmembers"))
 #: Types whose attributes may be looked up by code without a hook being called.
 SILENT = (type, FunctionType, ModuleType)
 

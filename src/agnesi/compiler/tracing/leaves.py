@@ -16,7 +16,7 @@ from agnesi.core.tensor import Tensor, as_kind
 from agnesi.ops.base.convert import as_array
 
 
-class Handed:
+class Forwarded:
     """A value passed on by the code that computed a size; an argument whose shape is not checked.
     """
 
@@ -37,7 +37,7 @@ class Constant:
 
 def symbol_of(value: Any, i: int, shape: Any, hidden: bool = False) -> Any:
     """Return the symbol that the function sees as an argument of this shape while it is traced."""
-    if type(value) is Handed:  # another node stands for it when the trace is over
+    if type(value) is Forwarded:  # another node stands for it when the trace is over
         return stand_in((), value.dtype)
     if type(value) is Constant:
         return value.value
@@ -72,7 +72,7 @@ def argument_of(value: Any, shape: Any, hidden: bool = False) -> Any:
 
     if isinstance(value, np.generic):
         return Arg("scalar", value.dtype.name)
-    if isinstance(value, (Tensor, np.ndarray, Handed)):
+    if isinstance(value, (Tensor, np.ndarray, Forwarded)):
         return Arg("array", value.dtype.name, shape)
     if type(value) is float:
         return Arg("float")
@@ -97,7 +97,7 @@ def requires_grad(value: Any) -> bool:
 
 def memory_of(value: Any) -> Any:
     """Return a tensor's array, or the array itself."""
-    if type(value) is Handed:
+    if type(value) is Forwarded:
         return value.array
     return value.array if isinstance(value, Tensor) else value
 

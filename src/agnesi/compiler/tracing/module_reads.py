@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.compiler.tracing.bytecode import assigned_in, attributes_of, given_to, imports_of
-from agnesi.compiler.tracing.introspection import TELL_ALL
+from agnesi.compiler.tracing.introspection import LIST_ALL
 from agnesi.compiler.tracing.process import ambient
 from agnesi.compiler.tracing.source_table import SourceTable
 from agnesi.compiler.tracing.sources import MISSING, Name, Source
@@ -96,7 +96,7 @@ class ModuleReads(SourceTable):
         """Read the attributes of a module that code may use, and those of modules in it."""
         held = vars(module)
         names = {*code.co_names, *assigned_in(code)}
-        if not TELL_ALL.isdisjoint(names):
+        if not LIST_ALL.isdisjoint(names):
             names.update(name for name in held if not name.startswith("__"))
         computes = "__getattr__" in held
         if computes:

@@ -188,7 +188,7 @@ def _arithmetic(name: str, reflected: bool) -> Callable[[Any, Any], Any]:
     """An operator of two numbers, or of a number and a tensor."""
     apply_, divides = getattr(operator, name), "div" in name or name == "mod"
 
-    @_met
+    @_of_numbers
     def method(self: Number, other: Any) -> Any:
         a, b = (other, self) if reflected else (self, other)
         if not _is_number(other):
@@ -238,7 +238,7 @@ _OPERATORS = [f"__{r}{n}__" for n in ("add", "sub", "mul", "truediv", "floordiv"
               for r in ("", "r")] + ["__eq__", "__lt__"]
 
 
-def _met(method: Callable[..., Any]) -> Callable[..., Any]:
+def _of_numbers(method: Callable[..., Any]) -> Callable[..., Any]:
     """Return an operator of traced numbers that accepts tensors, Python's numbers and subclasses
     that
     compute as those do (an enumeration's member); for other operands it returns ``NotImplemented``.
@@ -272,7 +272,7 @@ def _is_zero(x: Any) -> bool:
 def _comparison(name: str) -> Callable[[Any, Any], Any]:
     compare = getattr(operator, name)
 
-    @_met
+    @_of_numbers
     def method(self: Number, other: Any) -> Any:
         found = compare(_plainly(self), _plainly(other))
         return bool(found) if _is_number(other) else found
@@ -284,7 +284,7 @@ def _bits(name: str, reflected: bool) -> Callable[[Any, Any], Any]:
     """An operator on the bits of whole numbers; Python raises its error where one is none."""
     apply_ = getattr(operator, name)
 
-    @_met
+    @_of_numbers
     def method(self: Number, other: Any) -> Any:
         a, b = (other, self) if reflected else (self, other)
         if not _is_number(other):
@@ -372,14 +372,14 @@ def _whole_power(a: Any, b: Any) -> Number:
         return number_of(operator.pow(_plainly(a), b), dtypes.int64, bound)
 
 
-@_met
+@_of_numbers
 def _powered(self: Number, other: Any, modulo: Any = None) -> Any:
     if modulo is not None:
         raise LookedAtError(self)
     return _power(self, other)
 
 
-@_met
+@_of_numbers
 def _powered_by(self: Number, other: Any, modulo: Any = None) -> Any:
     if modulo is not None:
         raise LookedAtError(self)

@@ -13,7 +13,7 @@ import numpy as np
 
 from agnesi.compiler.tracing.bytecode import assigned_in, attributes_of
 from agnesi.compiler.tracing.containers.contents import Answer, Contents
-from agnesi.compiler.tracing.introspection import TELL_ALL, questions
+from agnesi.compiler.tracing.introspection import LIST_ALL, questions
 from agnesi.compiler.tracing.obstacles import OnlyEagerError
 from agnesi.compiler.tracing.sources import MISSING, PLAIN, Attribute, Definition, Name, attributes
 from agnesi.compiler.tracing.tensor_facts import TensorFacts
@@ -50,10 +50,10 @@ class OwnedReads(TensorFacts):
             self._of_owned(owned, path, name)
 
     def _of_owned(self, owned: dict[str, Any], path: str, name: str, queried: bool = False) -> None:
-        if name in TELL_ALL and "__name__" not in owned:  # of a function
+        if name in LIST_ALL and "__name__" not in owned:  # of a function
             self.meet(owned, f"{path}.__dict__")
             return
-        for held in [n for n in owned if n[:2] != "__"] if name in TELL_ALL else ():
+        for held in [n for n in owned if n[:2] != "__"] if name in LIST_ALL else ():
             self._of_owned(owned, path, held)
         value = owned.get(name, MISSING)
         if value is MISSING and not queried and name not in self._assigned:
@@ -103,7 +103,7 @@ class OwnedReads(TensorFacts):
         definitions = [definition]
         if is_users(type(kind)):
             definitions.append(self._definition(type(kind)))
-        for held in [n for d in definitions for n in d.attributes()] if name in TELL_ALL else ():
+        for held in [n for d in definitions for n in d.attributes()] if name in LIST_ALL else ():
             self._of_class(kind, held)
         for names in definitions:
             names.add(name)
@@ -178,7 +178,7 @@ class OwnedReads(TensorFacts):
             for source in definitions:
                 source.add("__call__")
         for thing, name, ask in questions(
-                lambda: [*self._met.values(), *(p.value for p in definitions),
+                lambda: [*self._seen.values(), *(p.value for p in definitions),
                          *(p.array for p in self.arrays.values())], self._names):
             if name not in self._assigned:
                 path = f"{self._paths.get(id(thing), type(thing).__name__)}.{name}"

@@ -155,7 +155,7 @@ class Reads(OwnedReads):
 
     def pass_over(self, container: Any) -> None:
         """Never look into a container, whose parts the trace has as arguments."""
-        self._met[id(container)] = container
+        self._seen[id(container)] = container
         self.parts.passed_over.add(id(container))
 
     def _look(self, value: Any, path: str) -> None:
@@ -167,12 +167,12 @@ class Reads(OwnedReads):
             self._flag(value, path)
             return
         atom = isinstance(value, SCALARS)
-        if atom or id(value) in self._met:
+        if atom or id(value) in self._seen:
             self._look_into(value, path)
-            if not atom or not is_users_object(type(value)) or id(value) in self._met:
+            if not atom or not is_users_object(type(value)) or id(value) in self._seen:
                 return
         refuse_unreadable(value, path)
-        self._met[id(value)] = value
+        self._seen[id(value)] = value
         self._paths[id(value)] = path
         self._note(ambient.answers_of(value, self._names))
         self._look_inside(value, path)
@@ -213,7 +213,7 @@ class Reads(OwnedReads):
         """Record the objects behind a weak reference, a proxy or a property."""
         for part in parts:
             thing = part.__self__ if isinstance(part, MethodType) else part
-            if isinstance(value, REFERENCES) and id(thing) not in self._met:
+            if isinstance(value, REFERENCES) and id(thing) not in self._seen:
                 self._weak[id(thing)] = thing
             self.meet(part, path)
 
@@ -398,7 +398,7 @@ class Reads(OwnedReads):
 
     def kind(self, kind: Any) -> Any:
         """Record that code gets the class of an object, whose attributes it may then read."""
-        if isinstance(kind, type) and id(kind) not in self._met:
+        if isinstance(kind, type) and id(kind) not in self._seen:
             with switched(reads=None):
                 self.meet(kind, kind.__name__)
         return kind
@@ -407,11 +407,11 @@ class Reads(OwnedReads):
         """Return whether an attribute holds a container that the traced code itself has stored
         there."""
         put = (id(owner), name) in self.hidden if source is None else source.value is not value
-        return put and attributes(owner).get(name) is value and id(value) not in self._met
+        return put and attributes(owner).get(name) is value and id(value) not in self._seen
 
     def _is_known(self, value: Any) -> bool:
         """Return whether an object has been recorded, so that another read of it adds no guard."""
-        return id(value) in self._met and value not in self.parts and not isinstance(
+        return id(value) in self._seen and value not in self.parts and not isinstance(
             value, np.ndarray) and not isinstance(
                 self.sources.get((id(value), "contents")), Appended)
 
@@ -466,7 +466,7 @@ class Reads(OwnedReads):
         for key, source in self.given.items():
             if source.holds():
                 self._add(key, lambda p=source: p)  # type: ignore
-        for kept in [v for v in self._met.values() if isinstance(v, functools._lru_cache_wrapper)]:
+        for kept in [v for v in self._seen.values() if isinstance(v, functools._lru_cache_wrapper)]:
             self._add((id(kept), "kept"), functools.partial(
                 kept_results.Kept, self._paths[id(kept)], kept))
         for key, source in list(self.sources.items()):
@@ -482,7 +482,7 @@ class Reads(OwnedReads):
     def release(self) -> None:
         """Hold nothing more that weak references refer to: what is garbage may stay for a while."""
         if self._weak:
-            self._weak, self._met = {}, {}
+            self._weak, self._seen = {}, {}
 
     def answer(self, owner: Any, ask: Callable[[], Iterable[Any]],
                sources: Callable[[], Iterable[Any]]) -> None:
@@ -496,7 +496,7 @@ class Reads(OwnedReads):
     def _took(self, owner: Any, name: str) -> None:
         """Note where the value of an attribute comes from."""
         self._recorded.add((id(owner), name))
-        self._met.setdefault(id(owner), owner)
+        self._seen.setdefault(id(owner), owner)
         kind = type(owner)
         path = f"{self._paths.get(id(owner), kind.__name__)}.{name}"
         self._add((id(owner), "class"), lambda: Kind(path, owner))

@@ -40,7 +40,7 @@ class SourceTable:
         self.hidden = frozenset(hidden)
         #: Where the function put something without having read what was there.
         self.given: dict[Any, Source] = {}
-        self._met: dict[int, Any] = {}
+        self._seen: dict[int, Any] = {}
         self._paths: dict[int, str] = {}
         #: Ids of recorded objects that may be the function's own.
         self._new: set[int] = set()
@@ -63,13 +63,13 @@ class SourceTable:
                 self.sources[key] = found
         return found
 
-    def is_met(self, value: Any) -> bool:
+    def is_seen(self, value: Any) -> bool:
         """Return whether an object or a part of it was recorded."""
-        return id(value) in self._met
+        return id(value) in self._seen
 
     def name(self, value: Any, path: str) -> None:
         """Record an object under a name without recording its content."""
-        self._met[id(value)] = value
+        self._seen[id(value)] = value
         self._paths[id(value)] = path
 
     def take(self, value: Any, path: str, make: Callable[[], Source]) -> None:
@@ -144,9 +144,9 @@ class SourceTable:
         without being given them, by identity."""
         held = [p.value for p in self._all_sources()]
         keys = [k() if isinstance(k, weakref.ref) else k
-                for v in self._met.values() if isinstance(v, dict) for k in v]
+                for v in self._seen.values() if isinstance(v, dict) for k in v]
         found = [*self._tensors.values(), *keys, *(a.array for a in self.arrays.values()), *held,
-                 *self._met.values()]
+                 *self._seen.values()]
         return {id(v): v for v in found if isinstance(v, (Tensor, np.ndarray)) or type(v) in kinds
                 or (taking_elements(v) is not None and not isinstance(v, (tuple, frozenset)))}
 

@@ -85,7 +85,7 @@ class TensorFacts(ModuleReads):
         if self._takes_memory is None or not self._typed or "array" in self._assigned:
             return
         if not any(name == "array" for _, name in self._recorded) and not any(
-                map(_has_array, self._met.values())):
+                map(_has_array, self._seen.values())):
             raise OnlyEagerError(
                 f"{self._takes_memory.__name__} reads the memory of a tensor (x.array)",
                 "Use the tensor itself")

@@ -351,8 +351,9 @@ class Trace:
             if query.counts():
                 families.append(query.family)
                 sources.append(query.source)
-        met = set(toposort(sources, _keeps_layout))
-        return [self.first(x) in met or any(f is x._version for f in families) for x in arguments]
+        reachable = set(toposort(sources, _keeps_layout))
+        return [self.first(x) in reachable or any(f is x._version for f in families)
+                for x in arguments]
 
     def _refuse_undecided(self) -> None:
         """Refuse to change memory of which only the run knows whether a result looks into it.

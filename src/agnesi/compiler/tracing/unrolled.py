@@ -77,9 +77,9 @@ def _is_chain(nodes: Sequence[Node]) -> bool:
 
 
 def _describe_loop(times: int, body: Sequence[Sequence[Node]]) -> str:
-    met = {location(nodes[0].where) for nodes in body}
-    lines = sorted(int(where.rpartition(":")[2]) for where in met)
-    file = next(iter(met)).rpartition(":")[0]
+    positions = {location(nodes[0].where) for nodes in body}
+    lines = sorted(int(where.rpartition(":")[2]) for where in positions)
+    file = next(iter(positions)).rpartition(":")[0]
     span = f"{lines[0]}" if lines[0] == lines[-1] else f"{lines[0]}-{lines[-1]}"
     return (
         f"{file}:{span} was written out {times} times, each time on the last one's results; as "

@@ -147,7 +147,7 @@ def in_our_words(keywords: dict[str, Any], names: Sequence[str], placed: int = 0
         if word == "unbiased" and "correction" in names:
             word, value = "correction", float(value)
         elif word not in names and word in FOREIGN:
-            word = _meant(word, names, given, keywords, placed)
+            word = _parameter_of(word, names, given, keywords, placed)
         given[word] = value
     return given
 
@@ -163,12 +163,12 @@ def _reduction(keywords: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _meant(word: str, names: Sequence[str], given: dict[str, Any], keywords: dict[str, Any],
+def _parameter_of(word: str, names: Sequence[str], given: dict[str, Any], keywords: dict[str, Any],
            placed: int) -> str:
     """The parameter that another library's keyword means, which must not be given a second time."""
-    meant = [name for name in FOREIGN[word] if name in names]
-    meant = [name for name in meant if name not in names[:placed]] or meant
-    for name in meant:
+    candidates = [name for name in FOREIGN[word] if name in names]
+    candidates = [name for name in candidates if name not in names[:placed]] or candidates
+    for name in candidates:
         if name in keywords:
             raise TypeError(f"`{word}` and `{name}` are the same; give one of them")
         if name not in given:
@@ -362,7 +362,7 @@ class Form:
     def looked_at(self) -> frozenset[str]:
         """Foreign words that may mean what is declared as a number, a flag or a word."""
         checked = {name for name, *_ in (*self.counts, *self.ranges.entries)}
-        return frozenset(word for word, meant in FOREIGN.items() if not checked.isdisjoint(meant))
+        return frozenset(word for word, ours in FOREIGN.items() if not checked.isdisjoint(ours))
 
     def call(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """The function's result for arguments some of which have foreign names."""

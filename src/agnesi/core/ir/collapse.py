@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from agnesi.core.ir.costs import price
+from agnesi.core.ir.costs import instructions_of
 from agnesi.core.ir.dims import product
 from agnesi.core.ir.kernels import Store, axes_in, reductions, walk
 from agnesi.core.ir.loops import Affine, Axis, Expr, Substitution, fresh_axis
@@ -13,7 +13,7 @@ from agnesi.core.ir.loops import Affine, Axis, Expr, Substitution, fresh_axis
 
 def cost(values: Sequence[Expr]) -> int:
     """Rough number of instructions for one element of everything below ``values``."""
-    return sum(price(v.op) for v in walk(list(values)))
+    return sum(instructions_of(v.op) for v in walk(list(values)))
 
 
 def total_work(stores: Sequence[Store], scattered: int = 0) -> int:
@@ -22,7 +22,7 @@ def total_work(stores: Sequence[Store], scattered: int = 0) -> int:
     prices: dict[frozenset[Axis], int] = {}  # of an iteration of the loops over these axes
     for v in walk([s.value for s in stores]):
         more = scattered if v.op == "load" and v.param[1].atoms else 0
-        prices[v.free] = prices.get(v.free, 0) + (price(v.op) or 1) + more
+        prices[v.free] = prices.get(v.free, 0) + (instructions_of(v.op) or 1) + more
     return sum([n * product([a.extent for a in free]) for free, n in prices.items()])
 
 

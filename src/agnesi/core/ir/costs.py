@@ -99,7 +99,7 @@ def traits(name: str) -> frozenset[str]:
     return frozenset([*found, "raises"] if name == "power" else found)  # of whole numbers
 
 
-def price(name: str) -> int:
+def instructions_of(name: str) -> int:
     """Rough number of instructions of a scalar operation."""
     if name in HEAVY:
         return 20

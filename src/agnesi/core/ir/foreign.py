@@ -243,7 +243,7 @@ def in_one_thread(kernel: Any) -> bool:
 
 
 #: What an argument of a call that may last is: memory that is read, written, too, or worked in.
-READ, WRITTEN, SPARE = range(3)
+READ, WRITTEN, SCRATCH = range(3)
 
 
 def may_last(symbol: str) -> bool:

@@ -17,7 +17,7 @@ def grows_no_faster(size: Size, *others: Size) -> bool:
     So ``n**2 + n*m`` grows no faster than ``n**2 * m`` does; that grows faster than the sum.
     """
     most = [p for other in others for p in powers(other)]
-    return all(any(mine <= theirs for theirs in most) for mine in powers(size))
+    return all(any(own <= bound for bound in most) for own in powers(size))
 
 
 def powers(size: Size) -> list[Powers]:

@@ -57,10 +57,10 @@ class NestPlan:
     @property
     def parallel(self) -> bool:
         """Whether the nest is worth several threads."""
-        return guess(self.units) > 1 and (isinstance(self.work, Extent) or self.spare >= 0)
+        return guess(self.units) > 1 and (isinstance(self.work, Extent) or self.surplus >= 0)
 
     @property
-    def spare(self) -> Any:
+    def surplus(self) -> Any:
         """By how much it is worth several threads."""
         return self.work - self.threshold
 

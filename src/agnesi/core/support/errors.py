@@ -37,8 +37,8 @@ _LIBRARIES = tuple(
 _WRITTEN = "<string>"
 #: Caches of file names in tracebacks: the library's, and the user's. Every recorded operation looks
 #: up some ten.
-MET: set[str] = set()
-THEIRS: set[str] = set()
+LIBRARY_FILES: set[str] = set()
+USER_FILES: set[str] = set()
 #: Where the functions are that public functions are wrapped in, which are called as those.
 _WRAPPERS = f"{_ROOT}core{__file__[len(_ROOT) + 4]}public.py"
 
@@ -153,9 +153,9 @@ def error_named(name: str) -> type[Exception]:
 def ours(file: str) -> bool:
     """Return whether lines of a file are not the user's; it is met from now on."""
     found = file.startswith(_OURS)
-    if len(THEIRS) > 10_000:  # files of interactive sessions, one for each input
-        THEIRS.clear()
-    (MET if found else THEIRS).add(file)
+    if len(USER_FILES) > 10_000:  # files of interactive sessions, one for each input
+        USER_FILES.clear()
+    (LIBRARY_FILES if found else USER_FILES).add(file)
     return found
 
 
@@ -180,7 +180,7 @@ def user_where(depth: int = 2) -> Where:
     while frame is not None:
         code = frame.f_code
         file = code.co_filename
-        if file in THEIRS or not (file in MET or ours(file)):
+        if file in USER_FILES or not (file in LIBRARY_FILES or ours(file)):
             return code, frame.f_lasti, name
         if file == _WRAPPERS and code.co_name != code.co_qualname:
             name = code.co_name
@@ -435,9 +435,9 @@ def causes(error: BaseException | None) -> Iterator[BaseException]:
     >>> [type(e).__name__ for e in causes(then)]
     ['KeyError', 'ValueError']
     """
-    met: set[int] = set()
-    while error is not None and id(error) not in met:
-        met.add(id(error))
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
         yield error
         error = error.__cause__ or error.__context__
 

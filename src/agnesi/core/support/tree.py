@@ -528,7 +528,7 @@ def map_leaves(function: Callable[..., Any], nest: Any, *others: Any,
     for other in others:
         more, its_shape = flatten(other, is_leaf)
         if its_shape != shape:
-            mine, theirs = (", ".join(s.paths("nest")) or "nothing" for s in (shape, its_shape))
-            raise ValueError(f"tree.map: the nests differ: {mine}, but {theirs}")
+            first, second = (", ".join(s.paths("nest")) or "nothing" for s in (shape, its_shape))
+            raise ValueError(f"tree.map: the nests differ: {first}, but {second}")
         columns.append(more)
     return shape.build([function(*row) for row in zip(*columns, strict=True)])

@@ -20,7 +20,7 @@ from agnesi.core.support.errors import CollectiveError, Explained, at, location,
 from agnesi.core.support.forks import at_fork
 from agnesi.core.support.host import cores
 from agnesi.distributed.processes import locks, memory
-from agnesi.distributed.processes.memory import Segment
+from agnesi.distributed.processes.memory import Segment, mailbox_bytes
 from agnesi.distributed.processes.signatures import circle, doing, shown_text, signature, waits_for
 
 #: Seconds that a process waits for another one, unless ``init`` says otherwise.
@@ -327,9 +327,9 @@ class Group(Explained):
         """Return the description that a process gives of what it sends."""
         s = self.segment
         number = s.word(s.control(self.rank) + native.RECEIVING)
-        room = 2 * (s.letter + native.LETTER) + native.BOX
-        box = s.mails + (peer * self.size + self.rank) * room + native.BOX
-        return signature(s, box + (number & 1) * (s.letter + native.LETTER))
+        box = s.mails + (peer * self.size + self.rank) * mailbox_bytes(s.letter)
+        box += native.MAILBOX_BYTES
+        return signature(s, box + (number & 1) * (s.letter + native.MESSAGE_BYTES))
 
     # -- failing ----------------------------------------------------------------------------
     def _record_failure(self, reason: Any) -> None:

@@ -121,8 +121,7 @@ class Segment:
         self.slots = _rounded(native.CONTROLS + size * native.CONTROL)
         self.mails = self.slots + size * 2 * slot
         self.slot, self.letter, self.file, self.path, self.size = slot, letter, file, path, size
-        room = 2 * (letter + native.LETTER) + native.BOX
-        self.nbytes = _rounded(self.mails + size * size * room)
+        self.nbytes = _rounded(self.mails + size * size * mailbox_bytes(letter))
         wanted = (MAGIC, LAYOUT, size, slot, letter)
         if not begin and os.fstat(file).st_size != self.nbytes:
             raise ValueError(at(f"{path} is shared memory for another number of processes than "
@@ -176,7 +175,13 @@ def nbytes_for(size: int) -> int:
     """Bytes of the memory of a group of so many processes."""
     letter = _LETTER if size <= 8 else _FEW_LETTERS
     slots = _rounded(native.CONTROLS + size * native.CONTROL) + size * 2 * _SLOT
-    return _rounded(slots + size * size * (2 * (letter + native.LETTER) + native.BOX))
+    return _rounded(slots + size * size * mailbox_bytes(letter))
+
+
+def mailbox_bytes(letter: int) -> int:
+    """Bytes of the messages of up to ``letter`` bytes from one process to another: two
+    buffers, of which one is read while the other is written."""
+    return 2 * (letter + native.MESSAGE_BYTES) + native.MAILBOX_BYTES
 
 
 def _rounded(n: int) -> int:

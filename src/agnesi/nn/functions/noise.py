@@ -13,7 +13,7 @@ from agnesi.core.support.errors import ShapeError, at
 from agnesi.core.tensor import Tensor
 from agnesi.nn.base.overwriting import Overwriting
 from agnesi.ops.base.convert import as_tensor
-from agnesi.ops.base.parameter_checks import chance
+from agnesi.ops.base.parameter_checks import probability
 from agnesi.ops.neural.activations import leaky_relu
 from agnesi.ops.random.generators import Generator
 from agnesi.ops.random.random import survivors, uniform
@@ -25,7 +25,7 @@ _LEAST = -1.7580993408473766
 def _dropped(name: str, x: Any, p: float, training: bool, shape: Any,
              generator: Generator | None) -> Tensor:
     share: Any
-    (share,) = chance(name, p=p)
+    (share,) = probability(name, p=p)
     x = as_tensor(x)
     known = not isinstance(share, Tensor)
     if not training or (known and share == 0):

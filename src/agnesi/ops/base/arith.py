@@ -25,9 +25,9 @@ from agnesi.ops.base.expand import broadcast_to
 def _zero_wins(function: Callable[..., Any]) -> Callable[..., np.ndarray]:
     def perform(g: np.ndarray, by: np.ndarray) -> np.ndarray:
         result = np.asarray(function(g, by))
-        strange = result != result
-        if strange.any():
-            result[strange & np.equal(g, 0)] = 0
+        is_nan = result != result
+        if is_nan.any():
+            result[is_nan & np.equal(g, 0)] = 0
         return result
 
     return perform

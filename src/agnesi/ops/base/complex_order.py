@@ -54,9 +54,9 @@ class OrderKey(Op):
         """Keys by the numbers of the parts, and whether they are NaN."""
         end = (0x7F80 << 16 if bits == 32 else 0x7FF0 << 48) + 1  # behind the bits of infinity
         if self.way in ("maximum", "minimum"):
-            strange, zero = no_a | no_b, a * 0
+            is_nan, zero = no_a | no_b, a * 0
             beyond = end if self.way == "maximum" else -end
-            return where(strange, zero + beyond, a), where(strange, zero, b)
+            return where(is_nan, zero + beyond, a), where(is_nan, zero, b)
         zero = a * 0
         last = where(no_b, zero + (end + 2), zero + (end + 1))
         first = where(no_a, last, where(no_b, zero + end, a))

@@ -24,7 +24,7 @@ from agnesi.core.calls.plans import count_call
 from agnesi.core.dispatch import why
 from agnesi.core.ir import loops
 from agnesi.core.ir.calls import ufuncs
-from agnesi.core.ir.costs import FEW_NANOSECONDS, price, saved, traits
+from agnesi.core.ir.costs import FEW_NANOSECONDS, instructions_of, saved, traits
 from agnesi.core.ir.foreign import Walk
 from agnesi.core.keywords import NEEDED, operands_of
 from agnesi.core.op import EXPLAINED, Op, explain, in_user_code, renamed_error, reserve, typed
@@ -191,7 +191,7 @@ class Elementwise(Op):
         self.home = home
         #: Nanoseconds of an element, at most, and multiply-adds that take as long as compiled code
         #: saves; 0 where it saves nothing.
-        self._nanoseconds = 20 if self.loop or self.writer is None else price(name)
+        self._nanoseconds = 20 if self.loop or self.writer is None else instructions_of(name)
         self._weight = self._saved = 0
         self._few = memory.MIN_POOLED_ELEMENTS  # elements from which ``in_pool`` is called
         if self.lower is not None and "branching" in self.traits:
@@ -279,7 +279,7 @@ class Elementwise(Op):
     def fill(self, out: np.ndarray, *xs: np.ndarray) -> bool:
         if self.writer is None or xs[-1].dtype.kind not in self.direct:
             return False
-        if out.size * price(self.name) >= _MOST_WRITTEN_NANOSECONDS:
+        if out.size * instructions_of(self.name) >= _MOST_WRITTEN_NANOSECONDS:
             return False
         silently(self.writer, *xs, out=out)
         return True

@@ -92,12 +92,12 @@ def remap(at: Any, shape: Sequence[int], other: Sequence[int]) -> Any:
     result: list[Any] = []
     i = j = 0
     while j < len(other):
-        stop, end, mine, theirs = i, j + 1, 1, other[j]
-        while mine != theirs:
-            if mine < theirs:
-                mine, stop = mine * shape[stop], stop + 1
+        stop, end, ours, others = i, j + 1, 1, other[j]
+        while ours != others:
+            if ours < others:
+                ours, stop = ours * shape[stop], stop + 1
             else:
-                theirs, end = theirs * other[end], end + 1
+                others, end = others * other[end], end + 1
         flat = loops.ravel(at[i:stop], shape[i:stop])
         result.extend(loops.unravel(flat, other[j:end]))
         i, j = stop, end

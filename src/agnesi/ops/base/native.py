@@ -28,16 +28,16 @@ def evaluated(call: Call, arrays: Sequence[np.ndarray], types: Sequence[Any]) ->
     address = foreign.address(call.symbol)
     if address is None or not all(x.size for x in (*arrays, *results)):
         raise ValueError(f"{call.symbol} cannot be called")
-    spare = [np.empty(n + _ALIGN_BYTES, np.uint8) for n in call.scratch]
+    scratch = [np.empty(n + _ALIGN_BYTES, np.uint8) for n in call.scratch]
     batch: Any = call.batch
     if call.units:
-        given = [_argument(a, 0, 1, arrays, results, spare) for a in call.arguments]
+        given = [_argument(a, 0, 1, arrays, results, scratch) for a in call.arguments]
         table = np.array([_bits(x) for x in given], np.uint64)
         units = map(ctypes.c_int64, (0, call.units, 0))
         ctypes.CFUNCTYPE(None)(address)(ctypes.c_void_p(table.ctypes.data), *units)
         return tuple(results)
     for index in range(batch):
-        given = [_argument(a, index, batch, arrays, results, spare) for a in call.arguments]
+        given = [_argument(a, index, batch, arrays, results, scratch) for a in call.arguments]
         ctypes.CFUNCTYPE(None)(address)(*given)
     return tuple(results)
 
@@ -49,9 +49,9 @@ def _bits(x: Any) -> int:
 
 
 def _argument(a: Argument, index: int, batch: int, arrays: Sequence[np.ndarray],
-              results: Sequence[np.ndarray], spare: Sequence[Any]) -> Any:
+              results: Sequence[np.ndarray], scratch: Sequence[Any]) -> Any:
     if a.kind == "scratch":
-        return ctypes.c_void_p(-(-spare[a.value].ctypes.data // _ALIGN_BYTES) * _ALIGN_BYTES)
+        return ctypes.c_void_p(-(-scratch[a.value].ctypes.data // _ALIGN_BYTES) * _ALIGN_BYTES)
     if a.kind in ("operand", "result"):
         x = (arrays if a.kind == "operand" else results)[a.value]
         return ctypes.c_void_p(x.ctypes.data + index * (x.nbytes // batch))

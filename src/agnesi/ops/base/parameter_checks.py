@@ -100,7 +100,7 @@ def integral(name: str, **params: Any) -> list[Any]:
     return _each(name, "less than 2**63", lambda p: p < 2.0**63, params)
 
 
-def chance(name: str, **params: Any) -> list[Any]:
+def probability(name: str, **params: Any) -> list[Any]:
     """Probabilities."""
     return _each(name, "in [0, 1]", lambda p: (p >= 0) & (p <= 1), params)
 

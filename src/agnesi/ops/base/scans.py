@@ -191,15 +191,15 @@ class Recurrence(Scan):
         return arith.multiply(grad, apply(Shift(self.axis, self.reverse), h)), grad
 
     def jvp(self, ts: Any, h: Tensor, a: Tensor, b: Tensor) -> Any:
-        drive = ts[1]
+        rhs = ts[1]
         if ts[0] is not None:
             before = Shift(self.axis, self.reverse)
             if self.lagged:
                 part = apply(before, arith.multiply(ts[0], h))
             else:
                 part = arith.multiply(ts[0], apply(before, h))
-            drive = part if drive is None else arith.add(drive, part)
-        return apply(self, a, drive)
+            rhs = part if rhs is None else arith.add(rhs, part)
+        return apply(self, a, rhs)
 
 
     def parts(self, a: Any, b: Any) -> list[Any]:
@@ -267,10 +267,10 @@ class CumProd(Scan):
         return y if self.exclusive else apply(replace(self, exclusive=True), x)
 
     def jvp(self, ts: Any, y: Tensor, x: Tensor) -> Any:
-        drive = arith.multiply(ts[0], self.before(y, x))
+        rhs = arith.multiply(ts[0], self.before(y, x))
         if self.exclusive:
-            drive = apply(Shift(self.axis, self.reverse), drive)
-        return apply(Recurrence(self.axis, self.reverse, lagged=self.exclusive), x, drive)
+            rhs = apply(Shift(self.axis, self.reverse), rhs)
+        return apply(Recurrence(self.axis, self.reverse, lagged=self.exclusive), x, rhs)
 
 
     def foreign(self, x: Any) -> Call | None:

@@ -366,8 +366,8 @@ def _next(a: Expr, b: Expr) -> Expr:
     least = loops.call("copysign", loops.bits(one, a.dtype), b)
     found = loops.where(a.eq(0), least, beside)
     found = loops.where(a.eq(b), b, found)
-    strange = loops.call("isnan", a) | loops.call("isnan", b)
-    return loops.where(strange, a + b, found)
+    is_nan = loops.call("isnan", a) | loops.call("isnan", b)
+    return loops.where(is_nan, a + b, found)
 
 
 # The step has the size of the last digit, so it moves with the first operand.

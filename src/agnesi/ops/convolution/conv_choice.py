@@ -53,8 +53,8 @@ def requests(algorithm: Any) -> Requests | None:
     elif isinstance(algorithm, str):
         names = (algorithm,) * 3
     elif isinstance(algorithm, dict):
-        if strange := algorithm.keys() - set(KINDS):
-            raise ValueError(f"algorithm has no part {sorted(strange)}; there are {KINDS}")
+        if unknown := algorithm.keys() - set(KINDS):
+            raise ValueError(f"algorithm has no part {sorted(unknown)}; there are {KINDS}")
         names = tuple(algorithm.get(k, u) for k, u in zip(KINDS, usual, strict=True))
     else:
         names = tuple(algorithm) if isinstance(algorithm, (tuple, list)) else ()
@@ -71,9 +71,9 @@ def requests(algorithm: Any) -> Requests | None:
 def _excluded() -> list[str]:
     """Return the ways to convolve that ``config.conv_exclude`` names."""
     names: list[str] = config.conv_exclude.replace(",", " ").split()
-    strange = [n for n in names if n not in ALGORITHMS]
-    if strange:
-        raise ValueError(f"config.conv_exclude names {strange[0]!r}; the algorithms are "
+    unknown = [n for n in names if n not in ALGORITHMS]
+    if unknown:
+        raise ValueError(f"config.conv_exclude names {unknown[0]!r}; the algorithms are "
                          f"{', '.join(ALGORITHMS)}")
     return names
 

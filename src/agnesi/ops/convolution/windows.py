@@ -193,8 +193,8 @@ def _window(i: Affine, span: tuple[int, int], count: int, k: int,
         tap = rest + j * s
         at, inside = _within(quotient + j * -1, least - last, most - first, count)
         if (last + 1) * s > k:
-            meant = number(tap) < k
-            inside = all_of([inside, meant])
+            in_kernel = number(tap) < k
+            inside = all_of([inside, in_kernel])
         return Pixel(at, inside, tap)
 
     return find

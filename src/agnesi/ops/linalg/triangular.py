@@ -76,12 +76,12 @@ class Solution(MatrixOp):
         return to_a, sum_to(grad, b.shape) if b._requires_grad else None
 
     def jvp(self, ts: Any, y: Tensor, a: Tensor, b: Tensor) -> Any:
-        drive = ts[1]
+        rhs = ts[1]
         if ts[0] is not None:
             change = self.part(ts[0])
             change = matrix_transpose(change) if self.transposed else change
-            drive = plus(drive, arith.negative(times(change, y)))
-        return apply(self, a, drive)
+            rhs = plus(rhs, arith.negative(times(change, y)))
+        return apply(self, a, rhs)
 
     def batch(self, node: Any, xs: list[Tensor], rows: Any, length: Any) -> Tensor:
         if rows[0] or len(xs[0].shape) != 2 or len(xs[1].shape) != 3:

@@ -43,12 +43,12 @@ def gelu(x: TensorLike, /, approximate: str = "none", *, out: Tensor | None = No
 @composite
 def _gelu(x: Tensor, *, how: tuple[str]) -> Tensor:
     if how == ("tanh",):
-        chance = tanh((x + x * x * x * 0.044715) * _ROOT_TWO_OVER_PI) + 1
+        scaled = tanh((x + x * x * x * 0.044715) * _ROOT_TWO_OVER_PI) + 1
     elif x.dtype == np.float64:
-        chance = erfc(x * -math.sqrt(0.5))  # erf + 1 loses the tail; slow in float32
+        scaled = erfc(x * -math.sqrt(0.5))  # erf + 1 loses the tail; slow in float32
     else:
-        chance = erf(x * math.sqrt(0.5)) + 1
-    result: Tensor = x * (chance * 0.5)
+        scaled = erf(x * math.sqrt(0.5)) + 1
+    result: Tensor = x * (scaled * 0.5)
     return result
 
 

@@ -9,7 +9,7 @@ from agnesi.core.public import planned, public
 from agnesi.core.support.errors import warn
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor
-from agnesi.ops.base.parameter_checks import chance
+from agnesi.ops.base.parameter_checks import probability
 from agnesi.ops.base.select import where
 from agnesi.ops.convolution.images import as_images
 from agnesi.ops.random.generators import Generator
@@ -43,7 +43,7 @@ def _ranked(rank: int) -> Any:
             warn(f"{name} of a matrix lets single elements be zero, as in PyTorch; use dropout")
         else:
             x = as_images(x, rank)
-        (p,) = chance(name, p=p)
+        (p,) = probability(name, p=p)
         if not training or (not isinstance(p, Tensor) and p == 0):
             return x
         shape = x.shape if matrix else (*x.shape[: x.ndim - rank], *(1,) * rank)

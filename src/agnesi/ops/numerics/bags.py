@@ -67,8 +67,9 @@ def _refuse(ids: Tensor, offsets: Any, mode: str, factors: Any) -> None:
     if factors is not None and mode != "sum":
         raise ValueError(f"per_sample_weights need mode='sum', not {mode!r}")
     if ids.ndim != (2 if offsets is None else 1):
-        meant = "(bags, size of a bag)" if offsets is None else "one behind the other, with offsets"
-        raise ShapeError(f"indices must be {meant}, not {typed(ids)}")
+        expected = ("(bags, size of a bag)" if offsets is None
+                    else "one behind the other, with offsets")
+        raise ShapeError(f"indices must be {expected}, not {typed(ids)}")
 
 
 def _kept(ids: Tensor, weight: Tensor, padding_idx: int | None) -> Tensor | None:

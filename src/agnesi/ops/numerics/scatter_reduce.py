@@ -74,24 +74,24 @@ class Brought(Op):
             ) -> tuple[Any, ...]:
         if self.kind == "prod":
             return *self._of_products(g, x, values, indices), None
-        mine, theirs, wide = x == y, values == _at(y, indices), dtypes.accumulated(g.dtype)
-        count = cast(mine, wide) + _summed(cast(theirs, wide), indices, x.shape[0])
+        of_x, of_src, wide = x == y, values == _at(y, indices), dtypes.accumulated(g.dtype)
+        count = cast(of_x, wide) + _summed(cast(of_src, wide), indices, x.shape[0])
         share = cast(g / count, g.dtype)
-        return select.where(mine, share, 0), select.where(theirs, _at(share, indices), 0), None
+        return select.where(of_x, share, 0), select.where(of_src, _at(share, indices), 0), None
 
     def _of_products(self, g: Tensor, x: Tensor, values: Tensor, indices: Tensor
                      ) -> tuple[Tensor, Tensor]:
         """Return the gradients to both groups of factors of products: the product of the others."""
-        mine, theirs, wide = x == 0, values == 0, dtypes.accumulated(dtypes.real_of(g.dtype))
-        zeros = cast(mine, wide) + _summed(cast(theirs, wide), indices, x.shape[0])
-        rest = apply(self, select.where(mine, 1, x), select.where(theirs, 1, values), indices)
+        of_x, of_src, wide = x == 0, values == 0, dtypes.accumulated(dtypes.real_of(g.dtype))
+        zeros = cast(of_x, wide) + _summed(cast(of_src, wide), indices, x.shape[0])
+        rest = apply(self, select.where(of_x, 1, x), select.where(of_src, 1, values), indices)
 
         def share(zero: Tensor, count: Tensor, rest: Tensor, factor: Tensor) -> Tensor:
             others = select.where(zero, rest, rest / select.where(zero, 1, factor))
             return arith.conj(select.where(count - cast(zero, count.dtype) == 0, others, 0))
 
-        return g * share(mine, zeros, rest, x), _at(g, indices) * share(
-            theirs, _at(zeros, indices), _at(rest, indices), values)
+        return g * share(of_x, zeros, rest, x), _at(g, indices) * share(
+            of_src, _at(zeros, indices), _at(rest, indices), values)
 
 
 def _reduced(x: Tensor, values: Tensor, indices: Tensor, kind: str, include_self: bool) -> Tensor:

@@ -22,7 +22,7 @@ from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.creation import checked_sizes
 from agnesi.ops.base.literals import of_python
 from agnesi.ops.base.movement import reshape, reshaped, sized
-from agnesi.ops.base.parameter_checks import chance, demanded, interval, not_negative, weights
+from agnesi.ops.base.parameter_checks import demanded, interval, not_negative, probability, weights
 from agnesi.ops.base.select import minimum, where
 from agnesi.ops.base.slices import Slice
 from agnesi.ops.elementwise.bitwise import mulhi
@@ -206,7 +206,7 @@ def bernoulli(p: TensorLike, shape: ShapeLike | None = None, *, dtype: DTypeLike
     >>> ag.random.bernoulli(1.0, 3)
     tensor([1., 1., 1.])
     """
-    (p,) = map(as_tensor, chance("bernoulli", p=p))
+    (p,) = map(as_tensor, probability("bernoulli", p=p))
     kind = float_of(p.dtype if is_float(p.dtype) and not p.weak else None)
     sizes = p.shape if shape is None else checked_sizes(shape)
     drawn = uniform(sizes, dtype=kind, generator=generator) < cast(p, kind)
@@ -230,7 +230,7 @@ def dropout_mask(shape: ShapeLike, p: TensorLike, *, dtype: DTypeLike = None,
     >>> sorted(set(ag.random.dropout_mask(99, 0.5).tolist()))
     [0.0, 2.0]
     """
-    (p,) = chance("dropout_mask", p=p)
+    (p,) = probability("dropout_mask", p=p)
     return where(survivors(shape, p, generator), growth(p, float_of(dtype)), 0)
 
 
@@ -269,7 +269,7 @@ def dropout(x: TensorLike, p: float = 0.5, training: bool = True, *,
     tensor([1., 1.])
     """
     x = as_tensor(x)
-    (p,) = chance("dropout", p=p)
+    (p,) = probability("dropout", p=p)
     if not training or (not isinstance(p, Tensor) and p == 0):
         return x
     return where(survivors(x.shape, p, generator), x * growth(p, x.dtype), 0)

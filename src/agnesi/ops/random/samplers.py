@@ -173,14 +173,14 @@ def _counting(ratio: Callable[..., Any]) -> Kind:
     Operands are that number, the chance of 0, and those of ``ratio(k, ...)``: the chance of ``k``
     divided by that of ``k - 1``.
     """
-    def start(m: Any, rest: Any, chance: Any, *params: Any) -> tuple[Any, ...]:
-        return chance * 0.0, rest, chance
+    def start(m: Any, rest: Any, probability: Any, *params: Any) -> tuple[Any, ...]:
+        return probability * 0.0, rest, probability
 
-    def step(m: Any, u: Any, t: Any, values: Any, rest: Any, chance: Any, *params: Any) -> Any:
-        count, rest, chance = values
-        rest, k = rest - chance, t + 1.0
+    def step(m: Any, u: Any, t: Any, values: Any, rest: Any, probability: Any, *params: Any) -> Any:
+        count, rest, probability = values
+        rest, k = rest - probability, t + 1.0
         more = rest >= 0.0
-        return (m.where(more, count * 0.0 + k, count), rest, chance * ratio(k, *params)), more
+        return (m.where(more, count * 0.0 + k, count), rest, probability * ratio(k, *params)), more
 
     return Kind(start, step, _MAX_SMALL_COUNT, 0)
 

@@ -129,9 +129,9 @@ def _beta_front(m: Any, p: Any, q: Any, t: Any) -> Any:
     a, b = m.where(large, p, 8.0), m.where(large, q, 8.0)
     both = a + b
     off = t - a / both
-    lost = a * _log_less(m, off * both / a) + b * _log_less(m, -off * both / b)
-    lost = lost + correction(both) - correction(a) - correction(b)
-    far = m.exp(lost) * m.sqrt(a * b / (both * (2 * math.pi)))
+    error = a * _log_less(m, off * both / a) + b * _log_less(m, -off * both / b)
+    error = error + correction(both) - correction(a) - correction(b)
+    far = m.exp(error) * m.sqrt(a * b / (both * (2 * math.pi)))
     near = m.exp(p * m.log(t) + q * m.log1p(-t) - m.betaln(p, q))
     return m.where(large, far, near) / p
 

@@ -316,8 +316,9 @@ def one_monomial_is_left(node: Node) -> Tensor | None:
     for m, c in left.items():
         found = functools.reduce(operator.mul, [symbol(n) for n, power in m for _ in range(power)])
         found, kept = found if c == 1 else found * c, {n for n, _ in m}
-    lost = [_is_finite(n) for n in leaves - kept]
-    return where(functools.reduce(operator.and_, lost), found + 0, math.nan) if lost else found + 0
+    finite = [_is_finite(n) for n in leaves - kept]
+    found = found + 0
+    return where(functools.reduce(operator.and_, finite), found, math.nan) if finite else found
 
 
 def _is_finite(node: Node) -> Tensor:

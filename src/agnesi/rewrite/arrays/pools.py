@@ -113,12 +113,12 @@ def sum_of_winners(node: Node) -> Tensor | None:
     if taps is None or not isinstance(node.op, Reduce) or node.dtype != spread.dtype:
         return None
     rank = len(spread.shape)
-    if not {*range(2, rank)} <= {*node.op.axes} or not _met(taps):
+    if not {*range(2, rank)} <= {*node.op.axes} or not _all_meet(taps):
         return None
     return apply(node.op, symbol(spread.inputs[0]))
 
 
-def _met(node: Node) -> bool:
+def _all_meet(node: Node) -> bool:
     """Return whether every window of a pooling holds something of the image."""
     windows: Windows = node.op.windows
     return all(
@@ -161,7 +161,7 @@ def _only_pooled(node: Node, users: Mapping[Node, list[Node]]) -> bool:
     wanted."""
     pools = [n for n in users[node] if n.op_name == "max_pool"]
     taps = [n for n in users[node] if n.op_name == "pool_taps"]
-    if not pools or len(pools) + len(taps) < len(users[node]) or not all(map(_met, pools)):
+    if not pools or len(pools) + len(taps) < len(users[node]) or not all(map(_all_meet, pools)):
         return False
     flat = _GROWING[node.op_name]
     return all(

@@ -243,12 +243,12 @@ look:
   br i1 %unknown, label %fail, label %theirs
 theirs:
   %contains = call ptr @word_of(ptr %table, i64 {w:PySet_Contains})
-  %theirs.set = call ptr @word_of(ptr %table, i64 {w:THEIRS})
+  %theirs.set = call ptr @word_of(ptr %table, i64 {w:USER_FILES})
   %is.theirs = call i32 %contains(ptr %theirs.set, ptr %file)
   %found = icmp eq i32 %is.theirs, 1
   br i1 %found, label %here, label %met
 met:
-  %met.set = call ptr @word_of(ptr %table, i64 {w:MET})
+  %met.set = call ptr @word_of(ptr %table, i64 {w:LIBRARY_FILES})
   %is.met = call i32 %contains(ptr %met.set, ptr %file)
   %known = icmp eq i32 %is.met, 1
   br i1 %known, label %outer, label %ask

@@ -26,8 +26,9 @@ class Cluster:
     """
 
     __slots__ = (
-        "goal", "lowers", "makers", "merged", "met", "number", "price", "product", "rank",
-        "reduces", "rereads", "roots", "scalars", "shapes", "sweeps", "swept", "users", "widest",
+        "goal", "instructions", "lowers", "makers", "merged", "number", "product", "rank",
+        "reduces", "rereads", "roots", "scalars", "shapes", "sweeps", "swept", "users", "visited",
+        "widest",
     )
 
     def __init__(self, number: int, root: Node, users: set[Cluster], facts: NodeFacts) -> None:
@@ -49,14 +50,14 @@ class Cluster:
         #: Elements that its largest reduction reads.
         self.swept = 0
         #: Rough number of instructions for one element of everything in it.
-        self.price = 0
+        self.instructions = 0
         #: Whether it computes something that reads its operands several times.
         self.rereads = False
         #: What its reductions and windows run over.
         self.sweeps: dict[Any, None] = {}
         self.merged: Cluster | None = None
         #: The last searches that met it, or were for it.
-        self.met = self.goal = 0
+        self.visited = self.goal = 0
         #: The scalars of its segment of a scalar program, users first.
         self.scalars: list[Node] = []
 
@@ -102,7 +103,7 @@ class Cluster:
         self.fill(other.roots, present(other.users))
         self.reduces += other.reduces
         self.swept = max(self.swept, other.swept)
-        self.price += other.price
+        self.instructions += other.instructions
         self.rereads |= other.rereads
         self.sweeps |= other.sweeps
         self.makers += other.makers
@@ -194,7 +195,7 @@ class Order:
         for cluster in goals:
             cluster.goal = search
         for cluster in starts:
-            cluster.met = search
+            cluster.visited = search
         found = [*starts]
         for cluster in found:  # which grows
             before = len(found)
@@ -203,8 +204,8 @@ class Order:
                     user = user.merged
                 if user.goal == search:
                     return None
-                if user.rank > rank and user.met != search:
-                    user.met = search
+                if user.rank > rank and user.visited != search:
+                    user.visited = search
                     found.append(user)
             self.looks -= len(found) - before
             if self.looks < 0 and not always:
@@ -213,14 +214,14 @@ class Order:
 
     def _makers_below(self, start: Cluster, rank: int) -> list[Cluster]:
         """Return ``start`` and all that it needs, directly or not, whose rank is below ``rank``."""
-        self._search = start.met = search = self._search + 1
+        self._search = start.visited = search = self._search + 1
         found = [start]
         for cluster in found:  # which grows
             for maker in cluster.makers:
                 while maker.merged is not None:
                     maker = maker.merged
-                if maker.rank < rank and maker.met != search:
-                    maker.met = search
+                if maker.rank < rank and maker.visited != search:
+                    maker.visited = search
                     found.append(maker)
         self.looks -= len(found) - 1
         return found

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from agnesi.core.ir.costs import price
+from agnesi.core.ir.costs import instructions_of
 from agnesi.core.ir.node import Node
 from agnesi.core.op import Item
 from agnesi.core.target import Target
@@ -227,9 +227,9 @@ class Clustering:
             return
         read = self._facts[id(node.inputs[0])].weight if node.inputs else 0
         sweep = node.op.sweep(*node.inputs) if read >= MIN_SHARED_ELEMENTS else None
-        cost, reduces, rereads = price(node.op.name), bool(facts.axes), node.op.rereads
+        cost, reduces, rereads = instructions_of(node.op.name), bool(facts.axes), node.op.rereads
         for cluster in users:
-            cluster.price += cost
+            cluster.instructions += cost
             cluster.reduces += reduces
             cluster.swept = max(cluster.swept, read * reduces)
             cluster.rereads |= rereads
@@ -261,7 +261,7 @@ class Clustering:
         for cluster in users - twice:
             if (
                 cluster.foreign or cluster.product is not None or cluster.reduces
-                or depth > _MAX_CHAIN_OPS or cluster.price > _MAX_KERNEL_INSTRUCTIONS
+                or depth > _MAX_CHAIN_OPS or cluster.instructions > _MAX_KERNEL_INSTRUCTIONS
                 or cluster.shapes != same or not self._ranks.below(users, cluster)
             ):
                 continue
@@ -349,7 +349,7 @@ class Clustering:
             return not self._take_regions(node, users)
         special = False
         for c in users:
-            if c.price > _MAX_KERNEL_INSTRUCTIONS:
+            if c.instructions > _MAX_KERNEL_INSTRUCTIONS:
                 return not facts.movement
             special |= not c.lowers
         if special and any([not c.lowers and not c.roots[0].op.inlines and not (
@@ -385,7 +385,8 @@ class Clustering:
     def _take_regions(self, node: Node, users: set[Cluster]) -> bool:
         """Compute a sum of piecewise values region by region in the one kernel that uses it."""
         if "piecewise" not in node.op.traits or any(
-            len(c.roots) > _MAX_REGION_ROOTS or c.price > _MAX_REGION_INSTRUCTIONS for c in users
+            len(c.roots) > _MAX_REGION_ROOTS or c.instructions > _MAX_REGION_INSTRUCTIONS
+            for c in users
         ):
             return False
         if not self._take_epilogue(node, users):
@@ -457,7 +458,7 @@ def _mergeable(clusters: Sequence[Cluster]) -> bool:
     """Return whether clusters may become one kernel, if none depends on another."""
     if (
         len(clusters) > _MAX_MERGED_CLUSTERS
-        or sum(c.price for c in clusters) > _MAX_KERNEL_INSTRUCTIONS
+        or sum(c.instructions for c in clusters) > _MAX_KERNEL_INSTRUCTIONS
     ):
         return False
     if any(c.foreign or c.product is not None for c in clusters):

@@ -1,4 +1,4 @@
-"""The price of recomputing a value where it is read, which clustering weighs against its memory.
+"""The cost of recomputing a value where it is read, which clustering weighs against its memory.
 
 All answers follow from the graph alone: they are the same for every arrangement of clusters.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from agnesi.core.ir.costs import price
+from agnesi.core.ir.costs import instructions_of
 from agnesi.core.ir.node import Node
 from agnesi.schedule.clustering.node_facts import (
     NodeFacts,
@@ -70,7 +70,7 @@ class Recomputation:
             maker = stack.pop()
             if maker.op is None or not lowerable(maker) or not maker.op.pointwise:
                 continue
-            total += price(maker.op.name)
+            total += instructions_of(maker.op.name)
             for operand in maker.inputs:
                 if operand.shape == base.shape and id(operand) not in seen:
                     seen.add(id(operand))
@@ -90,7 +90,7 @@ class Recomputation:
                 continue
             if not lowerable(maker) or not maker.op.pointwise:
                 return False
-            total += price(maker.op.name)
+            total += instructions_of(maker.op.name)
             for operand in [self._facts[id(i)].source for i in maker.inputs]:
                 if id(operand) not in seen:
                     seen.add(id(operand))

@@ -24,15 +24,15 @@ def foreign(root: Node, inputs: list[Buffer], results: list[Buffer],
         return None
     if any(is_static(b.shape) and not b.size for b in (*inputs, *results)):
         return None
-    given, spare = inputs, []
+    given, blocks = inputs, []
     if isinstance(call, Call):
         given = [b if b.contiguous else copied(n)
                  for n, b in zip(root.inputs, inputs, strict=True)]
         if not all(b.contiguous for b in (*given, *results)):
             return None
-        spare = [Buffer((n,), np.dtype("uint8"), "temporary")  # type: ignore[arg-type]
+        blocks = [Buffer((n,), np.dtype("uint8"), "temporary")  # type: ignore[arg-type]
                  for n in call.scratch]
-    return Foreign([root], call=call, inputs=given, results=results, scratch=spare,
+    return Foreign([root], call=call, inputs=given, results=results, scratch=blocks,
                    error=call.error if isinstance(call, Call) else "RuntimeError",
                    text=(call.message if isinstance(call, Call) else "")
                    or f"the C function of {root.op.name} failed")

@@ -75,10 +75,10 @@ class TemplateCache:
             new = make()
             self._known[key] = given, kernel.nodes, pattern(new, given)
             return new
-        theirs, nodes, made = self._known[key]
+        buffers, nodes, made = self._known[key]
         if made is None:
             return make()
-        swap = dict(zip(theirs, given, strict=True))
+        swap = dict(zip(buffers, given, strict=True))
         return again(made, swap, {id(a): b for a, b in zip(nodes, kernel.nodes, strict=True)})
 
 

@@ -28,15 +28,15 @@ def lanes_for(values: Sequence[Expr], axis: Axis, carries: bool, target: Target,
     native = native_lanes(values, target)
     if not target.has_vectors:
         return native
-    price = cost(values)
+    instructions = cost(values)
     sums = any(axis in v.free for v in reductions(values))
-    wide = native * ((8 if sums else 4) if price <= 12 else 2 if price <= 120 else 1)
+    wide = native * ((8 if sums else 4) if instructions <= 12 else 2 if instructions <= 120 else 1)
     if not policy.wide_iterations:
         wide = min(wide, 2 * native if sums else native)
     length = guess(axis.extent)
     enough = 2 * length
     if isinstance(axis.extent, Extent):
-        enough = length // (2 if sums else 8 if carries and price > 12 else 4) + 1
+        enough = length // (2 if sums else 8 if carries and instructions > 12 else 4) + 1
     while wide > native and wide >= enough:
         wide //= 2
     return wide

@@ -73,12 +73,12 @@ class LoopMapping:
             if not isinstance(inner, Nest):
                 continue
             straight = written_out(inner) if self._policy.vector_loops else inner
-            price = cost([s.value for s in straight.body])
-            if price > min(left, _MAX_INLINE_INSTRUCTIONS):
+            instructions = cost([s.value for s in straight.body])
+            if instructions > min(left, _MAX_INLINE_INSTRUCTIONS):
                 continue
             whole = self.nest(inner)
             if not whole.parallel:
-                left -= price
+                left -= instructions
                 found[id(inner)] = whole if straight is inner else replace(
                     self.nest(straight), work=whole.work)
         return found

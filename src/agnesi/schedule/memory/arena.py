@@ -88,11 +88,11 @@ def _one_by_one(blocks: Sequence[Block], order: Sequence[int]) -> tuple[list[int
 
 def _tightest(size: int, busy: Sequence[Sequence[int]]) -> int:
     """The smallest gap that is large enough; behind everything if there is none."""
-    end, best, spare = 0, -1, 0
+    end, best, slack = 0, -1, 0
     for offset, length, *_ in busy:
         gap = offset - end
-        if gap >= size and (best < 0 or gap < spare):
-            best, spare = end, gap
+        if gap >= size and (best < 0 or gap < slack):
+            best, slack = end, gap
         end = max(end, offset + length)
     return end if best < 0 else best
 

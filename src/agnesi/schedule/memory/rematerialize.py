@@ -10,7 +10,7 @@ from __future__ import annotations
 import bisect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from agnesi.core.ir.costs import price
+from agnesi.core.ir.costs import instructions_of
 from agnesi.core.ir.kernels import Buffer, Convolution, Kernel, Nest, Product, walk
 from agnesi.core.support.record import field, struct
 from agnesi.core.target import Costs
@@ -67,7 +67,7 @@ class Remaker:
         ]
         writers: dict[Buffer, list[int]] = {}
         fixed: set[Buffer] = set()
-        self.lost: dict[Buffer, int] = {}
+        self.overwritten: dict[Buffer, int] = {}
         for k, (reads, writes) in enumerate(self.touches):
             if not swappable(kernels[k]):
                 fixed.update(reads)
@@ -75,7 +75,7 @@ class Remaker:
             for b in writes:
                 writers.setdefault(b, []).append(k)
                 if b in shared:
-                    self.lost.setdefault(shared[b], k)
+                    self.overwritten.setdefault(shared[b], k)
         self.writer = {
             b: ks[0] for b, ks in writers.items()
             if b.role == "temporary" and len(ks) == 1 and b not in fixed
@@ -95,7 +95,7 @@ class Remaker:
         }
         self._work = 0
         self._known: dict[Buffer, list[Buffer]] = {}
-        self._handed: dict[tuple[int, Buffer], list[Buffer]] = {}
+        self._clones: dict[tuple[int, Buffer], list[Buffer]] = {}
 
     def _repeats(self, k: int, b: Buffer) -> bool:
         """Return whether a kernel has the same results when it runs again."""
@@ -140,7 +140,7 @@ class Remaker:
                 made.add(version)
                 result.append(Run(k, version, reads, [version]))
                 continue
-            if any(self.lost.get(b, k) < k for b in reads):
+            if any(self.overwritten.get(b, k) < k for b in reads):
                 return False
             stack.append((version, True))
             stack += [(v, False) for v in reads.values()]
@@ -205,9 +205,9 @@ class Remaker:
 
     def _candidates(self, k: int, new: Buffer) -> list[Buffer]:
         key = (k, new)
-        found = self._handed.get(key)
+        found = self._clones.get(key)
         if found is None:
-            found = self._handed[key] = [
+            found = self._clones[key] = [
                 b for b in self.touches[k][0]
                 if b.role == "temporary" and self.takes(self.kernels[k], b, new)
             ]
@@ -363,7 +363,7 @@ def _cost(kernel: Kernel, b: Buffer, costs: Costs) -> float:
         points = 1
         for axis in value.free:
             points *= axis.extent
-        work += points * price(value.op) if value.op != "load" else points * 0.5
+        work += points * instructions_of(value.op) if value.op != "load" else points * 0.5
     if isinstance(kernel, Product):
         batch, m, n, k = kernel.sizes
         work += batch * m * n * k / costs.multiply_adds_per_operation

@@ -276,21 +276,21 @@ def _cost(plan: DepthwisePlan) -> float:
     def tile(panel: Panel, tall: int, wide: int) -> tuple[float, int]:
         sums = tall * wide
         products = sums * taps
-        met = _met(plan, 1, tall) * _met(plan, 2, wide)
+        positions = _positions_read(plan, 1, tall) * _positions_read(plan, 2, wide)
         kept = sums + taps + 2 <= plan.registers
-        loads = met + (sums if plan.weight else taps) if kept else met + products
-        crowd = (met + sums) / plan.apart
-        loads += round(met * crowd * max(0.0, crowd - 1))
+        loads = positions + (sums if plan.weight else taps) if kept else positions + products
+        crowd = (positions + sums) / plan.apart
+        loads += round(positions * crowd * max(0.0, crowd - 1))
         ends = 2 * taps if plan.weight else 0
         cycles = plan.outer * _beside(products, loads + ends) + (not plan.weight) * 2 * sums
-        around = _TILE_CYCLES + _EDGE_CYCLES * met * plan.outer
+        around = _TILE_CYCLES + _EDGE_CYCLES * positions * plan.outer
         return len(panel.pieces) * (cycles * unit + 5) + around, products + loads + ends + sums
 
     total, code = tally((Panel(0, 1, plan.pieces, Rows(1, 1)),), plan.lines, plan.columns, tile)
     return total * (1 + _INSTRUCTION_TIME_SHARE * code * len({p[1:] for p in plan.pieces}))
 
 
-def _met(plan: DepthwisePlan, axis: int, count: int) -> int:
+def _positions_read(plan: DepthwisePlan, axis: int, count: int) -> int:
     """Return how many positions along an axis the unrolled taps of ``count`` results read."""
     span, taps = plan.dense.spans[axis], plan.taps[axis - 1]
     return len({n * span.stride + t * span.step for n in range(count) for t in range(taps)})

@@ -139,15 +139,15 @@ def _cuts(dense: Dense,
     _, h, w = dense.spans
     most = machine.registers - 2
     whole = -(-w.count // machine.lanes)
-    cuts = [(lines, _met(h, lines)) for lines in heights(h.count, min(h.count, 6))]
+    cuts = [(lines, _tap_share(h, lines)) for lines in heights(h.count, min(h.count, 6))]
     for vectors in range(1, min(4, whole) + 1):
         xs = panels_of(w.count, vectors * machine.lanes, machine.lanes)
-        for lines, met in cuts:
+        for lines, share in cuts:
             for outs in heights(dense.outputs, most // (vectors * lines.largest)):
-                yield met * _cost(dense, machine, outs, lines, xs), outs, lines, xs
+                yield share * _cost(dense, machine, outs, lines, xs), outs, lines, xs
 
 
-def _met(span: Span, rows: Rows) -> float:
+def _tap_share(span: Span, rows: Rows) -> float:
     """Return the share of taps along an axis that tiles of ``rows`` compute: from their first tap
     inside of the source to the last.
     """
@@ -157,9 +157,9 @@ def _met(span: Span, rows: Rows) -> float:
         start = span.origin + span.stride * (tile * rows.small_size + np.minimum(tile, rows.big))
         last = start + span.stride * (rows.small_size + (tile < rows.big) - 1)
         taps = span.step * np.arange(span.taps)[:, None]
-        met = (last + taps >= 0) & (start + taps < span.size)
-        between = span.taps - met.argmax(0) - met[::-1].argmax(0)
-        total += int(between[met.any(0)].sum())
+        share = (last + taps >= 0) & (start + taps < span.size)
+        between = span.taps - share.argmax(0) - share[::-1].argmax(0)
+        total += int(between[share.any(0)].sum())
     return total / max(1, span.taps * rows.tiles)
 
 

@@ -25,11 +25,12 @@ _MIN_REJECTION_MEAN = 30.0
 _MAX_MEAN = float(2**63 - 1) - 10.0 * float(2**63 - 1) ** 0.5
 #: How far the sum of chances may be above 1.
 _MAX_SUM = 1.0 + 1e-12
-#: NumPy's functions, of these parameters: a state; and trials, chance and a ``binomial_t``.
+#: NumPy's functions, of these parameters: a state; and trials, probability and a ``binomial_t``.
 _POISSON, _BTPE = (external(f"numpy random:random_{n}") for n in ("poisson", "binomial_btpe"))
-#: Words of a table of what follows from trials and chance, and stays from draw to draw: those two,
-#: the chance of no success, the greatest count; NumPy's ``binomial_t``; its ``bitgen_t``.
-_TRIALS, _CHANCE, _NO_SUCCESS, _GREATEST, _BINOMIAL_T, _BITGEN, _TABLE_WORDS = 0, 1, 2, 3, 4, 28, 33
+#: Words of a table of what follows from trials and probability, and stays from draw to draw: those
+#: two, the probability of no success, the greatest count; NumPy's ``binomial_t``; its ``bitgen_t``.
+_TRIALS, _PROBABILITY, _NO_SUCCESS, _GREATEST = range(4)
+_BINOMIAL_T, _BITGEN, _TABLE_WORDS = 4, 28, 33
 _INVERSION = [STATE, ("double", "u"), ("i64", "trials"), ("double", "p"), ("ptr", "table")]
 
 
@@ -149,33 +150,33 @@ def write_binomial(module: Module) -> None:
 def binomial_table(b: Builder, state: Value) -> Value:
     """A table for ``binomial``, of the function that is written."""
     table = b.alloca("i64", _TABLE_WORDS)
-    b.store(const("double", float("nan")), b.gep("i64", table, i64(_CHANCE)))
+    b.store(const("double", float("nan")), b.gep("i64", table, i64(_PROBABILITY)))
     b.store(i64(0), b.gep("i64", table, i64(_BINOMIAL_T)))  # nothing is known yet
     _bitgen(b, state, b.gep("i64", table, i64(_BITGEN)))
     return table
 
 
-def is_no_chance(b: Builder, p: Value) -> Value:
+def is_no_probability(b: Builder, p: Value) -> Value:
     """Return whether a number is no chance: NaN, or not in [0, 1]."""
-    chance = _Real(b, p)
-    return _not(b, _all(b, chance.is_("oge", 0.0), chance.is_("ole", 1.0)))
+    probability = _Real(b, p)
+    return _not(b, _all(b, probability.is_("oge", 0.0), probability.is_("ole", 1.0)))
 
 
 def _write_inversion(module: Module) -> None:
     """Write ``inversion(state, u, trials, p, table)``: a binomial number of few successes from a
     uniform number and perhaps more of them."""
     b = Builder(module, "inversion", _INVERSION, "i64")
-    state, u, trials, chance, table = b.parameters
-    n, p = _real(b, trials), _Real(b, chance)
+    state, u, trials, probability, table = b.parameters
+    n, p = _real(b, trials), _Real(b, probability)
     q = 1.0 - p
-    words = [b.gep("i64", table, i64(k)) for k in (_TRIALS, _CHANCE, _NO_SUCCESS, _GREATEST)]
+    words = [b.gep("i64", table, i64(k)) for k in (_TRIALS, _PROBABILITY, _NO_SUCCESS, _GREATEST)]
     same = _all(b, b.icmp("eq", b.load("i64", words[0]), trials),
-                b.fcmp("oeq", b.load("double", words[1]), chance))
+                b.fcmp("oeq", b.load("double", words[1]), probability))
     with b.when(_not(b, same), rare=True):
         mean = n * p
         most = b.intrinsic("minnum", n.value, (mean + 10.0 * (mean * q + 1.0).sqrt()).value)
         none = b.call("double", "exp", (n * q.log()).value)
-        for value, at in zip((trials, chance, none, most), words, strict=True):
+        for value, at in zip((trials, probability, none, most), words, strict=True):
             b.store(value, at)
     none, bound = b.load("double", words[2]), _Real(b, b.load("double", words[3])).integer()
 
@@ -201,7 +202,7 @@ def _write_inversion(module: Module) -> None:
 def write_multinomial(module: Module) -> None:
     """Write ``run(state, trials, chances, out, n, each)``: ``n`` rows of ``each`` counts.
 
-    It returns 1 where a chance is none, and where all but the last are more than 1 together.
+    It returns 1 where a probability is none, and where all but the last are more than 1 together.
     """
     write_binomial(module)
     given = [STATE, ("ptr", "p0"), ("ptr", "p1"), ("ptr", "out"), ("i64", "n"), ("i64", "each")]
@@ -209,10 +210,10 @@ def write_multinomial(module: Module) -> None:
     state, source, chances, out, n, each = b.parameters
     trials, last = b.load("i64", source), b.sub(each, i64(1))
 
-    def chance(at: Value) -> _Real:
+    def probability(at: Value) -> _Real:
         return _Real(b, b.load("double", b.gep("double", chances, at)))
 
-    _leave(b, _are_no_chances(b, chance, each, last, trials))
+    _leave(b, _are_no_probabilities(b, probability, each, last, trials))
     polls, table = Polls.begin(b, i64(0)), binomial_table(b, state)
     with b.loop(i64(0), n) as row:
         start = b.gep("i64", out, b.mul(row.index, each))
@@ -220,7 +221,7 @@ def write_multinomial(module: Module) -> None:
             b.store(i64(0), b.gep("i64", start, loop.index))
         with b.loop(i64(0), last, 1, [trials, const("double", 1.0)]) as loop:
             left, total = loop.carried
-            p = chance(loop.index)
+            p = probability(loop.index)
             share = p / _Real(b, total)
             none = b.op("or", share.is_("oeq", 0.0), b.icmp("eq", left, i64(0)))
             (found,) = b.either(
@@ -236,16 +237,17 @@ def write_multinomial(module: Module) -> None:
     b.finish(const("i32", 0))
 
 
-def _are_no_chances(b: Builder, chance: Callable[[Value], _Real], each: Value, last: Value,
-                    trials: Value) -> Value:
-    """Return whether NumPy refuses chances: by bounds, and by Kahan's sum of all but the last."""
+def _are_no_probabilities(b: Builder, probability: Callable[[Value], _Real], each: Value,
+                          last: Value, trials: Value) -> Value:
+    """Return whether NumPy refuses probabilities: by bounds, and by Kahan's sum of all but the
+    last."""
     with b.loop(i64(0), each, 1, [i64(0)]) as bounds:
-        wrong = b.cast("zext", is_no_chance(b, chance(bounds.index).value), "i64")
+        wrong = b.cast("zext", is_no_probability(b, probability(bounds.index).value), "i64")
         bounds.carry(b.op("or", bounds.carried[0], wrong))
     zero = const("double", 0.0)
     with b.loop(i64(0), last, 1, [zero, zero]) as sums:
         total, rest = (_Real(b, x) for x in sums.carried)
-        y = chance(sums.index) - rest
+        y = probability(sums.index) - rest
         t = total + y
         sums.carry(t.value, ((t - total) - y).value)
     above = _Real(b, sums.results[0]).is_("ogt", _MAX_SUM)

@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 from agnesi.codegen.library.mersenne.counts import (
     binomial_table,
-    is_no_chance,
     is_no_mean,
+    is_no_probability,
     poisson,
     write_binomial,
     write_multinomial,
@@ -226,7 +226,7 @@ def _poisson(d: _Draws) -> None:
 
 def _binomial(d: _Draws) -> None:
     write_binomial(d.module)
-    d.refuse(lambda p: is_no_chance(d.b, p))
+    d.refuse(lambda p: is_no_probability(d.b, p))
     table = binomial_table(d.b, d.state)
     d.write("i64", lambda p: _successes(d, table, d.trials, p))
 
@@ -234,7 +234,7 @@ def _binomial(d: _Draws) -> None:
 def _binomial_each(d: _Draws) -> None:
     write_binomial(d.module)
     b = d.b
-    d.refuse(lambda n, p: b.op("or", b.icmp("slt", n, i64(0)), is_no_chance(b, p)))
+    d.refuse(lambda n, p: b.op("or", b.icmp("slt", n, i64(0)), is_no_probability(b, p)))
     table = binomial_table(b, d.state)
     d.write("i64", lambda n, p: _successes(d, table, n, p))
 

@@ -64,13 +64,13 @@ class _Extremes:
     def _position(self, row: Value, n: Value) -> Value:
         b = self.b
         whole = b.op("and", n, i64(-self.step))
-        best, at, strange = self._best(row, n, whole)
+        best, at, has_nan = self._best(row, n, whole)
         address = b.alloca("i64", 1)
-        with b.when(b.op("xor", strange, Value("true", "i1"))):
+        with b.when(b.op("xor", has_nan, Value("true", "i1"))):
             b.store(self._first(row, n, at, self._end(at, whole), lambda x: self._equal(x, best)),
                     address)
         if self.floating:
-            with b.when(strange, rare=True):
+            with b.when(has_nan, rare=True):
                 found = self._first(row, n, i64(0), whole, lambda x: b.fcmp("uno", x, x))
                 b.store(found, address)
         return b.load("i64", address)
@@ -142,20 +142,20 @@ class _Extremes:
         nothing = self.worst, i64(0), const(self.flags, False)
         with self.polls.chunks(i64(0), whole, nothing) as (part, stop):
             with b.loop(part.index, stop, _BLOCK_ELEMENTS, part.carried) as block:
-                best, at, strange = block.carried
+                best, at, has_nan = block.carried
                 end = self._end(block.index, whole)
-                carried = [*[best] * _VECTORS_AT_ONCE, strange]
+                carried = [*[best] * _VECTORS_AT_ONCE, has_nan]
                 with b.loop(block.index, end, self.step, carried, nonempty=True) as loop:
                     loop.carry(*self._folded(self._load(row, loop.index, None), loop.carried))
-                *vectors, strange = loop.results
-                block.carry(*self._improved(vectors, block.index, best, at), strange)
+                *vectors, has_nan = loop.results
+                block.carry(*self._improved(vectors, block.index, best, at), has_nan)
             part.carry(*block.results)
-        best, at, strange = part.results
-        *vectors, strange = self._folded(
-            self._load(row, whole, n), [*[best] * _VECTORS_AT_ONCE, strange]
+        best, at, has_nan = part.results
+        *vectors, has_nan = self._folded(
+            self._load(row, whole, n), [*[best] * _VECTORS_AT_ONCE, has_nan]
         )
         best, at = self._improved(vectors, whole, best, at)
-        return best, at, b.call("i1", f"llvm.vector.reduce.or.{suffix(self.flags)}", strange)
+        return best, at, b.call("i1", f"llvm.vector.reduce.or.{suffix(self.flags)}", has_nan)
 
     def _improved(self, vectors: list[Value], here: Value, best: Value,
                   at: Value) -> tuple[Value, Value]:
@@ -178,11 +178,11 @@ class _Extremes:
                 b.phi("i64", [(at, before), (here, better)]))
 
     def _folded(self, vectors: list[Value], carried: list[Value]) -> list[Value]:
-        *best, strange = carried
+        *best, has_nan = carried
         if self.floating:
             for x, y in zip(vectors[::2], vectors[1::2], strict=True):
-                strange = self.b.op("or", strange, self.b.fcmp("uno", x, y))
-        return [*[self._better(x, y) for x, y in zip(vectors, best, strict=True)], strange]
+                has_nan = self.b.op("or", has_nan, self.b.fcmp("uno", x, y))
+        return [*[self._better(x, y) for x, y in zip(vectors, best, strict=True)], has_nan]
 
     def _bits(self, vectors: list[Value], wanted: Callable[[Value], Value]) -> Value:
         """A bit for each element that is wanted."""

@@ -134,7 +134,7 @@ class _Running:
             *found, before = self._at_once(owns, before)
         else:
             *found, before = self.b.either(
-                self._any_strange(owns), lambda: self._one_by_one(parts, owns, before),
+                self._any_abnormal(owns), lambda: self._one_by_one(parts, owns, before),
                 lambda: self._at_once(owns, before))
         return found, before
 
@@ -150,7 +150,7 @@ class _Running:
             found.append(result)
         return [*found, before]
 
-    def _any_strange(self, owns: list[Value]) -> Value:
+    def _any_abnormal(self, owns: list[Value]) -> Value:
         """Return whether a product is not a normal number: subnormal, zero, infinite or NaN."""
         b, bits = self.b, vector(f"i{8 * self.size}", self.lanes)
         limits = np.finfo(f"float{8 * self.size}")

@@ -63,9 +63,9 @@ class Keys:
         if self.floating:
             sign, size = self._signed(b, x)
             infinity, _ = _FLOATS[self.dtype]
-            strange = b.icmp("ugt", size, const(x.type, infinity))
+            is_nan = b.icmp("ugt", size, const(x.type, infinity))
             signed = b.sub(b.op("xor", size, sign), sign)
-            x = b.select(strange, const(x.type, infinity + 1), signed)
+            x = b.select(is_nan, const(x.type, infinity + 1), signed)
         elif self._flips_sign_bit:
             x = b.op("xor", x, const(x.type, -1 << (self.bits - 1)))
         return b.op("xor", x, order_mask)
@@ -89,8 +89,8 @@ class Keys:
             sign = b.op("ashr", x, const(x.type, int(self.type[1:]) - 1))
             size = b.sub(b.op("xor", x, sign), sign)
             signed = b.op("or", size, b.op("shl", sign, const(x.type, self.bits - 1)))
-            strange = b.icmp("sgt", x, const(x.type, infinity))
-            x = b.select(strange, const(x.type, nan), signed)
+            is_nan = b.icmp("sgt", x, const(x.type, infinity))
+            x = b.select(is_nan, const(x.type, nan), signed)
         elif self._flips_sign_bit:
             x = b.op("xor", x, const(x.type, -1 << (self.bits - 1)))
         type_ = vector(self.memory, width(key.type))

@@ -140,7 +140,7 @@ class _Quick:
             done = b.op("or", done, self.polls.interrupted())
             with b.when(b.op("xor", done, _YES)):
                 b.module.declare("llvm.readcyclecounter", "i64", [])
-                self.chance = b.call("i64", "llvm.readcyclecounter")
+                self.seed_cycles = b.call("i64", "llvm.readcyclecounter")
                 self._push(i64(0), i64(0), self.n, const(self.type, self.most))
                 with b.loop(i64(0), i64((1 << 63) - 1), 1, [i64(1)], nonempty=True) as loop:
                     self._run(loop)
@@ -182,7 +182,7 @@ class _Quick:
         b, words = self.b, self.b.gep(self.type, self.words, start)
         greatest = b.load(self.type, b.gep(self.type, self.greatest, top))
         many = b.icmp("sge", number, i64(_MAX_REPEATABLE))
-        seed = b.add(b.select(many, self.chance, i64(0)), b.op("shl", number, i64(8)))
+        seed = b.add(b.select(many, self.seed_cycles, i64(0)), b.op("shl", number, i64(8)))
         drawn = b.call(self.type, "draw_bound", words, n, seed, self.polls.address)
         alike = b.icmp("eq", drawn, greatest)
         bound = b.select(alike, b.intrinsic("ssub.sat", drawn, const(self.type, 1)), drawn)

@@ -30,8 +30,8 @@ def _below(b: Builder, low: Value, high: Value, bit: int) -> Value:
 def _across(b: Builder, row: Value, other: Value, bits: int, bit: int) -> Value:
     """The exchange of lanes with those of another vector whose numbers differ in ``bits``."""
     n = width(row.type)
-    met = b.shuffle(other, None, [k ^ bits for k in range(n)])
-    return _below(b, b.intrinsic("smin", row, met), b.intrinsic("smax", row, met), bit)
+    partners = b.shuffle(other, None, [k ^ bits for k in range(n)])
+    return _below(b, b.intrinsic("smin", row, partners), b.intrinsic("smax", row, partners), bit)
 
 
 def interleaved(b: Builder, rows: Sequence[Value]) -> list[Value]:

@@ -51,8 +51,8 @@ class Squeezed:
         free = b.intrinsic("ctlz", b.sub(most, least), Value("false", "i1"))
         needed = b.intrinsic("ctpop", self.rows.low)
         shift = b.intrinsic("smin", free, needed)
-        lost = b.op("and", b.op("shl", bits, shift), self.rows.low)
-        return least, shift, b.icmp("eq", lost, i64(0))
+        dropped = b.op("and", b.op("shl", bits, shift), self.rows.low)
+        return least, shift, b.icmp("eq", dropped, i64(0))
 
 
 def squeezed(b: Builder, key: Value, least: Value, shift: Value) -> Value:

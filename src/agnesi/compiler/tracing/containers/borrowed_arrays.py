@@ -3,7 +3,7 @@
 ``losses[i] = loss`` for an array of a module, a function around or an object is a change of state
 that the code repeats.  Which arrays are changed element by element is seen in the bytecode
 (``uses.py``).  An array that code hands on whole, or slices of it, may be an operand of tensors,
-which is read at each call, or NumPy may compute with it once: ``HandedArray`` finds out which.
+which is read at each call, or NumPy may compute with it once: ``ExposedArray`` finds out which.
 Code that does anything else is given the array itself, whose elements each call compares.
 """
 
@@ -49,7 +49,7 @@ class LendingError(Exception):
     """Raised when code does with an array what a tensor over its memory cannot do."""
 
 
-class HandedArray(BorrowedArray):
+class ExposedArray(BorrowedArray):
     """A tensor that stands for an array that code only passes on; only tensors compute with it.
 
     It lies where the array was, for other threads too: to their code it is the array.
@@ -82,7 +82,7 @@ class HandedArray(BorrowedArray):
             return _array_of(self)[key]
         if type(key) is not slice:
             self.spoil()
-        return _handed(Tensor.__getitem__(self, key), self.spoil)
+        return _exposed(Tensor.__getitem__(self, key), self.spoil)
 
     @property
     def T(self) -> Any:  # noqa: N802
@@ -90,22 +90,22 @@ class HandedArray(BorrowedArray):
         if _is_elsewhere(self):
             return _array_of(self).T
         found: Any = Tensor
-        return _handed(found.T.__get__(self), self.spoil)
+        return _exposed(found.T.__get__(self), self.spoil)
 
 
-def _handed(x: Tensor, spoil: Callable[[], NoReturn]) -> HandedArray:
-    made: HandedArray = as_kind(HandedArray, x)
+def _exposed(x: Tensor, spoil: Callable[[], NoReturn]) -> ExposedArray:
+    made: ExposedArray = as_kind(ExposedArray, x)
     made.spoil, made.thread = spoil, threading.get_ident()
     return made
 
 
-def _is_elsewhere(x: HandedArray) -> bool:
+def _is_elsewhere(x: ExposedArray) -> bool:
     """Return whether the caller is code outside of the trace, such as another thread."""
     thread: int = object.__getattribute__(x, "thread")
     return threading.get_ident() != thread
 
 
-def _array_of(x: HandedArray) -> np.ndarray:
+def _array_of(x: ExposedArray) -> np.ndarray:
     array: np.ndarray = object.__getattribute__(x, "array")
     return array
 
@@ -113,14 +113,14 @@ def _array_of(x: HandedArray) -> np.ndarray:
 def _as_arrays(value: Any) -> Any:
     """Replace stand-ins in operands, lists and tuples by their arrays, for code in other threads.
     """
-    if type(value) is HandedArray:
+    if type(value) is ExposedArray:
         return _array_of(value)
     if type(value) in (list, tuple):
         return type(value)(map(_as_arrays, value))
     return value
 
 
-def _elsewhere(name: str, x: HandedArray, operands: Any, keywords: Any) -> Any:
+def _elsewhere(name: str, x: ExposedArray, operands: Any, keywords: Any) -> Any:
     """Return the result of the array's own special method, for a call from another thread."""
     operands = _as_arrays(operands)
     keywords = {key: _as_arrays(value) for key, value in keywords.items()}
@@ -143,16 +143,16 @@ def _computing(name: str) -> Callable[..., Any]:
     same.
     """
 
-    def call(self: HandedArray, *operands: Any, **keywords: Any) -> Any:
+    def call(self: ExposedArray, *operands: Any, **keywords: Any) -> Any:
         if _is_elsewhere(self):
             return _elsewhere(name, self, operands, keywords)
         given = [v for t in operands for v in (t if type(t) is tuple else (t,))]
-        alone = not any(isinstance(v, Tensor) and type(v) is not HandedArray for v in given)
+        alone = not any(isinstance(v, Tensor) and type(v) is not ExposedArray for v in given)
         if alone and not (name in _ALIKE and self.dtype.kind == "f" and all(
                 type(v) in (int, float) or getattr(v, "dtype", None) is self.dtype for v in given)):
             self.spoil()
         found = getattr(Tensor, name)(self, *operands, **keywords)
-        return _handed(found, self.spoil) if alone else found
+        return _exposed(found, self.spoil) if alone else found
 
     return call
 
@@ -162,7 +162,7 @@ def _spoiling(name: str) -> Callable[..., Any]:
     in.
     """
 
-    def call(self: HandedArray, *operands: Any, **keywords: Any) -> Any:
+    def call(self: ExposedArray, *operands: Any, **keywords: Any) -> Any:
         if _is_elsewhere(self):
             return _elsewhere(name, self, operands, keywords)
         self.spoil()
@@ -175,11 +175,11 @@ _OPERATORS = "add sub mul truediv floordiv mod divmod pow matmul lshift rshift a
 _ALIKE = frozenset(f"__{name}__" for name in "add radd sub rsub mul rmul lt le eq ne gt ge".split())
 for _name in (*_OPERATORS, *(f"r{name}" for name in _OPERATORS),
               *"lt le eq ne gt ge array_ufunc array_function".split()):
-    setattr(HandedArray, f"__{_name}__", _computing(f"__{_name}__"))
+    setattr(ExposedArray, f"__{_name}__", _computing(f"__{_name}__"))
 for _name in (*(f"i{name}" for name in _OPERATORS), *"""
         abs array array_namespace bool complex contains copy deepcopy delitem dlpack dlpack_device
         float format index int invert iter neg pos reduce_ex repr round setitem str""".split()):
-    setattr(HandedArray, f"__{_name}__", _spoiling(f"__{_name}__"))
+    setattr(ExposedArray, f"__{_name}__", _spoiling(f"__{_name}__"))
 
 
 class Borrowed:
@@ -189,7 +189,7 @@ class Borrowed:
     def __init__(self, borrowing: Any = None) -> None:
         self._borrowing = borrowing
         if borrowing is not None:
-            borrowing.borrowed = borrowing.handed = False
+            borrowing.borrowed = borrowing.exposed = False
             borrowing.spoiled = None
         self._tensors: dict[int, tuple[Any, Any]] = {}
         self._sources: list[Source] = []
@@ -207,19 +207,19 @@ class Borrowed:
         fits, changed = _fit(uses)
         known = self._tensors.get(id(array))
         if known is not None:
-            if not fits or (changed and type(known[1]) is HandedArray):
+            if not fits or (changed and type(known[1]) is ExposedArray):
                 self._spoil(array)
             return known[1]
         if not (fits and _can_be_borrowed(array, changed) and (
                 changed or (self._borrowing.hands and id(array) not in self._borrowing.refused))):
             return array
-        made: BorrowedArray = as_kind(BorrowedArray, wrap(array)) if changed else _handed(
+        made: BorrowedArray = as_kind(BorrowedArray, wrap(array)) if changed else _exposed(
             wrap(array), functools.partial(self._spoil, array))
         self._tensors[id(array)] = array, made
         if changed:
             self._borrowing.borrowed = True
         else:
-            self._borrowing.handed = True
+            self._borrowing.exposed = True
         return made
 
     def taken(self, value: Any) -> Any:
@@ -280,7 +280,7 @@ class Borrowed:
     def check(self, others: Iterable[np.ndarray], identifies: bool) -> None:
         """Raise if the code also reaches an array by another way, where it may have read elements,
         or used one as no tensor can stand for."""
-        if self and (self._borrowing.spoiled or (identifies and self._borrowing.handed)):
+        if self and (self._borrowing.spoiled or (identifies and self._borrowing.exposed)):
             raise LendingError
         borrowed = [a for a, _ in self._tensors.values() if type(a) is np.ndarray]
         if borrowed and any(np.may_share_memory(a, b) for a in others for b in borrowed):
@@ -288,7 +288,7 @@ class Borrowed:
 
     def refuse_views(self, values: Iterable[Any]) -> None:
         """Raise if a part of a handed array, which is an array, leaves the function."""
-        if any(type(v) is HandedArray for v in values):
+        if any(type(v) is ExposedArray for v in values):
             raise LendingError
 
     def refuse(self, array: np.ndarray) -> None:

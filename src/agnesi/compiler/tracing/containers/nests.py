@@ -174,14 +174,14 @@ class StandIns:
                      if not _have_one_shape(held, before) or any(
                          held[key] is not before[key] for key in _keys(held))), "")
 
-    def known_otherwise(self, is_met: Callable[[Any], bool], kept: Iterable[Any]) -> str:
+    def known_otherwise(self, is_seen: Callable[[Any], bool], kept: Iterable[Any]) -> str:
         """The path of a nest that code also has by another name, or keeps elsewhere; empty if there
         is none.
 
-        :param is_met: Whether code has a container.
+        :param is_seen: Whether code has a container.
         :param kept: Containers that it puts somewhere or returns.
         """
-        found = [path for held, path in self._replaced if is_met(held)]
+        found = [path for held, path in self._replaced if is_seen(held)]
         found += [self._made[id(c)][-1].path for c in kept if id(c) in self._made]
         for whole in self._wholes:
             for held, way in _new_containers(None, _nest(whole, whole.now())):

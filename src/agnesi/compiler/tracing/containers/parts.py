@@ -104,10 +104,10 @@ class Parts:
         if isinstance(value, defaultdict):
             reads.factory(value, path)
         if _grows(value) and only(uses, What.APPEND):
-            if not reads.is_met(value):
+            if not reads.is_seen(value):
                 reads.take(value, path, lambda: Appended(path, value, iter))
             return
-        is_open = value in self or not reads.is_met(value)
+        is_open = value in self or not reads.is_seen(value)
         if is_open and type(value) is list and all(_leads_through(use) for use in uses):
             self._elements(value, path, uses)
         elif is_open and type(value) is list and self._are_of_items(value, uses):

@@ -158,14 +158,14 @@ class BandSolve(MatrixOp):
         return to_ab, sum_to(back, b.shape) if b._requires_grad else None
 
     def jvp(self, ts: Any, x: Tensor, ab: Tensor, b: Tensor) -> Any:
-        drive = ts[1]
+        rhs = ts[1]
         if ts[0] is not None:
             lines = matrix_transpose(x)
             for i, row in enumerate(self.rows(ts[0])):
                 one = reshape(row, (*row.shape[:-1], 1, row.shape[-1]))
                 part = _shifted(arith.multiply(one, lines), self.up - i)
-                drive = plus(drive, arith.negative(matrix_transpose(part)))
-        return apply(self, ab, drive)
+                rhs = plus(rhs, arith.negative(matrix_transpose(part)))
+        return apply(self, ab, rhs)
 
 
 def _bands(ab: Any, rows: int) -> None:

@@ -164,9 +164,9 @@ class LeastSquares(MatrixOp):
         inverse = inverse_of(a, self.rtol)
         if ts[0] is None:
             return times(inverse, ts[1])
-        drive = plus(ts[1], arith.negative(times(ts[0], x)))
+        rhs = plus(ts[1], arith.negative(times(ts[0], x)))
         change = adjoint(ts[0])
-        total = times(inverse, drive)
+        total = times(inverse, rhs)
         left = arith.subtract(b, times(a, x))
         total = plus(total, times(inverse, times(adjoint(inverse), times(change, left))))
         correction = times(change, times(adjoint(inverse), x))

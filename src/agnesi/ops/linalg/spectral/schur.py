@@ -160,12 +160,12 @@ class Sylvester(MatrixOp):
         return sum_to(to_a, a.shape), sum_to(to_b, b.shape), sum_to(back, q.shape)
 
     def jvp(self, ts: Any, x: Tensor, a: Tensor, b: Tensor, q: Tensor) -> Any:
-        drive = ts[2]
+        rhs = ts[2]
         if ts[0] is not None:
-            drive = plus(drive, arith.negative(times(ts[0], x)))
+            rhs = plus(rhs, arith.negative(times(ts[0], x)))
         if ts[1] is not None:
-            drive = plus(drive, arith.negative(times(x, ts[1])))
-        return apply(self, a, b, drive)
+            rhs = plus(rhs, arith.negative(times(x, ts[1])))
+        return apply(self, a, b, rhs)
 
 
 SCHUR = Schur()
@@ -259,5 +259,5 @@ def solve_discrete_lyapunov(a: TensorLike, q: TensorLike, *, out: Tensor | None 
     back = adjoint(square(a))
     inverse = inv(arith.add(back, identity(back)))
     b = times(arith.subtract(back, identity(back)), inverse)
-    drive = times(adjoint(inverse), q, inverse)
-    return solve_sylvester(adjoint(b), b, arith.multiply(drive, -2.0))
+    rhs = times(adjoint(inverse), q, inverse)
+    return solve_sylvester(adjoint(b), b, arith.multiply(rhs, -2.0))

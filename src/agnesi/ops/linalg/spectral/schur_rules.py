@@ -103,11 +103,11 @@ class Rotation(MatrixOp):
         return adjoint(to_t) if self.back else to_t, to_m
 
     def jvp(self, ts: Any, x: Tensor, t: Tensor, m: Tensor) -> Any:
-        drive = ts[1]
+        rhs = ts[1]
         if ts[0] is not None:
             moved = adjoint(ts[0]) if self.back else ts[0]
-            drive = plus(drive, arith.negative(_commutator(x, moved)))
-        return apply(self, t, drive)
+            rhs = plus(rhs, arith.negative(_commutator(x, moved)))
+        return apply(self, t, rhs)
 
 
 # -- rules --------------------------------------------------------------------------------------
