@@ -34,7 +34,7 @@ from agnesi.core.ir.kernels import (
     Sparse,
     nested,
 )
-from agnesi.core.ir.mapping import Mapping
+from agnesi.core.ir.mapping import Mapping, is_parallel
 from agnesi.core.support.policy import FAST_RUN, CompilePolicy
 from agnesi.core.support.record import record, replace
 from agnesi.core.target import Target
@@ -213,23 +213,22 @@ class _Program:
         if isinstance(kernel, Product):
             units, looks = self._product(b, kernel, pointer, begin, end, interrupted)
             surplus = _work(kernel) - target.costs.product_multiply_adds
-            parallel = guess(units) > 1 and (isinstance(surplus, Extent) or surplus > 0)
         elif conv is not None:
             from agnesi.codegen.kernels.conv import emit_convolution
 
-            units, parallel, surplus = conv.units, conv.parallel, conv.surplus
+            units, surplus = conv.units, conv.surplus
             emit_convolution(
                 b, conv, lambda f: pointer if f is b else self._addresses(f, buffers), begin, end)
         elif isinstance(kernel, Sparse):
             from agnesi.codegen.kernels.sparse import emit_sparse, plan_sparse
 
             rows = plan_sparse(kernel, target)
-            units, parallel, surplus = rows.units, rows.parallel, rows.surplus
+            units, surplus = rows.units, rows.surplus
             emit_sparse(b, rows, pointer, begin, end)
         else:
             assert isinstance(kernel, Nest)
             plan = self.module.mapping.nest(kernel)
-            units, parallel, surplus = plan.units, plan.parallel, plan.surplus
+            units, surplus = plan.units, plan.surplus
             b.calls_functions |= self._effort.repeats(plan)
             looks = emit_nest(b, plan, pointer, begin, end, interrupted=interrupted)
             if self._effort.little(plan.work):
@@ -239,7 +238,7 @@ class _Program:
         polled = looks and isinstance(kernel, Product)
         if size := 0 if polled else chunk(kernel, units):
             name, looks = self._in_chunks(name, size), True
-        parallel = parallel and target.threads > 1
+        parallel = target.threads > 1 and is_parallel(units, surplus)
         return Step(name, units, parallel, buffers, surplus=surplus, looks=looks)
 
     def _in_chunks(self, name: str, size: int) -> str:
@@ -321,7 +320,7 @@ class _Program:
         emit_walk(b, plan, _given(b, addresses, buffers), functions, begin, end)
         b.ret()
         name, size = self._added(b), chunk(kernel, plan.units)
-        parallel = plan.parallel and self.module.target.threads > 1
+        parallel = self.module.target.threads > 1 and is_parallel(plan.units, plan.surplus)
         return Step(self._in_chunks(name, size) if size else name, plan.units, parallel, buffers,
                     surplus=plan.surplus, symbols=symbols, looks=bool(size))
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from agnesi.codegen.llvm.builder import Builder, Value, const, i64, is_float, lanes, vector, width
 from agnesi.core.ir.dims import Size
-from agnesi.core.ir.extents import Extent, guess
+from agnesi.core.ir.extents import Extent
 from agnesi.core.ir.kernels import Buffer, Sparse
 from agnesi.core.support.record import record
 from agnesi.core.target import Target
@@ -38,11 +38,6 @@ class SparsePlan:
     surplus: Any
     lanes: int
     tile: int
-
-    @property
-    def parallel(self) -> bool:
-        """Whether the kernel may be worth several threads."""
-        return guess(self.units) > 1 and (isinstance(self.surplus, Extent) or self.surplus > 0)
 
 
 def plan_sparse(kernel: Sparse, target: Target) -> SparsePlan:

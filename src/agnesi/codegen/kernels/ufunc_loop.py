@@ -14,7 +14,6 @@ from agnesi.codegen.arithmetic import scalars
 from agnesi.codegen.llvm.builder import Builder, Value, i64
 from agnesi.codegen.loops.evaluate import memory_type
 from agnesi.core.ir.dims import Size
-from agnesi.core.ir.extents import Extent, guess
 from agnesi.core.ir.foreign import Walk
 from agnesi.core.ir.kernels import Buffer, Foreign
 from agnesi.core.support.record import record
@@ -40,11 +39,6 @@ class WalkPlan:
     blocks: Size
     units: Size
     surplus: Any
-
-    @property
-    def parallel(self) -> bool:
-        """Whether the kernel may be worth several threads."""
-        return guess(self.units) > 1 and (isinstance(self.surplus, Extent) or self.surplus > 0)
 
 
 def plan_walk(kernel: Foreign, target: Target) -> WalkPlan:

@@ -10,6 +10,7 @@ from collections.abc import Mapping as Table
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
+from agnesi.core.ir.dims import Size
 from agnesi.core.ir.extents import Extent, guess
 from agnesi.core.ir.kernels import Branch, Loop, Nest, Store, walk
 from agnesi.core.ir.loops import Affine, Axis, Expr
@@ -57,12 +58,18 @@ class NestPlan:
     @property
     def parallel(self) -> bool:
         """Whether the nest is worth several threads."""
-        return guess(self.units) > 1 and (isinstance(self.work, Extent) or self.surplus >= 0)
+        return is_parallel(self.units, self.surplus)
 
     @property
     def surplus(self) -> Any:
         """By how much it is worth several threads."""
         return self.work - self.threshold
+
+
+def is_parallel(units: Size, surplus: Size) -> bool:
+    """Return whether a kernel is worth several threads: ``surplus`` is the work above the threshold
+    for that, of which run-time sizes decide at the call."""
+    return guess(units) > 1 and (isinstance(surplus, Extent) or surplus >= 0)
 
 
 class Mapping(Protocol):

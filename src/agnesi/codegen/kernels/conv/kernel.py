@@ -26,7 +26,7 @@ from agnesi.codegen.llvm.builder import Builder, Value, i64
 from agnesi.codegen.loops.evaluate import Addresses, memory_type
 from agnesi.core.ir.collapse import cost
 from agnesi.core.ir.dims import Size
-from agnesi.core.ir.extents import Extent, guess
+from agnesi.core.ir.extents import guess
 from agnesi.core.ir.kernels import Convolution, Product
 from agnesi.core.ir.loops import ITEM_BYTES
 from agnesi.core.support.policy import FAST_RUN, CompilePolicy
@@ -63,11 +63,6 @@ class ConvPlan:
             isinstance(p, tuple) or (not isinstance(p, Call) and p.emitter.startswith("depthwise"))
             for p in self.parts
         )
-
-    @property
-    def parallel(self) -> bool:
-        """Whether the kernel is worth several threads."""
-        return guess(self.units) > 1 and (isinstance(self.work, Extent) or self.surplus > 0)
 
     @property
     def surplus(self) -> Any:
