@@ -317,7 +317,7 @@ class BodyTrace:
                 return found
         return None
 
-    def keeps_lost(self, t: Tensor) -> bool:
+    def keeps_overwritten(self, t: Tensor) -> bool:
         """Return whether the gradient stays lost: never, a body says that it cannot be read."""
         return False
 

@@ -485,7 +485,7 @@ def _is_lost(x: Tensor) -> bool:
     lost as well, and reading it is the error."""
     if x._grad is not CONSUMED:
         return False
-    return current_trace().keeps_lost(x) if is_tracing() else True
+    return current_trace().keeps_overwritten(x) if is_tracing() else True
 
 
 def _owner(node: Node) -> Tensor | None:

@@ -254,8 +254,8 @@ class _Values:
                 self._sized[n] = Node(None, (), value.shape, value.dtype)
         inputs = tuple([self._sized[n] for n in node.inputs])
         new = self._sized[node] = inferred(node, inputs, self._size)
-        for mine, theirs in zip(inputs, node.inputs, strict=True):
-            self._known[mine] = self._known[theirs]
+        for inner, outer in zip(inputs, node.inputs, strict=True):
+            self._known[inner] = self._known[outer]
         return new
 
     def _size(self, size: Any) -> Any:

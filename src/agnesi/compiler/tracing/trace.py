@@ -404,7 +404,7 @@ class Trace:
             record.used = True
         return record.now
 
-    def keeps_lost(self, t: Tensor) -> bool:
+    def keeps_overwritten(self, t: Tensor) -> bool:
         """Return whether the gradient is one that an earlier step used up, and stays so."""
         record = self._record(t)
         if not record.written:

@@ -389,23 +389,23 @@ def choice(n: TensorLike, shape: ShapeLike = (), *, p: TensorLike | None = None,
         return _without_replacement(n, sizes, p, generator)
     if p is None:
         return randint(n, shape=sizes, generator=generator)
-    edges = cumsum(_chances(p, n), 0)
+    edges = cumsum(_probabilities(p, n), 0)
     drawn = uniform(sizes, dtype=dtypes.float64, generator=generator) * edges[-1]
     return searchsorted(edges, drawn, side="right")
 
 
-def _chances(p: Any, n: Any) -> Tensor:
-    chances = as_tensor(p, dtypes.float64)
-    if chances.shape != (n,) and is_static((*chances.shape, n)):
+def _probabilities(p: Any, n: Any) -> Tensor:
+    probabilities = as_tensor(p, dtypes.float64)
+    if probabilities.shape != (n,) and is_static((*probabilities.shape, n)):
         raise ShapeError(
-            f"p has shape {chances.shape}; it must have one probability for each of {n}"
+            f"p has shape {probabilities.shape}; it must have one probability for each of {n}"
         )
-    chances = sized(chances, 0, n)
-    found = weights("choice", chances)
-    if not is_known(chances):
+    probabilities = sized(probabilities, 0, n)
+    found = weights("choice", probabilities)
+    if not is_known(probabilities):
         return demanded("choice", "the probabilities p must sum to 1",
                         lambda p: abs(p.sum() - 1) <= _MAX_OFF, p=found)[0]
-    if abs((total := float(chances.array.sum())) - 1) > _MAX_OFF:
+    if abs((total := float(probabilities.array.sum())) - 1) > _MAX_OFF:
         raise ValueError(f"the probabilities p sum to {total:g}, not to 1; for weights divide them "
                          "by their sum, p / p.sum()")
     return found
@@ -418,6 +418,6 @@ def _without_replacement(n: Any, sizes: Shape, p: Any, generator: Generator | No
     if p is not None:
         # As if drawn one after the other: Vieira, Gumbel-max trick and weighted sampling, 2014.
         noise = gumbel(n, dtype=dtypes.float64, generator=generator)
-        chances = log(_chances(p, n)) + noise
-        return reshape(topk(chances, int(count)).indices, sizes)
+        probabilities = log(_probabilities(p, n)) + noise
+        return reshape(topk(probabilities, int(count)).indices, sizes)
     return reshape(_range(permutation(n, generator=generator), 0, count), sizes)

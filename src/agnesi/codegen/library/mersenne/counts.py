@@ -200,18 +200,18 @@ def _write_inversion(module: Module) -> None:
 
 # -- multinomial numbers ----------------------------------------------------------------------
 def write_multinomial(module: Module) -> None:
-    """Write ``run(state, trials, chances, out, n, each)``: ``n`` rows of ``each`` counts.
+    """Write ``run(state, trials, probabilities, out, n, each)``: ``n`` rows of ``each`` counts.
 
     It returns 1 where a probability is none, and where all but the last are more than 1 together.
     """
     write_binomial(module)
     given = [STATE, ("ptr", "p0"), ("ptr", "p1"), ("ptr", "out"), ("i64", "n"), ("i64", "each")]
     b = Builder(module, "run", given, "i32", internal=False)
-    state, source, chances, out, n, each = b.parameters
+    state, source, probabilities, out, n, each = b.parameters
     trials, last = b.load("i64", source), b.sub(each, i64(1))
 
     def probability(at: Value) -> _Real:
-        return _Real(b, b.load("double", b.gep("double", chances, at)))
+        return _Real(b, b.load("double", b.gep("double", probabilities, at)))
 
     _leave(b, _are_no_probabilities(b, probability, each, last, trials))
     polls, table = Polls.begin(b, i64(0)), binomial_table(b, state)
