@@ -403,11 +403,11 @@ OLD_WORDS = {
 #: Parts of names that say neither what a value is nor where it comes from.
 VAGUE_PARTS = {"lend", "lending", "lends", "lent", "lie", "lies", "tells", "told", "untold"}
 #: The same below the public names, where an iteration, a transposed matrix, a workspace, an
-#: address, an index, a query, a probability, a right-hand side, a rounding error, a visited node,
-#: NaN or a cost has the field's name.
-VAGUE_PARTS_OF_CODE = {"asked", "chance", "chances", "drive", "handed", "lost", "met", "place",
-                       "places", "price", "room", "rooms", "spare", "spot", "strange", "tell",
-                       "theirs", "turn", "turned", "turns"}
+#: address, an index, a query, a probability, a right-hand side, a visited node or NaN has the
+#: field's name.
+VAGUE_PARTS_OF_CODE = {"asked", "chance", "chances", "drive", "handed", "met", "place", "places",
+                       "room", "rooms", "spot", "strange", "tell", "theirs", "turn", "turned",
+                       "turns"}
 #: Public names, of NumPy's and of a report's rows, and what changes in place.
 PUBLIC_NAMES = {"place", "Place", "places"}
 PUBLIC_IN = {"src/agnesi/ops/arrays/numpy_selection.py",

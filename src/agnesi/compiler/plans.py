@@ -156,7 +156,7 @@ def _calls_before_region(made: Plan, arrays: Sequence[np.ndarray], much: bool) -
         most = max(map(math.prod, [y.shape, *operands]))
         elements += _SLOW_ELEMENTS * most if "unvectorized" in op.traits else most
     if much:
-        return int(regions.COMPILE_NANOSECONDS * len(made.steps) // time) + 1
+        return int(regions.PRICE * len(made.steps) // time) + 1
     return max(1, int(CALLS_BEFORE_REGION * _CALL_ELEMENTS // (_CALL_ELEMENTS + elements)))
 
 
@@ -174,7 +174,7 @@ def compiled_plan(made: Plan, function: Callable[..., Any], args: tuple[Any, ...
         return made  # they would be copied
     if not much:
         WORK.loaded()
-    elif not WORK.pays(regions.COMPILE_NANOSECONDS * len(made.steps)):  # so far
+    elif not WORK.pays(regions.PRICE * len(made.steps)):  # so far
         made.calls_left = np.array([_calls_before_region(
             made, _arrays_of(made.values(xs)), much)])
         return made

@@ -38,7 +38,7 @@ from agnesi.ops.control.body import Body
 #: work is guessed before it is traced.
 _FEW_CALLS, _DEEP_ELEMENT = 24_000, 30.0
 #: Nanoseconds that compiling takes for an operation of the graph.
-COMPILE_NANOSECONDS = 1_000_000
+PRICE = 1_000_000
 #: Nanoseconds that a call must save to be worth its own: one of a region takes about so many.
 GAIN = 15_000
 #: Types of operands that a function keeps regions for, and calls with such before one is traced.
@@ -71,9 +71,8 @@ class Regions:
         self._meanwhile = function if meanwhile is None else meanwhile
         #: Regions by types; None where it cannot be one, before it is traced the number of calls.
         self._found: dict[Any, Region | int | None] = {}
-        #: Regions compiled before the last reset of the counts of eager work, and the number of
-        #: resets.
-        self._former: dict[Any, Region] = {}
+        #: Those made before eager work was counted anew, which has happened so often.
+        self._spare: dict[Any, Region] = {}
         self._recounts = HOOKS.recounts
 
     def __call__(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
@@ -141,7 +140,7 @@ class Regions:
 
     def _recount(self) -> None:
         self._recounts = HOOKS.recounts
-        self._former = {k: r for k, r in self._found.items() if isinstance(r, Region)}
+        self._spare = {k: r for k, r in self._found.items() if isinstance(r, Region)}
         self._found.clear()
 
     def _counted(self, key: Any, calls: int, leaves: Sequence[Any]) -> Region | None:
@@ -169,9 +168,9 @@ class Regions:
         return None
 
     def _made(self, key: Any, leaves: Sequence[Any]) -> Region | None:
-        made = self._former.pop(key, None)
+        made = self._spare.pop(key, None)
         if made is not None:
-            made.code.count_anew(made.compile_cost)
+            made.code.count_anew(made.price)
             self._found[key] = made
             return made
         try:
@@ -249,13 +248,13 @@ class Region:
         self.work = worth.of_body(body, worth.CALL * self.share) * passes
         if self.work < GAIN and not wanted:
             raise UnsuitedError
-        compile_cost = len(body.graph.nodes) + _EACH_FUNCTION
+        price = len(body.graph.nodes) + _EACH_FUNCTION
         self.outer, self.backward, back = Outer(outer), backward, None
         if backward is not None:
             back = backward.close(saved, args)
-            compile_cost += len(back.graph.nodes) + _EACH_FUNCTION
-        self.compile_cost = 0 if wanted else compile_cost * COMPILE_NANOSECONDS - self.work
-        self.code = _code(body, back, self.compile_cost)
+            price += len(back.graph.nodes) + _EACH_FUNCTION
+        self.price = 0 if wanted else price * PRICE - self.work
+        self.code = _code(body, back, self.price)
         self.forward = self.code.forward
 
     @property
@@ -300,28 +299,28 @@ class Code:
 
     __slots__ = ("__weakref__", "_recounts", "forward", "pull", "unpaid")
 
-    def __init__(self, body: Body, back: Body | None, compile_cost: float) -> None:
+    def __init__(self, body: Body, back: Body | None, price: float) -> None:
         self.forward = _compiled(body)
         self.pull: Any = None if back is None else _compiled(back)
-        self.unpaid, self._recounts = compile_cost, HOOKS.recounts
+        self.unpaid, self._recounts = price, HOOKS.recounts
 
-    def count_anew(self, compile_cost: float) -> None:
+    def count_anew(self, price: float) -> None:
         """Begin again where eager work is counted anew, for the first of the regions."""
         if self._recounts != HOOKS.recounts:
-            self.unpaid, self._recounts = compile_cost, HOOKS.recounts
+            self.unpaid, self._recounts = price, HOOKS.recounts
 
 
 #: The code of each pair of bodies that a region has.
 _codes: WeakValueDictionary[tuple[Body, Body | None], Code] = WeakValueDictionary()
 
 
-def _code(body: Body, back: Body | None, compile_cost: float) -> Code:
-    """The code of regions with such bodies; ``compile_cost`` is the work that pays for compiling it."""
+def _code(body: Body, back: Body | None, price: float) -> Code:
+    """The code of regions with such bodies; ``price`` is the work that pays for compiling it."""
     found = _codes.get((body, back))
     if found is None:
-        found = _codes[body, back] = Code(body, back, compile_cost)
-    found.count_anew(compile_cost)
-    found.unpaid = min(found.unpaid, compile_cost)
+        found = _codes[body, back] = Code(body, back, price)
+    found.count_anew(price)
+    found.unpaid = min(found.unpaid, price)
     return found
 
 

@@ -196,12 +196,6 @@ def _results(version: Any, returned: Any) -> list[Node | None]:
             for v, known in zip(outputs, version.outputs, strict=True) if isinstance(known, Tensor)]
 
 
-def _let_answer(x: Tensor, given: Any) -> None:
-    """Let what stands for an argument answer as that does when code asks for its name."""
-    share_facts(given, x)
-    x._name = getattr(given, "_name", None)
-
-
 def _changed_since(version: Any, leaves: Sequence[Any]) -> list[tuple[Any, Any]]:
     """The attributes, elements and names among them."""
     hidden = zip(version.hidden.values(), leaves[version.argument_tree.leaves:], strict=False)
@@ -279,6 +273,12 @@ def as_they_are(version: Any, leaves: Sequence[Any]) -> tuple[list[Any], list[Te
         if not isinstance(leaves[i], float):
             leaves[i] = _copied(leaves[i])
     return leaves, [_copied(x) for x in version.changed]
+
+
+def _let_answer(x: Tensor, given: Any) -> None:
+    """Let what stands for an argument answer as that does when code asks for its name."""
+    share_facts(given, x)
+    x._name = getattr(given, "_name", None)
 
 
 def _copied(x: Any) -> Tensor:

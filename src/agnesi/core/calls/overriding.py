@@ -11,7 +11,7 @@ from typing import Any
 
 from agnesi.core.support.errors import ours
 
-#: Modules under whose names ``__torch_function__`` of a class finds PyTorch's functions.
+#: Modules whose functions a class knows as PyTorch's.
 _MODULES = ("agnesi", "agnesi.linalg", "agnesi.nn.functional", "agnesi.special", "agnesi.fft")
 
 #: Where public functions are wrapped.

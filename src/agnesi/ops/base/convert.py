@@ -464,7 +464,7 @@ def constant(scalar: Any, beside: Any) -> Tensor | None:
     return found
 
 
-#: Types whose dtype a Python number takes on in an operation (weak promotion).
+#: Beside which Python's numbers give way.
 _STRONG = (Tensor, np.generic, np.ndarray)
 
 

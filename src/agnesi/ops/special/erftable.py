@@ -16,7 +16,7 @@ _POINTS, _END = 64, 6
 _TERMS = 7
 #: The same for single precision.
 _FEW_TERMS = 4
-#: Elements up to which a loop over ``math.erf`` is faster.
+#: Elements up to which Python's own, one by one, is faster.
 _FEW_ELEMENTS = 128
 #: Elements that are computed at once: what is between fits into the cache.
 _BLOCK_ELEMENTS = 4096

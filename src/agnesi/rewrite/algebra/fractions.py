@@ -316,9 +316,8 @@ def one_monomial_is_left(node: Node) -> Tensor | None:
     for m, c in left.items():
         found = functools.reduce(operator.mul, [symbol(n) for n, power in m for _ in range(power)])
         found, kept = found if c == 1 else found * c, {n for n, _ in m}
-    finite = [_is_finite(n) for n in leaves - kept]
-    found = found + 0
-    return where(functools.reduce(operator.and_, finite), found, math.nan) if finite else found
+    lost = [_is_finite(n) for n in leaves - kept]
+    return where(functools.reduce(operator.and_, lost), found + 0, math.nan) if lost else found + 0
 
 
 def _is_finite(node: Node) -> Tensor:
@@ -398,7 +397,7 @@ def _undefined(products: Sequence[Product], left: Polynomial,
 def _values(products: Sequence[Product], left: Polynomial, below: Counter[Node],
             known: dict[Node, Polynomial], roots: dict[Node, Polynomial],
             at: dict[Node, Any]) -> tuple[Any, Any]:
-    """Evaluate the sum of products and the single quotient at given values of the leaves."""
+    """The sum and the quotient where leaves have values."""
     at = {**at, **{r: np.sqrt(_at(p, at)) for r, p in roots.items()}}
     value = {n: _at(p, at) for n, p in known.items()}
     before = sum(np.divide(np.prod([p.number, *(value[n] for n in p.above())]),
@@ -410,8 +409,8 @@ def _values(products: Sequence[Product], left: Polynomial, below: Counter[Node],
 
 
 def _zeros(p: Polynomial, leaves: set[Node]) -> list[dict[Node, Any]] | None:
-    """Points at or near which a polynomial vanishes, two if one of them is 0; only for polynomials
-    in one leaf or of even powers of all leaves, else None.
+    """Where a polynomial is zero, or nearly, both zeros if 0 is among them: one in one value, or
+    one of even powers of all leaves; None for others.
     """
     own = {n for m in p for n, _ in m}
     if own - leaves:
