@@ -14,17 +14,10 @@ from agnesi.core.ir.node import Node
 from agnesi.core.support.config import HOOKS
 from agnesi.core.support.tracing import current_trace, is_tracing
 
-#: Operations that rules for stability look for.
-UNSTABLE = frozenset(
-    ("exp exp2 expm1 log log2 log10 log1p sinh cosh erfc ndtr acos acosh atanh i0 i1 gamma lgamma "
-     "digamma").split())
-#: Those of which differences lose digits.
-CANCELLING = frozenset("tanh sqrt reciprocal square power sin cos tan atan".split())
-
-#: Those that lose digits in sums.
+#: Operations that lose digits in sums.
 _BESIDE_ONE = frozenset(("tanh", "erf", "sqrt"))
-#: Those of which people take roots where they vanish.
-_STEEP = UNSTABLE | {"sigmoid", "subtract"}
+#: Those of which people take roots where they vanish, beside the unstable ones.
+_STEEP = frozenset(("sigmoid", "subtract"))
 
 
 def stable_roots(roots: Iterable[Node], order: Sequence[Node],
@@ -61,9 +54,10 @@ def _may_be_unstable(node: Node) -> bool:
     if name == "subtract":
         return any(map(_may_cancel, node.inputs))
     if name in ("add", "sqrt"):
-        known = {n.op.name for n in node.inputs if n.op is not None}
-        return not known.isdisjoint(_BESIDE_ONE if name == "add" else _STEEP)
-    return name in UNSTABLE
+        ops = [n.op for n in node.inputs if n.op is not None]
+        known = _BESIDE_ONE if name == "add" else _STEEP
+        return any([op.name in known or (name == "sqrt" and "unstable" in op.traits) for op in ops])
+    return "unstable" in node.op.traits
 
 
 def _may_cancel(node: Node) -> bool:
@@ -72,4 +66,4 @@ def _may_cancel(node: Node) -> bool:
         return False
     if op.name == "negative":
         return _may_cancel(node.inputs[0])
-    return op.name in CANCELLING or (op.name == "divide" and node.inputs[0].op is None)
+    return "cancelling" in op.traits or (op.name == "divide" and node.inputs[0].op is None)

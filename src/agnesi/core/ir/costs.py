@@ -19,6 +19,9 @@ TRAITS = {
     "gather": "a movement of the elements at the indices that the other operands hold",
     "transposition": "a permutation of axes; ``axes`` has their order",
     "conversion": "the same elements in another dtype",
+    "unstable": "overflows, or loses digits: forms of it that do not are looked for before it is "
+                "differentiated",
+    "cancelling": "differences of its values at near operands lose digits",
     "extreme": "the greatest or the least of its operand's elements",
     "indices": "indices along the ``axis`` of its first operand",
     "alias": "the first operand itself, as another tensor",
@@ -60,6 +63,10 @@ HEAVY = frozenset((
     "exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan atan2 sinh cosh tanh asinh "
     "acosh atanh sigmoid softplus erf erfc erfinv power lgamma digamma cbrt logaddexp hypot"
 ).split())
+_UNSTABLE = frozenset((
+    "exp exp2 expm1 log log2 log10 log1p sinh cosh erfc ndtr acos acosh atanh i0 i1 gamma lgamma "
+    "digamma").split())
+_CANCELLING = frozenset("tanh sqrt reciprocal square power sin cos tan atan".split())
 _MEDIUM = frozenset("divide sqrt rsqrt reciprocal floor_divide remainder fmod mulhi".split())
 
 
@@ -94,7 +101,7 @@ def traits(name: str) -> frozenset[str]:
     """The traits of the pointwise operation that evaluates a scalar operation for each element."""
     known = (("cheap", _CHEAP), ("heavy", HEAVY), ("commutative", _COMMUTATIVE),
              ("comparison", _COMPARISON), ("relation", _RELATION), ("signed", _SIGNED),
-             ("operator", _OPERATOR))
+             ("operator", _OPERATOR), ("unstable", _UNSTABLE), ("cancelling", _CANCELLING))
     found = [trait for trait, names in known if name in names]
     return frozenset([*found, "raises"] if name == "power" else found)  # of whole numbers
 
