@@ -438,6 +438,28 @@ def test_constants_say_what_they_count():
     assert vague == []
 
 
+def test_constants_have_comments():
+    """Each number says what is counted, above it, beside it or below it; those without a blank line
+    between them share one.  Mathematical functions are named by their constants."""
+    bare = []
+    for path, tree in trees().items():
+        lines = path.read_text(encoding="utf-8").splitlines()
+        for node, after in zip(tree.body, [*tree.body[1:], None], strict=True):
+            if (not isinstance(node, ast.Assign) or not is_number(node.value)
+                    or path.parent.name == "vmath" or is_text(after)):
+                continue
+            first = node.lineno - 1
+            while first and re.match(r"[A-Za-z_]", lines[first - 1]) and "=" in lines[first - 1]:
+                first -= 1
+            if not lines[first - 1].startswith("#") and "#" not in lines[node.lineno - 1]:
+                bare.append(f"{name_of(path)}:{node.lineno}: {lines[node.lineno - 1]}")
+    assert bare == []
+
+
+def is_text(node: ast.stmt | None) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
 def test_old_words_are_gone():
     """From names, comments and docstrings; messages and what pages say to users are prose."""
     old = re.compile(rf"\b({'|'.join(OLD_WORDS)})\b")

@@ -33,6 +33,7 @@ from agnesi.core.support.errors import MissingInputError, ShapeError, at
 from agnesi.core.support.gc_pause import no_gc
 from agnesi.core.tensor import Tensor
 
+#: Bytes of a constant up to which equal ones are merged.
 _MERGED_BYTES = 1 << 16
 
 

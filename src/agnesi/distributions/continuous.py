@@ -15,7 +15,7 @@ from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.special.incomplete import gammainc
 from agnesi.ops.special.normal import ndtri
 
-_EULER = 0.5772156649015329
+_EULER = 0.5772156649015329  # the Euler-Mascheroni constant
 _HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
 
 

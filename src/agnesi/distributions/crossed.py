@@ -19,7 +19,7 @@ from agnesi.distributions.divergences import _normal_vectors, kl_divergence, reg
 from agnesi.distributions.scalar_transforms import TransformedDistribution
 from agnesi.ops.linalg.triangular import solve_triangular
 
-_EULER = 0.5772156649015329
+_EULER = 0.5772156649015329  # the Euler-Mascheroni constant
 
 
 @register_kl(c.Weibull, c.Weibull)

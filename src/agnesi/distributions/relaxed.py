@@ -17,7 +17,7 @@ from agnesi.distributions.scalar_transforms import TransformedDistribution
 from agnesi.distributions.vector_transforms import StickBreakingTransform
 from agnesi.ops.base.convert import as_tensor
 
-_EULER = 0.5772156649015329
+_EULER = 0.5772156649015329  # the Euler-Mascheroni constant
 
 
 @described(">>> ag.distributions.Kumaraswamy(1.0, 1.0).mean\ntensor(0.5)",

@@ -29,6 +29,7 @@ from agnesi.ops.base.select import clip, minimum, where
 from agnesi.ops.elementwise.explog import exp, expm1, log, log1p
 from agnesi.ops.special.special import digamma
 
+#: Nodes of the Gauss-Legendre rule.
 _QUADRATURE_NODES = 64
 _DECAY_LENGTHS = 40.0  # after so many lengths of decay nothing is left
 

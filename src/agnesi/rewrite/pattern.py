@@ -17,6 +17,7 @@ from agnesi.core.support.errors import at
 from agnesi.core.support.record import handle
 from agnesi.core.tensor import Tensor, symbol
 
+#: Elements of a constant up to which it is searched for being uniform.
 _UNIFORM_SIZE = 1024
 #: The names that stand for constants and leaves where other nodes have an operation's name.
 CONSTANT, LEAF = "constant", ""

@@ -27,6 +27,7 @@ _DTYPES = (
     dtypes.float32, dtypes.float64, dtypes.float16, dtypes.int32, dtypes.uint8, dtypes.bool_,
     dtypes.complex128,
 )
+#: Shapes of operands with which a rule is tried: equal, broadcast, scalar.
 _SHAPES: tuple[tuple[tuple[int, ...], ...], ...] = (((3, 4),), ((3, 1), (4,), (1, 1)), ((),))
 #: Operations of which others are tried.
 _INNER = ("exp", "log", "sqrt", "square", "negative", "abs")

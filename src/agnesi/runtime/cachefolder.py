@@ -25,6 +25,7 @@ _RELATIVE = os.open in os.supports_dir_fd and os.scandir in os.supports_fd
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 _NO_WAIT = getattr(os, "O_NONBLOCK", 0)  # a pipe that nobody writes to would be waited for
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH  # where there are access lists, the group's are theirs
+#: The key of ``getauxval`` for a process with raised rights.
 _AT_SECURE = 23
 
 

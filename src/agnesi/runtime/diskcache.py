@@ -25,6 +25,7 @@ _FAMILY = b"agnesi-cache-"
 FORMAT = _FAMILY + b"2\n"
 SUFFIX = ".agn"
 _TEMPORARY = ".tmp"
+#: Bytes of the digest of each entry; seconds of a day and an hour.
 _DIGEST_BYTES = 32
 _DAY_SECONDS, _HOUR_SECONDS = 86400.0, 3600.0
 #: A file with a byte for each so many bytes that the folder holds, at most: all processes let it
@@ -32,6 +33,7 @@ _DAY_SECONDS, _HOUR_SECONDS = 86400.0, 3600.0
 _SIZE_FILE, _BYTES_PER_MARK = "size.count", 1024
 _MAX_REPORTED_FILES = 20  # files of which a report says why they are not read
 
+#: Bytes of all entries beyond which the oldest are removed.
 limit_bytes = 512 << 20
 
 

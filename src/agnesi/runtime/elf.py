@@ -22,6 +22,8 @@ SUPPORTED = host.SYSTEM == "linux" and host.ARCHITECTURE == "x86_64" and host.WI
 _SECTION = struct.Struct("<IIQQQQIIQQ")
 _SYMBOL = struct.Struct("<IBBHQQ")
 _RELA = struct.Struct("<QQq")
+#: Constants of the ELF format: types and flags of sections, relocations of x86-64; bytes of a
+#: stub.
 _NOBITS, _RELA_TYPE, _SYMTAB = 8, 4, 2
 _WRITE, _ALLOC = 1, 2
 _ABS64, _PC32, _PLT32, _GOTPCREL, _PC64 = 1, 2, 4, 9, 24

@@ -58,6 +58,7 @@ _RELAX = {
     "aarch64": "llvm.aarch64.hint(i32 1)",
     "arm64": "llvm.aarch64.hint(i32 1)",
 }
+#: CPython's ``METH_FASTCALL | METH_KEYWORDS``.
 _METH_FASTCALL_KEYWORDS = 0x82
 #: The files of native code for eager operations.
 _OF_EAGER = ("eager", "inplace", "draws")

@@ -41,6 +41,7 @@ from agnesi.ops.indexing.ranges import arange
 from agnesi.ops.reductions.running import cumsum
 from agnesi.ops.sorting.sort import argsort, topk
 
+#: The moduli of MRG31k3p (L'Ecuyer and Touzin 2000).
 M1, M2 = 2**31 - 1, 2**31 - 21069
 #: What takes (x[n-1], x[n-2], x[n-3]) of each recurrence to the next three.
 _A1 = np.array([[0, 1 << 22, (1 << 7) + 1], [1, 0, 0], [0, 1, 0]], np.uint64)

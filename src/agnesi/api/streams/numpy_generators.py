@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+#: Words of the state of MT19937.
 _KEY_WORDS = 624
 
 Draw = Callable[[np.random.RandomState], Any]

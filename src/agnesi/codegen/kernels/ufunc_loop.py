@@ -19,6 +19,7 @@ from agnesi.core.ir.kernels import Buffer, Foreign
 from agnesi.core.support.record import record
 from agnesi.core.target import Target
 
+#: Elements of a block that one call of a ufunc's inner loop computes.
 _BLOCK_ELEMENTS = 256
 
 

@@ -24,6 +24,7 @@ _COMPARED: dict[str, Callable[[int, int], bool]] = {
     "eq": operator.eq, "ne": operator.ne, "slt": operator.lt, "sle": operator.le,
     "sgt": operator.gt, "sge": operator.ge,
 }
+#: Bounds of int64, the upper one exclusive.
 _MIN_INT64, _INT64_END = -(1 << 63), 1 << 63
 
 

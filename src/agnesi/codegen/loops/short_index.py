@@ -7,6 +7,7 @@ from typing import Any
 from agnesi.codegen.llvm.builder import Value, const, vector
 from agnesi.core.ir.loops import Affine, Expr
 
+#: The first integer beyond int32.
 _INT32_END = 1 << 31
 _COMPARISONS = {"equal": "eq", "not_equal": "ne", "less": "slt", "less_equal": "sle",
                 "greater": "sgt", "greater_equal": "sge"}

@@ -12,6 +12,7 @@ from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.support.errors import at
 
 Function = Callable[..., Any]
+#: Bounds of differences, absolute and relative, and the step of differences.
 TOL = RTOL = EPS = 1e-6
 
 

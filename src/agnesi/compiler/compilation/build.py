@@ -17,6 +17,7 @@ from agnesi.runtime import diskcache
 
 _MIN_AGE_SECONDS = 2.0
 """Seconds after which a file that changes again gets another time, whatever the file system."""
+#: Units of file times in a second.
 _NANOSECONDS_PER_SECOND = 10**9
 Files = list[tuple[str, os.stat_result]]
 

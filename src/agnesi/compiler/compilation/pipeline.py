@@ -28,6 +28,7 @@ from agnesi.core.support.record import struct
 from agnesi.core.target import Target
 from agnesi.core.tensor import Tensor
 
+#: Scalar operations of a program from which it gives Python's lock away.
 _GIL_WORK = 1 << 14
 
 

@@ -24,6 +24,7 @@ _MAX_KEPT = 1024
 #: The argument table of a sort: three addresses, then :attr:`Sorting.numbers`.
 _Table = ctypes.c_int64 * 11
 
+#: Elements sorted so far in this process.
 _sorted = 0
 
 

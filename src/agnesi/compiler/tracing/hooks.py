@@ -18,6 +18,7 @@ from agnesi.core.support.config import MODE, switched
 from agnesi.core.support.undo import Block
 
 _LOCK = threading.RLock()
+#: CPython's flag ``Py_TPFLAGS_IMMUTABLETYPE``: attributes of the class cannot be set.
 _IMMUTABLE = 1 << 8
 
 #: Classes with hooks: which traces want them, and what the classes had of their own.

@@ -31,6 +31,7 @@ KINDS = ("forward", "input", "weight")
 Requests = tuple[str, str, str]
 
 _known: dict[Any, str] = {}
+#: Runs of each algorithm, of which the fastest counts.
 _ROUNDS = 2
 
 

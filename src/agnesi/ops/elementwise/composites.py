@@ -10,6 +10,7 @@ from agnesi.core.ir.dims import Sizes
 from agnesi.core.support.config import HOOKS, TRACES
 from agnesi.core.tensor import Tensor
 
+#: Most graphs of composites in the cache.
 _MAX_KEPT = 64
 #: Types of keyword arguments' values.
 _PLAIN = (bool, int, float, str, tuple, Sizes, type(None))

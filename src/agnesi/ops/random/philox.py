@@ -24,6 +24,8 @@ from agnesi.core.support.errors import ShapeError, check_allocatable
 from agnesi.core.support.record import record
 from agnesi.ops.random import ahead
 
+#: Constants of Philox 4x32 with 10 rounds (Salmon et al. 2011): multipliers, key increments,
+#: rounds.
 _MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)
 _WEYL = (0x9E3779B9, 0xBB67AE85)
 _ROUNDS = 10

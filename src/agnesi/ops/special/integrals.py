@@ -110,6 +110,7 @@ def _lambertw_low(m: Any, x: Any) -> Any:
 
 
 _INVERSE_E, _INVERSE_E_REST = math.exp(-1), -1.2428753672788363e-17
+#: Taylor coefficients of Lambert's W at its branch point -1/e, in powers of sqrt(2 (e x + 1)).
 _BRANCH = (-1.0, 1.0, -1 / 3, 11 / 72, -43 / 540, 769 / 17280, -221 / 8505)
 
 

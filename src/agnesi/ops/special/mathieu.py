@@ -211,6 +211,7 @@ def _given(name: str, signs: tuple[int, int, int], text: str) -> Pair:
                   "0.0, 1.0, 0.5, 2.0, ag.tensor([0.5])")
 
 
+#: Signs that turn one kind of spheroidal function into another.
 _PROLATE, _OBLATE, _IMAGINARY = (1, 1, 1), (1, -1, 1), (-1, 1, -1)
 _ANGLE, _FIRST, _SECOND = (
     "{} angular function of the first kind", "{} radial function of the first kind",

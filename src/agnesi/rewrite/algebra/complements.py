@@ -84,6 +84,7 @@ _REST: dict[str, Callable[[Tensor], Tensor]] = {
 _MORE: dict[str, Callable[[Tensor], Tensor]] = {
     "tanh": lambda x: 2 * sigmoid(2 * x), "erf": lambda x: erfc(-x),
 }
+#: Most factors of a product that are compared.
 _MOST_FACTORS = 12
 
 

@@ -22,6 +22,7 @@ from agnesi.ops.identity import STOP
 from agnesi.ops.special.bessel import i0e, i1e
 from agnesi.rewrite.pattern import agree, scalar
 
+#: Most terms of a sum that are searched.
 _MOST_TERMS = 8
 #: A number times the exponential of a node; of nothing, for the number itself.
 Term = tuple[float, Node | None]

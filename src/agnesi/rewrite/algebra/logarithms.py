@@ -30,6 +30,7 @@ from agnesi.rewrite.rules import Book
 
 BOOK = Book()
 rewriter = BOOK.rewriter
+#: Deepest nesting in which logarithms are searched.
 _MAX_DEPTH = 8
 #: Odd functions whose logarithms are known.
 _ODD = frozenset(("sinh", "tanh", "erf"))

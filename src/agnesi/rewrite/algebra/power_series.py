@@ -15,6 +15,7 @@ from agnesi.core.ir.node import Node
 from agnesi.rewrite.algebra.scales import is_scale
 from agnesi.rewrite.pattern import scalar
 
+#: Decimal digits of the coefficients' arithmetic.
 DIGITS = 60
 _NOTHING = Decimal(10) ** -48
 _ZERO, _ONE, _HALF = Decimal(0), Decimal(1), Decimal("0.5")

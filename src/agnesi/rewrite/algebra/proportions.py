@@ -28,6 +28,7 @@ from agnesi.rewrite.pattern import scalar
 from agnesi.rewrite.rules import Book
 
 BOOK = Book()
+#: Most nodes below a quotient, and the deepest nesting, that are searched.
 _MOST_NODES, _MAX_DEPTH = 12, 8
 Axes = tuple[int, ...]
 

@@ -28,6 +28,7 @@ from agnesi.rewrite.pattern import scalar
 from agnesi.rewrite.rules import Book
 
 BOOK = Book()
+#: Most factors of a product whose signs are determined.
 _MOST_FACTORS = 8
 #: Operations on factors.
 _PLAIN = frozenset(("multiply", "divide", "negative", "reciprocal", "square"))

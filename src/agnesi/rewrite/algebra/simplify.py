@@ -25,6 +25,7 @@ from agnesi.rewrite.rules import Book
 BOOK = Book()
 rule, rewriter = BOOK.rule, BOOK.rewriter
 a, b, c, x = variables("a b c x")
+#: The largest integer exponent that is expanded.
 _LARGEST_POWER = 16
 
 

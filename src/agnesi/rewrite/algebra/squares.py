@@ -28,6 +28,7 @@ from agnesi.rewrite.pattern import agree, scalar
 from agnesi.rewrite.rules import Book
 
 BOOK = Book()
+#: Most terms of a sum, factors of a term and levels of nesting that are searched.
 _MOST_TERMS, _MOST_FACTORS, _MAX_DEPTH = 4, 10, 6
 #: Between which sizes the numbers beside squares may be.
 _LEAST_FACTOR, _GREATEST_FACTOR = 2.0 ** -20, 8.0

@@ -12,6 +12,7 @@ from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.base.convert import number
 from agnesi.rewrite.pattern import scalar
 
+#: Most terms of a sum that are collected.
 _MOST_TERMS = 8
 _SUMS = frozenset(("add", "subtract", "negative"))
 

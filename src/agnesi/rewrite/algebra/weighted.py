@@ -28,6 +28,7 @@ from agnesi.rewrite.algebra.softmaxes import without_moves
 from agnesi.rewrite.algebra.sums import terms
 from agnesi.rewrite.pattern import scalar
 
+#: Most factors of a term that are searched.
 _MOST_FACTORS = 8
 #: What gives the logarithm of a positive factor, or None.
 LogOf = Callable[[Node], "Tensor | None"]

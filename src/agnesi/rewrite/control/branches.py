@@ -17,6 +17,7 @@ from agnesi.ops.control.body import Body
 from agnesi.ops.control.branch import Cond
 from agnesi.ops.control.loop import While, applied
 
+#: Bytes of constants up to which a branch has its own copies.
 _INSIDE_BYTES = 1 << 12
 Results = dict[int, Node]
 

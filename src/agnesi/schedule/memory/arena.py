@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+#: Bytes to which buffers are aligned: a line of the caches.
 ALIGN_BYTES = 64
 #: Blocks from which only the order of time is tried: trying all others would be quadratic.
 _MAX_SEARCHED_BLOCKS = 3000

@@ -14,9 +14,8 @@ from agnesi.codegen.llvm.typenames import nbytes
 from agnesi.core.ir.dims import Size
 from agnesi.core.support.record import record
 
-_ROWS_PER_POINTER = (
-    5  # rows that are addressed from one pointer, where their offset is known at run time only
-)
+#: Rows that are addressed from one pointer where their offset is known at run time only.
+_ROWS_PER_POINTER = 5
 # (function, row pointer, column pointer, sums) -> sums
 Inner = Callable[[Builder, Value, Value, list[Value]], list[Value]]
 

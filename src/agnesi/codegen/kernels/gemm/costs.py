@@ -14,7 +14,7 @@ from agnesi.core.target import SET_STRIDE_BYTES
 
 _TRANSPOSE_CYCLES = 0.45  # cycles to pack one transposed element
 _FAR_TRANSPOSE_CYCLES = 0.75  # one that comes from memory
-_GATHER_CYCLES = 2.0
+_GATHER_CYCLES = 2.0  # to gather one element
 #: Ways of a cache set that operands may fill.
 _USABLE_WAYS = 6
 _ALL_ROWS = 1 << 20

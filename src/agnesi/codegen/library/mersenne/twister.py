@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from agnesi.codegen.llvm.builder import Builder, Module, Value, const, i64, vector
 
+#: Constants of MT19937 (Matsumoto and Nishimura 1998): words of the state, the shift, masks,
+#: the twist.
 _WORDS, _SHIFT = 624, 397
 _UPPER, _LOWER, _TWIST = 0x80000000, 0x7FFFFFFF, 0x9908B0DF
 #: Words that are computed at once.

@@ -11,6 +11,7 @@ from agnesi.codegen.library.sorting.rows import Rows, Spec
 from agnesi.codegen.llvm.builder import Builder, Value, const, i64, suffix, vector, width
 
 _YES = Value("true", "i1")
+#: The greatest and the least key of 64 bits.
 _GREATEST_KEY = (1 << 63) - 1
 _LEAST_KEY = -1 << 63
 

@@ -35,7 +35,7 @@ from agnesi.core.valuedims import size_of
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.creation import checked_sizes
 
-_WORD = (1 << 64) - 1
+_WORD = (1 << 64) - 1  # the bits of a word
 #: How many numbers a state is.
 _WORDS = 6
 #: What stands for a seed that is not given: None is a seed from the system.

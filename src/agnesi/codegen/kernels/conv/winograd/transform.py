@@ -14,6 +14,7 @@ from agnesi.codegen.llvm.typenames import nbytes
 from agnesi.core.support.record import record
 
 Matrix = tuple[tuple[float, ...], ...]
+#: Matrices of F(2x2, 3x3) (Lavin and Gray 2016): of the input, the filter and the result.
 SOURCE: Matrix = ((1, 0, -1, 0), (0, 1, 1, 0), (0, -1, 1, 0), (0, 1, 0, -1))
 FILTERS: Matrix = ((1, 0, 0), (0.5, 0.5, 0.5), (0.5, -0.5, 0.5), (0, 0, 1))
 RESULT: Matrix = ((1, 1, 1, 0), (0, 1, -1, -1))
