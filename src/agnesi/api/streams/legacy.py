@@ -146,8 +146,8 @@ class NumpyDraw(Op):
         return (state.shape, state.dtype), ((*outer, *self.each), self.dtype)
 
     def foreign(self, state: Any, *params: Any) -> Call | None:
-        _, (shape, dtype) = self.infer(state, *params)
-        return drawing(self.method, shape, self.each, dtype, self.trials, params)
+        _, (shape, _) = self.infer(state, *params)
+        return drawing(self.method, shape, self.each, self.trials, params)
 
     def perform(self, state: np.ndarray, *params: np.ndarray) -> tuple[Any, ...]:
         given = [p.item() if p.ndim == 0 else p for p in params]

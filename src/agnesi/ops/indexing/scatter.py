@@ -160,7 +160,7 @@ def _fits(value: Tensor, shape: Any) -> Tensor:
     return expand.broadcast_to(value, shape)
 
 
-def _masked(x: Tensor, key: Any) -> Any:
+def _masked(key: Any) -> Any:
     """The mask of ``x[mask] = value``, where the key is one mask of the first axes, no more."""
     entries = entries_of(key)
     rest = entries[1:]
@@ -188,7 +188,7 @@ def _new_value(x: Tensor, key: Any, value: Any) -> tuple[Tensor, Tensor] | None:
     if part is not None:
         return part.view, part.filled(value)
     value = to_write(value, x.dtype)
-    mask = _masked(x, key)
+    mask = _masked(key)
     if mask is not None and value.ndim == 0:
         return x, where(_under(mask, x), written(value, x.dtype), x)
     keys = parse(x, key)
@@ -263,7 +263,7 @@ def index_put(x: TensorLike, key: Any, value: TensorLike, *, accumulate: bool = 
     if part is not None and part.view is x:
         return part.added(value) if accumulate else part.filled(value)
     value = to_write(value, x.dtype)
-    mask = _masked(x, key)
+    mask = _masked(key)
     if mask is not None and value.ndim == 0:
         new = written(value, x.dtype)
         return where(_under(mask, x), x + new if accumulate else new, x)

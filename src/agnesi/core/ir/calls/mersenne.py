@@ -44,8 +44,8 @@ def numpys(name: str) -> int | None:
     return None if found is None else ctypes.cast(found, ctypes.c_void_p).value
 
 
-def drawing(method: str, shape: tuple[Size, ...], each: tuple[Size, ...], dtype: np.dtype,
-            trials: int, params: Any) -> Call | None:
+def drawing(method: str, shape: tuple[Size, ...], each: tuple[Size, ...], trials: int,
+            params: Any) -> Call | None:
     """The call that draws numbers of a shape, each ``each``; None where only NumPy can."""
     if method not in METHODS or (method in _COUNTS and not there("numpy random:random_poisson")):
         return None
