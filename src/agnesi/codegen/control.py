@@ -65,9 +65,8 @@ class _Emitter:
                         Value("false", "i1"))
 
     def workspace(self, size: int) -> Value:
-        """Return the address of ``size`` bytes on the call's stack, allocated in one piece, so
-        that LLVM
-        can keep them in registers.
+        """Return the address of ``size`` bytes on the call's stack, allocated in one piece, so that
+        LLVM can keep them in registers.
         """
         return self.b.alloca(f"[{max(size, 1)} x i8]", 1)
 

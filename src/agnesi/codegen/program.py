@@ -272,8 +272,7 @@ class _Program:
 
     def _addresses(self, b: Builder, buffers: Sequence[Buffer]) -> Callable[[Buffer], Value]:
         """Return a function that emits the address of a buffer, for code whose first parameter is
-        the table
-        of the buffers' addresses and then of the dynamic sizes.
+        the table of the buffers' addresses and then of the dynamic sizes.
         """
         b.give_sizes(b.parameters[0], len(buffers), self.sizes)
         return _given(b, b.parameters[0], buffers)
@@ -305,8 +304,7 @@ class _Program:
 
     def _walk(self, kernel: Foreign) -> Step:
         """Return the step that calls a ufunc's inner loop on blocks of elements; the table of its
-        arguments
-        has the addresses of buffers, then those of the inner loop and its data.
+        arguments has the addresses of buffers, then those of the inner loop and its data.
         """
         from agnesi.codegen.kernels.ufunc_loop import emit_walk, plan_walk
 
@@ -374,8 +372,7 @@ def _distinct(buffers: Iterable[Buffer]) -> tuple[Buffer, ...]:
 
 def _measure(module: Module, varying: Varying) -> None:
     """Write ``i64 @measure(ptr sizes, ptr out)``: of dynamic sizes it returns the bytes of the
-    arena, and
-    stores the sizes of results at ``out``.
+    arena, and stores the sizes of results at ``out``.
     """
     b = Builder(module, "measure", (("ptr", "sizes"), ("ptr", "out")), "i64", internal=False)
     sizes, out = b.parameters

@@ -187,8 +187,7 @@ class Function(Direct, Inspectable):
 
     def _direct(self, found: Compiled) -> Any:
         """Return the callable that later calls of the user go to, after one that ``found``
-        computed: native
-        code where it can check the arguments itself, else ``dispatch``.
+        computed: native code where it can check the arguments itself, else ``dispatch``.
         """
         if found.direct is None:
             return self.dispatch
@@ -282,8 +281,7 @@ class Function(Direct, Inspectable):
 
     def _most(self, arrays: Sequence[np.ndarray]) -> list[int | None]:
         """Return upper bounds of the sizes that depend on values, for arguments of these shapes;
-        None where
-        there is no bound.
+        None where there is no bound.
         """
         known: dict[Any, Any] = {}
         for node, array in zip(self.source.inputs, arrays, strict=True):
@@ -372,8 +370,7 @@ class Function(Direct, Inspectable):
 
     def _whole(self, scalars: bool = True) -> FunctionGraph:
         """Return the declared graph, with the scalars that are sizes of results as further outputs
-        if
-        ``scalars``.
+        if ``scalars``.
         """
         behind = self._scalars if scalars else ()
         return self.source if not behind else FunctionGraph.of(

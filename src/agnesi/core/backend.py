@@ -85,8 +85,7 @@ class Backend(Protocol):
 
     def bind(self, code: Any, call: Any) -> Bound:
         """Bind code to the memory of a program's state; ``call`` describes its arguments and
-        results
-        (``compiler.compilation.pipeline.Call``)."""
+        results (``compiler.compilation.pipeline.Call``)."""
 
     def allocate(self, shape: tuple[int, ...], dtype: np.dtype) -> Storage:
         """Uninitialized memory for a row-major array."""

@@ -401,9 +401,8 @@ def _needed(init: Any, count: int = 0) -> list[str]:
 
 
 def needing(init: F) -> F:
-    """A constructor whose error for a call without arguments lists what is
-    missing: :func:`check_call` takes such
-    calls for those of copies."""
+    """A constructor whose error for a call without arguments lists what is missing:
+    :func:`check_call` takes such calls for those of copies."""
     needed = _needed(inspect.unwrap(init))
 
     @functools.wraps(init)

@@ -115,9 +115,8 @@ def _leave_if_interrupted(b: Builder, held: bool) -> None:
 
 def _shared(b: Builder, kernel: Foreign, call: Call, maker: _Arguments, rt: Value,
             function: Value) -> None:
-    """Emit a call of a function that takes units of work, as kernels do: on all threads where
-    there is
-    more than one unit.
+    """Emit a call of a function that takes units of work, as kernels do: on all threads where there
+    is more than one unit.
 
     It may have been left before its end, for a signal.
     """

@@ -126,8 +126,7 @@ def plan_call(product: Product, threads: int) -> Call | None:
 
 
 def _blocks(product: Product, lines: Size, threads: int) -> int:
-    """Return into how many library calls the lines of each member of the batch are divided, so
-    that
+    """Return into how many library calls the lines of each member of the batch are divided, so that
     ``threads`` threads have even work and every call enough of it.
     """
     batch, *sizes = map(guess, product.sizes)

@@ -106,8 +106,7 @@ class _Writer:
 
     def _prepare(self, k: int, dtype: np.dtype) -> None:
         """Store the stride in bytes of argument ``k`` of the ufunc's inner loop, and allocate a
-        block for it
-        where its buffer has another dtype, or there is none.
+        block for it where its buffer has another dtype, or there is none.
         """
         b = self.b
         i = self._buffer(k)
@@ -129,8 +128,7 @@ class _Writer:
 
     def block(self, unit: Value, functions: Sequence[Value]) -> None:
         """Emit the call of the ufunc's inner loop for one block of elements: inputs of another
-        dtype are
-        converted before it, the result after it.
+        dtype are converted before it, the result after it.
         """
         b = self.b
         count, starts = self._starts(unit)

@@ -44,8 +44,7 @@ def inverse(x: Lane) -> Lane:
 
 def _tanh_by_roots(x: Lane) -> Lane:
     """Return ``tanh`` in float64 as ``(1 - e) / (1 + e)`` with ``e = exp(-2 |x|)``, which is given
-    as
-    ``scale (1 + near + q)`` so that ``1 - e`` does not cancel; one Newton step for the quotient.
+    as ``scale (1 + near + q)`` so that ``1 - e`` does not cancel; one Newton step for the quotient.
     """
     half = (-x.abs()).most_of(-20.0)
     scale, near, _ = parts = near_root(half + half)

@@ -316,8 +316,7 @@ class Versions:
 
     def _let_one_go(self) -> None:
         """Drop the versions of the least recently used signature, and warn at the first time which
-        argument
-        keeps changing.
+        argument keeps changing.
         """
         used = set(map(id, self.ready))  # native calls leave no other trace
         *older, _ = self._made

@@ -240,8 +240,8 @@ _OPERATORS = [f"__{r}{n}__" for n in ("add", "sub", "mul", "truediv", "floordiv"
 
 def _of_numbers(method: Callable[..., Any]) -> Callable[..., Any]:
     """Return an operator of traced numbers that accepts tensors, Python's numbers and subclasses
-    that
-    compute as those do (an enumeration's member); for other operands it returns ``NotImplemented``.
+    that compute as those do (an enumeration's member); for other operands it returns
+    ``NotImplemented``.
     """
     def call(self: Number, other: Any, *more: Any) -> Any:
         kind = type(other)
@@ -259,8 +259,7 @@ def _of_numbers(method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _is_zero(x: Any) -> bool:
-    """Return whether a divisor is zero, where Python raises; False inside loop bodies, whose
-    values
+    """Return whether a divisor is zero, where Python raises; False inside loop bodies, whose values
     are not known while tracing.
     """
     try:
@@ -443,8 +442,7 @@ def _converted(kind: Callable[..., Any], use: str) -> Callable[..., Any]:
 
 def _outside(what: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return a decorator for functions whose result depends on the world outside (clocks, files,
-    what
-    a user types): a trace that calls one is given up, and the call runs eagerly.
+    what a user types): a trace that calls one is given up, and the call runs eagerly.
     """
 
     def stand_in(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -101,9 +101,8 @@ class _Lowering:
 
     # -- results --------------------------------------------------------------------------
     def _claim_outputs(self, outputs: Sequence[Node], replaced: Mapping[int, Buffer]) -> None:
-        """Let results be computed directly in the memory of outputs. A value that is returned
-        twice is
-        copied to its second output, and so is one that is computed in another memory order.
+        """Let results be computed directly in the memory of outputs. A value that is returned twice
+        is copied to its second output, and so is one that is computed in another memory order.
         """
         for i, node in enumerate(outputs):
             base = flat_source(node)

@@ -274,8 +274,7 @@ class Remaker:
 
     def _split(self, b: Buffer, k: int, ends: Mapping[Version, int]) -> float:
         """Compute a buffer again just before kernel ``k``, so that it need not be kept until then;
-        return
-        the added cost.
+        return the added cost.
 
         Operands of its kernel that are no longer in memory by then are computed again too.
 

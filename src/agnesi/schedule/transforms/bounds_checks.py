@@ -53,9 +53,8 @@ def _asking(kernel: Foreign, check: BoundsCheck, kernels: Sequence[Kernel]) -> l
 
 
 def _sweep(flag: Buffer, kernels: Sequence[Kernel]) -> Nest | None:
-    """Return the kernel whose only purpose is to compute ``flag``, which none but checks read;
-    None if
-    there is no such kernel.
+    """Return the kernel whose only purpose is to compute ``flag``, which none but checks read; None
+    if there is no such kernel.
     """
     if flag.role != "temporary" or any(
         flag in k.reads() for k in kernels if not isinstance(k, Check)

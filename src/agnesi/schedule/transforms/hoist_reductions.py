@@ -94,8 +94,7 @@ def _reading(kernel: Any, known: dict[Expr, Expr]) -> Any:
 
 def _repeated(kernel: Any) -> dict[Expr, Loops]:
     """Return the values of a kernel that are computed more than once and worth memory, each with
-    the
-    axes that they vary along.
+    the axes that they vary along.
     """
     loops = loops_of(kernel)
     written = {*kernel.writes()}

@@ -69,8 +69,7 @@ def _copy_run(b: Builder, type_: str, source: Value, target: Value, count: Value
 def _copy_runs(b: Builder, type_: str, source: Value, target: Value, count: Value, width: Number,
                steps: tuple[Number, Number], lanes_: int) -> None:
     """Copy ``count`` runs of ``width`` elements; ``steps`` are the distances in elements from one
-    run
-    to the next in the source and the target. Runs that are adjacent in both are copied as one.
+    run to the next in the source and the target. Runs that are adjacent in both are copied as one.
     """
     def body(b: Builder, source: Value, target: Value, count: Value, width: Value, down: Value,
              beside: Value) -> None:

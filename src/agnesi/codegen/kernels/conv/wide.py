@@ -197,8 +197,8 @@ class Wide:
     @contextmanager
     def _present(self, row: int, sure: int) -> Iterator[None]:
         """Emit the body of the ``with`` statement, at run time only for rows that exist: those
-        below
-        ``sure`` always do, and all where ``sure`` is 0; others are compared with the rows left.
+        below ``sure`` always do, and all where ``sure`` is 0; others are compared with the rows
+        left.
         """
         if not sure or row < sure:
             yield

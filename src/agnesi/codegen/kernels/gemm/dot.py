@@ -67,9 +67,8 @@ class DotUnit(Unit):
                 self._epilogue(panel, b.add(i, i64(row)), j, [value])
 
     def _row_by_row(self, panel: Panel, sums: list[Value], i: Value, j: Value) -> None:
-        """Reduce the accumulators of a tile to its sums by way of the stack, in a loop over rows:
-        a third
-        of the code that shuffles of all accumulators would be.
+        """Reduce the accumulators of a tile to its sums by way of the stack, in a loop over rows: a
+        third of the code that shuffles of all accumulators would be.
         """
         b, type_, piece = self.b, sums[0].type, panel.pieces[0]
         columns = piece.active

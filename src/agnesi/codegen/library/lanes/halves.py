@@ -127,8 +127,7 @@ class _Product:
                 b.masked_store(sums[r * _TILE_VECTORS + v], at, mask, 4)
 
     def _sums(self, at: Value, sums: Sequence[Value], pairs: Sequence[Value]) -> list[Value]:
-        """Return the accumulators of a tile after two steps along k: ``pairs`` has the two
-        bfloat16
+        """Return the accumulators of a tile after two steps along k: ``pairs`` has the two bfloat16
         elements of each row as an i32, ``at`` is the row of the packed columns.
         """
         b = self.b

@@ -216,8 +216,7 @@ class IndexedRows:
     def _iterations(self, first: Value, last: Value, several: Callable[[Value], None],
                one: Callable[[Value], None], rows: int = 1) -> None:
         """Loop over the indices ``first`` to ``last``: ``several`` emits a group of 16, ``one``
-        each that
-        remains. ``rows`` rows are done for every index, which polls for interrupts count.
+        each that remains. ``rows`` rows are done for every index, which polls for interrupts count.
         """
         b = self.b
         whole = b.add(first, b.op("and", b.sub(last, first), i64(-_INDICES_AT_ONCE)))

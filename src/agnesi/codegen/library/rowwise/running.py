@@ -71,9 +71,8 @@ class _Running:
         b.finish()
 
     def write_in_order(self) -> None:
-        """Write ``in_order(vector part, vector before)``: the running sums or products of
-        ``part``, one lane
-        after the other, starting from the first lane of ``before``.
+        """Write ``in_order(vector part, vector before)``: the running sums or products of ``part``,
+        one lane after the other, starting from the first lane of ``before``.
         """
         b = Builder(self.b.module, "in_order", [(self.vector, "part"), (self.vector, "before")],
                     self.vector)

@@ -110,9 +110,8 @@ class Network:
         self._store(b, [*one, *other], rows)
 
     def _meet(self) -> None:
-        """Write ``meet(ptr block, i64 low, i64 high)``: compare and exchange two groups of
-        vectors, element
-        by element, so that group ``low`` has the lesser ones.
+        """Write ``meet(ptr block, i64 low, i64 high)``: compare and exchange two groups of vectors,
+        element by element, so that group ``low`` has the lesser ones.
         """
         b = self._builder("meet", "low", "high")
         block, low, high = b.parameters
@@ -192,8 +191,7 @@ class Network:
 
     def _merged(self, b: Builder, block: Value, groups: Value, size: Value, start: Value) -> None:
         """Merge the two sorted runs of ``size`` groups from ``start`` on; the second may be cut
-        short by the
-        end of the block.
+        short by the end of the block.
         """
         last = b.sub(b.add(start, b.op("shl", size, i64(1))), i64(1))
         beyond = b.intrinsic("smax", b.sub(b.add(last, i64(1)), groups), i64(0))

@@ -148,8 +148,7 @@ class _Quick:
 
     def _push(self, top: Value, start: Value, n: Value, greatest: Value) -> Value:
         """Push a run of words on the stack if its positions are among those that are wanted; return
-        the new
-        number of runs on the stack.
+        the new number of runs on the stack.
         """
         b = self.b
         b.store(start, b.gep("i64", self.starts, top))

@@ -113,8 +113,7 @@ class Bound:
 
 def _bytes_of(argument: Any, slot: int) -> int:
     """Return an argument's bytes; where its shape is dynamic, -1 less its position, by which the
-    call
-    finds them.
+    call finds them.
     """
     if argument.kind != "array":
         return 0

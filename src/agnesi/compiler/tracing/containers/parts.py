@@ -189,9 +189,8 @@ class Parts:
         self._held(source, inner, path, uses)
 
     def _held(self, source: Source, inner: Any, path: str, uses: Uses) -> None:
-        """Follow the uses of the value that an attribute or entry had before the trace, unless
-        code only
-        overwrites it.
+        """Follow the uses of the value that an attribute or entry had before the trace, unless code
+        only overwrites it.
         """
         if not only(uses, What.PUT) and inner is not MISSING and source.now() is inner:
             deeper = frozenset(use for use in uses if use.keys or use.what is not What.PUT)

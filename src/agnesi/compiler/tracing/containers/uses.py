@@ -96,9 +96,8 @@ def uses_at(frame: FrameType, name: str) -> Uses:
 
 
 def _by_builtins(uses: Uses, names: Mapping[str, Any]) -> Uses:
-    """Return the uses of a value, as plain reads where the function has a global name that may
-    hide a
-    builtin (``len``, ``iter``, ...), so that the call may do something else.
+    """Return the uses of a value, as plain reads where the function has a global name that may hide
+    a builtin (``len``, ``iter``, ...), so that the call may do something else.
     """
     return uses if names.keys().isdisjoint(_COUNTING_OR_ITERATING) else as_reads(uses)
 

@@ -181,8 +181,7 @@ class Both:
 
     def _transform_source(self, block: Block, first: Value) -> None:
         """Transform the packed lines of a block of the image into Winograd squares, from tile
-        ``first`` on,
-        stored as [square][tile][channel].
+        ``first`` on, stored as [square][tile][channel].
         """
         b, plan = self.b, self.plan
         bands = b.sub(b.add(plan.wide.bands, plan.wide.parts), i64(1))
@@ -292,8 +291,7 @@ class Winograd(Both):
 
     def _pack_filters(self, kind: int, index: Value, source: Value, step: Value) -> None:
         """Copy the untransformed filters of a panel, tap by tap, to the memory that transformed
-        parts of
-        the image take later (``self.v``).
+        parts of the image take later (``self.v``).
         """
         b, dense, panel = self.b, self.known.dense, self.known.panels[kind]
         columns: int | Value = panel.columns
@@ -414,8 +412,7 @@ class Winograd(Both):
 
     def _parts(self, block: Block, element: Value) -> list[TileLoop]:
         """Return the loops, down and across, over the parts of a large filter that contribute to
-        one
-        element of the transformed square: parts whose taps are all zero there are skipped.
+        one element of the transformed square: parts whose taps are all zero there are skipped.
         """
         b, plan = self.b, self.plan
         line = b.mul(block.read_across, plan.channel_pitch)

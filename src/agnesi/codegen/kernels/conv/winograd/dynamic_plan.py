@@ -52,8 +52,7 @@ class _Open(WinogradPlan):
 
     def _packed(self, dense: Dense) -> Layout:
         """Return the strides of packed lines of a block where sizes are dynamic: lines of the
-        image's
-        width, and planes that fill the squares that there is memory for.
+        image's width, and planes that fill the squares that there is memory for.
         """
         _, h, w = dense.spans
         line = packed_layout(dense, 1, self.wide.squares * RESULT_TILE, self.itemsize)
