@@ -101,7 +101,7 @@ class Backend(Protocol):
         """Wait for all that was launched."""
 
 
-#: Makes the backend of each name, once.
+#: By name: the function that makes the backend, memoized.
 BACKENDS: dict[str, Callable[[], Backend]] = {}
-#: The devices beside "cpu", by whose names they have backends.
+#: Names of the devices other than "cpu"; each is the name of a backend, too.
 DEVICES: list[str] = []

@@ -34,7 +34,8 @@ class Transformed(functools.partial):
     given: tuple[Any, ...]
 
     def __reduce__(self) -> Any:
-        """By reference, where its name leads to it; else as what made it, and of what."""
+        """Pickle by reference if the qualified name leads to it, else by the maker and its
+        arguments."""
         if named(self) is self:
             return self.__qualname__
         return self.maker, self.given

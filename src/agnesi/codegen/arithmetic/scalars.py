@@ -80,7 +80,8 @@ def _float_to_int(b: Builder, value: Value, source: str, target: str) -> Value:
 
 
 def _truncated(b: Builder, value: Value, bits: int) -> Value:
-    """Convert to a signed integer; NaN and what is out of range give the least one."""
+    """Convert to a signed integer; NaN and values out of range give the least integer, as x86
+    does."""
     wide = vector(f"i{bits}", width(value.type))
     fits = (Lane(b, value).abs() < 2.0 ** (bits - 1)).v
     return b.select(fits, b.cast("fptosi", value, wide), const(wide, -(1 << bits - 1)))

@@ -213,7 +213,7 @@ def _covers(stride: int, size: Size) -> bool:
 
 def emit_call(b: Builder, call: Call, pointer: Callable[[Buffer], Value],
               begin: Value, end: Value) -> None:
-    """Emit the calls for work units [begin, end), and what becomes of sums behind them."""
+    """Emit the library calls for work units [begin, end), and the epilogue on their sums."""
     # One table of 64 bits each: of letters and 32-bit integers the low part comes first.
     numbers = [*map(ord, call.options), *call.numbers]
     table = b.module.table("i64", [n if isinstance(n, int) else 0 for n in numbers])

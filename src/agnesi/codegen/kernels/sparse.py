@@ -125,7 +125,7 @@ class _Emitter:
 
     # -- tiles ----------------------------------------------------------------------------
     def _tiles(self, body: Callable[[Value, Masks], None]) -> None:
-        """Whole tiles of columns, then the last one."""
+        """Emit whole tiles of columns, then the narrower last one."""
         b, plan = self.b, self.plan
         step = plan.lanes * plan.tile
         whole = self.size // step

@@ -135,7 +135,7 @@ class OpenRows(Rows):
 
     @property
     def rest(self) -> Size:
-        """Rows left over."""
+        """The rows that remain after whole tiles."""
         return self.actual % self.height
 
     def start(self, b: Builder, tile: Value) -> Value:
@@ -183,7 +183,8 @@ class OpenPanel(Panel):
 
 
 class Paneled:
-    """A plan whose columns are cut into panels of one kind, and perhaps a last one of another."""
+    """A plan whose columns are cut into panels of one width, with a narrower last one if they do
+    not divide."""
 
     panels: tuple[Panel, ...]
 
@@ -211,7 +212,7 @@ class Paneled:
 
 
 def pieces_of(columns: int, lanes: int) -> tuple[Piece, ...]:
-    """Full vectors, then one piece of the next power of two for what is left."""
+    """Cut columns into full vectors and one last piece, whose lanes are the next power of two."""
     found = [Piece(at, lanes, lanes) for at in range(0, columns - lanes + 1, lanes)]
     rest = columns % lanes
     if rest:

@@ -49,7 +49,7 @@ class Polls:
 
     @classmethod
     def begin(cls, b: Builder, thread: Value) -> Polls:
-        """Start the polls of one call by one thread."""
+        """Allocate the counters of one call by one thread."""
         found = cls(b, b.alloca("i64", 3))
         for k, value in ((_SINCE, i64(0)), (_THREAD, thread), (_LEFT, i64(0))):
             b.store(value, b.gep("i64", found.address, i64(k)))

@@ -6,7 +6,7 @@ from agnesi.codegen.llvm.values import Value, i64
 
 
 class Distances:
-    """Of the indices of one function, those that were made by adding a number."""
+    """The indices of a function that are another index plus a constant."""
 
     def __init__(self) -> None:
         self._of: dict[str, tuple[Value, int]] = {}

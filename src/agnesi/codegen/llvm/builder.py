@@ -367,7 +367,7 @@ class Builder:
         self._lines, self._known, self._sign = here
 
     def size(self, n: Size | Value) -> Value:
-        """A size as a number; run-time ones are worked out once, where the function begins."""
+        """A size as a value; run-time sizes are computed once, in the entry block."""
         if isinstance(n, Value):
             return n
         if not isinstance(n, Extent):

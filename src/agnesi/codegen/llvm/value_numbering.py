@@ -31,7 +31,8 @@ class Known(Generic[V]):
         return self._indices if type_ == "i64" else self._made
 
     def block(self) -> None:
-        """Begin another block."""
+        """Start a basic block: forget all values, and indices made in blocks that do not dominate
+        it."""
         self._made = {}
         self._indices = dict(self._first)
 

@@ -10,7 +10,7 @@ from agnesi.core.ir.loops import Expr
 
 
 def in_steps(scope: Any, value: Expr) -> Value:
-    """Steps until no lane wants another one; lanes that want none keep what they have."""
+    """Emit a loop that runs until all lanes have converged; converged lanes keep their values."""
     b, (axis,) = scope.b, value.param[1]
     wanted, more, *rest = value.args
     count = len(rest) // 2

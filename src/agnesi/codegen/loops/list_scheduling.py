@@ -39,7 +39,7 @@ def _by_readiness(values: Sequence[Expr]) -> list[Expr]:
     if any(v.op in ("reduce", "steps") or v.dtype.startswith("complex") for v in order):
         return []
     start, left = times(order, lambda v: v.args, _step)
-    # Of several, the one that most has to wait for comes first.
+    # Ties go to the instruction with the longest path to the end.
     return sorted((v for v in order if v.op not in _LEAF), key=lambda v: (start[v], -left[v]))
 
 

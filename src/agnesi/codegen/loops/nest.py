@@ -182,7 +182,7 @@ class _Nest:
         return [v for s in stores for v in (s.value, *s.offset.atoms)]
 
     def _left(self) -> list[Store]:
-        """The stores that no sweep has made."""
+        """The stores that no reduction loop has written yet."""
         return [s for i, s in enumerate(self.stores) if i not in self.done]
 
     # -- lanes ----------------------------------------------------------------------------

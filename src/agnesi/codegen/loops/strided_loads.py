@@ -88,7 +88,7 @@ def load_repeated(b: Builder, row: Row, count: int, period: Period, active: int)
 
 
 def _joined(b: Builder, parts: list[Value]) -> list[Value]:
-    """Vectors behind one another as one; all of one width, but for the last."""
+    """Concatenate vectors of one width, of which the last may be narrower."""
     while len(parts) > 1:
         pairs = []
         for i in range(0, len(parts), 2):

@@ -69,7 +69,7 @@ class _Iterations:
         if span is None and not nest.plan.outer and guess(axis.extent) >= self.points:
             self.look = nest.look
             nest.looks = nest.look is not None
-        #: Whether iterations of one register make up the axis, whatever its length is.
+        #: Whether the axis is a whole number of registers for every length it may have.
         self.whole = divides(narrow, axis.extent)
 
     def prepare(self, count: int, values: Sequence[Expr]) -> None:

@@ -35,7 +35,7 @@ _TANH = (
 
 
 def _by_halves(x: Lane, coefficients: Sequence[float]) -> Lane:
-    """A polynomial whose terms are put together in pairs, those in pairs, and so on (Estrin)."""
+    """Evaluate a polynomial by Estrin's scheme: terms in pairs, pairs of pairs, and so on."""
     terms = [x.like(c) for c in coefficients]
     powers = [x]  # first of all: instructions that are ready go in the order in which they stand
     while 1 << len(powers) < len(terms):
@@ -48,7 +48,7 @@ def _by_halves(x: Lane, coefficients: Sequence[float]) -> Lane:
 
 
 def _either(condition: Lane, yes: Callable[[], Lane], no: Callable[[], Lane]) -> Lane:
-    """One of two values by a branch: the other one is not computed."""
+    """Select by a branch, so that only one of the two values is computed."""
     b = condition.b
     first, second, after = b.label("yes"), b.label("no"), b.label("after")
     b.cbr(condition.v, first, second)
@@ -140,7 +140,7 @@ def sine_and_cosine(x: Lane) -> tuple[Lane, Lane]:
 
 
 def _tanh_far(x: Lane) -> Lane:
-    """For numbers beyond one, where what is taken from one is small; and for zero."""
+    """The hyperbolic tangent for |x| > 1 as 1 minus a small term; right at 0, too."""
     e = exp_bounded(x.abs().least_of(20.0) * 2.0)
     return (1.0 - 2.0 / (e + 1.0)).copysign(x)
 

@@ -459,7 +459,8 @@ class Form:
         return self._out_by_position(args, keywords)
 
     def _out_by_position(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-        """NumPy's ``out`` behind the parameters, with a dtype between where it has one there."""
+        """The result of a call with NumPy's positional ``out`` after the parameters, and after a
+        dtype where NumPy's signature has one."""
         behind = _PLACED_OUT.get(self.name, ())
         if isinstance(getattr(np, self.name, None), np.ufunc):
             behind = ("out",)
@@ -522,7 +523,7 @@ class Form:
         return self.by_position(args, keywords) if found is NotImplemented else found
 
     def _several(self, count: int, given: dict[str, Any]) -> list[Any]:
-        """Sizes or axes given by name, where they are written one by one here."""
+        """Positional arguments for sizes or axes that were passed as one keyword."""
         if self.several is None or count > len(self.parameters):
             return []
         words = [word for word in given if word not in self.names

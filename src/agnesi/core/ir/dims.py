@@ -510,7 +510,7 @@ class Sizes(tuple[Any, ...]):
     __rmul__ = __mul__
 
 
-#: Kinds of tuples that hold whatever they were made of, and nothing beside it.
+#: Types of tuples that hold their elements and no other state.
 TUPLES = (tuple, Sizes)
 _item, _joined, _repeated = tuple.__getitem__, tuple.__add__, tuple.__mul__
 tree.register(Sizes, lambda sizes: (sizes, None), lambda extra, sizes: Sizes(sizes))

@@ -68,7 +68,7 @@ class Extent(Dim):
             return found
         new = object.__new__(cls)
         new.op, new.args = op, args
-        # Keys have no sizes in them, whose comparison with a number is a question of its own.
+        # Keys hold no sizes, as comparing a size with a number would add a guard.
         new.key = (op, *[a.key if isinstance(a, Extent) else a for a in args])
         new.ends, new.guess = (least, most), guess
         new.terms = (((new,), 1),)
@@ -82,7 +82,7 @@ class Extent(Dim):
             return left[0][1] if left else 0
         if len(left) == 1 and left[0][1] == 1 and len(left[0][0]) == 1:
             return left[0][0][0]
-        # Finding bounds makes many sizes, often the same ones: each is one object, and its parts.
+        # Searching for bounds creates the same sizes many times: they are interned.
         key = ("sum", *[(c, *map(id, m)) for m, c in left])
         if key in INTERNED:
             return INTERNED[key]
@@ -153,7 +153,7 @@ class Extent(Dim):
 
     def __reduce__(self) -> Any:
         blank, kind, (_, state) = super().__reduce__()
-        # Hashes of texts are other ones in another process.
+        # Hashes of str differ between processes.
         return blank, kind, (None, {k: v for k, v in state.items() if k != "hashed"})
 
     def __lt__(self, other: Any) -> bool:
@@ -450,7 +450,7 @@ def _without_remainders(terms: Terms) -> Span:
 
 
 def _is_part(n: Extent) -> bool:
-    """Return whether a size is that of a part of which a known number makes the whole."""
+    """Return whether a size is the quotient of another one by a known integer."""
     return n.op == "//" and isinstance(n.args[1], int) and n.args[1] > 1
 
 

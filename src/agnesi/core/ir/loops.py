@@ -68,7 +68,8 @@ class Axis:
 
 #: The first slot that lowering names no axis by.
 _FIRST_FRESH_SLOT = 1 << 7
-#: How far axes that give way to others move: neighbours keep their distance.
+#: Multiple by which the slots of renumbered axes are shifted, so that neighbouring axes stay
+#: neighbours.
 _SLOT_STEP = 16
 
 

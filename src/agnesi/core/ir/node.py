@@ -20,7 +20,7 @@ T = TypeVar("T")
 #: Nodes that one question looks at.
 _MAX_VISITED = 128
 
-#: A number above those of all nodes made so far, and below those of nodes to come.
+#: Return a serial number between those of all existing nodes and those of later ones.
 next_serial = itertools.count(1).__next__
 
 

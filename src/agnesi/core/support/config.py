@@ -564,7 +564,8 @@ class witnessed(Block):  # noqa: N801 - used as a function
 
 
 class traced(switched):  # noqa: N801 - used as a function
-    """A ``with`` block whose operations go into a trace; no other block may set one."""
+    """A ``with`` block whose operations are recorded in a trace; nothing else sets
+    ``mode.trace``."""
 
     __slots__ = ()
 

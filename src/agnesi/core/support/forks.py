@@ -33,7 +33,7 @@ from agnesi.core.support.foreign import is_initializing
 from agnesi.core.support.undo import Block
 
 T = TypeVar("T")
-#: Seconds after which a fork goes ahead all the same.
+#: Seconds that a fork waits for held locks before it goes ahead.
 _MAX_WAIT_SECONDS = 30.0
 #: Seconds between two looks at who is inside.
 _POLL_SECONDS = 2e-4

@@ -65,7 +65,7 @@ def _keywords() -> tuple[tuple[frozenset[str], re.Pattern[str], str], ...]:
 
 
 def with_keyword(reason: Any, known: Iterable[str] = ()) -> Any:
-    """Why a call is refused, with what stands here for a keyword that is not ``known``."""
+    """The error for a refused call, with our name for a keyword that is not ``known``."""
     if not isinstance(reason, str):
         return reason
     reason = re.sub(r"(?<=')\. Did you mean '\w+'\?", "", reason)  # Python 3.13's, by names alone
@@ -111,7 +111,7 @@ def _has(known: Collection[str], advice: str) -> bool:
 
 
 def _longer(name: str, known: Iterable[str]) -> str:
-    """The only parameter of whose words the name is one."""
+    """The parameter, if it is the only one, that contains the name as a word."""
     found = [p for p in known if name in p.split("_")] if len(name) > 2 else []
     return found[0] if len(found) == 1 else ""
 

@@ -87,8 +87,8 @@ class FunctionAsModule:
 
 
 class Hints:
-    """Finds modules of which only calls are refused; imports of other paths of other libraries fail
-    with what stands for them here."""
+    """An import finder: some modules of other libraries can be imported, and only their calls are
+    refused; imports of others raise with our name for them."""
 
     @staticmethod
     def find_spec(name: str, path: object = None, target: object = None) -> ModuleSpec | None:

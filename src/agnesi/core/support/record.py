@@ -63,7 +63,8 @@ def put_off(owner: Any, name: str, make: Callable[[], Any]) -> None:
 
 
 def field(*, default_factory: Callable[[], Any], kw_only: bool = False) -> Any:
-    """A field whose default is made for each object, as ``dataclasses.field`` says it."""
+    """A field whose default is computed for each object, like
+    ``dataclasses.field(default_factory=...)``."""
     return _Made(default_factory, kw_only)
 
 

@@ -100,7 +100,7 @@ CHOICES = {
 
 
 def instead(name: str) -> str:
-    """The setting whose name is alike, or all there are."""
+    """For an error: the setting with a similar name, or the names of all."""
     import difflib  # late: few need it
 
     if name == "update":  # JAX's function

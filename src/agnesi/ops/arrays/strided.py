@@ -41,7 +41,7 @@ class Strided(LinearOp):
         return (*x.shape[:-1], *self.size), x.dtype
 
     def _check(self, n: Any) -> None:
-        """Refuse what would read behind the end."""
+        """Raise if the view would read beyond the end of the memory."""
         last = sum((m - 1) * step for m, step in zip(self.size, self.stride, strict=True))
         last += self.start
         if isinstance(n, int) and 0 not in self.size and last >= n:

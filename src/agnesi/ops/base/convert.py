@@ -333,7 +333,7 @@ def check_unmasked(x: Any) -> None:
 
 
 def check_real(x: Any, dtype: np.dtype) -> None:
-    """Refuse complex numbers that are written where real ones stand."""
+    """Raise if complex numbers would be written into a real tensor."""
     if dtype.kind not in "cb":
         raise DTypeError(f"{x} is complex, and {dtype} holds real numbers; write {x}.real, or give "
                          "a complex dtype" if isinstance(x, (complex, np.complexfloating)) else

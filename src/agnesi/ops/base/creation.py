@@ -247,7 +247,7 @@ def tensor(data: TensorLike, dtype: DTypeLike = None, *, device: str | None = No
 
 
 def _is_of_single_elements(data: Any) -> bool:
-    """Return whether a nested list begins with a tensor that has axes, and one element."""
+    """Return whether the first leaf of a nested list is a tensor with axes and a single element."""
     while isinstance(data, (list, tuple)) and data:
         data = data[0]
     return isinstance(data, Tensor) and bool(data.ndim) and data.size == 1

@@ -172,7 +172,8 @@ _FEW_KIN = 4
 
 
 def kin_of(name: str, home: str) -> list[str]:
-    """The others of a function's families, each once; without one, those before it in its file."""
+    """For See Also: the other functions of a function's families; without a family, those before it
+    in its file."""
     before = _OF_FILE.setdefault(home, [])
     others = " ".join(_FAMILIES_OF.get(name, ())).split() or before[-_FEW_KIN:]
     before.append(name)

@@ -79,7 +79,7 @@ class Body:
         return self if graph is self.graph else Body(graph)
 
     def resolve(self, known: Any) -> Body:
-        """The body with known sizes instead of unknown ones."""
+        """The body with unknown sizes substituted by known ones."""
         return self.mapped(lambda graph: graph.resolve(known))
 
     def run(self, values: Sequence[np.ndarray]) -> list[np.ndarray]:

@@ -50,7 +50,7 @@ from agnesi.ops.linearity import BilinearOp
 _COPY_MULTIPLY_ADDS = 64
 #: Multiply-adds that take NumPy as long as all steps of an empty convolution.
 _FIXED_MULTIPLY_ADDS = 2_000_000
-#: Those of NumPy.
+#: Multiply-adds that NumPy does in a nanosecond.
 _MULTIPLY_ADDS_PER_NANOSECOND = 8
 
 

@@ -268,7 +268,7 @@ _MOST_STEPS = 2**31 - 1
 
 
 def per_axis(value: Any, rank: int, what: str, least: int = 1) -> Ints:
-    """One integer for each spatial axis, from one for all or one each."""
+    """Normalize a parameter to one integer for each spatial axis."""
     value = listed(value)
     values = tuple(value) if isinstance(value, (tuple, list)) else (value,)
     values = values * rank if len(values) == 1 else values

@@ -37,7 +37,7 @@ class Bitcast(Op):
 
     @property
     def ratio(self) -> int:
-        """How many of the smaller elements make one of the larger ones."""
+        """The ratio of the larger to the smaller item size."""
         sizes = sorted((self.source.itemsize, self.dtype.itemsize))
         return sizes[1] // sizes[0]
 
@@ -137,7 +137,7 @@ def bitcast(x: TensorLike, dtype: DTypeLike, /, *, out: Tensor | None = None) ->
 
 
 def _of_numbers(x: Tensor, op: Bitcast) -> Tensor:
-    """As NumPy has it: the last axis holds all parts one after the other."""
+    """Reinterpret the bits as NumPy does: the last axis holds all parts in order."""
     if op.ratio == 1:
         return apply(op, x)
     if op.source.itemsize > op.dtype.itemsize:

@@ -29,7 +29,7 @@ from agnesi.ops.linearity import LinearOp
 
 #: An offset beyond the diagonals of any matrix.
 _MAX_OFFSET = 2**31 - 1
-#: Elements of a triangle whose mask a plan keeps.
+#: Elements of a matrix up to which a plan caches the mask of its triangle.
 _FEW_ELEMENTS = 1 << 12
 
 

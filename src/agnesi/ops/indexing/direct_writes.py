@@ -46,7 +46,7 @@ def _chosen(data: np.ndarray, key: Any) -> np.ndarray:
 
 
 def written_at_once(x: Tensor, key: Any, value: Any) -> bool:
-    """Write into memory at once, where nothing is recorded and the key is plain; or say False."""
+    """Write at once if nothing is recorded and the key is basic; return whether it was written."""
     mode = MODE.get()
     data, recording = x.array, mode.recording
     if data is None or mode.trace is not None or mode.fixed or (recording and x._requires_grad):

@@ -56,7 +56,7 @@ def _total(xs: Sequence[Any], axis: int) -> Size:
 
 @record
 class Concat(Op):
-    """Operands one behind the other along an axis."""
+    """Concatenate the operands along an axis."""
 
     axis: int
     name = "concat"

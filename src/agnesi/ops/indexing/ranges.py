@@ -322,7 +322,7 @@ def _end(x: Any) -> Tensor:
 
 
 def strong_dtypes(*ends: Any) -> list[np.dtype]:
-    """The dtypes of those ends that have one: arrays and numbers of NumPy, and tensors."""
+    """The dtypes of the bounds that have a strong one: NumPy's arrays and scalars, and tensors."""
     return [end.dtype for end in ends if (
         isinstance(end, (np.generic, np.ndarray)) and not is_pythons(end)) or (
             isinstance(end, Tensor) and not end.weak)]

@@ -28,7 +28,8 @@ class Run(NamedTuple):
 
 @record
 class Runs(Op):
-    """The operand at other indices: for each axis runs of its elements, one behind the other."""
+    """Gather by runs: the result's indices along each axis are concatenated ranges of the
+    operand's."""
 
     axes: tuple[tuple[Run, ...], ...]
     work = results(2)

@@ -167,8 +167,8 @@ def of_columns(solve: Any, a: Tensor, b: Any) -> Tensor:
 
 
 def as_given(b: Tensor) -> Any:
-    """A right-hand side as the user gave it, for errors: what :func:`of_columns` made of it is a
-    matrix with one column."""
+    """A right-hand side as the user passed it, for error messages: a matrix with one column made by
+    :func:`of_columns` is a vector again."""
     node = b.node
     if node is None or node.op_name != "reshape":
         return b

@@ -126,7 +126,8 @@ class SolveTriangular(Solution):
 
 
 def side_by_side(solve: Any, b: Tensor) -> Tensor:
-    """Right-hand sides of one matrix, (examples, n, k), as columns of one system."""
+    """Solve for right-hand sides (examples, n, k) of one matrix at once, as columns of one
+    system."""
     length, n, k = b.shape
     if k == 1:
         solved = solve(matrix_transpose(reshape(b, (length, n))))

@@ -259,7 +259,7 @@ def bincount(x: TensorLike, /, weights: TensorLike | None = None, minlength: int
 
 
 def _counted(x: Tensor, length: int, weights: Any) -> Tensor:
-    """Sums of weights (or ones) by number; what is outside is left out."""
+    """Count, or sum weights, for each integer in [0, length); values outside are ignored."""
     if weights is None:
         w = broadcast_to(as_tensor(1, dtypes.int64), x.shape)
     else:

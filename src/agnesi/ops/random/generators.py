@@ -363,7 +363,8 @@ class Draw(Op):
 
 
 def repeated(*attempts: Callable[[], Any]) -> list[Any]:
-    """What attempts give that draw the same numbers, which behind them are still to be drawn."""
+    """Run several functions from the same generator state, which is restored afterwards; return
+    their results."""
     state: Any = _of_all().state
     with HOOKS.lock(state.array), LOCK.lock, staying():
         before, found = state.array.copy(), []

@@ -29,7 +29,7 @@ __all__ = ["cummax", "cummin", "kthvalue", "mode"]
 
 
 def _at(x: Tensor, indices: Tensor, axis: int, keepdims: bool) -> Ordered:
-    """The elements at one position of an axis, which goes unless it is kept."""
+    """The elements at the given indices along an axis, which is dropped unless ``keepdims``."""
     values = take_along_axis(x, indices, axis)
     if keepdims:
         return Ordered(values, indices)

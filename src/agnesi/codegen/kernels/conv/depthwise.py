@@ -41,7 +41,7 @@ class _Channels:
         self.low, self.high, self.rest = i64(0), i64(plan.vectors), Value("true", "i1")
 
     def _pieces(self) -> Iterator[tuple[Piece, Value]]:
-        """Vectors of channels: a loop over the whole ones, and what is left."""
+        """Loop over whole vectors of channels, then over the remaining channels."""
         b, plan = self.b, self.plan
         if plan.vectors:
             start, stop = (b.mul(n, i64(plan.lanes)) for n in (self.low, self.high))

@@ -122,7 +122,7 @@ class DepthwisePlan(TilePlan):
 
     @cached_property
     def pieces(self) -> tuple[Piece, ...]:
-        """The pieces that the channels are cut into: whole vectors, then what is left."""
+        """The pieces of the channels: whole vectors, then the remainder."""
         return pieces_of(self.dense.groups, self.lanes)
 
     @property

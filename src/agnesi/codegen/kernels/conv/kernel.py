@@ -105,7 +105,7 @@ def plan_convolution(kernel: Convolution, target: Target, policy: CompilePolicy 
 
 def _plan_alone(dense: Dense, type_: str, machine: Machine, weight: bool,
                 long: bool) -> TilePlan | None:
-    """Lanes along channels of which each has its own filter."""
+    """Plan a depthwise convolution: lanes along channels, each with its own filter."""
     if not dense.single:
         return None
     from agnesi.codegen.kernels.conv.depthwiseplan import plan_depthwise

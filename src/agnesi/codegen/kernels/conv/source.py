@@ -49,7 +49,7 @@ def image_blocks(dense: Dense, blocks: int) -> Size:
 
 def block_images(b: Builder, dense: Any, blocks: Value, block: Value,
                  varying: bool) -> tuple[Value, Value]:
-    """First image of a block, and the one behind its last; ``varying`` batches have run-time sizes.
+    """The range [first, last) of images in a block; ``varying`` batches have run-time sizes.
     """
     if not varying:
         return share(b, dense.batch, blocks, block)

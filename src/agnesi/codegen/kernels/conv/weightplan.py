@@ -119,7 +119,8 @@ class WeightPlan(Paneled, TilePlan):
 
     @property
     def ahead(self) -> tuple[int, int]:
-        """Elements from what a block reads in place to what the next one does; 0 if not far."""
+        """Elements between the reads of consecutive blocks, as the distance to prefetch; 0 if they
+        are near."""
         if not self.far:
             return 0, 0
         _, h, w = self.dense.spans

@@ -190,7 +190,7 @@ class Wide:
 
     @property
     def _rest(self) -> Value:
-        """The rows left over behind whole tiles."""
+        """Emit the rows that remain after whole tiles."""
         assert isinstance(self.plan.rows, OpenRows)
         return self.b.size(self.plan.rows.rest)
 

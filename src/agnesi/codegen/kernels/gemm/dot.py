@@ -235,7 +235,7 @@ def fold(b: Builder, vectors: list[Value]) -> Value:
 
 
 def _halve(b: Builder, vectors: list[Value], orders: tuple[list[int], list[int]]) -> Value:
-    """Join vectors pairwise until one is left."""
+    """Reduce several vectors of sums to one by pairwise shuffles and additions."""
     low, high = orders
     empty = const(vectors[0].type, 0)
     while len(vectors) > 1:

@@ -44,7 +44,7 @@ class SkipUnit(TileUnit):
             self.b.store(zero, self.b.gep(self.type, self.sums, at.index), self._align)
 
     def _blocks(self, panel: Panel, index: Value) -> None:
-        """Whole blocks of k, and what is left."""
+        """Emit the whole blocks of k, then the remainder."""
         k, step = self.plan.spec.k, self.plan.k_block
         whole = k - k % step
         for start, stop, count in ((0, whole, step), (whole, k, k % step)):

@@ -165,7 +165,7 @@ class Unit:
 
     def _open_tiles(self, kind: int, panel: Panel, rows: OpenRows, index: Value, k: Value,
                     count: Value) -> None:
-        """Whole tiles, then the rows left over in lower ones."""
+        """Emit whole tiles, then the remaining rows in tiles of fewer rows."""
         b = self.b
         low, high = self.tiles[kind]
         whole = b.size(rows.whole)

@@ -16,7 +16,7 @@ _COPY_ZERO_SHARE_ROWS = 6
 _PANEL_VECTORS = 8
 #: Lines of B in a block, at most: the bits of a mask.
 _MAX_BLOCK_LINES = 64
-#: Lines that are transposed at once, so that only the last block has some left over.
+#: Lines transposed at a time; only the last block has a remainder.
 _TRANSPOSED_LINES = 4
 #: Share of the first-level cache for a block of B.
 _L1_SHARE = 0.8

@@ -11,7 +11,7 @@ from agnesi.codegen.interrupts import poll
 from agnesi.codegen.llvm.builder import Module, Value, const, i64
 from agnesi.codegen.llvm.task import task
 
-#: Rows, or whatever is counted, come in multiples of this, so that lanes are full.
+#: Counted items (rows) per unit are a multiple of this, so that all lanes are full.
 _COUNT_MULTIPLE = 16
 #: Bytes of what is worked on between two looks for signals: less than a millisecond.
 _LOOK_BYTES = 1 << 20

@@ -98,7 +98,7 @@ class _Draws:
         b.open_block(on)
 
     def write(self, kind: str, number: Callable[..., Value]) -> None:
-        """``number(*parameters)`` for each, one after the other."""
+        """Write the loop that stores ``number(*parameters)`` for each element in order."""
         b = self.b
         polls = Polls.begin(b, i64(0))
         with polls.chunks(i64(0), self.n) as (part, end), b.loop(part.index, end) as loop:

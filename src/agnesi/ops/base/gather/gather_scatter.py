@@ -129,7 +129,8 @@ def add_at(base: np.ndarray, axes: Sequence[int], at: int, new: np.ndarray, indi
 
 
 def at_indices(function: Any, base: np.ndarray, offsets: np.ndarray, values: np.ndarray) -> None:
-    """``function.at`` of vectors, between whose parts signals are seen: it keeps Python's lock."""
+    """Call ``function.at`` on slices of long vectors, so that signals are handled in between: it
+    holds Python's lock."""
     for i in range(0, values.size, _AT_ONCE):
         silently(function.at, base, offsets[i : i + _AT_ONCE], values[i : i + _AT_ONCE])
 

@@ -137,7 +137,7 @@ def _times(b: Builder, matrix: Matrix, values: Sequence[Value]) -> list[Value]:
 
 
 def _combined(b: Builder, factors: Sequence[float], values: Sequence[Value]) -> Value:
-    """The sum of values with known factors, positive ones first."""
+    """Emit the linear combination of values with constant factors, positive terms first."""
     terms = [(f, v) for f, v in zip(factors, values, strict=True) if f]
     terms.sort(key=lambda term: -term[0])
     factor, total = terms[0]
