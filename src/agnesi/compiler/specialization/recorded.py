@@ -54,7 +54,9 @@ class CompiledCall(Op):
         self.expected = version.expected
         self.types = [(t.shape, t.dtype) for t in results]
         #: The names of the leaves at the call, if the function asks for such facts.
-        self.seen_names = [getattr(v, "_name", None) for v in leaves] if version.assumed else ()
+        self.seen_names: Sequence[str | None] = ()
+        if version.assumed.queries:
+            self.seen_names = [getattr(v, "_name", None) for v in leaves]
         self.outputs = len(results)  # type: ignore[misc]
         self.serial = next_serial()
 
@@ -143,9 +145,10 @@ def without_gradient(value: Any, in_order: bool = False) -> Any:
     """An argument as native code takes it, which leaves recorded tensors to Python: as it is, or a
     tensor on the same memory that requires no gradient, or on a row-major copy if it is to be
     ``in_order`` and is not."""
-    requires = isinstance(value, Tensor) and value._requires_grad
-    memory = value.array if isinstance(value, Tensor) else value
-    if type(memory) is not np.ndarray:
+    memory, requires = value, False
+    if isinstance(value, Tensor):
+        memory, requires = value.array, value._requires_grad
+    if not (requires or in_order) or type(memory) is not np.ndarray:
         return value
     if in_order and not memory.flags.c_contiguous:
         return wrap(np.asarray(memory, order="C"))
