@@ -211,7 +211,7 @@ class Borrowed:
                 self._spoil(array)
             return known[1]
         if not (fits and _can_be_borrowed(array, changed) and (
-                changed or (self._borrowing.hands and id(array) not in self._borrowing.refused))):
+                changed or (self._borrowing.exposes and id(array) not in self._borrowing.refused))):
             return array
         made: BorrowedArray = as_kind(BorrowedArray, wrap(array)) if changed else _exposed(
             wrap(array), functools.partial(self._spoil, array))
