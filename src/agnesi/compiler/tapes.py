@@ -30,7 +30,7 @@ from agnesi.ops.identity import Identity
 #: Nanoseconds that the rule of an operation takes eagerly, at least, and for an element.
 _RULE, _ELEMENT = 20_000, 2
 #: Nanoseconds that compiling takes for an operation of the record.
-_COMPILE_NANOSECONDS = 2_000_000
+_PRICE = 2_000_000
 #: Operations of a pass, at least and at most.
 _MIN_OPERATIONS, _MAX_OPERATIONS = 3, 2000
 #: Compiled passes that are kept, and passes whose work is counted.
@@ -119,7 +119,7 @@ def _counted(key: Any, order: Sequence[Node], seeds: Mapping[Node, Any], wrt: An
     rules = sum([n.op is not None for n in order])
     work = _RULE * rules + sum([_ELEMENT * math.prod(n.shape) for n in order])
     _spent[name] = spent = _spent.get(name, 0) + work
-    if not WORK.pays(work) or spent < _COMPILE_NANOSECONDS * rules or not HOOKS.compiles():
+    if not WORK.pays(work) or spent < _PRICE * rules or not HOOKS.compiles():
         return None
     _spent.pop(name, None)
     if len(_found) >= _MAX_KEPT:
