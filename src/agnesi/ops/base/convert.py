@@ -36,7 +36,7 @@ _NARROW = (np.dtype("float32"), np.dtype("float16"))
 SCALARS = (bool, int, float, complex)
 #: Operands from which it costs less to take all of them at once than to shape each.
 MANY_OPERANDS = 1 << 12
-#: The error for NumPy's masked arrays.
+#: What is said of masked arrays.
 MASKED = ("tensors have no masks, and this array has one: give x.filled(value), or x.data and the "
           "mask as where= of a reduction")
 
@@ -91,8 +91,7 @@ class Cast(Op):
 
 
 def _as_uint32(x: np.ndarray) -> np.ndarray:
-    """Floats to uint32 as NumPy's vectorized loop converts long arrays; its scalar loop differs for
-    numbers out of range."""
+    """As NumPy has it for long arrays: of numbers out of range in short ones it makes others."""
     if not x.size or (x.min() > -1 and x.max() < 2**32):
         return x.astype(np.uint32)
     beyond = x >= 2**31
@@ -333,7 +332,7 @@ def check_unmasked(x: Any) -> None:
 
 
 def check_real(x: Any, dtype: np.dtype) -> None:
-    """Raise if complex numbers would be written into a real tensor."""
+    """Refuse complex numbers that are written where real ones stand."""
     if dtype.kind not in "cb":
         raise DTypeError(f"{x} is complex, and {dtype} holds real numbers; write {x}.real, or give "
                          "a complex dtype" if isinstance(x, (complex, np.complexfloating)) else
