@@ -53,10 +53,12 @@ class CompiledCall(Op):
         #: Tensors whose gradients the function asked for, each with what it had.
         self.expected = version.expected
         self.types = [(t.shape, t.dtype) for t in results]
-        #: The names of the leaves at the call, if the function asks for such facts.
-        self.seen_names: Sequence[str | None] = ()
+        #: The names of the leaves at the call, and whether they required gradients, if the function
+        #: asks for such facts.
+        self.seen: Sequence[tuple[str | None, bool]] = ()
         if version.assumed.queries:
-            self.seen_names = [getattr(v, "_name", None) for v in leaves]
+            self.seen = [(v._name, v._requires_grad) if isinstance(v, Tensor) else (None, False)
+                         for v in leaves]
         self.outputs = len(results)  # type: ignore[misc]
         self.serial = next_serial()
 
@@ -88,16 +90,15 @@ class CompiledCall(Op):
         return any(n in read for n in given) or any(live_tensor(n) is x for n in graph.live)
 
     def _as_seen(self, leaves: Sequence[Any]) -> list[Any]:
-        """The leaves with the names, and without the gradients, that the call saw if it looked."""
+        """The leaves with the names and flags that the call saw, if it looked."""
         found = list(leaves)
-        for i, name in enumerate(self.seen_names):
+        for i, (name, requires) in enumerate(self.seen):
             v = found[i]
-            if isinstance(v, Tensor) and v._requires_grad and i not in self.arguments:
-                v = without_gradient(v)
-            if isinstance(v, Tensor) and v._name != name:
-                v = as_kind(Tensor, v)
-                v._name = name
-            found[i] = v
+            if isinstance(v, Tensor) and (v._name != name or v._requires_grad is not requires):
+                v = found[i] = as_kind(Tensor, v)
+                v._name, v._requires_grad = name, requires
+                if not requires:
+                    v.node = None
         return found
 
     def vjp(self, g: Any, y: Any, *xs: Tensor) -> tuple[Any, ...]:
