@@ -108,12 +108,14 @@ class Jit(Direct, Inspectable, Generic[P, R]):
         check_named(self.function, repr(self))
         return _compiled_again, (self.function, self.keep_grads, self.mode, self.settings)
 
-    def __getattr__(self, name: str) -> Any:
-        """An attribute that the user gave to the function."""
-        function = self.__dict__.get("function")
-        if name in getattr(function, "__dict__", ()):
-            return getattr(function, name)
-        return super().__getattr__(name)
+    if not TYPE_CHECKING:  # other names are errors for type checkers
+
+        def __getattr__(self, name: str) -> Any:
+            """An attribute that the user gave to the function."""
+            function = self.__dict__.get("function")
+            if name in getattr(function, "__dict__", ()):
+                return getattr(function, name)
+            return super().__getattr__(name)
 
     def __setattr__(self, name: str, value: Any) -> None:
         """Give an attribute that is none of its own to the function, whose code may read it."""
