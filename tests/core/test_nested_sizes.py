@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import agnesi as ag
-from agnesi.core.ir.dims import Dim, leaves, resolve
+from agnesi.core.ir.dims import Dim, broadcast_parts, leaves, resolve
 from agnesi.core.substitution import size_with
 
 
@@ -58,3 +58,11 @@ def test_sizes_that_a_later_operation_tells_are_known_everywhere(mode):
     y = ag.pad(ag.pad(x, [(1, 1), (1, 0)], mode=mode), [(0, 1), (2, 2)], constant_values=1)
     expected = np.pad(np.pad(given, [(1, 1), (1, 0)], mode), [(0, 1), (2, 2)], constant_values=1)
     np.testing.assert_array_equal(ag.function([x], y)(given), expected)
+
+
+def test_common_sizes_of_thousands_are_taken_apart_without_recursion():
+    parts = [Dim() for _ in range(3000)]
+    size = parts[0]
+    for part in parts[1:]:
+        size = Dim(op="broadcast", args=(size, part))
+    assert broadcast_parts(size) == parts

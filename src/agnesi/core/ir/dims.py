@@ -343,9 +343,11 @@ def _broadcast_sizes(a: Size, b: Size) -> Size:
 
 def broadcast_parts(size: Any) -> list[Any]:
     """The sizes whose common size it is; itself only if it is no such."""
-    if not isinstance(size, Dim) or size.op != "broadcast":
-        return [size]
-    return [*broadcast_parts(size.args[0]), size.args[1]]
+    parts = []
+    while isinstance(size, Dim) and size.op == "broadcast":
+        parts.append(size.args[1])
+        size = size.args[0]
+    return [size, *reversed(parts)]
 
 
 def _text(size: Any, depth: int) -> str:
