@@ -7,7 +7,7 @@ import pytest
 
 import agnesi as ag
 from agnesi.core.dispatch import graph_node
-from agnesi.ops.base.convert import MANY_OPERANDS
+from agnesi.core.storage.lists import MANY_OPERANDS
 
 COUNT = MANY_OPERANDS
 

@@ -7,12 +7,20 @@ signals and lets other threads run.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
+from agnesi.core.support.aside import aside
+from agnesi.core.support.config import STATE
+from agnesi.core.support.tracing import is_tracing
+from agnesi.core.tensor import Tensor, wrap
+
 #: Numbers that become objects of Python, or are read from them, in about a millisecond.
 _AT_ONCE = 1 << 15
+#: Operands from which it costs less to take all of them at once than to shape each.
+MANY_OPERANDS = 1 << 12
 _OF_PYTHON = frozenset((bool, int, float, complex))
 
 
@@ -57,3 +65,30 @@ def kinds_in(x: Any) -> set[type]:
         else:
             plain |= kinds
     return found - _OF_PYTHON
+
+
+_shape_of, _dtype_of = attrgetter("shape"), attrgetter("dtype")
+
+
+def many_values(xs: Sequence[Any]) -> np.ndarray | None:
+    """The values of thousands of tensors of one type, stacked; None of fewer, and where a record or
+    a trace is to have each of them."""
+    if len(xs) < MANY_OPERANDS or {*map(type, xs)} != {Tensor} or is_tracing():
+        return None
+    arrays: list[Any] = [x.array for x in xs]
+    if {*map(type, arrays)} != {np.ndarray} or (
+            STATE.recording and True in [x._requires_grad for x in xs]):
+        return None
+    if len({*map(_shape_of, arrays)}) > 1 or len({*map(_dtype_of, arrays)}) > 1:
+        return None
+    found: np.ndarray = aside(arrays[0].size * len(arrays), array_of, arrays)
+    return found
+
+
+def rows_at_once(x: Sequence[Any]) -> Tensor | None:
+    """The matrix of rows of tensors that make thousands together; None for others."""
+    if not {*map(type, x)} <= {list, tuple} or len({*map(len, x)}) > 1:
+        return None
+    values = many_values([v for row in x for v in row])
+    return None if values is None else wrap(
+        values.reshape(len(x), len(x[0]), *values.shape[1:]))

@@ -13,6 +13,7 @@ from agnesi.core.integers import check_integer
 from agnesi.core.ir.dims import product
 from agnesi.core.op import called, typed
 from agnesi.core.public import planned, public
+from agnesi.core.storage.lists import many_values
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.support.tracing import is_known
@@ -21,7 +22,7 @@ from agnesi.ops.arrays.nonzeros import flatnonzero
 from agnesi.ops.arrays.replicate import broadcast_to, copy, tile, unfold
 from agnesi.ops.base import reduce
 from agnesi.ops.base.compare import logical_not
-from agnesi.ops.base.convert import as_tensor, cast, check_depth, many_values, pair, written
+from agnesi.ops.base.convert import as_tensor, cast, check_depth, pair, written
 from agnesi.ops.base.gather.gather_scatter import within
 from agnesi.ops.base.literals import to_write
 from agnesi.ops.base.movement import atleast_1d, moveaxis, reshape, swapaxes

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import UserList, deque
-from collections.abc import Mapping, Sequence
-from operator import attrgetter
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -18,10 +17,10 @@ from agnesi.core.ir.dims import Dim
 from agnesi.core.ir.node import Node
 from agnesi.core.op import Op, typed
 from agnesi.core.shapes import MOST_AXES
-from agnesi.core.storage.lists import array_of, kinds_in
+from agnesi.core.storage.lists import array_of, kinds_in, many_values, rows_at_once
 from agnesi.core.storage.memory_order import as_operands
 from agnesi.core.support import dtypes
-from agnesi.core.support.aside import aside, elements
+from agnesi.core.support.aside import elements
 from agnesi.core.support.config import HOOKS, STATE
 from agnesi.core.support.errors import DTypeError, NestingError, ShapeError, warn
 from agnesi.core.support.foreign import as_method, has
@@ -34,8 +33,6 @@ from agnesi.core.tensor import Tensor, symbol, wrap
 _FLOATS = (np.dtype("float32"), np.dtype("float64"))
 _NARROW = (np.dtype("float32"), np.dtype("float16"))
 SCALARS = (bool, int, float, complex)
-#: Operands from which it costs less to take all of them at once than to shape each.
-MANY_OPERANDS = 1 << 12
 #: What is said of masked arrays.
 MASKED = ("tensors have no masks, and this array has one: give x.filled(value), or x.data and the "
           "mask as where= of a reduction")
@@ -364,7 +361,7 @@ def joined(x: Any) -> Any:
         raise TypeError(f"{typed(x)} are values and their indices: compute with result.values")
     if (values := many_values(x)) is not None:
         return wrap(values)
-    if (rows := _rows_at_once(x)) is not None:
+    if (rows := rows_at_once(x)) is not None:
         return rows
     parts = [joined(v) if isinstance(v, (list, tuple)) else v for v in x]
     try:
@@ -372,33 +369,6 @@ def joined(x: Any) -> Any:
     except ShapeError:
         raise ShapeError(f"cannot make a tensor from {typed(x)}: its parts differ in shape; take "
                          "one of them, or nn.functional.pad_sequence fills them up") from None
-
-
-_shape_of, _dtype_of = attrgetter("shape"), attrgetter("dtype")
-
-
-def many_values(xs: Sequence[Any]) -> np.ndarray | None:
-    """The values of thousands of tensors of one type, stacked; None of fewer, and where a record or
-    a trace is to have each of them."""
-    if len(xs) < MANY_OPERANDS or {*map(type, xs)} != {Tensor} or is_tracing():
-        return None
-    arrays: list[Any] = [x.array for x in xs]
-    if {*map(type, arrays)} != {np.ndarray} or (
-            STATE.recording and True in [x._requires_grad for x in xs]):
-        return None
-    if len({*map(_shape_of, arrays)}) > 1 or len({*map(_dtype_of, arrays)}) > 1:
-        return None
-    found: np.ndarray = aside(arrays[0].size * len(arrays), array_of, arrays)
-    return found
-
-
-def _rows_at_once(x: Sequence[Any]) -> Tensor | None:
-    """The matrix of rows of tensors that make thousands together; None for others."""
-    if not {*map(type, x)} <= {list, tuple} or len({*map(len, x)}) > 1:
-        return None
-    values = many_values([v for row in x for v in row])
-    return None if values is None else wrap(
-        values.reshape(len(x), len(x[0]), *values.shape[1:]))
 
 
 def _holds_tensor(x: Any) -> bool:

@@ -19,6 +19,7 @@ from agnesi.core.ir.extents import Extent, UnknownSizeError
 from agnesi.core.op import Op
 from agnesi.core.public import planned, public, where_torch
 from agnesi.core.storage.leaves import COPY
+from agnesi.core.storage.lists import MANY_OPERANDS, many_values
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import elements
 from agnesi.core.support.config import HOOKS
@@ -29,14 +30,7 @@ from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.core.valuedims import size_of
 from agnesi.ops.base.arith import remainder, subtract
-from agnesi.ops.base.convert import (
-    MANY_OPERANDS,
-    as_tensor,
-    cast,
-    common,
-    many_values,
-    written,
-)
+from agnesi.ops.base.convert import as_tensor, cast, common, written
 from agnesi.ops.base.creation import filled
 from agnesi.ops.base.ensure import ensured_by
 from agnesi.ops.base.expand import broadcast_to
