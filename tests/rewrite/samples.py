@@ -266,7 +266,7 @@ SAMPLES = {
     "cancel_beside_others": [
         lambda x, y, c: x / (x * x), lambda x, y, c: x * y / (y * y),
         lambda x, y, c: y * x / y / x],
-    "powers_in_turn": [
+    "power_over_power": [
         lambda x, y, c: ag.square(x) / y, lambda x, y, c: ag.square(x) / (ag.square(y) * y)],
     "square_of_quotient": [lambda x, y, c: 1 / (x * x) / (y * y)],
     "angles_over_a_step": [lambda x, y, c: ag.atan(x) - ag.atan(x + y)],

@@ -52,6 +52,8 @@ _SAFE = frozenset(_BINARY[2:])
 _QUOTIENTS = frozenset(("divide", "safe_divide"))
 _STRAIGHT = frozenset(("multiply", "divide", "negative", "reciprocal", "square"))
 _PRODUCTS = frozenset((*_BINARY, *_STRAIGHT))
+#: What may have more factors than itself.
+_WITH_FACTORS = frozenset((*_PRODUCTS, "reshape"))
 _VANISHING = ("sigmoid", "softmax", "exp")
 _TAILS = ("sigmoid", "erfc", "ndtr", "cosh")
 #: Heads of factors that may underflow to zero: these operations, or a sum behind movement
@@ -392,9 +394,9 @@ def _merge_exponentials(product: Product, e: Node) -> bool:
     for n in product.below():
         if n.op_name in ("erfc", "ndtr") and agree(n, e) and (log := log_of(n)) is not None:
             side = product.then if e in product.then.above else product.first
+            side.above.append(graph_node(exp(symbol(x) - log)))
             product.remove(e, True)
             product.remove(n, False)
-            side.above.append(graph_node(exp(symbol(x) - log)))
             return True
     for n in product.above():
         if n.op_name == "exp" and n is not e and agree(n, e):
@@ -433,9 +435,9 @@ def _pair_tails(product: Product) -> bool:
 def _scale_of_square(x: Node, exponent: Node) -> float:
     """``c`` where an exponent is c * x * x, else 0."""
     found, of_x = factors(exponent, _MAX_NEAR_FACTORS), factors(x, _MAX_NEAR_FACTORS)
-    known = not (found.below() or of_x.below()) and of_x.number and (
-        sorted(map(id, found.above())) == sorted(map(id, of_x.above() * 2)))
-    return found.number / of_x.number ** 2 if known else 0.0
+    whole = not (found.below() or of_x.below()) and of_x.number
+    twice = sorted(map(id, found.above())) == sorted(map(id, of_x.above() * 2))
+    return found.number / of_x.number ** 2 if whole and twice else 0.0
 
 
 def _others(product: Product, *merged: Node) -> bool:
@@ -456,27 +458,20 @@ def _power(exponent: Tensor, first: Iterable[Node], others: bool) -> list[Node]:
 
 
 # -- rules ------------------------------------------------------------------------------------
-def _has_factors(node: Node) -> bool:
-    """Return whether a node may have more factors than itself."""
-    return node.op_name in _PRODUCTS or node.op_name == "reshape"
-
-
 def _cancelled(node: Node, exact: bool) -> Tensor | None:
     if node.dtype.kind != "f":
         return None
     first, second = node.inputs
-    if first is not second and not (_has_factors(first) or _has_factors(second)):
+    if first is not second and _WITH_FACTORS.isdisjoint((first.op_name, second.op_name)):
         return None
     near = top(node)
     if near.below:
         product = factors(node)
         if cancel(product, exact):
             return written(product, node)
-    if near.numbers < 2:
-        return None
-    product = factors(node, _MAX_NEAR_FACTORS)
-    apart = not exact or {*product.above()}.isdisjoint(product.below())
-    return written(product, node) if apart else None  # else 0 / (y / 0) would be 0 * 0 / y / 0
+        if not {*product.above()}.isdisjoint(product.below()):  # 1 / (y / 0) / 0 is not 0 / (y * 0)
+            return None
+    return written(factors(node, _MAX_NEAR_FACTORS), node) if near.numbers > 1 else None
 
 
 @rewriter("canonicalize", ops=_BINARY, tags=("cancel",),

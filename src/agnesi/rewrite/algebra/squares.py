@@ -322,7 +322,7 @@ def _scaled(node: Node, below: _Squares, by: Tensor, most: int,
 
 @BOOK.rewriter("specialize", operands=["square", "multiply"],
                ops=["divide", "safe_divide", "multiply", "safe_multiply"])
-def powers_in_turn(node: Node) -> Tensor | None:
+def power_over_power(node: Node) -> Tensor | None:
     """``x * x / y`` is ``x / y * x``, and ``x * x / (y * y * y)`` is x / y twice, over y, as powers
     overflow and vanish where the quotient does not.  Both are of the node's shape: a number for
     all elements goes out of their sum instead."""
