@@ -67,7 +67,7 @@ SHORT: dict[str, tuple[Any, ...]] = {
     "GetBufferStart": (_P, _P),
     "DisposeMemoryBuffer": (None, _P),
 }
-#: Functions whose last argument newer versions of llvmlite do not have, and do not look at.  Without
+#: Functions whose last argument newer versions of llvmlite do not have and do not look at.  Without
 #: it, older ones (0.45) end the process.
 _WITH_MORE = ("buildPerModuleDefaultPipeline",)
 
