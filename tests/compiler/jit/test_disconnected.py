@@ -71,6 +71,15 @@ def test_what_no_gradient_flows_to_is_still_read_by_others(changed):
         B.grad = None
 
 
+def test_other_memory_of_what_was_read_is_noticed():
+    w = ag.tensor([2.0, 3.0])
+    x = ag.ones(2, requires_grad=True)
+    y = ag.jit(lambda x: (x * w).exp())(x)
+    w.data = w.data * 10
+    with pytest.raises(ag.GradientError, match="changed in place afterwards"):
+        y.sum().backward()
+
+
 def test_second_derivatives_through_branches_of_jitted_calls():
     def f(x):
         return ag.cond(x.sum() > 0, lambda v: v @ W, lambda v: v * B, x)

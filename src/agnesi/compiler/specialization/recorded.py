@@ -52,6 +52,8 @@ class CompiledCall(Op):
         self.arguments = tuple(arguments)
         #: Tensors whose gradients the function asked for, each with what it had.
         self.expected = version.expected
+        #: The memory of what it reads without being given it: ``x.data = y`` gives other.
+        self.memory = [x.array for x in version.read] if version.read else []
         self.types = [(t.shape, t.dtype) for t in results]
         #: The names of the leaves at the call, and whether they required gradients, if the function
         #: asks for such facts.
@@ -102,6 +104,9 @@ class CompiledCall(Op):
         return found
 
     def vjp(self, g: Any, y: Any, *xs: Tensor) -> tuple[Any, ...]:
+        for x, memory in zip(self.version.read, self.memory, strict=False):
+            if x.array is not memory and self._needs(x):
+                raise overwritten(current(x))
         for x in self.reads:
             if x._version is not None and x._version[0] > self.serial and self._needs(x):
                 raise overwritten(current(x))
