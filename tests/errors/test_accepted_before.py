@@ -89,7 +89,7 @@ CASES = [
     (lambda: MODEL.register_buffer("a.b", V), ValueError,
      "Linear.register_buffer: name must be a string without dots, not 'a.b'"),
     (lambda: MODEL.apply(3), TypeError,
-     "Linear.apply: function must be a function, not 3"),
+     "Linear.apply: fn must be a function, not 3"),
     (lambda: optim.lr_scheduler.StepLR(OPTIMIZER, 1).load_state_dict(3), TypeError, "StepLR."
      "load_state_dict takes a mapping of names to values, not 3; state_dict() gives one"),
     (lambda: Classifier(optimizer="Adamm").fit(np.ones((4, 2)), [0, 1, 0, 1]), ValueError,

@@ -309,11 +309,11 @@ class BodyTrace:
             return record.now
         return t._grad if self.around is None else self.around.read_grad(t)
 
-    def target_of(self, leaf: Node) -> Tensor | None:
+    def target_of(self, leaf: Node, arrives: bool) -> Tensor | None:
         """Variables of a body have no gradients that remain; arguments of functions around do."""
         for c in self.captures.values():
             if c.inner is leaf and isinstance(c.key, Node) and self.around is not None:
-                found: Tensor | None = self.around.target_of(c.key)
+                found: Tensor | None = self.around.target_of(c.key, arrives)
                 return found
         return None
 

@@ -64,10 +64,15 @@ class Hooked:
         self.leaves: dict[int, tuple[Any, dict[int, Hook]]] = {}
         #: Parameters whose gradients compiled code computes that knows of no hooks, and that code.
         self.compiled: dict[int, tuple[Any, weakref.WeakSet[Any]]] = {}
+        #: Code that computes gradients by its arguments, which had no hooks.
+        self.unaware: weakref.WeakSet[Any] = weakref.WeakSet()
 
     def of(self, x: Tensor) -> dict[int, Hook]:
         """The hooks of a tensor by the numbers of their handles, to be added to."""
-        self.any = True
+        if not self.any:
+            self.any = True
+            for code in list(self.unaware):
+                code.retire("a hook was registered, which arguments may have")
         if not is_leaf(x) or is_tracing():
             held = self.nodes.setdefault(current(x), {})
             note = getattr(outermost(), "note_hooks", None)
@@ -83,9 +88,12 @@ class Hooked:
 
     def compile(self, x: Tensor, code: Any) -> None:
         """Note that compiled code computes the gradient of a parameter, which its first hook
-        retires; it looks itself whether hooks are others if there ever were some."""
+        retires, or that of an argument, which the first of all does; it looks itself whether hooks
+        are others if there ever were some."""
         key = id(x)
-        if key not in self.leaves:
+        if x.array is None:
+            self.unaware.add(code)
+        elif key not in self.leaves:
             if key not in self.compiled:
                 self.compiled[key] = (weakref.ref(x, functools.partial(self.compiled.pop, key)),
                                       weakref.WeakSet())

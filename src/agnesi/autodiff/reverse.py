@@ -155,8 +155,9 @@ def _backprop(seeds: Mapping[Node, Tensor], wrt: Sequence[Node] | None,
     if is_tracing():
         current_trace().derived(
             g.values() if is_sparse(g) else g for g in results.values())
-        current_trace().unheard.extend(
-            o for o in map(_owner, [n for n in results if n not in constants]) if o is not None)
+        # arguments may have hooks once there are some, which only the function itself calls
+        owners = [_owner(n, arrives=HOOKED.any) for n in results if n not in constants]
+        current_trace().unheard.extend(o for o in owners if o is not None)
     return results
 
 
@@ -488,12 +489,13 @@ def _is_lost(x: Tensor) -> bool:
     return current_trace().keeps_overwritten(x) if is_tracing() else True
 
 
-def _owner(node: Node) -> Tensor | None:
-    """Whose gradient arrives at a node: a tensor's, or that of a traced function's argument."""
+def _owner(node: Node, arrives: bool = True) -> Tensor | None:
+    """Whose gradient is that of a node: a tensor's, or that of a traced function's argument, where
+    it stays if it ``arrives``."""
     if node.handle is not None:
         owner: Tensor | None = node.handle()
         return owner
-    return current_trace().target_of(node) if is_tracing() else None
+    return current_trace().target_of(node, arrives) if is_tracing() else None
 
 
 def _memory(t: Tensor) -> int:

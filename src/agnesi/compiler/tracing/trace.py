@@ -411,10 +411,11 @@ class Trace:
             record.needs_before = True
         return record.now is CONSUMED
 
-    def target_of(self, leaf: Node) -> Tensor | None:
-        """The argument whose gradient arrives at a leaf that is no live tensor."""
+    def target_of(self, leaf: Node, arrives: bool) -> Tensor | None:
+        """The argument that a leaf stands for which is no live tensor; notes that its gradient is
+        left there if it ``arrives``, instead of being only returned."""
         found = self.arguments.get(leaf) if leaf.requires_grad else None
-        self.reached = self.reached or found is not None
+        self.reached = self.reached or (arrives and found is not None)
         return found
 
     def write_grad(self, t: Tensor, grad: Any) -> None:

@@ -138,7 +138,7 @@ def gumbel_softmax(logits: TensorLike, tau: float = 1.0, hard: bool = False, eps
     :param eps: Taken from PyTorch's calls; logarithms of draws are finite.
     :param dim: The axis of the classes.
     :returns: Of the shape of ``logits``.
-    :raises ValueError: If ``tau`` is not above 0.
+    :raises ValueError: If ``tau`` is not above 0, or ``eps`` negative.
     :see: nn.Softmax, random.gumbel
 
     >>> ag.nn.functional.gumbel_softmax(ag.tensor([0.0, 200.0]), hard=True)
@@ -147,6 +147,7 @@ def gumbel_softmax(logits: TensorLike, tau: float = 1.0, hard: bool = False, eps
     x = as_tensor(logits)
     (tau,) = demanded("gumbel_softmax", "tau, the temperature, must be above 0", lambda t: t > 0,
                       tau=tau)
+    demanded("gumbel_softmax", "eps must not be negative", lambda e: e >= 0, eps=eps)
     soft = F.softmax((x + F.astype(random.gumbel(size=x.shape), x.dtype)) / tau, dim)
     if not hard:
         return soft

@@ -347,9 +347,8 @@ def check_range(array: np.ndarray, dtype: np.dtype) -> None:
 
 def too_large(x: int, dtype: np.dtype | None = None) -> DTypeError:
     """The error where a Python integer has no place in its dtype, or in any."""
-    if dtype is None:
-        return DTypeError(f"the integer {x} does not fit into int64 or uint64; write it as a float")
-    return DTypeError(f"the integer {x} does not fit into {dtype}")
+    kind = "int64 or uint64; write it as a float" if dtype is None else str(dtype)
+    return DTypeError(f"the integer {x} does not fit into {kind}")
 
 
 def joined(x: Any) -> Any:
@@ -385,17 +384,13 @@ def _default(found: np.dtype) -> np.dtype:
 
 
 def is_written(x: Any) -> bool:
-    """Return whether something is a list of Python numbers; a masked array in it is refused."""
-    return isinstance(x, (list, tuple)) and not _has_array(x)
-
-
-def _has_array(x: Any) -> bool:
-    """Return whether a nested list holds NumPy's arrays or numbers, however deep it is."""
-    kinds = kinds_in(x)
+    """Return whether something is a nested list without NumPy's arrays and numbers, however deep it
+    is; a masked array in it is refused."""
+    kinds = kinds_in(x) if isinstance(x, (list, tuple)) else (np.ndarray,)
     masked = sys.modules.get("numpy.ma")  # whose import takes some milliseconds
     if masked is not None and any([issubclass(kind, masked.MaskedArray) for kind in kinds]):
         raise DTypeError(MASKED)
-    return any([issubclass(kind, (np.ndarray, np.generic)) for kind in kinds])
+    return not any([issubclass(kind, (np.ndarray, np.generic)) for kind in kinds])
 
 
 def accumulator(x: Any, dtype: Any) -> Tensor:
