@@ -23,7 +23,7 @@ from tests.testing.calls import WITHOUT, Call, Path, call_of, copied, functions,
 Arrays = list[np.ndarray]
 #: Functions that have no derivative to operands of theirs although results depend on them.
 REASONS = {
-    "stop_gradient": "that is what it is for",
+    "stop_gradient detach": "that is what it is for",
     "special.obl_ang1_cv special.obl_rad1_cv special.pro_ang1_cv special.pro_rad1_cv "
     "special.pro_rad2_cv":
         "the equation that gives the second derivative holds for characteristic values alone",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections import UserList, deque
 from collections.abc import Mapping
 from typing import Any
@@ -23,7 +22,7 @@ from agnesi.core.support import dtypes
 from agnesi.core.support.aside import elements
 from agnesi.core.support.config import HOOKS, STATE
 from agnesi.core.support.errors import DTypeError, NestingError, ShapeError, warn
-from agnesi.core.support.foreign import as_method, has
+from agnesi.core.support.foreign import as_method, has, imported
 from agnesi.core.support.record import record
 from agnesi.core.support.silence import silently
 from agnesi.core.support.tracing import is_known, is_tracing
@@ -387,7 +386,7 @@ def is_written(x: Any) -> bool:
     """Return whether something is a nested list without NumPy's arrays and numbers, however deep it
     is; a masked array in it is refused."""
     kinds = kinds_in(x) if isinstance(x, (list, tuple)) else (np.ndarray,)
-    masked = sys.modules.get("numpy.ma")  # whose import takes some milliseconds
+    masked = imported("numpy.ma")  # whose import takes some milliseconds
     if masked is not None and any([issubclass(kind, masked.MaskedArray) for kind in kinds]):
         raise DTypeError(MASKED)
     return not any([issubclass(kind, (np.ndarray, np.generic)) for kind in kinds])
