@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import agnesi as ag
+from agnesi.testing.samples import cases
 
 ALGEBRA = pytest.mark.parametrize("algebra", ["exact", "real"])
 
@@ -115,3 +116,17 @@ def test_slopes_of_inverse_functions_have_the_dtype(inverse, function, dtype):
     x = ag.tensor([0.5, 1.5]).astype(dtype)
     slope = ag.jit(ag.grad(lambda x: inverse(function(x)).sum()))(x)
     assert slope.dtype == x.dtype and slope.float().tolist() == [1, 1]
+
+
+@ALGEBRA
+@pytest.mark.parametrize("x", [2.0, 4.0, 6.0, 8.0])
+def test_exponentials_stay_beside_sums_that_overflow_with_them(algebra, x):
+    """exp(x) and exp(exp(x)) over expm1(exp(x)): the second goes with what is below."""
+    def curvature(x, w):
+        return ag.grad(lambda x: log_cloglog(x) * w)(x)
+
+    log_cloglog = cases()["log_cloglog"].function
+    x, w = ag.tensor(x, dtype="float32"), ag.tensor(1.0)
+    found = ag.jit(ag.grad(curvature), algebra=algebra)(x, w)
+    wanted = ag.grad(curvature)(x.double(), w.double())
+    np.testing.assert_allclose(found.numpy(), wanted.numpy(), 1e-4, 1e-20)
