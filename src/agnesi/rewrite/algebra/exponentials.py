@@ -99,6 +99,12 @@ def divided(terms: Sequence[Term], less: Node, node: Node) -> Tensor:
     return total if whole == 1 else total * whole
 
 
+def has_exponent(sums: Iterable[Node], e: Node) -> bool:
+    """Return whether one of some sums has the exponent of an exponential, as expm1(x) that of
+    exp(x), which overflows with it."""
+    return any(t is e.inputs[0] for n in sums for _, t in exponential_terms(n) or ())
+
+
 def greatest(terms: Sequence[Term]) -> Node:
     """The greatest exponent of a sum of exponentials, of those that are finite.
 

@@ -29,6 +29,7 @@ from agnesi.rewrite.algebra.exponentials import (
     divided,
     exponential_terms,
     greatest,
+    has_exponent,
     logistic,
     near_one,
     opposite,
@@ -399,7 +400,8 @@ def _merge_exponentials(product: Product, e: Node) -> bool:
             product.remove(n, False)
             return True
     for n in product.above():
-        if n.op_name == "exp" and n is not e and agree(n, e) and not _is_paired(product, n):
+        if n.op_name == "exp" and n is not e and agree(n, e) and not (
+                has_exponent(product.below(), n)):
             then = {n, e} & set(product.then.above)
             side = product.then if then else product.first
             product.remove(e, True)
@@ -408,12 +410,6 @@ def _merge_exponentials(product: Product, e: Node) -> bool:
             side.above += _power(symbol(x) + symbol(n.inputs[0]), first, _others(product))
             return True
     return False
-
-
-def _is_paired(product: Product, e: Node) -> bool:
-    """Return whether an exponential is to be divided by a sum with its exponent, as exp(x) by
-    expm1(x), which overflows with it."""
-    return any(t is e.inputs[0] for n in product.below() for _, t in exponential_terms(n) or ())
 
 
 def _pair_tails(product: Product) -> bool:
