@@ -506,9 +506,7 @@ def _vanishes(node: Node) -> bool:
 @rewriter("stabilize", ops=_BINARY, tags=("sigmoid", "softmax"))
 def distribute(node: Node) -> Tensor | None:
     """(a / p + b) * p is a + b * p where p may vanish: the quotient would be infinite."""
-    if node.dtype.kind != "f":
-        return None
-    if not top(node).vanishing:
+    if node.dtype.kind != "f" or not top(node).vanishing:
         return None
     product = factors(node)
     for total in product.above():
