@@ -49,6 +49,24 @@ def test_an_interrupt_in_a_finalizer_is_raised_after_it(kind):
         sys.settrace(before)
 
 
+@pytest.mark.parametrize("kind", [
+    weakref.WeakKeyDictionary, weakref.WeakValueDictionary, weakref.WeakSet])
+def test_an_interrupt_where_a_weak_dictionary_loses_a_key_is_raised_after_it(kind):
+    class Key:
+        pass
+
+    before, x = sys.gettrace(), Key()
+    held = kind([x] if kind is weakref.WeakSet else {x: 0} if kind is weakref.WeakKeyDictionary
+                else {1: x})
+    sys.settrace(interrupting(held._remove.__code__))
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            del x
+            (lambda: None)()
+    finally:
+        sys.settrace(before)
+
+
 @pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="this system shows no open files")
 def test_an_interrupt_between_any_two_instructions_leaves_no_file_open(tmp_path):
     """Python handles signals behind the call that opened a file, before its number is kept."""

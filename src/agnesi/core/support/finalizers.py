@@ -2,9 +2,9 @@
 
 Python calls finalizers, callbacks of weak references and those around a fork between any two lines
 of a program, and drops what they raise, an exception of a handler of signals too: it only reports
-``sys.unraisablehook``.  Where that happened to code of this library, or to what importlib calls of
-it while another thread forks, Python is to handle the signal once more, as soon as it is back in
-the program.
+``sys.unraisablehook``.  Where that happened to code of this library, to weak dictionaries and sets
+that lose a key, or to what importlib calls while another thread forks, Python is to handle the
+signal once more, as soon as it is back in the program.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import threading
 from typing import Any
 
 _hook_before = sys.unraisablehook
-_MODULES = "agnesi.", "importlib."
+_MODULES = "agnesi.", "importlib.", "weakref", "_weakrefset"
 
 
 class _Again:
