@@ -9,6 +9,7 @@ import agnesi as ag
 from agnesi import symbolic as T
 from agnesi.api.streams import legacy
 from agnesi.core.ir import foreign
+from agnesi.core.ir.calls import mersenne
 
 pytestmark = pytest.mark.native_plans  # the scalar target lets NumPy draw
 
@@ -95,6 +96,24 @@ def test_counts_of_several_things_and_choices(native, name, params):
                   twin.multinomial(*params, size=(3, 4)))
         np.testing.assert_array_equal(f(), wanted)
         same_state(x.rng, twin)
+
+
+@pytest.mark.parametrize(("n", "p"), [
+    (500, [0.0, 0.4, 0.6, 0.0]), (0, [0.5, 0.5]), (9, [0.2, 0.8])])
+def test_counts_that_take_a_number_for_nothing_as_from_numpy_2_5_on(native, monkeypatch, n, p):
+    monkeypatch.setattr(mersenne, "skips_zeros", lambda: False)
+    x = T.RandomStreams(13).multinomial((4,), n, p)
+    twin, wanted = x.rng.get_value(), np.zeros((4, len(p)), int)
+    for row in wanted:
+        left, total = n, 1.0
+        for i, share in enumerate(p[:-1]):
+            row[i] = twin.binomial(left, share / total)
+            left, total = left - row[i], total - share
+            if left <= 0:
+                break
+        row[-1] = left
+    np.testing.assert_array_equal(ag.function([], x)(), wanted)
+    same_state(x.rng, twin)
 
 
 @pytest.mark.parametrize(("draw", "good", "bad", "message"), [

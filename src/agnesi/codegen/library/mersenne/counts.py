@@ -199,8 +199,9 @@ def _write_inversion(module: Module) -> None:
 
 
 # -- multinomial numbers ----------------------------------------------------------------------
-def write_multinomial(module: Module) -> None:
-    """Write ``run(state, trials, probabilities, out, n, each)``: ``n`` rows of ``each`` counts.
+def write_multinomial(module: Module, skips_zeros: bool) -> None:
+    """Write ``run(state, trials, probabilities, out, n, each)``: ``n`` rows of ``each`` counts, of
+    which those without trials or with probability 0 may take no number.
 
     It returns 1 where a probability is none, and where all but the last are more than 1 together.
     """
@@ -223,7 +224,8 @@ def write_multinomial(module: Module) -> None:
             left, total = loop.carried
             p = probability(loop.index)
             share = p / _Real(b, total)
-            none = b.op("or", share.is_("oeq", 0.0), b.icmp("eq", left, i64(0)))
+            none = Value("false", "i1") if not skips_zeros else b.op(
+                "or", share.is_("oeq", 0.0), b.icmp("eq", left, i64(0)))
             (found,) = b.either(
                 none, lambda: [i64(0)],
                 lambda share=share, left=left: [b.call(  # type: ignore[misc]

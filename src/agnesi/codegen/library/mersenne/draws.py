@@ -39,7 +39,7 @@ def mersenne_module(name: str, target: Target) -> str:
     the numbers, how many there are, and for each parameter 1, or 0 where all numbers have the same;
     ``binomial`` takes also the number of trials.  It returns 0, or 1 for parameters that NumPy
     refuses.  ``permutation`` takes no parameters, and the length of an order; ``multinomial`` the
-    length of the chances.
+    length of the chances; ``multinomial_all`` draws where there is nothing to draw, too.
     """
     module = Module(target)
     write_polls(module)
@@ -47,8 +47,8 @@ def mersenne_module(name: str, target: Target) -> str:
     if name == "permutation":
         _write_interval(module)
         _write_orders(module)
-    elif name == "multinomial":
-        write_multinomial(module)
+    elif name in ("multinomial", "multinomial_all"):
+        write_multinomial(module, skips_zeros=name == "multinomial")
     else:
         _METHODS[name](_Draws(module, name))
     return str(module)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 from typing import Any
 
 import numpy as np
@@ -44,6 +45,16 @@ def numpys(name: str) -> int | None:
     return None if found is None else ctypes.cast(found, ctypes.c_void_p).value
 
 
+@functools.cache
+def skips_zeros() -> bool:
+    """Return whether NumPy's multinomial numbers take nothing from the generator where there are no
+    trials left, or a probability is 0; from NumPy 2.5 on they take one number, as binomial ones."""
+    generator = np.random.RandomState(0)
+    before = generator.get_state()[2]
+    generator.multinomial(0, [0.5, 0.5])
+    return bool(generator.get_state()[2] == before)
+
+
 def drawing(method: str, shape: tuple[Size, ...], each: tuple[Size, ...], trials: int,
             params: Any) -> Call | None:
     """The call that draws numbers of a shape, each ``each``; None where only NumPy can."""
@@ -62,6 +73,8 @@ def drawing(method: str, shape: tuple[Size, ...], each: tuple[Size, ...], trials
     operands = [operand(i + 1) for i in range(len(params))]
     counts = [number(each[0])] if each else [number(int(p.shape != ())) for p in params]
     name = "binomial_each" if method == "binomial" and not trials else method
+    if method == "multinomial" and not skips_zeros():
+        name = "multinomial_all"
     error, message = _ERRORS.get(method, ("RuntimeError", ""))
     return Call(
         f"mersenne:{name}",
