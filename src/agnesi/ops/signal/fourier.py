@@ -46,8 +46,11 @@ def library() -> Any:
 def _direct(name: str) -> Any:
     """The C function behind SciPy's transforms, without the layers of Python around it, which take
     ten times as long as few numbers; None where there is none of that name."""
-    module = getattr(getattr(library(), "_pocketfft", None), "pypocketfft", None)
-    return getattr(module, name, None)
+    for own in ("duccfft", "pocketfft"):  # the first from SciPy 1.18 on, with the same functions
+        module = getattr(getattr(library(), f"_{own}", None), f"py{own}", None)
+        if module is not None:
+            return getattr(module, name, None)
+    return None
 
 
 class _Transform(LinearOp):
