@@ -50,9 +50,9 @@ def skips_zeros() -> bool:
     """Return whether NumPy's multinomial numbers take nothing from the generator where there are no
     trials left, or a probability is 0; from NumPy 2.5 on they take one number, as binomial ones."""
     generator = np.random.RandomState(0)
-    before = generator.get_state()[2]
+    before = generator.get_state(legacy=False)["state"]["pos"]
     generator.multinomial(0, [0.5, 0.5])
-    return bool(generator.get_state()[2] == before)
+    return bool(generator.get_state(legacy=False)["state"]["pos"] == before)
 
 
 def drawing(method: str, shape: tuple[Size, ...], each: tuple[Size, ...], trials: int,
