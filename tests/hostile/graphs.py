@@ -150,16 +150,16 @@ def disturb(file: File, name: str, chance: random.Random) -> tuple[Any, dict[str
     told, arrays, done = copy.deepcopy(file.told), dict(file.arrays), []
     for _ in range(chance.choice((1, 1, 1, 2, 3))):
         if arrays and chance.random() < 0.2:
-            name = chance.choice([*arrays])
-            arrays[name] = _other_array(arrays[name], chance)
-            done.append(f"array {name} is {arrays[name].dtype}{list(arrays[name].shape)}")
+            key = chance.choice([*arrays])
+            arrays[key] = _other_array(arrays[key], chance)
+            done.append(f"array {key} is {arrays[key].dtype}{list(arrays[key].shape)}")
             continue
         every = [*places(told)]
         inner = [p for p in every if "fields" in p[:-1]]
         leaves = [p for p in every if p[-1] in ("dtype", "shape") or p[-2:-1] == ("shape",)]
         rows = [p for p in every if "in" in p[:-1] or p[-1] in ("op", "in")]
         own = [p for p in every if p[0] == "rows" and len(p) > 2 and p[2] != "type"
-               and told["rows"][p[1]].get("op") == name]
+               and isinstance(told["rows"][p[1]], dict) and told["rows"][p[1]].get("op") == name]
         groups = [g for g in (own, own, own, own, inner, leaves, rows, every) if g]
         path = chance.choice(chance.choice(groups))
         value = changed(at(told, path), chance)

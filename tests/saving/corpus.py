@@ -12,10 +12,11 @@ from agnesi import nn
 from agnesi import symbolic as T
 from agnesi.core.dispatch import apply, symbolic
 from agnesi.ops.base.complex_order import OrderKey
-from agnesi.ops.base.gather.elements import Picked, Stretch
+from agnesi.ops.base.gather.elements import Picked, PickedPut, Stretch
 from agnesi.ops.control.loop import FirstRows, RowsBefore
 from agnesi.ops.elementwise.complexes import PutPairs, PutPart
 from agnesi.ops.implicit import gamma_path
+from agnesi.ops.indexing.diagonal import PutDiagonal
 from agnesi.ops.indexing.overlay import Overlay
 from agnesi.ops.indexing.ranges import Linspace
 from agnesi.ops.indexing.runs import Run, Runs
@@ -49,6 +50,7 @@ def _places() -> Declared:
     rows = T.matrix("rows", shape=(3, 4))
     return [x, n, flags, labels, rows], [
         x[flags], x[n:], apply(Picked((0,), 0), x, labels), apply(Stretch(0, 3), x, n),
+        apply(PickedPut((0,), 0), x, x[:3], labels), apply(PutDiagonal(1), rows, x[:3]),
         *ag.unique(x, return_index=True, return_counts=True), ag.unique(x, size=4),
         apply(Chosen(), rows, labels), nn.functional.embedding(labels, rows),
         apply(FirstRows(2), rows), apply(RowsBefore((5, 4)), rows),
@@ -74,7 +76,8 @@ def _steps() -> Declared:
                      non_sequences=w)
     grown = ag.while_loop(lambda c: c.sum() < 100, lambda c: c * 2 + 1, w)
     pooled = ag.max_pool2d(x.reshape((1, 1, x.shape[0], x.shape[1])), 2)
-    return [x, w], [sums, grown, T.grad(sums.sum(), [x, w])[0], T.grad(pooled.sum(), x),
+    return [x, w], [sums, grown, T.grad(sums.sum(), [x, w])[0], T.grad(grown.sum(), w),
+                    T.grad(pooled.sum(), x),
                     ag.cond(w.sum() > 0, lambda: w * 2, lambda: w - 1)]
 
 
