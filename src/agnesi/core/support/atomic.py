@@ -46,24 +46,26 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     writer of the folder (:func:`sweep`).  Behind a symbolic link, it is the file that is linked.
     """
     target = Path(os.path.realpath(path))
+    aside: list[Path] = []  # the last is the file; kept before there is one, as a signal may raise
     try:
-        _check_target(target)
-        sweep(target.parent)
-        _forget(target)
-        file, aside = _aside(target)
-    except OSError as error:
-        raise file_error(error, f"{str(path)!r} cannot be written") from None
-    try:
+        try:
+            _check_target(target)
+            sweep(target.parent)
+            _forget(target)
+            file = _aside(target, aside)
+        except OSError as error:
+            raise file_error(error, f"{str(path)!r} cannot be written") from None
         with file:
             yield file
             os.fsync(file.fileno())
             if fcntl is not None:  # under the lock, so that nobody takes it for left over
-                os.replace(aside, target)
+                os.replace(aside[-1], target)
         if fcntl is None:
-            os.replace(aside, target)
+            os.replace(aside[-1], target)
     except BaseException as error:
-        with contextlib.suppress(OSError):
-            aside.unlink()
+        for made in aside:
+            with contextlib.suppress(OSError):
+                made.unlink()
         if isinstance(error, OSError) and error.errno in _OF_DISKS and "\n" not in str(error):
             raise file_error(error, f"{str(path)!r} cannot be written, and stays as it was"
                                ) from None
@@ -126,14 +128,14 @@ def file_error(error: OSError, what: str) -> OSError:
     return type(error)(error.errno, at(f"{what}: {error.strerror}"))
 
 
-def _aside(target: Path) -> tuple[Any, Path]:
-    """A new locked file beside a target."""
+def _aside(target: Path, names: list[Path]) -> Any:
+    """A new locked file beside a target, whose name is the last that is added to ``names``."""
     while True:
-        aside = target.with_name(f".{target.name}.{secrets.token_hex(4)}{ENDING}")
-        file = _Whole(aside, "xb")
+        names.append(target.with_name(f".{target.name}.{secrets.token_hex(8)}{ENDING}"))
+        file = _Whole(names[-1], "xb")
         _lock(file, wait=True)
         if os.fstat(file.fileno()).st_nlink:  # no other writer has swept it meanwhile
-            return file, aside
+            return file
         file.close()
 
 
