@@ -61,3 +61,34 @@ def test_what_backward_leaves_at_arguments_is_left_there():
         f(x)
         np.testing.assert_allclose(x.grad.numpy(), W.numpy().sum(0) * count)
     W.grad = None
+
+
+def test_steps_whose_argument_requires_a_gradient_are_compiled(monkeypatch):
+    """A residual of an equation at points that require gradients, by gradients that it returns."""
+    monkeypatch.setattr(HOOKED, "any", False)
+    x = ag.tensor([0.3, -0.5, 0.2], dtype="float64", requires_grad=True)
+    found = []
+    for way in (lambda f: f, ag.jit):
+        model = ag.nn.Linear(3, 3, dtype="float64")
+        with ag.no_grad():
+            model.weight.copy_(W)
+            model.bias.fill_(0.1)
+        optimizer = ag.optim.SGD(model.parameters(), lr=0.1)
+
+        def step(x, model=model, optimizer=optimizer):
+            u = ag.tanh(model(x))
+            first, = ag.autograd.grad(u.sum(), x, create_graph=True)
+            loss = ((first + u) ** 2).sum()
+            parameters = list(model.parameters())
+            for p, g in zip(parameters, ag.autograd.grad(loss, parameters), strict=True):
+                p.grad = g
+            optimizer.step()
+            return loss.detach()
+
+        run = way(step)
+        found.append([float(run(x)) for _ in range(4)])
+        assert x.grad is None
+        if way is ag.jit:
+            monkeypatch.setattr(type(run), "_eagerly", lambda *a: pytest.fail("it ran eagerly"))
+        found[-1].append(float(run(x)))
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-12)

@@ -286,6 +286,8 @@ class Version(Retiring):
         self.spills = "spilled" in trace.noticed or (self.records and bool(self.effects)) or (
             not taught and any(nodes[i] in reached and not closing.is_its_own(nodes[i], x)
                                for x, i in updates))
+        #: Whether a step that took gradients itself leaves something that others flow through.
+        self.leaves_record = taught and closing.leaves_record(nodes, reached, updates, trace)
         #: Where gradients may leave the function, those of them that only a value was given for,
         #: and where some do; what else it reads without being given it, and could be changed.
         self.borrowed = trace.borrowed
@@ -497,7 +499,7 @@ class Version(Retiring):
         it."""
         if self.pure or not STATE.recording:
             return False
-        indices = self.mutated if self.records else range(len(leaves))
+        indices = range(len(leaves)) if self.leaves_record else self.mutated
         return self.spills or any(requires_grad(leaves[i]) for i in indices)
 
     def _holds(self) -> bool:

@@ -72,6 +72,16 @@ def _is_leaf(node: Any) -> bool:
     return node.handle().array is not None
 
 
+def leaves_record(nodes: Sequence[Any], reached: Collection[Any], updates: Any, trace: Trace
+                  ) -> bool:
+    """Return whether a step that took gradients itself leaves some at arguments, or leaves a
+    gradient, or a changed tensor that is no parameter, that others flow through; only the function
+    itself does that."""
+    left = [r.now for r in trace.grads.values()]
+    return trace.reached or any(getattr(g, "_requires_grad", False) for g in left) or any(
+        nodes[i] in reached and not getattr(x, "_requires_grad", False) for x, i in updates)
+
+
 def leaving(trace: Trace, reached: Collection[Any], changed: Collection[Tensor]
             ) -> tuple[list[Tensor], list[Tensor], list[Tensor]]:
     """Return the tensors from outside that require gradients, those of them that gradients arrive
