@@ -189,7 +189,7 @@ _FILES = {
     "explog": ("exp", "exp2", "expm1", "log", "log2", "log10", "log1p"),
     "gamma": ("lgamma", "digamma"),
     "hyperbolic": ("sinh", "cosh", "asinh", "acosh", "atanh", "logaddexp", "tanh", "sigmoid",
-                   "softplus"),
+                   "softplus", "sech_squared"),
     "power": ("power", "rsqrt", "cbrt", "hypot"),
     "rounding": ("floor_divide", "remainder", "fmod", "floor", "ceil", "trunc", "round"),
     "trig": ("sin", "cos", "tan", "asin", "acos", "atan", "atan2"),

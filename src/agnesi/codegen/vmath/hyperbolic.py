@@ -30,6 +30,8 @@ from agnesi.codegen.vmath.lane import (
 from agnesi.codegen.vmath.tables import TANH, TANH_AT
 
 LOG_2 = 0.6931471805599453
+#: Beyond this, 1 / cosh(x)**2 in float64 is no normal number, and zero here.
+_SECH_ZERO = 354.0
 # (tanh(x) - x) / x^3 in z = x^2 for |x| <= 0.85, relative error 2^-26.9.
 _TANH = (
     -0.3333326578140259, 0.13331478834152222, -0.05379641428589821,
@@ -42,17 +44,21 @@ def inverse(x: Lane) -> Lane:
     return avx512.inverse(x) if x.avx512 and not x.double else 1.0 / x
 
 
-def _tanh_by_roots(x: Lane) -> Lane:
-    """Return ``tanh`` in float64 as ``(1 - e) / (1 + e)`` with ``e = exp(-2 |x|)``, which is given
-    as ``scale (1 + near + q)`` so that ``1 - e`` does not cancel; one Newton step for the quotient.
-    """
-    half = (-x.abs()).most_of(-20.0)
+def _roots(x: Lane) -> tuple[Lane, Lane, Lane, Lane]:
+    """Return ``e = exp(-2 |x|)``, ``1 - e`` without cancellation, ``1 + e``, and its inverse to 28
+    digits; float64 on AVX-512."""
+    half = (-x.abs()).most_of(-_SECH_ZERO)
     scale, near, _ = parts = near_root(half + half)
-    rest = 1.0 - scale
-    top = rest + mad(-scale, near, mad(-scale, parts.less_one(), (1.0 - rest) - scale))
+    less_one, rest = parts.less_one(), 1.0 - scale
+    top = rest + mad(-scale, near, mad(-scale, less_one, (1.0 - rest) - scale))
     bottom = 2.0 - top
     y = avx512.inverse(bottom)
-    y = mad(y, mad(-bottom, y, 1.0), y)
+    return mad(scale, near + less_one, scale), top, bottom, mad(y, mad(-bottom, y, 1.0), y)
+
+
+def _tanh_by_roots(x: Lane) -> Lane:
+    """Return ``tanh`` in float64 as ``(1 - e) / (1 + e)``; one Newton step for the quotient."""
+    _, top, _, y = _roots(x)
     t = top * y
     # What is left of t (2 - top) = top, without the rounding of 2 - top.
     return mad(mad(-t, 1.0 - top, top - t), y, t).copysign(x)
@@ -89,6 +95,20 @@ def tanh(x: Lane) -> Lane:
     z = x * x
     small = mad(size * z, poly(z, _TANH), size)
     return select(size < 0.8125, small, large).copysign(x)
+
+
+def sech_squared(x: Lane) -> Lane:
+    """``1 - tanh(x)**2`` without cancellation, in float64: ``4 p (1 - p)`` for ``p = e / (1 + e)``
+    and ``e = exp(-2 |x|)``, which on AVX-512 is the one of :func:`tanh` beside it."""
+    if x.avx512:
+        e, _, total, y = _roots(x)
+        p = e * y
+        p = mad(y, mad(-p, total, e), p)
+    else:
+        e = exp_bounded(x.abs().least_of(_SECH_ZERO) * -2.0)
+        p = e / (e + 1.0)
+    four = p * 4.0
+    return select(x.abs() > _SECH_ZERO, 0.0, mad(-four, p, four))
 
 
 # (e^-r - 1 + r) / r^2 on |r| <= ln(2)/2, error relative to 1 2^-27.8.

@@ -61,7 +61,8 @@ _OPERATOR = _RELATION | _SIGNED | frozenset(
     "add multiply divide floor_divide remainder power abs square reciprocal".split())
 HEAVY = frozenset((
     "exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan atan2 sinh cosh tanh asinh "
-    "acosh atanh sigmoid softplus erf erfc erfinv power lgamma digamma cbrt logaddexp hypot"
+    "acosh atanh sigmoid softplus erf erfc erfinv power lgamma digamma cbrt logaddexp hypot "
+    "sech_squared"
 ).split())
 _UNSTABLE = frozenset((
     "exp exp2 expm1 log log2 log10 log1p sinh cosh erfc ndtr acos acosh atanh i0 i1 gamma lgamma "
