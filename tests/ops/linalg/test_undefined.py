@@ -76,3 +76,32 @@ def test_a_pivot_of_zero_beside_nan(count: int) -> None:
         assert found.tolist() == [0.0] * count
     for sign, size in (L.slogdet(x), ag.jit(lambda x: tuple(L.slogdet(x)))(x)):
         assert sign.tolist() == [0.0] * count and size.tolist() == [-np.inf] * count
+
+
+def _wild(rng: np.random.Generator, n: int) -> np.ndarray:
+    x = rng.normal(size=(n, n))
+    few = rng.random((n, n)) < 0.2
+    x[few] = rng.choice([np.inf, -np.inf, np.nan], few.sum(), p=[0.45, 0.45, 0.1])
+    return x
+
+
+@pytest.mark.parametrize("name", ["inv", "solve", "det", "slogdet"])
+def test_elimination_keeps_what_is_undefined(name: str) -> None:
+    """LAPACK multiplies a row with an infinite pivot by zero; numbers are limits, or NaN."""
+    b = ag.asarray(np.array([1.0, -2.0, 0.5]))
+    functions = {"solve": lambda a: L.solve(a, b[:a.shape[0]]), "inv": L.inv, **FUNCTIONS}
+    f, rng, limits = functions[name], np.random.default_rng(5), 0
+    for n in (2, 3):
+        compiled = ag.jit(f)
+        for _ in range(60):
+            x = _wild(rng, n)
+            with np.errstate(all="ignore"):
+                before, after = f(ag.asarray(x)).numpy(), compiled(ag.asarray(x)).numpy()
+            if np.isnan(before).any() and not np.isnan(after).any():
+                assert not np.isnan(x).any()
+                assert (np.isinf(x).sum(-1) <= 1).all(), x
+                limits += 1
+                if name in ("inv", "solve"):
+                    near = f(ag.asarray(np.nan_to_num(x, posinf=1e14, neginf=-1e14))).numpy()
+                    np.testing.assert_allclose(after, near, 1e-9, 1e-9)
+    assert limits

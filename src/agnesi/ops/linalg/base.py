@@ -20,11 +20,15 @@ from agnesi.core.support.errors import DTypeError, ShapeError, typed
 from agnesi.core.support.silence import silently
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith
+from agnesi.ops.base.compare import greater, isfinite, logical_not
 from agnesi.ops.base.convert import as_tensor, cast, common
 from agnesi.ops.base.expand import broadcast_to
 from agnesi.ops.base.gather.gather_scatter import Ensured
 from agnesi.ops.base.movement import reshape
+from agnesi.ops.base.reduce import any as any_of
 from agnesi.ops.base.reduce import reducer
+from agnesi.ops.base.reduce import sum as total
+from agnesi.ops.base.select import where
 from agnesi.ops.batching import aligned
 from agnesi.ops.contractions.matmul import adjoint as adjoint
 from agnesi.ops.contractions.matmul import product_of
@@ -221,6 +225,18 @@ def all_ensured(xs: Sequence[Tensor], holds: Tensor, message: str, subject: str)
     """Several results of one routine, each as :func:`ensured` gives it: whoever reads one of them
     need not read the others."""
     return [ensured(x, holds, message, subject) for x in xs]
+
+
+def unless_infinite_rows(a: Tensor, x: Tensor) -> Tensor:
+    """Values of matrices, or NaN for matrices with two numbers in a row that are not finite.
+
+    LAPACK, which eliminates our rows as its columns, multiplies a row by zero where its pivot is
+    infinite, and leaves zeros of what is infinite or NaN beside it.
+    """
+    wild = total(cast(logical_not(isfinite(a)), a.dtype if a.dtype.kind == "f" else dtypes.int32), -1)
+    wild = any_of(greater(wild, 1), axis=-1)
+    axes = (1,) * (len(x.shape) - len(wild.shape))
+    return where(reshape(wild, (*wild.shape, *axes)), math.nan, x)
 
 
 def need_finite(a: np.ndarray, message: str) -> None:

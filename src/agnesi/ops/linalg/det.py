@@ -34,6 +34,7 @@ from agnesi.ops.linalg.base import (
     need_finite,
     square,
     times,
+    unless_infinite_rows,
 )
 from agnesi.ops.linalg.lu import GETRF
 from agnesi.ops.linalg.small import SmallDiagonal, many_small
@@ -56,7 +57,7 @@ def _factored(a: Tensor) -> tuple[Tensor, Tensor]:
     factors, pivots = apply_many(GETRF, a)
     positions = symbolic(Arange(1, 1, a.shape[-1], pivots.dtype), ())
     odd = arith.remainder(sum(cast(not_equal(pivots, positions), dtypes.int64), -1), 2)
-    return apply(Diagonal(0), factors), cast(1 - 2 * odd, a.dtype)
+    return unless_infinite_rows(a, apply(Diagonal(0), factors)), cast(1 - 2 * odd, a.dtype)
 
 
 def _product(x: Tensor) -> Tensor:

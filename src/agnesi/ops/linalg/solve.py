@@ -40,6 +40,7 @@ from agnesi.ops.linalg.base import (
     stacked,
     telling,
     times,
+    unless_infinite_rows,
 )
 from agnesi.ops.linalg.lu import GETRF, Getrs, lu_factor
 from agnesi.ops.linalg.small import SmallInv, SmallSolve, many_small
@@ -53,6 +54,8 @@ def _solved(a: Tensor, b: Tensor, transposed: bool, subject: str) -> Tensor:
     if many_small(a, b.shape[-1]):
         x, regular = apply_many(SmallSolve(transposed), a, b)
         return ensured(x, regular, SINGULAR, subject)
+    if not transposed:
+        b = unless_infinite_rows(a, b)
     factors, pivots = apply_many(GETRF, a)
     factors = ensured(factors, not_equal(apply(Diagonal(0), factors), 0), SINGULAR, subject)
     return matrix_transpose(apply(Getrs(transposed), factors, pivots, matrix_transpose(b)))
