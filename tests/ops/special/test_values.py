@@ -185,7 +185,7 @@ def test_edges_without_scipy():
     ("ndtr", [-np.inf, 0.0, np.inf, -50.0], [0, 0.5, 1, 0]),
     ("log_ndtr", [-np.inf, np.inf], [-np.inf, 0]),
     ("ndtri", [0.0, 0.5, 1.0, -0.1, 1.1], [-np.inf, 0, np.inf, np.nan, np.nan]),
-    ("erfcinv", [0.0, 1.0, 2.0, 3.0], [np.inf, 0, -np.inf, np.nan]),
+    ("erfcinv", [0.0, 1.0, 2.0, 3.0, -5e-324], [np.inf, 0, -np.inf, np.nan, np.nan]),
     ("i0", [np.inf, -np.inf, 800.0], [np.inf] * 3), ("i1", [np.inf, -np.inf], [np.inf, -np.inf]),
     ("k0", [0.0, -1.0, np.inf], [np.inf, np.nan, 0]),
     ("k1e", [0.0, -1.0, np.inf], [np.inf, np.nan, 0]),

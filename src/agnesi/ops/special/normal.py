@@ -128,7 +128,8 @@ LOG_NDTR = row("log_ndtr", _log_ndtr, (  # density over distribution function, w
 NDTRI = row("ndtri", lambda m, p: _ndtri(m, p, 1.0 - p),
             (lambda g, y: safe_divide(g, _density(y)),), __name__, scipy="ndtri")
 ERFCINV = row(
-    "erfcinv", lambda m, y: _ndtri(m, 0.5 * y, 1.0 - 0.5 * y) * (-1 / _ROOT_TWO),
+    "erfcinv",  # half of the least number is zero
+    lambda m, y: m.where(y < 0.0, math.nan, _ndtri(m, 0.5 * y, 1.0 - 0.5 * y) * (-1 / _ROOT_TWO)),
     (lambda g, y: -safe_divide(g, exp(-square(y)) * (2 / _ROOT_PI)),),
     __name__, scipy="erfcinv",
 )
