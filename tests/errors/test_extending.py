@@ -21,6 +21,19 @@ def summed(x):
     return x * 2
 
 
+exponential = ag.op(np.exp)
+
+
+@ag.op(infer=lambda x: x.shape)
+def matmul(x):
+    return x
+
+
+@ag.op(vjp=lambda g, y, x: (g, g))
+def sin(x):
+    return x
+
+
 class Empty(ag.Op):
     n: int
 
@@ -43,6 +56,17 @@ CASES = [
     (lambda: ag.grad(lambda x: summed(x).sum())(ag.ones(2)), ag.ShapeError,
      "the vjp of summed returned float32[] for operand 0, which is float32[2]; their shapes must "
      "agree"),
+    (lambda: ag.grad(lambda x: exponential(x).sum())(ag.ones(2)), ag.GradientError,
+     "exp has no reverse-mode derivative rule (vjp): give it vjp= or jvp=, or differentiable=False "
+     "where gradients end"),
+    (lambda: exponential(ag.ones(3), ag.ones(3)), ValueError,
+     "exp(float32[3], float32[3]): output array is read-only: operands are not to be changed; work "
+     "on a copy, x.copy()"),
+    (lambda: matmul(ag.ones(2)), TypeError,
+     "matmul(float32[2]): infer of matmul must return (shape, dtype) for its result, as (x.shape, "
+     "x.dtype), not (2,)"),
+    (lambda: ag.grad(lambda x: sin(x).sum())(ag.ones(2)), ValueError,
+     "the vjp of sin returned 2 cotangents for 1 operands"),
     (lambda: Empty(1)(ag.ones(2)), NotImplementedError, "Empty needs perform(self, *arrays)"),
     (lambda: ag.jit(lambda x: ag.callback(np.sort, ag.ones(3), x))(ag.ones(2)), TypeError,
      "callback(float32[2]): sort returned float32[2] where float32[3] was declared"),

@@ -84,6 +84,12 @@ CASES = [
      "'x'"),
     (lambda: training.find_lr(nn.Linear(4, 2), 3), TypeError,
      "find_lr: trainer must be agnesi's Trainer, not Linear(4, 2)"),
+    (lambda: ag.config("float64"), TypeError,
+     "config takes names: config(threads=4), not 'float64'"),
+    (lambda: (lambda x: ag.function([x], x))(symbolic.vector("x"))(A), TypeError,
+     "input x of function is 1-dimensional; float32[3, 4] does not fit"),
+    (lambda: ag.jit(lambda x: x.eval())(V), ag.TraceError, "eval() needs the value of "
+     "<vector argument 0: float32[3]>, which does not exist yet"),
     (lambda: ag.function([], [], allow_unused=True), TypeError, "function() got an unexpected "
      "keyword argument 'allow_unused'; it takes inputs, outputs, updates"),
 ]
@@ -100,3 +106,21 @@ def test_texts(wrong: Any, kind: Any, text: str) -> None:
 
 def test_what_is_no_number_is_equal_to_no_tensor() -> None:
     assert (V == "a") is False and (V != None) is True and V not in ({}, set())  # noqa: E711
+
+
+@pytest.mark.parametrize(("module", "name"), [
+    ("rewrite", "rewrite_rule"), ("testing", "check_grads"), ("tree", "leaves_with_path"),
+    ("distributed", "Pipeline"), ("func", "functional_call"), ("inspect", "to_dot")])
+def test_names_of_modules_are_told_where_they_are_looked_for_at_the_top(
+        module: str, name: str) -> None:
+    with pytest.raises(AttributeError, match=f"use `ag.{module}.{name}`"):
+        eval(f"ag.{name}")
+
+
+def test_a_jitted_function_is_told_by_its_name() -> None:
+    @ag.jit
+    def doubled(x: Any) -> Any:
+        return x * 2
+
+    with pytest.raises(AttributeError, match="the jitted function doubled has no attribute 'no'"):
+        _ = doubled.no

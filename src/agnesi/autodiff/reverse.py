@@ -14,7 +14,7 @@ from agnesi.autodiff.rules import Unknown, cotangents, tangents
 from agnesi.autodiff.stable import stable_roots
 from agnesi.core.dispatch import current, touch
 from agnesi.core.ir.node import Node, executed, toposort, waiting
-from agnesi.core.op import Item, explain, item_of, typed
+from agnesi.core.op import Item, explain, item_of, title_of, typed
 from agnesi.core.public import renamed
 from agnesi.core.storage.changes import is_late
 from agnesi.core.storage.leaves import earlier
@@ -304,7 +304,7 @@ def missing_rule(node: Node, what: str) -> GradientError:
     hint = op.no_rule or (
         "give it vjp= or jvp=, or differentiable=False where gradients end" if op.user_defined
         else "ag.stop_gradient(x) keeps gradients out")
-    return MissingRuleError(at(f"{op.name} has no {what}: {hint}", node.where))
+    return MissingRuleError(at(f"{title_of(op)} has no {what}: {hint}", node.where))
 
 
 def transposed(push: Callable[[list[Any]], Sequence[Any]], xs: Sequence[Tensor],

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from agnesi.core.ir.node import Node
-from agnesi.core.op import Op, typed
+from agnesi.core.op import Op, title_of, typed
 from agnesi.core.shapes import fits
 from agnesi.core.support.config import HOOKS, STATE, switched
 from agnesi.core.support.errors import (
@@ -43,15 +43,16 @@ def cotangents(op: Op, g: Any, y: Any, xs: Sequence[Tensor]) -> tuple[Any, ...]:
         found: Any = op.vjp(g, y, *xs)  # type: ignore[misc]
         return found
     with switched(line=None):
-        found = call_user(op.vjp, (g, y, *xs), {}, f"the vjp of {op.name}",
+        found = call_user(op.vjp, (g, y, *xs), {}, f"the vjp of {title_of(op)}",
                           "vjp(g, y, *operands): cotangent, result, operands")
     parts = tuple(found) if isinstance(found, tuple | list) else (found,)
     if len(parts) != len(xs):
         raise ValueError(at(
-            f"the vjp of {op.name} returned {len(parts)} cotangents for {len(xs)} operands",
+            f"the vjp of {title_of(op)} returned {len(parts)} cotangents for {len(xs)} operands",
             location_of(op.vjp)))
     parts = tuple([
-        part if part is None else fitted(part, x, f"the vjp of {op.name}", f"operand {i}", op.vjp)
+        part if part is None else fitted(
+            part, x, f"the vjp of {title_of(op)}", f"operand {i}", op.vjp)
         for i, (part, x) in enumerate(zip(parts, xs, strict=True))
     ])
     check_linked(parts, g if op.outputs > 1 else (g,), op.name)
@@ -84,12 +85,13 @@ def tangents(op: Op, ts: Any, y: Any, xs: Sequence[Tensor], node: Node) -> Seque
     if not isinstance(moves, tuple | list) or len(moves) != op.outputs:
         count = len(moves) if isinstance(moves, tuple | list) else 1
         raise ValueError(at(
-            f"the jvp of {op.name} returned {count} tangents for {op.outputs} results",
+            f"the jvp of {title_of(op)} returned {count} tangents for {op.outputs} results",
             location_of(op.jvp)))
     types = node.outputs or ((node.shape, node.dtype),)
     return tuple([
         None if t is None or kind.kind not in "fcV"
-        else fitted(t, Node(None, (), shape, kind), f"the jvp of {op.name}", f"result {i}", op.jvp)
+        else fitted(t, Node(None, (), shape, kind), f"the jvp of {title_of(op)}",
+                    f"result {i}", op.jvp)
         for i, (t, (shape, kind)) in enumerate(zip(moves, types, strict=True))
     ])
 

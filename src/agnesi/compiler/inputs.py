@@ -169,6 +169,7 @@ class Inputs:
         array = value.array if isinstance(value, Tensor) else value
         if type(array) is not np.ndarray:
             array = plain(_written(array, dtype, what), what)
+        given = array
         if array.dtype != dtype:
             if array.dtype.kind in "OUS":
                 raise TypeError(at(f"{what} takes numbers, not {typed(value)}"))
@@ -180,8 +181,7 @@ class Inputs:
             array = array.astype(dtype)
         if array.ndim != ndim:
             raise RankError(at(
-                f"{what} is {ndim}-dimensional; an array of {array.dtype} and shape "
-                f"{array.shape} does not fit"))
+                f"{what} is {ndim}-dimensional; {typed(given)} does not fit"))
         found: np.ndarray = array
         return found
 

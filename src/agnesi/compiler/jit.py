@@ -44,7 +44,7 @@ from agnesi.core.op import typed
 from agnesi.core.public import higher, keyworded
 from agnesi.core.storage.placed import PlacedTensor
 from agnesi.core.support.config import STATE, config
-from agnesi.core.support.errors import TraceError, at
+from agnesi.core.support.errors import TraceError, at, no_attribute
 from agnesi.core.support.tracing import is_tracing
 from agnesi.core.support.tree import Tree
 from agnesi.core.tensor import Tensor
@@ -115,7 +115,7 @@ class Jit(Direct, Inspectable, Generic[P, R]):
             function = self.__dict__.get("function")
             if name in getattr(function, "__dict__", ()):
                 return getattr(function, name)
-            return super().__getattr__(name)
+            raise no_attribute("Jit", name, self, f"the jitted function {name_of(function)}")
 
     def __setattr__(self, name: str, value: Any) -> None:
         """Give an attribute that is none of its own to the function, whose code may read it."""

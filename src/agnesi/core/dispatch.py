@@ -34,7 +34,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core.ir.node import Node, next_serial
-from agnesi.core.op import EXPLAINED, Op, explain, item_of, typed
+from agnesi.core.op import EXPLAINED, Op, explain, item_of, title_of, typed
 from agnesi.core.shapes import MOST_AXES, check_axes
 from agnesi.core.storage.changes import note_change
 from agnesi.core.storage.layout_queries import note
@@ -132,7 +132,7 @@ def why(op: Op, xs: Any, error: Exception) -> Exception:
             error = oversized(error, shape, dtype)
     except (ValueError, TypeError, IndexError) as better:
         error = better
-    return explain(error, op.name, xs)
+    return explain(error, title_of(op), xs)
 
 
 # -- eager record ---------------------------------------------------------------------------
@@ -338,7 +338,7 @@ def make_node(op: Op, xs: tuple[Tensor, ...]) -> Node:
     try:
         types = _checked_types(op, xs if known is None or not op.of_types else known)
     except (ValueError, TypeError, IndexError) as error:
-        raise explain(error, op.name, xs) from None
+        raise explain(error, title_of(op), xs) from None
     inputs = tuple([graph_node(x) for x in xs] if known is None else known)
     where = mode.line or user_where(3) if mode.placing else None
     node = node_of_type(op, inputs, types, where)

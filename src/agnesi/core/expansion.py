@@ -12,7 +12,7 @@ from typing import Any
 from agnesi.core.dispatch import graph_node
 from agnesi.core.graph import FunctionGraph, Interner
 from agnesi.core.ir.node import Node, toposort
-from agnesi.core.op import Item, explain
+from agnesi.core.op import Item, explain, title_of
 from agnesi.core.substitution import copied
 from agnesi.core.support.gc_pause import no_gc
 from agnesi.core.support.record import replace
@@ -131,7 +131,7 @@ def decomposed(node: Node, inputs: tuple[Node, ...]) -> tuple[Node, ...]:
     try:
         result = node.op.decompose(*map(symbol, inputs))
     except (ValueError, TypeError, IndexError) as error:
-        raise explain(error, node.op.name, inputs, node.where) from None
+        raise explain(error, title_of(node.op), inputs, node.where) from None
     results = result if isinstance(result, tuple) else () if result is None else (result,)
     return tuple(map(graph_node, results))
 

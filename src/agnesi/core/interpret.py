@@ -11,7 +11,7 @@ import numpy as np
 
 from agnesi.core.graph import FunctionGraph, constant_value, live_tensor
 from agnesi.core.ir.node import Node
-from agnesi.core.op import EXPLAINED, Item, check_result, explain
+from agnesi.core.op import EXPLAINED, Item, check_result, explain, title_of
 from agnesi.core.support.errors import MissingInputError
 
 #: Called with every node and its value as it is computed, inputs and constants included.
@@ -106,7 +106,7 @@ def computed(node: Node, known: Mapping[Node, Any]) -> Any:
         if op.user_defined:
             result = _checked(node, result)
     except EXPLAINED as error:
-        raise explain(error, op.name, node.inputs, node.where) from None
+        raise explain(error, title_of(op), node.inputs, node.where) from None
     if op.outputs > 1:
         return tuple(np.asarray(r) for r in result)
     return np.asarray(result)

@@ -36,14 +36,25 @@ OWN_NAMES: set[str] = set()
 #: Users' operations (classes and instances), by name and identity.
 GIVEN_NAMES: dict[str, WeakValueDictionary[int, Any]] = {}
 
+#: What users call operations that have another name, since one of ours has theirs.
+_WRITTEN: dict[str, str] = {}
+
+
+def title_of(op: Op) -> str:
+    """The name of an operation for people: a user's is what the user wrote."""
+    return _WRITTEN.get(op.name, op.name) if op.user_defined else op.name
+
 
 def give_name(op: Any, name: str) -> None:
     """Name a user's operation, with an underscore behind the name of an operation of ours.
 
     Rules and passes know operations by name: what is called ``exp`` must be the exponential.
     """
+    written = name
     while name in OWN_NAMES:
         name += "_"
+    if name != written:
+        _WRITTEN[name] = written
     if isinstance(op, type):
         op.name = name  # type: ignore[attr-defined]
     else:

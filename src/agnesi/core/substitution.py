@@ -16,7 +16,7 @@ from agnesi.core.ir import dims
 from agnesi.core.ir.dims import Dim, Shape, Size, is_open, is_settled
 from agnesi.core.ir.extents import Extent
 from agnesi.core.ir.node import Node, executed, next_serial
-from agnesi.core.op import Item, explain, name_at, typed
+from agnesi.core.op import Item, explain, name_at, title_of, typed
 from agnesi.core.support.errors import DTypeError, ShapeError, at
 from agnesi.core.tensor import symbol
 
@@ -118,7 +118,7 @@ def _explained(error: Exception, node: Node, inputs: tuple[Node, ...]) -> Except
             reason = re.sub(rf"(last axis|axis -?\d) of {re.escape(str(n.shape))}",
                             f"of {old.shape}", reason)
             error.args = reason, *error.args[1:]
-    return explain(error, name_at(node.op.name, node.where), tuple(given), node.where)
+    return explain(error, name_at(title_of(node.op), node.where), tuple(given), node.where)
 
 
 def _as_given(n: Node, node: Node) -> Node:

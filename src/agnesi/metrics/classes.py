@@ -157,8 +157,8 @@ class ConfusionMatrix(Metric):
         p, t = labels(self, predictions, targets, self.threshold)
         n = self.num_classes
         inside = less(p, n) & less(t, n) & greater_equal(p, 0) & greater_equal(t, 0)
-        both = ensure(t * n + p, inside.all(), f"a label is none of {n} classes: they run from 0 "
-                      f"to {n - 1}")
+        both = ensure(t * n + p, inside.all(), f"a label or a prediction is none of {n} "
+                      f"classes: they run from 0 to {n - 1}")
         self.matrix.add_(bincount(both, length=n * n).reshape((n, n)))
 
     def compute(self) -> Tensor:

@@ -15,7 +15,7 @@ import numpy as np
 
 from agnesi.api.custom.probing import has_unknown
 from agnesi.core.dispatch import apply
-from agnesi.core.op import Op
+from agnesi.core.op import Op, title_of
 from agnesi.core.support.dtypes import int64
 from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
@@ -116,7 +116,8 @@ def in_program(op: Any, xs: Sequence[Tensor]) -> Any:
     types = found if op.outputs > 1 else (found,)
     sizes = apply(Performed(op, types), *xs)
     places = itertools.count(1)
-    known = tuple((tuple(size_of(sizes[next(places)], f"a size of {op.name}'s result", given=sizes)
+    what = f"a size of {title_of(op)}'s result"
+    known = tuple((tuple(size_of(sizes[next(places)], what, given=sizes)
                          if n is None else n for n in shape), dtype) for shape, dtype in types)
     done = applied(Kept(op, known), sizes, *xs)
     return done if op.outputs > 1 else done[0]

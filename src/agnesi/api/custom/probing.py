@@ -12,6 +12,7 @@ import numpy as np
 
 from agnesi.core.ir.dims import Dim, is_static
 from agnesi.core.ir.extents import Extent, UnknownSizeError
+from agnesi.core.op import title_of
 from agnesi.core.support.config import switched
 from agnesi.core.support.errors import ShapeError, at
 from agnesi.core.support.silence import silently
@@ -50,7 +51,7 @@ def probed(op: Any, xs: tuple[Any, ...]) -> Any:
 
 
 def _unknown(op: Any) -> UnknownSizeError:
-    return UnknownSizeError(at(f"{op.name} has no infer, so that its sizes must be known"))
+    return UnknownSizeError(at(f"{title_of(op)} has no infer, so that its sizes must be known"))
 
 
 def has_unknown(op: Any, found: Any) -> bool:
@@ -61,14 +62,15 @@ def has_unknown(op: Any, found: Any) -> bool:
 def _for_groups(op: Any, xs: tuple[Any, ...], sizes: list[Dim]) -> Any:
     """Types of the results for the first way of taking some sizes as equal that goes."""
     if len(sizes) > len(_PROBES[0]):
-        raise ShapeError(f"{len(sizes)} unknown sizes are too many to guess; give {op.name} infer")
+        raise ShapeError(
+            f"{len(sizes)} unknown sizes are too many to guess; give {title_of(op)} infer")
     first: Exception | None = None
     for groups in _groupings(len(sizes)):
         try:
             return _tried(op, xs, sizes, groups)
         except (ValueError, IndexError, AssertionError) as error:  # sizes that do not fit
             first = first or error
-    raise first or ShapeError(f"give {op.name} infer")
+    raise first or ShapeError(f"give {title_of(op)} infer")
 
 
 def _groupings(n: int) -> Iterator[tuple[int, ...]]:
@@ -145,7 +147,8 @@ def _common(a: tuple[int, ...], b: tuple[int, ...]) -> Any:
 def _generalised(op: Any, shapes: list[Any], known: list[dict[Any, int]]) -> tuple[Any, ...]:
     """The sizes that these are for known sizes of the operands, None where that is not clear."""
     if len({len(s) for s in shapes}) > 1:
-        raise ShapeError(f"the number of axes depends on sizes; give {op.name} infer")
+        raise ShapeError(
+            f"the number of axes depends on sizes; give {title_of(op)} infer")
     sizes: list[Any] = []
     for tries in zip(*shapes, strict=True):
         same = [n for n in known[0]

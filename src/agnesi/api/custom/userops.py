@@ -25,7 +25,7 @@ from agnesi.core.integers import is_integer
 from agnesi.core.ir.dims import Dim
 from agnesi.core.ir.extents import Extent
 from agnesi.core.ir.foreign import POINTERS, RESOLVERS, SIZES, Call
-from agnesi.core.op import explain
+from agnesi.core.op import explain, title_of
 from agnesi.core.public import higher
 from agnesi.core.support.cached import cached_property
 from agnesi.core.support.dtypes import as_dtype
@@ -150,12 +150,12 @@ def _typed_result(op: Any, found: Any) -> Any:
         each = "its result" if op.outputs == 1 else f"each of {op.outputs} results"
         more = "; an operation of several has outputs = 2" if op.outputs == 1 and isinstance(
             found, (tuple, list)) and found and all(map(_is_type, found)) else ""
-        raise TypeError(at(f"infer of {op.name} must return (shape, dtype) for {each}, such as "
+        raise TypeError(at(f"infer of {title_of(op)} must return (shape, dtype) for {each}, as "
                            f"(x.shape, x.dtype), not {typed(found)}{more}", location_of(op.infer)))
     try:
         known = tuple((tuple(shape), as_dtype(dtype)) for shape, dtype in types)
     except DTypeError as error:
-        raise DTypeError(at(f"infer of {op.name}: {error}", location_of(op.infer))) from None
+        raise DTypeError(at(f"infer of {title_of(op)}: {error}", location_of(op.infer))) from None
     return known if op.outputs > 1 else known[0]
 
 
@@ -225,7 +225,7 @@ def settled(op: Any, perform: Callable[..., Any], xs: Sequence[np.ndarray]) -> A
     known = map(_FRESH.__lt__, map(getrefcount, several))
     if len(several) != op.outputs:
         raise TypeError(
-            f"perform returned {len(several)} results, but {op.name} has outputs={op.outputs}")
+            f"perform returned {len(several)} results, but {title_of(op)} has outputs={op.outputs}")
     results = [own_array(v, k) for v, k in zip(several, [*known], strict=True)]
     if op.declares:
         types = op.infer(*map(wrap, xs))
@@ -297,14 +297,15 @@ class _Custom(core.Op):
         """The operand whose shape and dtype the results have."""
         place: int = self.like or 0
         if not -len(xs) <= place < len(xs):
-            raise IndexError(at(f"{self.name} has like={place}, but {len(xs)} operands"))
+            raise IndexError(at(f"{title_of(self)} has like={place}, but {len(xs)} operands"))
         return xs[place]
 
     def infer(self, *xs: Any) -> Any:
         rules = self.function.rules
         if rules.get("infer") is not None:
             return _typed_result(self, call_user(
-                rules["infer"], xs, self.keywords, f"infer of {self.name}", "infer(*operands)"))
+                rules["infer"], xs, self.keywords, f"infer of {title_of(self)}",
+                "infer(*operands)"))
         if self.like is not None:
             x = self.model(xs)
             types = ((tuple(x.shape), x.dtype),) * self.outputs
@@ -409,7 +410,7 @@ class CustomFunction:
         try:
             return called(op, xs)
         except (ValueError, TypeError, IndexError) as error:
-            raise explain(error, op.name, xs) from None
+            raise explain(error, title_of(op), xs) from None
 
 
 def _found(module: str, qualname: str) -> Any:

@@ -22,7 +22,7 @@ from agnesi.ops.elementwise.explog import log
 from agnesi.ops.indexing.index import take_along_axis
 from agnesi.ops.random.generators import Generator
 from agnesi.ops.random.philox import MOST_WORDS
-from agnesi.ops.random.random import is_float, noise, randint, words
+from agnesi.ops.random.random import is_float, noise, randint, several, words
 from agnesi.ops.reductions.positions import argmax
 from agnesi.ops.sorting.sort import argsort
 
@@ -35,8 +35,8 @@ def integers(low: Any, high: Any = None, size: ShapeLike = (), *, dtype: DTypeLi
     """Integers in [low, high), or in [0, low); with ``endpoint`` in [low, high].
 
     :param low, high: Any that the dtype holds.
-    :type low, high: int
-    :param size: Shape of the result; one number by default.
+    :type low, high: int or array_like of int
+    :param size: Shape of the result; without it that of ``low`` and ``high``.
     :param dtype: An integer type, int64 by default.
     :param endpoint: Whether ``high`` may be drawn.
     :returns: Of that shape and dtype.
@@ -47,7 +47,7 @@ def integers(low: Any, high: Any = None, size: ShapeLike = (), *, dtype: DTypeLi
     >>> set(ag.random.integers(1, 3, 99, endpoint=True).tolist()) == {1, 2, 3}
     True
     """
-    low, high = (0, low) if high is None else (low, high)
+    low, high = (0, low) if high is None else (several(low), several(high))
     if not all(isinstance(x, (int, np.integer)) for x in (low, high)):
         return randint(low, high + 1 if endpoint else high, size, dtype=dtype, generator=generator)
     low, high = int(low), int(high) + bool(endpoint)

@@ -174,6 +174,8 @@ def eval(self: Tensor, inputs: Mapping[Tensor, Any] | None = None) -> Any:
     try:
         compiled = function(list(given), self)
     except MissingInputError as error:
+        if is_tracing():
+            value(self, "eval()")
         name = getattr(getattr(error, "variable", None), "name", None)
         if name is None:
             raise

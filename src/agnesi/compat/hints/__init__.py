@@ -33,7 +33,7 @@ TEXTS = {
     "module 'agnesi.data'": "modules.DATASETS",
     "module 'agnesi.data.datasets'": "modules.DATASETS", "module 'agnesi.saving'": "modules.SAVING",
     "module 'agnesi.sklearn'": "modules.SKLEARN", "module 'agnesi.training'": "modules.TRAINING",
-    "Distribution": "modules.DISTRIBUTION",
+    "Distribution": "modules.DISTRIBUTION", "Generator": "numpy.GENERATOR",
     "Trainer": "modules.TRAINER", "KVStore": "distributed.STORE", "Group": "distributed.GROUP",
     "DataParallel": "distributed.PARALLEL", "Zero": "distributed.ZERO",
     "Pipeline": "distributed.PIPELINE", "Mesh": "distributed.MESH",

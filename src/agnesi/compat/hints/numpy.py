@@ -70,6 +70,14 @@ randperm : `ag.random.permutation`
 test : `ag.random.uniform`
 """
 
+GENERATOR = """
+rand random_sample : `generator.random((2, 3))`
+randn : `generator.standard_normal((2, 3))`
+randint : `generator.integers(low, high, size)`
+random_integers tomaxint : `generator.integers(low, high, size, endpoint=True)`
+seed : `generator.manual_seed(0)`
+bit_generator spawn jumped : `ag.random.Generator(seed)` of another seed: one for each stream
+"""
 SPARSE_TENSOR = """
 reshape view flatten ravel squeeze unsqueeze repeat expand cumsum cumprod max min argmax argmin std
     var exp log cos power clip round where nonzero item tolist all any minimum maximum trace prod :

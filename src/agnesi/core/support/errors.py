@@ -446,12 +446,14 @@ _IMPORT_FROM = opcode.opmap["IMPORT_FROM"]
 _READS = {opcode.opmap.get(name) for name in ("LOAD_ATTR", "LOAD_METHOD", "IMPORT_FROM")}
 
 
-def no_attribute(owner: str, name: str, instance: object = None) -> AttributeError:
+def no_attribute(owner: str, name: str, instance: object = None,
+                 subject: str = "") -> AttributeError:
     """The error where a module, or an object of a class, has no such name; other libraries' names
-    come with what stands for them here.  A property that lacks something raises that again."""
+    come with what stands for them here.  A property that lacks something raises that again.
+    ``subject`` is what an object is called instead of its class."""
     if instance is not None and hasattr(type(getattr(type(instance), name, None)), "__get__"):
         object.__getattribute__(instance, name)
-    subject = owner if instance is None else f"{type(instance).__name__!r} object"
+    subject = subject or (owner if instance is None else f"{type(instance).__name__!r} object")
     reads = _instruction(sys._getframe(1)) in _READS  # and is no ``hasattr``
     advice = (reads and instance is None and namesake(owner, name)) or hint(owner, name)
     if not advice and reads:

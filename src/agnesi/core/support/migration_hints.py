@@ -144,7 +144,8 @@ def hint(owner: str, name: str) -> str:
 #: Where a name may be that is looked for elsewhere, the first ones first.
 _NAMESPACES = ("", "nn", "nn.functional", "optim", "optim.lr_scheduler", "data", "linalg", "fft",
           "special", "random", "distributions", "metrics", "training", "nn.init", "nn.utils",
-          "saving", "image", "sparse")
+          "saving", "image", "sparse", "rewrite", "autograd", "func", "tree", "testing", "inspect",
+          "distributed", "utils", "amp", "overrides", "backends")
 
 
 @functools.cache

@@ -26,7 +26,7 @@ from agnesi.core.options import Written
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import results, staying
 from agnesi.core.support.config import HOOKS, STATE, config, switched
-from agnesi.core.support.errors import at
+from agnesi.core.support.errors import Explained, at
 from agnesi.core.support.forks import Lock, at_fork
 from agnesi.core.support.record import record
 from agnesi.core.support.tracing import current_trace, is_known, is_tracing
@@ -84,7 +84,7 @@ def start(seed: int | Sequence[int] | None, lineage: tuple[int, ...] = ()) -> np
 
 
 @strict_class
-class Generator(Written):
+class Generator(Written, Explained):
     """A stream of random numbers.
 
     Its state is a tensor that every draw advances in place; inside ``jit`` it is read and updated

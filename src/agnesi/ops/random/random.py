@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import MutableSequence
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,10 @@ from agnesi.core.dispatch import apply, assign
 from agnesi.core.ir.dims import Dim, Shape, Size, is_static, product
 from agnesi.core.op import typed
 from agnesi.core.public import planned, public
+from agnesi.core.shapes import axis_of, broadcast
 from agnesi.core.storage.leaves import COPY
 from agnesi.core.support import dtypes
-from agnesi.core.support.errors import DTypeError, ShapeError
+from agnesi.core.support.errors import DTypeError, ShapeError, TraceError, at
 from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.base.convert import as_tensor, cast
@@ -282,11 +284,12 @@ def randint(low: Any, high: Any = None, shape: ShapeLike = (), *, dtype: DTypeLi
     """Integers in [low, high), or in [0, low).
 
     :param low, high: At most 2**32 - 1 apart.  A number's chance is off by less than 2**-32.
-    :type low, high: int
-    :param shape: Shape of the result.
+    :type low, high: int or array_like of int
+    :param shape: Shape of the result; without it that of ``low`` and ``high``.
     :param dtype: A type of integers, or of floats for whole numbers among them.
     :returns: Of that shape and dtype.
     :raises ValueError: If there is no integer in the range, or it has more than 2**32 - 1.
+    :raises ShapeError: If the bounds do not broadcast to ``shape``.
     :raises DTypeError: If ``dtype`` is bool or complex.
     :raises TypeError: If a bound is no integer.
     :see: random.integers, rand, random.choice
@@ -294,15 +297,19 @@ def randint(low: Any, high: Any = None, shape: ShapeLike = (), *, dtype: DTypeLi
     >>> set(ag.random.randint(3, shape=99).tolist()) == {0, 1, 2}
     True
     """
-    if isinstance(high, (tuple, list)):  # PyTorch's order, without the lowest number
-        high, shape = None, high
+    sizes_of = high if isinstance(high, (tuple, list)) else None
+    if sizes_of is not None:  # PyTorch's order, without the lowest number
+        high, shape = None, sizes_of
     low, high = (0, low) if high is None else (low, high)
+    low, high = several(low), several(high)
     for name, bound in (("low", low), ("high", high)):
         if of_python(bound) and as_tensor(bound).dtype.kind == "f":
             raise TypeError(f"{name} must be an integer, not {bound}")
     span = high - low
     if isinstance(span, int) and not 0 < span < MOST_WORDS:
-        raise ValueError(f"the range [{low}, {high}) must hold 1 to 2**32 - 1 integers")
+        more = "" if sizes_of is None else (
+            f"; {sizes_of} is the shape, as in PyTorch: give several bounds in a tensor")
+        raise ValueError(f"the range [{low}, {high}) must hold 1 to 2**32 - 1 integers{more}")
     sizes, kind = checked_sizes(shape), dtypes.as_dtype(dtype)
     if kind.kind not in "iufV":
         raise DTypeError(f"random integers have a dtype of integers or floats, not {kind}")
@@ -310,21 +317,37 @@ def randint(low: Any, high: Any = None, shape: ShapeLike = (), *, dtype: DTypeLi
         low, high = demanded("randint", "low < high must hold", lambda low, high: low < high,
                              low=low, high=high)
         span = high - low
+        sizes = _drawn_with(sizes, span)
     bits = reshape(words(product(sizes), generator), sizes)
     drawn = cast(mulhi(bits, as_tensor(span, _UINT32)), dtypes.int64)
-    return cast(drawn + low if isinstance(low, Dim) or low else drawn, kind)
+    return cast(drawn + low if isinstance(low, (Dim, Tensor)) or low else drawn, kind)
+
+
+def several(bound: Any) -> Any:
+    """A tensor of several bounds, in a list or an array; what is one, as it is."""
+    return as_tensor(bound) if isinstance(bound, (list, tuple, np.ndarray)) else bound
+
+
+def _drawn_with(sizes: Shape, bounds: Tensor) -> Shape:
+    """The shape of draws, each within a bound of its own."""
+    found = broadcast(sizes, bounds.shape)
+    if sizes and found != sizes:
+        raise ShapeError(f"bounds of shape {bounds.shape} give no draws of shape {sizes}")
+    return found
 
 
 @planned
 @public
-def permutation(x: TensorLike, *, generator: Generator | None = None, out: Tensor | None = None
-                ) -> Tensor:
-    """The numbers below ``x`` in random order, or a tensor with its first axis in random order.
+def permutation(x: TensorLike, axis: int = 0, *, generator: Generator | None = None,
+                out: Tensor | None = None) -> Tensor:
+    """The numbers below ``x`` in random order, or a tensor with an axis in random order.
 
     :param x: How many numbers, or what to put into random order.
     :type x: int, Dim or array_like
+    :param axis: The axis of a tensor whose entries change their order; also written ``dim``.
     :returns: int64 of shape (x,), or a copy of the shape and dtype of ``x``.
     :raises ShapeError: If ``x`` is a tensor without axes.
+    :raises IndexError: If the axis is out of range.
     :see: random.shuffle, random.permuted, random.choice
 
     >>> sorted(ag.random.permutation(4).tolist())
@@ -337,15 +360,22 @@ def permutation(x: TensorLike, *, generator: Generator | None = None, out: Tenso
     x = as_tensor(x)
     if x.ndim == 0:
         raise ShapeError("a scalar tensor has no axis to put into random order; pass an int")
-    return take(x, argsort(words(x.shape[0], generator)), 0)
+    axis = axis_of(axis, x.ndim)
+    return take(x, argsort(words(x.shape[axis], generator)), axis)
 
 
 @public
-def shuffle(x: Tensor, *, generator: Generator | None = None) -> None:
-    """Put the first axis of a tensor into random order, in place.
+def shuffle(x: Tensor | np.ndarray | MutableSequence[Any], axis: int = 0, *,
+            generator: Generator | None = None) -> None:
+    """Put an axis of a tensor or array into random order, or the items of a list, in place.
 
     :param x: At least one axis; it is changed.
+    :type x: Tensor, numpy.ndarray or list
+    :param axis: The axis of a tensor or array whose entries change their order; also written
+        ``dim``.
     :raises ShapeError: If ``x`` has no axis.
+    :raises IndexError: If the axis is out of range.
+    :raises TraceError: If ``x`` is a list or an array, in a compiled function.
     :see: random.permutation, random.permuted
 
     >>> x = ag.arange(4)
@@ -353,21 +383,41 @@ def shuffle(x: Tensor, *, generator: Generator | None = None) -> None:
     >>> sorted(x.tolist())
     [0, 1, 2, 3]
     """
-    assign(x, permutation(x, generator=generator))
+    if isinstance(x, Tensor):
+        assign(x, permutation(x, axis, generator=generator))
+    elif isinstance(x, np.ndarray):
+        order = _order(x.shape[axis_of(axis, x.ndim)], generator)
+        x[...] = np.take(x, order, axis)
+    elif isinstance(x, MutableSequence):
+        x[:] = [x[k] for k in _order(len(x), generator).tolist()]
+    else:
+        raise TypeError(f"what is shuffled in place is a tensor, an array or a list, not "
+                        f"{typed(x)}; ag.random.permutation(x) gives a tensor in random order")
+
+
+def _order(n: int, generator: Generator | None) -> np.ndarray:
+    """The numbers below ``n`` in random order, which Python moves things by."""
+    drawn = permutation(n, generator=generator)
+    if not is_known(drawn):
+        raise TraceError(at("shuffle: a compiled function moves no items of lists or NumPy arrays: "
+                            "shuffle a tensor, or take ag.random.permutation(x)"))
+    return drawn.array
 
 
 @public
-def choice(n: TensorLike, shape: ShapeLike = (), *, p: TensorLike | None = None,
-           replace: bool = True, generator: Generator | None = None, out: Tensor | None = None
-           ) -> Tensor:
-    """Numbers below ``n``, or elements of a vector, drawn with equal or given probabilities.
+def choice(n: TensorLike, shape: ShapeLike | None = (), replace: bool = True,
+           p: TensorLike | None = None, axis: int = 0, *, generator: Generator | None = None,
+           out: Tensor | None = None) -> Tensor:
+    """Numbers below ``n``, or entries of a tensor, drawn with equal or given probabilities.
 
     :param n: How many numbers, or a tensor whose rows are drawn.
     :type n: int, Dim or array_like
     :param shape: Shape of the draw; also written ``size``.
-    :param p: A probability for each number.
     :param replace: Whether the same may be drawn again.
-    :returns: int64 of that shape; or of the dtype of ``n``, with the shape of a row behind.
+    :param p: A probability for each number.
+    :param axis: The axis along which a tensor's entries are drawn; also written ``dim``.
+    :returns: int64 of that shape; or of the dtype of ``n``, with that shape in the place of the
+        axis.
     :raises ValueError: If the probabilities do not fit, or more are drawn without replacement than
         there are.
     :raises ShapeError: If ``p`` has another shape than there are numbers.
@@ -379,12 +429,14 @@ def choice(n: TensorLike, shape: ShapeLike = (), *, p: TensorLike | None = None,
     if isinstance(n, np.integer):
         n = int(n)
     if not isinstance(n, (int, Dim)):
-        x = as_tensor(n)
-        if not x.ndim or x.shape[0] == 0:
+        x = _drawn_from(n)
+        axis = axis_of(axis, max(x.ndim, 1))
+        if not x.ndim or x.shape[axis] == 0:
             raise ValueError(f"n must be a number, or elements of which there is one or "
                              f"more, not {typed(x)}")
-        return take(x, choice(x.shape[0], shape, p=p, replace=replace, generator=generator), 0)
-    sizes = checked_sizes(shape)
+        places = choice(x.shape[axis], shape, replace, p, generator=generator)
+        return take(x, places, axis)
+    sizes = () if shape is None else checked_sizes(shape)
     if not replace:
         return _without_replacement(n, sizes, p, generator)
     if p is None:
@@ -392,6 +444,15 @@ def choice(n: TensorLike, shape: ShapeLike = (), *, p: TensorLike | None = None,
     edges = cumsum(_probabilities(p, n), 0)
     drawn = uniform(sizes, dtype=dtypes.float64, generator=generator) * edges[-1]
     return searchsorted(edges, drawn, side="right")
+
+
+def _drawn_from(x: Any) -> Tensor:
+    """What elements are drawn from, as a tensor."""
+    try:
+        return as_tensor(x)
+    except DTypeError as error:
+        raise DTypeError(f"{error}; draw indices: [x[i] for i in ag.random.choice(len(x), "
+                         "3).tolist()]") from None
 
 
 def _probabilities(p: Any, n: Any) -> Tensor:
