@@ -326,6 +326,8 @@ WRITERS: dict[str, Call] = {
     "put (clip)": lambda xp, x: xp.put(x, [-3, 99], 7.0, mode="clip"),
     "put (wrap)": lambda xp, x: xp.put(x, [-3, 99], 7.0, mode="wrap"),
     "place": lambda xp, x: xp.place(x, M, [1.0, 2.0, 3.0]),
+    "put_along_axis": lambda xp, x: xp.put_along_axis(x, np.array([[1]] * len(x)), 2.0, 1),
+    "put_along_axis (flat)": lambda xp, x: xp.put_along_axis(x, np.array([3, 0]), [1.0, 2.0], None),
     "putmask": lambda xp, x: xp.putmask(x, M, [1.0, 2.0, 3.0]),
     "copyto": lambda xp, x: xp.copyto(x, B, where=M),
 }

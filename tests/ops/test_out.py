@@ -43,7 +43,7 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "layer_norm": (SQUARE, (3,)), "lerp": (SQUARE, OTHER, 0.3), "linspace": (0.0, 1.0, 5),
     "logspace": (0.0, 1.0, 5), "masked_fill": (SQUARE, MASK, 2.0),
     "moveaxis": (SQUARE, 0, 1), "narrow": (SQUARE, 0, 1, 2), "nll_loss": (SQUARE, INTEGERS[0]),
-    "ones": ((2, 3),), "pad": (SQUARE, 1), "put_along_axis": (SQUARE, INTEGERS, 2.0, 0),
+    "ones": ((2, 3),), "pad": (SQUARE, 1),
     "polygamma": (1, SQUARE), "quantile": (SQUARE, 0.3), "rand": (2, 3), "randint": (0, 9, (2, 3)),
     "randn": (2, 3), "repeat": (SQUARE, 2), "repeat_interleave": (SQUARE, 2),
     "reshape": (SQUARE, (9,)), "roll": (SQUARE, 1),

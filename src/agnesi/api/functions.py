@@ -208,7 +208,6 @@ if _typing.TYPE_CHECKING:  # loaded at first use
     from agnesi.ops.indexing.scatter import inc_subtensor as inc_subtensor
     from agnesi.ops.indexing.scatter import index_add as index_add
     from agnesi.ops.indexing.scatter import index_put as index_put
-    from agnesi.ops.indexing.scatter import put_along_axis as put_along_axis
     from agnesi.ops.indexing.scatter import scatter as scatter
     from agnesi.ops.indexing.scatter import scatter_add as scatter_add
     from agnesi.ops.indexing.scatter import set_subtensor as set_subtensor

@@ -65,7 +65,7 @@ _MODULES = {
     "agnesi.ops.arrays.nonzeros": "argwhere flatnonzero nonzero",
     "agnesi.ops.sorting.partitions": "argpartition lexsort partition",
     "agnesi.ops.arrays.numpy_selection": """
-        choose compress copyto extract piecewise place put putmask
+        choose compress copyto extract piecewise place put put_along_axis putmask
     """,
     "agnesi.ops.numerics.polynomials": """
         poly polyadd polyder polydiv polyfit polyint polymul polysub polyval roots
@@ -121,7 +121,7 @@ _MODULES = {
     "agnesi.ops.sorting.sort": "argsort searchsorted sort topk",
     "agnesi.ops.indexing.join": "chunk concat dstack hstack roll split stack unstack vstack",
     "agnesi.ops.indexing.scatter": """
-        inc_subtensor index_add index_put put_along_axis scatter scatter_add set_subtensor
+        inc_subtensor index_add index_put scatter scatter_add set_subtensor
     """,
 }
 #: Other libraries' names of what has one here.

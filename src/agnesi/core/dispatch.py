@@ -429,7 +429,7 @@ def assign(target: Tensor, value: Tensor, *, checked: bool = False, state: bool 
     if target._view is not None:
         let_go(target)
     if target.array is None and not state:
-        _refuse_declared(target)
+        refuse_declared(target)
     if MODE.get().examples is not None and value.array is None:
         value = MODE.get().examples.common(target, value)
     if not traced and target.array is not None and value.array is None:
@@ -467,7 +467,7 @@ def assign(target: Tensor, value: Tensor, *, checked: bool = False, state: bool 
     return target
 
 
-def _refuse_declared(target: Tensor) -> None:
+def refuse_declared(target: Tensor) -> None:
     """Refuse to change what a function gets: an expression made of it would be lost."""
     mode = MODE.get()
     node: Any = root(target).node

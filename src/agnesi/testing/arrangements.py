@@ -77,7 +77,6 @@ _SMOOTH: dict[str, Made] = {
     "take": (lambda a: f.take(a, [2, 0, 2], axis=0), (_A,)),
     "take_along_axis": (lambda a: f.take_along_axis(a, _I, 0), (_A,)),
     "gather": (lambda a: f.gather(a, 0, _I), (_A,)),
-    "put_along_axis": (lambda a, b: f.put_along_axis(a, _I[:1], b, 0), (_A, _B[:1])),
     "scatter": (lambda a, b: f.scatter(a, 0, _I[:1], b), (_A, _B[:1])),
     "scatter_add": (lambda a, b: f.scatter_add(a, 0, _I, b), (_A, _B)),
     "scatter_reduce": (lambda a, b: scatter_reduce(a, 0, _I, b, "prod"), (_A, _B)),

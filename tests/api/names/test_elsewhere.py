@@ -53,7 +53,7 @@ OWNERS: dict[str, Any] = {
     "Function": ag.function([], ag.shared(1.0) + 1),
     "chainer.Link": chainer.links.Linear(3, 2), "torch7.Tensor": torch7.Tensor(3),
     "torch7.Module": torch7nn.Linear(3, 2),
-    "Distribution": ag.distributions.Normal(0.0, 1.0),
+    "Distribution": ag.distributions.Normal(0.0, 1.0), "Generator": ag.random.Generator(0),
     "Tensor": W, "Module": nn.ReLU(), "Optimizer": optim.SGD([W], 0.1),
 }
 KNOWN: dict[str, Any] = {
@@ -70,6 +70,7 @@ KNOWN: dict[str, Any] = {
     "link": OWNERS["chainer.Link"],
     "module": OWNERS["torch7.Module"], "serializers": chainer.serializers, "scipy": scipy,
     "dist": OWNERS["Distribution"], "chain": chainer.Chain(), "np": np,
+    "generator": OWNERS["Generator"],
     "optimizer": OWNERS["Optimizer"], "scheduler": optim.lr_scheduler.StepLR(
         optim.SGD([W], 0.1), 1),
 }

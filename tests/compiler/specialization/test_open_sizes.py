@@ -29,7 +29,8 @@ OF_SEVERAL = {"argpartition", "hsplit", "partition", "split", "tile"}
 #: or give memory as it is.
 OF_VALUES = set("""
     array_equal array_equiv copyto einsum_path empty_like fill_diagonal fromiter indices
-    may_share_memory place put putmask ravel_multi_index resize roots shares_memory unravel_index
+    may_share_memory place put put_along_axis putmask ravel_multi_index resize roots shares_memory
+    unravel_index
 """.split())
 #: What is of one element is another case where sizes are known: axes go, counts are divided by 0.
 ONE_IS_SPECIAL = {"corrcoef", "cov", "histc", "histogram", "histogram2d", "histogram_bin_edges",

@@ -67,12 +67,6 @@ def index_add(x: Any, axis: int, index: Any, source: Any, alpha: float = 1) -> A
     return y
 
 
-def put_along_axis(x: Any, indices: Any, values: Any, axis: int) -> Any:
-    y = x.copy()
-    np.put_along_axis(y, indices, values, axis)
-    return y
-
-
 class Extremes(NamedTuple):
     values: Any
     indices: Any

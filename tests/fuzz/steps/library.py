@@ -77,7 +77,8 @@ LINES = (
     "ag.index_add({x}, {a}, ag.arange({n}) // 2, {y}, alpha=0.5)", "ag.nanmedian({x}, {a})",
     "ag.index_reduce({x}, {a}, ag.arange({n}) // 2, {y}, 'mean')", "ag.var_mean({x}, {a})[0]",
     "ag.masked_fill({x}, {y} > 0, -1.5)", "ag.masked_scatter({x}, {y} > 0, {y}.reshape(-1))",
-    "ag.put_along_axis({x}, ag.argsort({y}, {a}, stable=True)[:1], 3, {a})",
+    "(lambda t: (ag.put_along_axis(t, ag.argsort({y}, {a}, stable=True)[:1], 3, {a}), t)[1])("
+    "{x} + 0)",
     "ag.unfold({x}, {a}, 1, 1)", "ag.vander({x}.reshape(-1)[:4], 3)",
     "ag.convolve({x}.reshape(-1), {y}.reshape(-1)[:3])",
     "ag.correlate({x}.reshape(-1), {y}.reshape(-1)[:3], 'full')",

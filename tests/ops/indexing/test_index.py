@@ -155,7 +155,9 @@ def test_take_gather_and_scatter():
     )
     put = x.copy()
     np.put_along_axis(put, order[:, :1], 9.0, 1)
-    np.testing.assert_array_equal(ag.put_along_axis(x, order[:, :1], 9.0, 1).numpy(), put)
+    board = ag.tensor(x)
+    assert ag.put_along_axis(board, order[:, :1], 9.0, 1) is None
+    np.testing.assert_array_equal(board.numpy(), put)
     twice = np.array([[0, 0], [1, 1]])
     added = ag.scatter_add(ag.zeros((4, 5), "float64"), 1, twice, x[:2, :2]).numpy()
     np.testing.assert_allclose(added[:2, :2].diagonal(), x[:2, :2].sum(1))
@@ -163,10 +165,45 @@ def test_take_gather_and_scatter():
     assert ag.index_add(ag.zeros((2, 1)), 0, [1, 1], ag.ones((2, 1))).tolist() == [[0], [2]]
 
 
+def put_along(x, index, values, axis):
+    y = x + 0
+    ag.put_along_axis(y, index, values, axis)
+    return y
+
+
+def test_values_put_along_an_axis_are_written_in_place():
+    """As NumPy's function does: into tensors, views and states, compiled too."""
+    x, order = np.arange(12.0).reshape(3, 4), np.array([[3, 0], [1, 2], [0, 1]])
+    for values, axis, index in ((-1.0, 1, order), (x[:, :2], -1, order), (5.0, None, [7, 0]),
+                                ([[1.0, 2.0, 3.0, 4.0]], 0, [[2, 0, 1, 1]])):
+        expected = x.copy()
+        np.put_along_axis(expected, np.asarray(index), values, axis)
+        for put in (ag.put_along_axis, np.put_along_axis,
+                    lambda *given: ag.jit(ag.put_along_axis)(*given)):
+            board = ag.tensor(x)
+            put(board, ag.tensor(index), ag.tensor(values), axis)
+            np.testing.assert_array_equal(board.numpy(), expected)
+            room = ag.zeros((2, 3, 4), "float64")
+            room[1] = x
+            put(room[1:][0:1].reshape(3, 4), ag.tensor(index), values, axis)
+            np.testing.assert_array_equal(room[1].numpy(), expected)
+    leaf = ag.tensor(x, requires_grad=True)
+    with pytest.raises(ag.GradientError, match="no_grad"):
+        ag.put_along_axis(leaf, order, 0.0, 1)
+    for wrong in (x, [[1.0]]):
+        with pytest.raises(TypeError, match="must be a Tensor, not .*ag.tensor"):
+            ag.put_along_axis(wrong, order, 0.0, 1)
+    for put in (lambda x: ag.put_along_axis(x, order, 0.0, 1), lambda x: ag.put(x, [0], 1.0),
+                lambda x: ag.fill_diagonal(x, 1.0), lambda x: ag.copyto(x, 1.0),
+                lambda x: ag.place(x, x > 0, [1.0]), ag.random.shuffle):
+        with pytest.raises(ag.TraceError, match="cannot be changed in place; make a new expr"):
+            put(ag.symbolic.matrix("x"))
+
+
 def test_gradients_of_gather_and_scatter():
     x, order = A[:, :, 0], np.argsort(A[:, :, 0], 1)[:, :3]
     check_op(lambda x: ag.take_along_axis(x, ag.tensor(order), 1), [[x]])
-    check_op(lambda x, v: ag.put_along_axis(x, ag.tensor(order), v, 1), [[x, x[:, :3]]])
+    check_op(lambda x, v: put_along(x, ag.tensor(order), v, 1), [[x, x[:, :3]]])
     check_op(lambda x, v: ag.scatter_add(x, 1, ag.tensor(order), v), [[x, x[:, :3]]])
 
 

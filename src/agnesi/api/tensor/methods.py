@@ -116,7 +116,7 @@ LATE = """
     index_reduce inner is_nonzero is_same_size is_signed isclose isneginf isposinf isreal istft
     kthvalue lcm ldexp lerp lgamma log_softmax logaddexp2 logcumsumexp logdet logit logsumexp lu
     masked_fill masked_scatter masked_select mode movedim msort multinomial mv mvlgamma nan_to_num
-    nanmean nanquantile nansum narrow_copy nonzero norm prelu put_along_axis qr quantile rad2deg
+    nanmean nanquantile nansum narrow_copy nonzero norm prelu qr quantile rad2deg
     renorm repeat_interleave resolve_conj resolve_neg roll rot90 scatter scatter_add scatter_reduce
     select_scatter sgn sinc slice_scatter softmax split_with_sizes stft svd swapdims take_along_dim
     tensor_split topk trace tril triu unbind unflatten unfold unique unique_consecutive vdot vsplit

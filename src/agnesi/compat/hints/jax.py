@@ -149,7 +149,7 @@ scatter_sub : `ag.subtract.at(x, index, y)`
 scatter_mul : `ag.multiply.at(x, index, y)`
 scatter_max : `ag.maximum.at(x, index, y)`
 scatter_min : `ag.minimum.at(x, index, y)`
-scatter_apply : `ag.put_along_axis`
+scatter_apply : `ag.index_put(x, i, f(x[i]))`
 select_n(b, x, y) | ag.where(b, y, x)
 shift_left(j, j) | ag.bitwise_left_shift(j, j)
 shift_right_arithmetic(j, j) | ag.bitwise_right_shift(j, j)

@@ -152,7 +152,7 @@ def gumbel_softmax(logits: TensorLike, tau: float = 1.0, hard: bool = False, eps
     if not hard:
         return soft
     places = F.argmax(soft, dim, keepdims=True)
-    chosen = F.put_along_axis(F.zeros_like(soft), places, 1.0, dim)
+    chosen = F.scatter(F.zeros_like(soft), dim, places, 1.0)
     return (chosen - soft).detach() + soft
 
 

@@ -24,13 +24,21 @@ from agnesi.ops.base.convert import as_tensor, cast, check_unmasked, common
 from agnesi.ops.base.gather.gather_scatter import within
 from agnesi.ops.base.movement import reshape
 from agnesi.ops.base.select import nonzero, where
-from agnesi.ops.indexing.index import checked_indices, getitem, take
+from agnesi.ops.indexing.index import as_index, checked_indices, getitem, take
 from agnesi.ops.indexing.join import stack
-from agnesi.ops.indexing.scatter import index_put
+from agnesi.ops.indexing.scatter import index_put, with_along
 from agnesi.ops.reductions.running import cumsum
 
 __all__ = [
-    "choose", "compress", "copyto", "extract", "piecewise", "place", "put", "putmask",
+    "choose",
+    "compress",
+    "copyto",
+    "extract",
+    "piecewise",
+    "place",
+    "put",
+    "put_along_axis",
+    "putmask",
 ]
 
 
@@ -131,7 +139,7 @@ def _mask(condition: Any) -> Any:
 # -- in place -----------------------------------------------------------------------------------
 def _target(x: Any) -> Tensor:
     if not isinstance(x, Tensor):
-        raise TypeError(f"what is written to must be a Tensor, not {type(x).__name__}")
+        raise TypeError(f"what is written to must be a Tensor, not {typed(x)}; ag.tensor(x) is one")
     return x
 
 
@@ -200,6 +208,35 @@ def put(x: Tensor, indices: TensorLike, values: TensorLike, mode: str = "raise")
         return
     new = _repeated(as_tensor(values, x.dtype), np.arange(index.shape[0]))
     assign(x, reshape(index_put(reshape(x, (x.size,)), index, new), x.shape))
+
+
+@public
+def put_along_axis(x: Tensor, indices: TensorLike, values: TensorLike,
+                   axis: int | None) -> None:
+    """Write values where ``indices`` says along an axis, in place.
+
+    :param x: What is changed.  Its method ``scatter`` gives a new tensor instead.
+    :param indices: As many axes as ``x``.
+    :type indices: array_like of int
+    :param values: They broadcast to the shape of ``indices``.
+    :param axis: None for positions among the flat elements; also written ``dim``.
+    :raises TypeError: If ``x`` is no tensor.
+    :raises ValueError: If ``indices`` has another number of axes than ``x``.
+    :raises IndexError: If an index or the axis is out of range.
+    :see: take_along_axis, scatter, index_put, put
+
+    >>> x = ag.zeros((2, 2))
+    >>> ag.put_along_axis(x, ag.tensor([[1], [0]]), 3.0, 1)
+    >>> x
+    tensor([[0., 3.],
+            [3., 0.]])
+    """
+    x, index = _target(x), as_index(indices)
+    if axis is None:
+        flat = with_along(reshape(x, (x.size,)), index, values, 0)
+        assign(x, reshape(flat, x.shape))
+    else:
+        assign(x, with_along(x, index, values, shapes.axis_of(axis, x.ndim)))
 
 
 @public

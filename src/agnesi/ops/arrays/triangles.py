@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core.accepted import DTypeLike, TensorLike
-from agnesi.core.dispatch import assign
+from agnesi.core.dispatch import assign, refuse_declared
 from agnesi.core.integers import known_integer
 from agnesi.core.op import typed
 from agnesi.core.public import planned, public, where_torch
@@ -240,6 +240,8 @@ def fill_diagonal(x: Tensor, value: TensorLike, wrap: bool = False) -> None:
         raise TypeError(f"x must be a tensor, which is changed in place, not {typed(x)}")
     if x.ndim < 2 or (x.ndim > 2 and len(set(x.shape)) > 1):
         raise ShapeError(f"the operand must be a matrix, or have axes of one size, not {x.shape}")
+    if x.array is None:
+        refuse_declared(x)
     strides = np.cumprod([1, *x.shape[:0:-1]])
     end = x.size if wrap or x.ndim > 2 else min(x.size, x.shape[1] * x.shape[1])
     positions = np.arange(0, end, int(strides.sum()))

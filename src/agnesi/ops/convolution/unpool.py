@@ -22,7 +22,7 @@ from agnesi.ops.convolution.pooled import PoolTaps
 from agnesi.ops.convolution.windows import Ints, Windows, borders, per_axis
 from agnesi.ops.indexing.index import as_index
 from agnesi.ops.indexing.ranges import arange
-from agnesi.ops.indexing.scatter import put_along_axis
+from agnesi.ops.indexing.scatter import with_along
 
 
 def positions(x: Tensor, windows: Windows, kernel: Ints) -> list[Tensor]:
@@ -90,7 +90,7 @@ def max_unpool(x: Any, indices: Any, kernel: Any, stride: Any = None,
     whole = (*x.shape[:2], *sizes[-rank:])
     rows = (*x.shape[:2], product(x.shape[2:]))
     flat = zeros((*x.shape[:2], product(whole[2:])), x.dtype)
-    filled = put_along_axis(flat, reshape(indices, rows), reshape(x, rows), 2)
+    filled = with_along(flat, reshape(indices, rows), reshape(x, rows), 2)
     return reshape(filled, whole)
 
 

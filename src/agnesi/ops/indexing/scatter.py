@@ -253,7 +253,7 @@ def index_put(x: TensorLike, key: Any, value: TensorLike, *, accumulate: bool = 
         ``value``.
     :raises IndexError: If an index is out of range, or there are more indices than axes.
     :raises ShapeError: If ``value`` does not broadcast to the region.
-    :see: index_add, set_subtensor, put_along_axis, scatter, put
+    :see: index_add, set_subtensor, scatter, put_along_axis, put
 
     >>> ag.index_put(ag.zeros(3), [0, 0, 2], 1.0, accumulate=True)
     tensor([2., 0., 1.])
@@ -438,29 +438,11 @@ def inc_subtensor(part: Tensor, value: TensorLike, *, out: Tensor | None = None)
 
 
 # -- along an axis ----------------------------------------------------------------------------
-@planned
-@public
-def put_along_axis(x: TensorLike, indices: TensorLike, values: TensorLike,
-                   axis: int | None, *, out: Tensor | None = None) -> Tensor:
-    """A new tensor: ``x`` with the elements that ``indices`` names along an axis replaced.
+def with_along(x: Tensor, index: Tensor, values: Any, axis: int) -> Tensor:
+    """``x`` with the elements that ``index`` names along an axis replaced by values.
 
-    :param x: It is left as it is.
-    :param indices: As many axes as ``x``.
-    :type indices: array_like of int
-    :param values: They broadcast to the shape of ``indices``.
-    :returns: Of the shape and dtype of ``x``.
-    :raises ValueError: If ``indices`` has another number of axes than ``x``.
-    :raises IndexError: If an index or the axis is out of range.
-    :see: take_along_axis, scatter, index_put
-
-    >>> ag.put_along_axis(ag.zeros((2, 2)), ag.tensor([[1], [0]]), 3.0, 1)
-    tensor([[0., 3.],
-            [3., 0.]])
+    :raises ValueError: If the index has another number of axes than ``x``.
     """
-    x, index = as_tensor(x), as_index(indices)
-    if axis is None:
-        return reshape(put_along_axis(reshape(x, (-1,)), index, values, 0), x.shape)
-    axis = shapes.axis_of(axis, x.ndim)
     if index.ndim != x.ndim:
         raise ValueError(f"indices have {index.ndim} dimensions, the operand {x.ndim}")
     return put(x, as_tensor(values, x.dtype), tuple(range(x.ndim)), 0, along(x, index, axis))
