@@ -191,7 +191,7 @@ def test_values_put_along_an_axis_are_written_in_place():
     with pytest.raises(ag.GradientError, match="no_grad"):
         ag.put_along_axis(leaf, order, 0.0, 1)
     for wrong in (x, [[1.0]]):
-        with pytest.raises(TypeError, match="must be a Tensor, not .*ag.tensor"):
+        with pytest.raises(TypeError, match=r"must be a Tensor, not .*ag\.tensor"):
             ag.put_along_axis(wrong, order, 0.0, 1)
     for put in (lambda x: ag.put_along_axis(x, order, 0.0, 1), lambda x: ag.put(x, [0], 1.0),
                 lambda x: ag.fill_diagonal(x, 1.0), lambda x: ag.copyto(x, 1.0),

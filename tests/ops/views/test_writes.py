@@ -24,7 +24,8 @@ MORE: list[tuple[Any, ...]] = [
 #: They write, ask or count, or give what is no tensor; ``numpy`` and its like leave.
 ASIDE = frozenset("""
     print ensure callback copyto put put_along_axis putmask place fill_diagonal numpy data storage
-    clear_cache set_num_threads limit_memory keep_memory manual_seed backward zero_grad cleargrad seed empty
+    clear_cache set_num_threads limit_memory keep_memory manual_seed backward zero_grad cleargrad
+    seed empty
     checkpoint cond scan while_loop fori_loop map jit vmap grad function apply_along_axis
     frombuffer from_dlpack from_numpy retain_grad unchain_backward requires_grad_ empty_like
 """.split())
