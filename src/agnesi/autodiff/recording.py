@@ -19,7 +19,7 @@ from agnesi.core.public import explain_errors, public
 from agnesi.core.storage.leaves import argument
 from agnesi.core.storage.spent import SpentNode
 from agnesi.core.storage.views import share
-from agnesi.core.support.config import MODE, STATE, Switch, first_mode
+from agnesi.core.support.config import MODE, STATE, TRACES, Switch, first_mode
 from agnesi.core.support.dtypes import is_inexact
 from agnesi.core.support.errors import GradientError, at, user_where
 from agnesi.core.support.tracing import is_known, is_tracing, note_flag, query_fact
@@ -292,8 +292,10 @@ def requires_grad_(x: Tensor, requires_grad: bool = True) -> Tensor:
 
 def get_requires_grad(x: Tensor) -> bool:
     """Return whether gradients are computed for a tensor."""
-    if x.array is None or MODE.get().reads is not None:  # in a trace, where it is a fact of calls
-        query_fact(x, "requires_grad", x.array is None)
+    if TRACES.running:  # it is a fact of a traced call
+        of_symbol = x.array is None
+        if of_symbol or MODE.get().reads is not None:
+            query_fact(x, "requires_grad", of_symbol)
     return x._requires_grad
 
 

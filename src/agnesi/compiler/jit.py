@@ -55,6 +55,10 @@ if TYPE_CHECKING:
 
 #: So often other threads may change what a version depends on before it runs.
 _MAX_OVERTAKEN = 3
+#: Names of what every jitted function has itself; other attributes are those of its function.
+_OWN = frozenset((*functools.WRAPPER_ASSIGNMENTS, "__wrapped__", *(
+    "function keep_grads mode settings name versions objects released tangled_calls _used _placed "
+    "_noted _specialisations").split()))
 #: All jitted functions that there are.
 _FUNCTIONS: WeakSet[Jit[..., Any]] = WeakSet()
 
@@ -119,12 +123,10 @@ class Jit(Direct, Inspectable, Generic[P, R]):
 
     def __setattr__(self, name: str, value: Any) -> None:
         """Give an attribute that is none of its own to the function, whose code may read it."""
-        begun = "_noted" in self.__dict__
-        if begun and not (name in self.__dict__ or hasattr(type(self), name)) and hasattr(
-                self.function, "__dict__"):
-            setattr(self.function, name, value)
-        else:
+        if name in _OWN or hasattr(type(self), name) or not hasattr(self.function, "__dict__"):
             super().__setattr__(name, value)
+        else:
+            setattr(self.function, name, value)
 
     def __delattr__(self, name: str) -> None:
         if name in self.__dict__:
@@ -254,13 +256,9 @@ class Jit(Direct, Inspectable, Generic[P, R]):
         self.versions.give_up("its trace raised an error that it does not raise on values", INSTEAD)
         return result
 
-    def _recorded(self, *args: Any, **keywords: Any) -> Any:
-        """A native call that becomes an operation of the record, if that is all it takes."""
-        found = self._attempted_recorded(args, keywords)
-        return self.dispatch(*args, **keywords) if found is MISSED else found
-
     def _attempted_recorded(self, args: Sequence[Any], keywords: dict[str, Any]) -> Any:
-        """The result of such a call, ``MISSED`` where it takes more."""
+        """The result of a native call that becomes an operation of the record, ``MISSED`` where it
+        takes more."""
         version = self._noted
         direct = None if version is None else version.compiled.direct
         if (version is None or direct is None or keywords or is_tracing()
@@ -334,8 +332,10 @@ class Jit(Direct, Inspectable, Generic[P, R]):
         """Native calls where nothing is recorded; elsewhere the results may need a record."""
 
         def call(*args: Any, **keywords: Any) -> Any:
-            run = self._recorded if STATE.recording else direct
-            return run(*args, **keywords)
+            if not STATE.recording:
+                return direct(*args, **keywords)
+            found = self._attempted_recorded(args, keywords)
+            return self.dispatch(*args, **keywords) if found is MISSED else found
 
         return staticmethod(call)
 

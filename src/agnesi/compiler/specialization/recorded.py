@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import functools
 import operator
 import weakref
@@ -54,7 +53,7 @@ class CompiledCall(Op):
         self.expected = version.expected
         #: The memory of what it reads without being given it: ``x.data = y`` gives other.
         self.memory = [x.array for x in version.read] if version.read else []
-        self.types = [(t.shape, t.dtype) for t in results]
+        self.types = [(t.array.shape, t.array.dtype) for t in results]
         #: The names of the leaves at the call, and whether they required gradients, if the function
         #: asks for such facts.
         self.seen: Sequence[tuple[str | None, bool]] = ()
@@ -69,9 +68,9 @@ class CompiledCall(Op):
 
     @property
     def reads(self) -> Sequence[Tensor]:
-        given = [v for i, v in enumerate(self.leaves)
-                 if isinstance(v, Tensor) and i not in self.arguments]
-        return (*self.version.read, *given)
+        known = self.arguments
+        return (*self.version.read, *[v for i, v in enumerate(self.leaves)
+                                      if i not in known and isinstance(v, Tensor)])
 
     def needs(self, i: int, inputs: Any) -> bool:
         """Return whether the compiled derivative reads an input; asked where it was changed."""
@@ -81,7 +80,7 @@ class CompiledCall(Op):
 
     def _needs(self, x: Tensor) -> bool:
         cotangents = [zeros(s, dtype=d) for s, d in self.types]
-        seen = self._as_seen(self.leaves)
+        seen = self._as_seen(self.leaves) if self.seen else self.leaves
         leaves, tree = flatten(((seen, cotangents, self.arguments, self.state), {}))
         x = next((s for v, s in zip(self.leaves, seen, strict=True) if v is x), x)
         with _as_called(self.version, self._changed()):
@@ -104,34 +103,48 @@ class CompiledCall(Op):
         return found
 
     def vjp(self, g: Any, y: Any, *xs: Tensor) -> tuple[Any, ...]:
-        for x, memory in zip(self.version.read, self.memory, strict=False):
+        version, serial = self.version, self.serial
+        for x, memory in zip(version.read, self.memory, strict=False):
             if x.array is not memory and self._needs(x):
                 raise overwritten(current(x))
         for x in self.reads:
-            if x._version is not None and x._version[0] > self.serial and self._needs(x):
+            if x._version is not None and x._version[0] > serial and self._needs(x):
                 raise overwritten(current(x))
         gs = [g] if self.outputs == 1 else list(g)
         leaves = list(self.leaves)
         for i, x in zip(self.arguments, xs, strict=False):
             if x.array is not None:  # else it was changed, and is not read
                 leaves[i] = x
-        leaves = self._as_seen(leaves)
-        if not (STATE.recording or self.version.assumed):
+        if self.seen:
+            leaves = self._as_seen(leaves)
+        if not (STATE.recording or version.assumed):
             leaves = [without_gradient(v) for v in leaves]
             gs = [without_gradient(g, in_order=True) for g in gs]
         found: tuple[Any, ...]
         then = self._changed()
         if not then:
-            found = self.version.pull(leaves, gs, self.arguments, self.state)
+            found = version.pull(leaves, gs, self.arguments, self.state)
             return found
-        with _as_called(self.version, then):
-            found = self.version.pull(leaves, gs, self.arguments, self.state)
+        with _as_called(version, then):
+            found = version.pull(leaves, gs, self.arguments, self.state)
         return found
 
     def _changed(self) -> list[tuple[Any, Any]]:
-        """What the function read at its call and would not read now, each with what it was."""
-        gradients = [(_Gradient(x), g) for x, g in self.expected if x._grad is not g]
-        return [*gradients, *_changed_since(self.version, self.leaves)]
+        """What the function read at its call and would not read now, each with what it was: tensors
+        by their gradients, attributes, elements and names."""
+        version = self.version
+        then: list[tuple[Any, Any]] = []
+        if self.expected:
+            then += [(_Gradient(x), g) for x, g in self.expected if x._grad is not g]
+        if version.hidden:
+            hidden = self.leaves[version.argument_tree.leaves:]
+            then += [(p, v) for p, v in zip(version.hidden.values(), hidden, strict=False)
+                     if p.now() is not v]
+        if version.blind or not still_seen()(version.watched_at):
+            with switched(recording=version.recording):  # as it runs again
+                then += [(p, p.value) for p in version.sources
+                         if not p.holds() and type(p) is not Retired]
+        return then
 
 
 class _Gradient:
@@ -203,17 +216,6 @@ def _results(version: Any, returned: Any) -> list[Node | None]:
         outputs = [found.get(path) for path in version.tree.paths("result")]
     return [current(v) if isinstance(v, Tensor) and not isinstance(v, NumPyNumber) else None
             for v, known in zip(outputs, version.outputs, strict=True) if isinstance(known, Tensor)]
-
-
-def _changed_since(version: Any, leaves: Sequence[Any]) -> list[tuple[Any, Any]]:
-    """The attributes, elements and names among them."""
-    hidden = zip(version.hidden.values(), leaves[version.argument_tree.leaves:], strict=False)
-    then = [(p, v) for p, v in hidden if p.now() is not v]
-    if version.blind or not still_seen()(ctypes.addressof(version.watched)):
-        with switched(recording=version.recording):  # as it runs again
-            then += [(p, p.value) for p in version.sources
-                     if not p.holds() and type(p) is not Retired]
-    return then
 
 
 @contextmanager
@@ -301,7 +303,7 @@ def _copied(x: Any) -> Tensor:
 def recorded(version: Any, leaves: Sequence[Any], state: Sequence[Tensor],
              results: Sequence[Tensor]) -> None:
     """Put a call into the eager record, so that gradients flow through its results."""
-    if any(version.flows):
+    if not version.begun or any(version.flows):
         _record(version, leaves, state, results)
     for i, is_leaf in version.begun.items():
         results[i].requires_grad_()

@@ -255,6 +255,7 @@ class Version(Retiring):
         #: Those that native code cannot compare.
         self.unseen = [p for p in self.sources if p.counts and not list(p.records())]
         self.watched = Watched()
+        self.watched_at = ctypes.addressof(self.watched)
         self.watch()
         self.retire_with_hooks(trace.unheard)
         # A number of Python's stays what it is.
@@ -506,7 +507,7 @@ class Version(Retiring):
         """Return whether state has the types that it had, and settings their values."""
         if any(x.shape != s or x.dtype != d or x._requires_grad != r for x, s, d, r in self.state):
             return False
-        if still_seen()(ctypes.addressof(self.watched)):
+        if still_seen()(self.watched_at):
             return all(p.holds() for p in self.blind)
         return all(p.holds() for p in self.sources) and self.watch()
 
