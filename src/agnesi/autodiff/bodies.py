@@ -299,21 +299,21 @@ class BodyTrace:
         """Note that a derivative was taken."""
         notice("derived")
 
-    def read_grad(self, t: Tensor) -> Any:
-        """``t.grad`` inside the body."""
+    def read_grad(self, t: Tensor, adds: bool = False) -> Any:
+        """``t.grad`` inside the body; ``adds`` says what for."""
         if self._is_born(t):
             return t._grad
         record = self.grads.get(id(t))
         if record is not None:
             record.used = True
             return record.now
-        return t._grad if self.around is None else self.around.read_grad(t)
+        return t._grad if self.around is None else self.around.read_grad(t, adds)
 
-    def target_of(self, leaf: Node, arrives: bool) -> Tensor | None:
+    def target_of(self, leaf: Node, heard: bool) -> Tensor | None:
         """Variables of a body have no gradients that remain; arguments of functions around do."""
         for c in self.captures.values():
             if c.inner is leaf and isinstance(c.key, Node) and self.around is not None:
-                found: Tensor | None = self.around.target_of(c.key, arrives)
+                found: Tensor | None = self.around.target_of(c.key, True)
                 return found
         return None
 
@@ -321,8 +321,8 @@ class BodyTrace:
         """Return whether the gradient stays lost: never, a body says that it cannot be read."""
         return False
 
-    def write_grad(self, t: Tensor, grad: Any) -> None:
-        """``t.grad = grad`` inside the body."""
+    def write_grad(self, t: Tensor, grad: Any, adds: bool = False) -> None:
+        """``t.grad = grad`` inside the body; ``adds`` says whether by adding to it."""
         if self._is_born(t):
             t._grad = grad
             return

@@ -156,7 +156,7 @@ def _backprop(seeds: Mapping[Node, Tensor], wrt: Sequence[Node] | None,
         current_trace().derived(
             g.values() if is_sparse(g) else g for g in results.values())
         # arguments may have hooks once there are some, which only the function itself calls
-        owners = [_owner(n, arrives=HOOKED.any) for n in results if n not in constants]
+        owners = [_owner(n, heard=HOOKED.any) for n in results if n not in constants]
         current_trace().unheard.extend(o for o in owners if o is not None)
     return results
 
@@ -180,7 +180,7 @@ def swept(order: Sequence[Node], seeds: Mapping[Node, Tensor], goals: Collection
             g = g.to_dense()
         if HOOKED.any and type(g) is Tensor and node not in constants:
             with switched(line=None):
-                g = HOOKED.changed(node, _owner(node), g)
+                g = HOOKED.changed(node, _owner(node, heard=True), g)
         if (node.handle is not None or op is None) if goals is None else (node in goals):
             results[node] = g
         if op is None or node in constants:
@@ -443,10 +443,16 @@ def _accumulate(found: Mapping[Node, Tensor], seed: Tensor) -> None:
             # there are several of one that was changed in a trace, or by assignment
             known = gradients.get(id(target))
             gradients[id(target)] = target, g if known is None else known[1] + g
-    traced, recording, apart = is_tracing(), MODE.get().recording, Apart(seed)
-    arrived = [pair for pair in gradients.values()
-               if pair[0]._grad is not CONSUMED or not _is_lost(pair[0])]
-    there: list[Tensor | None] = [t.grad if traced else t._grad for t, _ in arrived]
+    leave([pair for pair in gradients.values()
+           if pair[0]._grad is not CONSUMED or not _is_lost(pair[0])], Apart(seed))
+
+
+def leave(arrived: Sequence[tuple[Tensor, Tensor]], apart: Callable[[Tensor], Tensor]) -> None:
+    """Add gradients to those that tensors have, each given with its tensor; ``apart`` gives the
+    first one of a tensor memory of its own."""
+    traced, recording = is_tracing(), MODE.get().recording
+    there: list[Tensor | None] = [
+        current_trace().read_grad(t, adds=True) if traced else t._grad for t, _ in arrived]
     users: dict[int, int] = {}
     if any([before is not None for before in there]):
         for t in (*there, *[target for target, _ in arrived]):
@@ -456,15 +462,22 @@ def _accumulate(found: Mapping[Node, Tensor], seed: Tensor) -> None:
     for (target, g), held in zip(arrived, there, strict=True):
         before = target.grad if HOOKED.any else held  # the hooks of others may have taken it away
         if before is None:
-            target.grad = apart(g)
+            _put(target, apart(g), traced)
         elif before is held and not recording and users[_memory(before)] == 1 and _may_change(
                 before):
             if traced or not _added(before, g):
                 before += g if type(g) is Tensor or not is_sparse(g) else g.to_dense()
         else:
-            target.grad = before + g
+            _put(target, before + g, traced)
         if HOOKED.any:
             HOOKED.arrived(target)
+
+
+def _put(target: Tensor, grad: Tensor, traced: bool) -> None:
+    if traced:
+        current_trace().write_grad(target, grad, adds=True)
+    else:
+        target.grad = grad
 
 
 def _added(before: Tensor, g: Any) -> bool:
@@ -489,13 +502,13 @@ def _is_lost(x: Tensor) -> bool:
     return current_trace().keeps_overwritten(x) if is_tracing() else True
 
 
-def _owner(node: Node, arrives: bool = True) -> Tensor | None:
-    """Whose gradient is that of a node: a tensor's, or that of a traced function's argument, where
-    it stays if it ``arrives``."""
+def _owner(node: Node, heard: bool = False) -> Tensor | None:
+    """Whose gradient is that of a node: a tensor's, or that of a traced function's argument, whose
+    hooks only the function itself calls if it may be ``heard``."""
     if node.handle is not None:
         owner: Tensor | None = node.handle()
         return owner
-    return current_trace().target_of(node, arrives) if is_tracing() else None
+    return current_trace().target_of(node, heard) if is_tracing() else None
 
 
 def _memory(t: Tensor) -> int:

@@ -20,7 +20,7 @@ from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import current, notice
 from agnesi.core.integers import is_integer
 from agnesi.core.ir.node import Node, toposort
-from agnesi.core.op import typed
+from agnesi.core.op import Item, typed
 from agnesi.core.programs import is_declaring
 from agnesi.core.public import higher, renamed
 from agnesi.core.support import dtypes, tree
@@ -159,10 +159,23 @@ def _without(cost: Tensor, x: Tensor, nodes: Sequence[Node], constants: Collecti
              policy: str) -> Tensor | None:
     """The gradient where none arrived: 0 on the way through functions that have no other, such as
     ``round``; else what the user wants of tensors that the cost does not depend on."""
-    passed = toposort([current(cost)], lambda n: not n.requires_grad or n in constants)
-    if not set(nodes).isdisjoint(n for n in passed if n.requires_grad):
-        return zeros_like(x)
-    return _disconnected(cost, x, policy)
+    passed, stack = set[Node](), [current(cost)]
+    while stack:
+        node = stack.pop()
+        if node in passed or not node.requires_grad:
+            continue
+        passed.add(node)
+        if node not in constants:
+            stack += _sources(node)
+    return _disconnected(cost, x, policy) if passed.isdisjoint(nodes) else zeros_like(x)
+
+
+def _sources(node: Node) -> Sequence[Node]:
+    """The nodes that a gradient goes on to; of one of several results, those that it depends on."""
+    if type(node.op) is Item and (linked := getattr(node.inputs[0].op, "linked", None)) is not None:
+        inputs = node.inputs[0].inputs
+        return [inputs[i] for i in linked(node.op.index)]
+    return node.inputs
 
 
 def _disconnected(cost: Tensor, x: Tensor, policy: str) -> Tensor | None:

@@ -89,3 +89,35 @@ def test_second_derivatives_through_branches_of_jitted_calls():
         eager, jitted = (ag.hessian(lambda v, g=g: (g(v) ** 2).sum())(x * sign)
                          for g in (f, ag.jit(f)))
         assert ag.allclose(eager, jitted)
+
+
+def test_other_memory_of_an_argument_is_noticed():
+    k, x = ag.tensor([5.0, 6.0]), ag.ones(2, requires_grad=True)
+    jitted = ag.jit(lambda x, k: (x * k).sum())
+    for requires in (False, True):
+        y = jitted(x, k.requires_grad_(requires))
+        k.data = ag.tensor([7.0, 8.0])
+        with pytest.raises(ag.GradientError, match="changed in place afterwards"):
+            y.backward()
+    jitted(x, k).backward()
+    assert (x.grad.tolist(), k.grad.tolist()) == ([7.0, 8.0], [1.0, 1.0])
+
+
+def several(a, b, c):
+    return {"p": a * 2, "q": [b * 3, c.detach() * W[0], (a + c).round()]}
+
+
+def test_each_of_several_results_has_gradients_where_it_depends():
+    found = []
+    for run in (several, ag.jit(several)):
+        xs = [ag.tensor([1.0, 2.0 + i], requires_grad=True) for i in range(3)]
+        results = run(*xs)
+        for y in (results["p"], *results["q"]):
+            gs = ag.autograd.grad(y.sum(), [*xs, W], allow_unused=True)
+            found.append([None if g is None else g.tolist() for g in gs])
+        with pytest.raises(ag.GradientError, match="does not depend on"):
+            ag.autograd.grad(results["p"].sum(), [xs[1]])
+    assert found[:4] == found[4:]
+    assert [[g is None for g in gs] for gs in found[:4]] == [
+        [False, True, True, True], [True, False, True, True], [True, True, True, False],
+        [False, True, False, True]]

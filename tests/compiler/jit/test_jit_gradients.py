@@ -143,7 +143,7 @@ def test_backward_leaves_gradients_at_arguments():
     run, x = ag.jit(add), ag.tensor([1.0, 2.0], requires_grad=True)
     for i in range(1, 4):
         assert run(x).item() == 5.0 and x.grad.tolist() == [2.0 * i, 4.0 * i]
-    assert "it runs eagerly, for backward() leaves gradients at its arguments" in run.explain()
+    assert "it runs eagerly" in run.explain()  # others may flow from the result to the argument
 
 
 def test_changes_in_loops_are_refused_and_allowed_like_others():

@@ -6,8 +6,9 @@ leaves, and packs the results; other arguments take the general path.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import count
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,7 @@ MISSED = object()
 ANY_TEXT = object()
 #: Dicts of so many keys are compared key by key, without a tuple of them.
 _MAX_UNPACKED_KEYS = 8
+_NONE: Mapping[int, Any] = MappingProxyType({})
 #: Static leaves that are known by their value, not only as the same object.
 _BY_VALUE = (int, str)
 
@@ -175,7 +177,7 @@ def caller(tree: Tree, statics: Sequence[Any], native: Callable[..., Any],
            dispatch: Callable[..., Any], finish: Callable[[_Text, str], str],
            recording: bool, unseen: Sequence[Any] = (), hidden: Sequence[Any] = (),
            locks: Any = None, computed: Sequence[Any] = (), assumed: Any = None,
-           written: Sequence[Any] = ()) -> Any:
+           written: Sequence[Any] = (), bare: Mapping[int, Any] = _NONE) -> Any:
     """A function of arguments with this shape.
 
     :param tree: The shape of (positional, keywords).
@@ -198,6 +200,8 @@ def caller(tree: Tree, statics: Sequence[Any], native: Callable[..., Any],
     :type assumed: Assumptions, optional
     :param written: Containers that are none of the arguments, for they are changed.
     :type written: sequence
+    :param bare: What gives the native function the values of some leaves, by position.
+    :type bare: mapping of int to callable
     """
     def general(given: tuple[Any, ...], more: tuple[Any, ...], named: dict[str, Any]) -> Any:
         return dispatch(*(v for v in given if v is not MISSED), *more, **named)
@@ -238,7 +242,9 @@ def caller(tree: Tree, statics: Sequence[Any], native: Callable[..., Any],
         if forwarded:
             text.write(f"{found}, {', '.join(forwarded)} = {found}")
         leaves += [f"{text.name(CARRIERS)}[{found}.item()]", *forwarded]
-    text.write(f"found = {text.name(native)}({', '.join(leaves)})")
+    values = [f"{text.name(bare[i])}({leaf})" if i in bare else leaf
+              for i, leaf in enumerate(leaves)]
+    text.write(f"found = {text.name(native)}({', '.join(values)})")
     text.require("found is not MISSED")
     text.given = leaves
     text.write(f"return {finish(text, 'found')}")

@@ -133,8 +133,7 @@ def part(x: Tensor, value: Any) -> None:
     """Move a tensor to new memory with a copy of a value; views of the old memory stay with
     that."""
     x.array = np.array(value)
-    touch(x)
-    x._version = None  # which what it was before has, too
+    x._version = [touch(x)]  # apart from what it was before, which has the other counter
 
 
 def _refuse(what: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import operator
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -71,6 +71,13 @@ class CompiledCall(Op):
         known = self.arguments
         return (*self.version.read, *[v for i, v in enumerate(self.leaves)
                                       if i not in known and isinstance(v, Tensor)])
+
+    def linked(self, result: int) -> list[int]:
+        """Return the inputs that gradients of one of several results arrive at, by position."""
+        fed, ends = self.version.fed, len(self.arguments)
+        places = {k: self.arguments.index(i) for k, i in enumerate(fed) if i in self.arguments}
+        places |= {len(fed) + k: ends + k for k in range(len(self.version.ends))}
+        return [places[k] for k in self.version.links[result] if k in places]
 
     def needs(self, i: int, inputs: Any) -> bool:
         """Return whether the compiled derivative reads an input; asked where it was changed."""
@@ -327,25 +334,34 @@ def _record(version: Any, leaves: Sequence[Any], state: Sequence[Tensor],
             t.node, t._requires_grad = None, False
 
 
-def spent(version: Any, results: Sequence[Node | None], trace: Any
+def spent(version: Any, results: Sequence[Node | None], arguments: Collection[Node]
           ) -> tuple[dict[int, Node], bool]:
     """The nodes of results of a step that takes gradients itself, by position, through which others
     would flow, and whether those would flow to arguments."""
     found = {i: n for i, n in enumerate(results) if n is not None}
     behind = toposort(found.values(), lambda n: not n.requires_grad)
     return ({i: SpentNode(version.owner.name, n, version.parameters) for i, n in found.items()},
-            any(n.requires_grad and n in trace.arguments for n in behind))
+            any(n.requires_grad and n in arguments for n in behind))
+
+
+def join(version: Any, found: Any, leaves: Sequence[Any]) -> None:
+    """Let those results of a call that gradients would flow through to its arguments know these."""
+    results = (found,) if isinstance(found, Tensor) else found
+    given = [leaves[i] for i in version.fed]
+    for i, node in version.spent.items():
+        results[i].node = node.joined(v for v in given if isinstance(v, Tensor))
 
 
 def eager_causes(version: Any) -> list[str]:
     """Return why calls run eagerly though there is code; empty where they do not."""
     found = []
     if version.reached:
-        found.append("backward() leaves gradients at its arguments: give them with "
-                     "ag.value_and_grad, which is compiled")
+        found.append("backward() leaves gradients at arguments that were computed, or may have "
+                     "hooks: give them with ag.value_and_grad, which is compiled")
     if version.spills:
         found.append("gradients flow into tensors that it changes: change them in `with "
-                     "ag.no_grad():`, or return what they become")
+                     "ag.no_grad():`, or return what they become; or it assigns gradients beside "
+                     "results that others flow through: assign them outside")
     if version.passing:
         found.append("gradients go on to what a tensor that it uses was computed from: "
                      "compute that inside, or use it detached")

@@ -28,9 +28,17 @@ from agnesi.compiler.specialization.dynamic_sizes import (
     sizes_of,
 )
 from agnesi.compiler.specialization.precomputed_sizes import Computed, SizeQueries
-from agnesi.compiler.specialization.recorded import as_they_are, pullback_of, recorded, spent
+from agnesi.compiler.specialization.recorded import (
+    as_they_are,
+    join,
+    pullback_of,
+    recorded,
+    spent,
+    without_gradient,
+)
 from agnesi.compiler.specialization.retired import Retiring
 from agnesi.compiler.tracing import closing
+from agnesi.compiler.tracing.arguments.arrived import Arrived
 from agnesi.compiler.tracing.arguments.facts import assumed, containers, known_facts
 from agnesi.compiler.tracing.arguments.numpy_numbers import NUMBERS
 from agnesi.compiler.tracing.arguments.texts import Text, calling, static_of
@@ -111,13 +119,14 @@ class Version(Retiring):
             raise OtherWayError
         returned = len(nodes)
         updates = self._updates(nodes, trace, symbols, inputs)
-        self._take_flows(nodes, returned, updates, trace, inputs)
+        self._take_flows(nodes, returned, updates, trace, symbols)
         self._take_sources(reads, trace)
         reads.release()
         decisive = trace.decisive([symbols[i] for i in self.arrays])
         self.laid = [i for i, d in zip(self.arrays, decisive, strict=True) if d]
         trace.uncount()
-        self.plain = not (self.kept or self.cleared or self.renewed) and self._plain_result()
+        self.plain = not (self.kept or self.cleared or self.arrived or self.renewed) and (
+            self._plain_result())
         self.flat = self.plain and is_flat(tree, self.statics) and not (
             self.records or self.unseen or self.hidden or computed or self.assumed
             or trace.depends_on_recording(self, reads))
@@ -177,9 +186,10 @@ class Version(Retiring):
             trace.refuse_flags()
             trace.refuse_caught()
             self.renewed = NewMemory(trace, symbols)
-            self._take_gradients(trace)
+            self._take_gradients(trace, symbols)
             return [current(t) for t in (
-                *self.tensors, *(g for _, g in self.kept), *self.effects.tensors,
+                *self.tensors, *(g for _, g in self.kept), *self.arrived.gradients,
+                *self.effects.tensors,
                 *self.renewed.written)], reads, (
                     trace.decisions.token())
 
@@ -264,41 +274,55 @@ class Version(Retiring):
 
     # -- gradients ------------------------------------------------------------------------
     def _take_flows(self, nodes: Sequence[Any], returned: int, updates: Any, trace: Trace,
-                    inputs: Sequence[Any]) -> None:
+                    symbols: Sequence[Any]) -> None:
         """Note through which results gradients flow when the call is recorded.
 
         They do not where the function is a training step, which took its gradients itself: to
         differentiate those results is an error (``core/storage/spent.py``).
         """
-        reached = closing.flowing(nodes)
-        #: Whether gradients arrive at arguments: then only the function itself leaves them there.
+        thawed = trace.thawed_at(symbols)
+        reached = closing.flowing(nodes, thawed)
+        #: Whether gradients arrive at arguments as only the function itself leaves them there.
         self.reached = trace.reached
-        written = trace.reached or any(r.written for r in trace.grads.values())
+        written = any(r.written for r in trace.grads.values()) or bool(self.arrived)
         self.pure = not updates and not written and not self.effects
         #: Tensors that it changes without being given them.
         self.changed = [x for x, _ in updates if isinstance(x, Tensor)]
-        taught = written or closing.trains(
+        taught = (written and trace.derives) or closing.trains(
             [nodes[i] for x, i in updates if isinstance(x, Tensor) and x._requires_grad], trace)
+        if not taught:
+            trace.refuse_thawed()
         self.flows = [n in reached and not taught for n in nodes[: len(self.tensors)]]
         #: Results that require gradients only by leaves made inside; whether each is such a leaf.
-        self.begun = closing.begun_results(nodes, len(self.tensors), self.flows)
+        self.begun = closing.begun_results(nodes, len(self.tensors), self.flows, thawed)
         self.records = any(self.flows) or bool(self.begun)
         #: Whether gradients flow into what it changes.
-        self.spills = "spilled" in trace.noticed or (self.records and bool(self.effects)) or (
+        self.spills = "spilled" in trace.noticed or (
+            self.records and (bool(self.effects) or written)) or (
             not taught and any(nodes[i] in reached and not closing.is_its_own(nodes[i], x)
                                for x, i in updates))
         #: Whether a step that took gradients itself leaves something that others flow through.
-        self.leaves_record = taught and closing.leaves_record(nodes, reached, updates, trace)
+        self.leaves_record = (taught or written) and closing.leaves_record(
+            nodes, reached, updates, trace)
         #: Where gradients may leave the function, those of them that only a value was given for,
         #: and where some do; what else it reads without being given it, and could be changed.
         self.borrowed = trace.borrowed
         self.parameters, self.ends, self.read = closing.leaving(trace, reached, self.changed)
         #: The arguments that gradients arrive at.
-        self.fed = [i for i, n in zip(self.arrays, inputs, strict=True) if n in reached]
+        self.fed = [*closing.fed(trace, symbols, reached), *(
+            i for n, i in thawed.items() if n in reached)]
+        #: What of that gradients of each result arrive at, where there are several.
+        self.links: list[list[int]] = []
+        if self.records and len(self.tensors) > 1:
+            inputs = {id(x): n for n, x in trace.arguments.items()}
+            self.links = closing.links(nodes[: len(self.tensors)], reached,
+                                       [inputs[id(symbols[i])] for i in self.fed], self.ends)
         #: The results that no gradient flows through any more, by index, and whether it would flow
-        #: to arguments, of which each call has others.
-        self.spent, self.open = spent(
-            self, [n if taught and n in reached else None for n in nodes[:returned]], trace)
+        #: to arguments, of which each call has others; or to nothing else, and eager code lets it.
+        self.spent, self.joins = spent(
+            self, [n if taught and n in reached else None for n in nodes[:returned]],
+            {*trace.arguments, *thawed})
+        self.open = self.joins and not self.parameters
         self.unrecorded = not STATE.recording and bool(self.parameters or trace.begun)
 
     @cached_property
@@ -306,7 +330,7 @@ class Version(Retiring):
         """The compiled derivative of this version."""
         return self.owner.companion(pullback_of(self))
 
-    def _take_gradients(self, trace: Trace) -> None:
+    def _take_gradients(self, trace: Trace, symbols: Sequence[Any]) -> None:
         """Decide which gradients leave the function: those that it made and did not use up.
 
         Those that depend on earlier ones do in any case: the next call depends on them.
@@ -328,6 +352,7 @@ class Version(Retiring):
                 self.consumed.append(record.owner)
             else:
                 self.kept.append((record.owner, dense(record.now)))
+        self.arrived = Arrived(trace, symbols)
 
     def _guards(self) -> list[Any]:
         from agnesi.runtime.entry import Guard
@@ -391,9 +416,17 @@ class Version(Retiring):
                           self._result_expression, self.recording, self.unseen,
                           together(self.hidden.values()), self.locks, self.computed,
                           self.assumed,
-                          self.assumed.written(self.effects.sources()))
+                          self.assumed.written(self.effects.sources()), self._bare())
             self._callers[otherwise] = native, call
         return call
+
+    def _bare(self) -> Mapping[int, Any]:
+        """Return what gives native code, which refuses them, the arguments that require gradients
+        where the function has taken them itself, by position."""
+        if self.records or self.spills or self.leaves_record or self.passing or self.open:
+            return {}
+        given = enumerate(self.assumed.requiring)
+        return {i: without_gradient for i, r in given if r and i not in self.mutated}
 
     @property
     def locks(self) -> Any:
@@ -410,10 +443,12 @@ class Version(Retiring):
 
     def _result_expression(self, text: Any, found: str) -> str:
         """An expression for the result, of what the native function gave."""
-        if self.plain:
+        if self.plain and not self.joins:
             return found
-        if self.kept or self.cleared or self.effects or self.effects.said:
-            given = "".join(f"{leaf}, " for leaf in text.given if self.effects.keeps)
+        if self.kept or self.cleared or self.arrived or self.joins or (
+                self.effects or self.effects.said):
+            keeps = self.effects.keeps or self.arrived or self.joins
+            given = "".join(f"{leaf}, " for leaf in text.given if keeps)
             return f"{text.name(self._finished)}({found}, None, ({given}))"
         numbers = count()
         leaves = [f"{found}[{next(numbers)}]{self.numbers.get(id(v), '')}"
@@ -446,13 +481,18 @@ class Version(Retiring):
     def _finished(self, found: Any, given: Any = None, leaves: Sequence[Any] = ()) -> Any:
         """Return the user's results from what the native function returned; ``given`` are the
         arguments, whose ``leaves`` may be kept."""
+        if self.joins and leaves:
+            join(self, found, leaves)
         if self.plain:
             return found
         behind = found[len(self.tensors):]
         for (owner, _), grad in zip(self.kept, behind, strict=False):
             owner._grad = grad
+        behind = behind[len(self.kept):]
+        if self.arrived:
+            self.arrived.leave(behind, leaves)
         if self.effects or self.effects.said:
-            self.effects.write(behind[len(self.kept):], given, leaves)
+            self.effects.write(behind[len(self.arrived.gradients):], given, leaves)
         for owner in self.cleared:
             owner._grad = None
         tensors = iter(found)

@@ -18,19 +18,13 @@ from agnesi.core.tensor import Tensor
 from agnesi.ops.identity import ALIAS, STOP
 
 
-def flowing(results: Sequence[Any]) -> set[Any]:
-    """Return the nodes through which gradients flow to a leaf that requires one.
+def flowing(results: Sequence[Any], thawed: Collection[Any] = ()) -> set[Any]:
+    """Return the nodes through which gradients flow to a leaf that requires one, or to one of those
+    of ``thawed`` arguments.
 
     Others carry only what a derivative taken inside of the function asked for.
     """
-    return _reaching(results, _is_leaf)
-
-
-def beginning(results: Sequence[Any]) -> set[Any]:
-    """Return the nodes through which gradients flow to a leaf that the function made itself
-    (``x.detach().requires_grad_()``), and these leaves.
-    """
-    return _reaching(results, begins_inside)
+    return _reaching(results, lambda n: _is_leaf(n) or n in thawed)
 
 
 def _reaching(results: Sequence[Any], is_end: Callable[[Any], bool]) -> set[Any]:
@@ -48,13 +42,15 @@ def begins_inside(node: Any) -> bool:
             and node.requires_grad and node.handle().array is None)
 
 
-def begun_results(nodes: Sequence[Any], count: int, flows: Sequence[bool]) -> dict[int, bool]:
+def begun_results(nodes: Sequence[Any], count: int, flows: Sequence[bool],
+                  thawed: Collection[Any] = ()) -> dict[int, bool]:
     """Return which of the first ``count`` results require gradients only by leaves that the
-    function made, each with whether it is the leaf itself.
+    function made itself (``x.detach().requires_grad_()``), each with whether it is the leaf; those
+    of ``thawed`` arguments are others.
 
     :raises OnlyEagerError: If such a leaf is returned, or kept, beside what is computed from it.
     """
-    found = beginning(nodes)
+    found = _reaching(nodes, lambda n: begins_inside(n) and n not in thawed)
     leaves = {n for n in nodes if n in found and begins_inside(n)}
     others = [n for n in nodes if n in found and n not in leaves]
     if not leaves.isdisjoint(toposort(others, lambda n: not n.requires_grad)) or (
@@ -74,10 +70,10 @@ def _is_leaf(node: Any) -> bool:
 
 def leaves_record(nodes: Sequence[Any], reached: Collection[Any], updates: Any, trace: Trace
                   ) -> bool:
-    """Return whether a step that took gradients itself leaves some at arguments, or leaves a
-    gradient, or a changed tensor that is no parameter, that others flow through; only the function
-    itself does that."""
-    left = [r.now for r in trace.grads.values()]
+    """Return whether a step that took gradients itself leaves some at arguments that were computed
+    or may have hooks, or leaves a gradient, or a changed tensor that is no parameter, that others
+    flow through; only the function itself does that."""
+    left = [r.now for r in trace.grads.values()] + [x._grad for x, _ in trace.left.values()]
     return trace.reached or any(getattr(g, "_requires_grad", False) for g in left) or any(
         nodes[i] in reached and not getattr(x, "_requires_grad", False) for x, i in updates)
 
@@ -99,9 +95,34 @@ def leaving(trace: Trace, reached: Collection[Any], changed: Collection[Tensor]
     return parameters, [x for x in parameters if id(x) in ends], read
 
 
+def fed(trace: Trace, symbols: Sequence[Any], reached: Collection[Any]) -> list[int]:
+    """Return the positions of the arguments that gradients arrive at."""
+    nodes = {id(x): n for n, x in trace.arguments.items()}
+    return [i for i, x in enumerate(symbols) if nodes.get(id(x)) in reached]
+
+
+def links(results: Sequence[Any], reached: Collection[Any], inputs: Sequence[Any],
+          ends: Sequence[Tensor]) -> list[list[int]]:
+    """Return for each result the inputs, and tensors behind these, that gradients reach from it, by
+    position."""
+    places = {n: i for i, n in enumerate(inputs)}
+    of = {id(x): i for i, x in enumerate(ends, len(inputs))}
+    masks: dict[Any, int] = {}  # by bits, for there may be thousands of each
+    for n in toposort(results, lambda n: not n.requires_grad):
+        i = places.get(n)
+        if i is None and n.handle is not None and n in reached:
+            i = of.get(id(n.handle()))
+        mask = 0 if i is None else 1 << i
+        for before in n.inputs if n.requires_grad else ():
+            mask |= masks[before]
+        masks[n] = mask
+    count = len(inputs) + len(ends)
+    return [[i for i in range(count) if masks[n] >> i & 1] for n in results]
+
+
 def trains(parameters: Sequence[Any], trace: Trace) -> bool:
     """Return whether new values of parameters come from gradients."""
-    if not parameters or not (trace.gradients or "derived" in trace.noticed):
+    if not parameters or not trace.derives:
         return False
     return "derived" in trace.noticed or any(n in trace.gradients for n in toposort(parameters))
 

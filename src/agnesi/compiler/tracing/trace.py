@@ -16,7 +16,7 @@ import numpy as np
 
 from agnesi.autodiff.recording import Reads, begun, behind, looking
 from agnesi.compiler.binding.new_memory import Renewed
-from agnesi.compiler.tracing.arguments.facts import FLAGS, GRAD, IDENTITY
+from agnesi.compiler.tracing.arguments.facts import FLAGS, GRAD, IDENTITY, LEAF, REQUIRES
 from agnesi.compiler.tracing.obstacles import ExampleReadError, OnceEagerError, OnlyEagerError
 from agnesi.core.ir.extents import Extent, UnknownSizeError
 from agnesi.core.ir.node import Node, next_serial, toposort
@@ -78,7 +78,14 @@ class Trace:
         self.since = 0 if MODE.get().examples is None else next_serial()
         #: Symbols that stand for arguments, by their nodes, and whether ``backward`` got there.
         self.arguments = {x.node: x for x in arguments}
+        #: Whether gradients were left at arguments as only the function itself does.
         self.reached = False
+        #: Arguments whose ``grad`` the function changes, by identity, and whether it only adds to
+        #: what that is at the call.
+        self.left: dict[int, tuple[Tensor, bool]] = {}
+        self._own = set(map(id, self.arguments.values()))
+        #: Arguments that the function lets require gradients, which they did not before.
+        self.thawed: list[Tensor] = []
         #: Whether a derivative was taken in the body of a loop ("derived"), and whether what was
         #: computed before the trace is derived further ("passing") or changed ("spilled"), which
         #: only Python can do.
@@ -188,10 +195,25 @@ class Trace:
         if keeps:
             raise OnlyEagerError("it changes requires_grad of a tensor that it keeps",
                                  "Freeze and thaw tensors between calls")
-        if any(node is not None and x.node is node and x._requires_grad is not node.requires_grad
-               for node, x in self.arguments.items()):
+        for node, x in self.arguments.items():
+            if node is not None and x._requires_grad is not node.requires_grad and (
+                    x.node is node or id(x) in self.begun):
+                self.thawed.append(x)
+                self.questions.add(REQUIRES)
+                if node.requires_grad:
+                    self.refuse_thawed()
+
+    def refuse_thawed(self) -> None:
+        """End the trace of a function that changes whether arguments require gradients."""
+        if self.thawed:
             raise OnlyEagerError("it changes requires_grad of an argument",
                                  "Write x.detach().requires_grad_(), or take ag.grad")
+
+    def thawed_at(self, symbols: Sequence[Any]) -> dict[Node, int]:
+        """Return where gradients begin at arguments that require them since the function let them:
+        by the node, the position."""
+        return {self.begun[id(x)][1]: i for i, x in enumerate(symbols)
+                if id(x) in self.begun and any(x is t for t in self.thawed)}
 
     def note_hooks(self, x: Tensor, hooks: Mapping[int, Any]) -> None:
         """Note the hooks that a traced function registers at a tensor."""
@@ -377,6 +399,11 @@ class Trace:
         """Note that a derivative was taken."""
         self.gradients.update(self.node_of(g) for g in gradients)
 
+    @property
+    def derives(self) -> bool:
+        """Return whether a derivative was taken, in the body of a loop perhaps."""
+        return bool(self.gradients) or "derived" in self.noticed
+
     # -- gradients ------------------------------------------------------------------------
     def _record(self, t: Tensor) -> GradRecord:
         found = self.grads.get(id(t))
@@ -384,10 +411,13 @@ class Trace:
             found = self.grads[id(t)] = GradRecord(t)
         return found
 
-    def read_grad(self, t: Tensor) -> Any:
-        """``t.grad`` inside the trace."""
+    def read_grad(self, t: Tensor, adds: bool = False) -> Any:
+        """``t.grad`` inside the trace; ``adds`` says that it is only added to."""
         if t.array is None:
-            if t._grad is None:
+            known = self.left.get(id(t))
+            if known is not None and not adds:
+                self.questions.add(IDENTITY)  # another argument may be the same tensor
+            if not adds and (t._grad is None if known is None else known[1]):
                 query_fact(t, GRAD)
             return t._grad
         record = self._record(t)
@@ -411,20 +441,25 @@ class Trace:
             record.needs_before = True
         return record.now is CONSUMED
 
-    def target_of(self, leaf: Node, arrives: bool) -> Tensor | None:
-        """The argument that a leaf stands for which is no live tensor; notes that its gradient is
-        left there if it ``arrives``, instead of being only returned."""
+    def target_of(self, leaf: Node, heard: bool) -> Tensor | None:
+        """The argument that a leaf stands for which is no live tensor; notes where only the
+        function itself can leave a gradient there: hooks may have ``heard`` of it."""
         found = self.arguments.get(leaf) if leaf.requires_grad else None
-        self.reached = self.reached or (arrives and found is not None)
+        self.reached = self.reached or (heard and found is not None)
         return found
 
-    def write_grad(self, t: Tensor, grad: Any) -> None:
-        """``t.grad = grad`` inside the trace."""
+    def write_grad(self, t: Tensor, grad: Any, adds: bool = False) -> None:
+        """``t.grad = grad`` inside the trace; ``adds`` says whether by adding to it."""
         if t.array is None:
             t._grad = grad
-            self.reached = self.reached or (grad is not None and any(
-                x is t for x in self.arguments.values()
-            ))
+            if id(t) in self._own:
+                self.questions.add(REQUIRES)
+                facts = query_fact(t, LEAF) or {}
+                self.reached = self.reached or not facts.get(LEAF) or MODE.get().trace is not self
+                only = adds and self.left.get(id(t), (t, True))[1]
+                if not only:
+                    self.questions.add(IDENTITY)
+                self.left[id(t)] = t, only
             return
         record = self._record(t)
         record.now, record.written, record.used = grad, True, False

@@ -57,12 +57,17 @@ class SpentNode(Node):
     :ivar inputs: The nodes of the parameters, which it does not keep, as they are now.
     """
 
-    __slots__ = ("_of",)
+    __slots__ = ("_of", "_owner")
 
     def __init__(self, owner: str, result: Node, parameters: Iterable[Tensor]) -> None:
-        self._of = [weakref.ref(p) for p in parameters]
+        self._owner, self._of = owner, [weakref.ref(p) for p in parameters]
         super().__init__(Spent(owner, result.where), (), result.shape, result.dtype,
                          requires_grad=True, where=result.where, value=_NO_ARRAY)
+
+    def joined(self, arguments: Iterable[Tensor]) -> SpentNode:
+        """Return the node behind the result of one call, whose arguments gradients would reach."""
+        known = [x for ref in self._of if (x := ref()) is not None]
+        return SpentNode(self._owner, self, (*known, *arguments))
 
     @property
     def inputs(self) -> tuple[Node, ...]:

@@ -1,0 +1,52 @@
+"""What a traced function does to gradients of its arguments, where each of its calls does so."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from agnesi.autodiff.recording import no_grad
+from agnesi.autodiff.reverse import leave
+from agnesi.core.tensor import Tensor
+from agnesi.ops.sparse.words import dense
+
+
+class Arrived:
+    """The arguments whose ``grad`` a function assigns or adds to, or that it lets require
+    gradients, by position.
+
+    :ivar gradients: What it assigns or adds, as further results of the code.
+    """
+
+    def __init__(self, trace: Any, symbols: Sequence[Any]) -> None:
+        changed = [(i, x._grad, trace.left[id(x)][1]) for i, x in enumerate(symbols)
+                   if id(x) in trace.left]
+        #: Those that are cleared, assigned and added to.
+        self._cleared = [i for i, g, _ in changed if g is None]
+        self._given = [(i, adds) for i, g, adds in changed if g is not None]
+        self._thawed = [i for i, x in enumerate(symbols) if any(x is t for t in trace.thawed)]
+        self.gradients = [dense(g) for _, g, _ in changed if g is not None]
+
+    def __bool__(self) -> bool:
+        return bool(self._given or self._cleared or self._thawed)
+
+    def leave(self, gradients: Sequence[Tensor], leaves: Sequence[Any]) -> None:
+        """Give the arguments of a call, among its ``leaves``, what the code computed."""
+        for i in self._thawed:
+            if isinstance(leaves[i], Tensor):  # else nobody sees
+                leaves[i].requires_grad_()
+        for i in self._cleared:
+            if isinstance(leaves[i], Tensor):
+                leaves[i]._grad = None
+        added: dict[int, tuple[Tensor, Tensor]] = {}
+        for (i, adds), g in zip(self._given, gradients, strict=False):
+            x = leaves[i]
+            if not isinstance(x, Tensor):
+                continue
+            if adds and x._grad is not None:  # one may be two arguments
+                added[id(x)] = x, added[id(x)][1] + g if id(x) in added else g
+            else:
+                x._grad = g
+        if added:
+            with no_grad():
+                leave([*added.values()], lambda g: g)
