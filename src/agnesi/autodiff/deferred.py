@@ -32,11 +32,11 @@ from agnesi.core.ir.dims import (
     parts_first,
 )
 from agnesi.core.op import EXPLAINED, Op
-from agnesi.core.programs import in_program
+from agnesi.core.programs import has_no_run, in_program
 from agnesi.core.substitution import size_with
 from agnesi.core.support import tree
 from agnesi.core.support.config import config, switched
-from agnesi.core.support.errors import TraceError
+from agnesi.core.support.errors import GradientError, TraceError
 from agnesi.core.support.record import record, replace
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor
@@ -46,7 +46,7 @@ from agnesi.ops.base.creation import constant, zeros_like
 #: calls whose arguments, as positions, do not fit those.
 _TRIED = ((6, 11, 2), (300, 307))
 _SMALL = (1, 2)
-#: How many sizes that are known are tried for all others after these.
+#: How many sizes and numbers that are known are tried for all sizes after these.
 _MOST_FIXED = 3
 #: Types of calls that were tried, and how many are kept.
 _MET: dict[Any, Any] = {}
@@ -74,6 +74,12 @@ class Call:
     def _exactly(self) -> Any:
         return self.function, self.shape, tree.exact(self.given)
 
+    @property
+    def name(self) -> str:
+        """The function's name."""
+        found: str = self.function.__name__
+        return found
+
     def __call__(self, *xs: Tensor) -> list[Any]:
         left = iter(xs)
         args, keywords = self.shape.build([next(left) if v is None else v for v in self.given])
@@ -88,6 +94,37 @@ class Call:
         if not self.sizes():
             return self
         return replace(self, given=tuple(known(v) if isinstance(v, Dim) else v for v in self.given))
+
+
+@record
+class Applied:
+    """An operation on its operands, as a call of which derivatives are put off."""
+
+    op: Op
+
+    def __call__(self, *xs: Tensor) -> list[Tensor]:
+        return list(apply_many(self.op, *xs)) if self.op.outputs > 1 else [apply(self.op, *xs)]
+
+    @property
+    def name(self) -> str:
+        """The operation's name."""
+        return self.op.name
+
+    def sizes(self) -> list[Dim]:
+        """Return the unknown sizes among the operation's parameters."""
+        found: list[Dim] = []
+
+        def noted(n: Any) -> Any:
+            if isinstance(n, Dim):
+                found.append(n)
+            return n
+
+        self.op.resolve(noted)
+        return found
+
+    def with_sizes(self, known: Callable[[Any], Any]) -> Applied:
+        """Return the operation with values for its unknown sizes."""
+        return replace(self, op=self.op.resolve(known))
 
 
 @record
@@ -161,9 +198,9 @@ class Many:
         return replace(self, call=self.call.with_sizes(known), length=known(self.length))
 
 
-def _called(call: Any) -> Call:
-    """Return the user's call below any calls that wrap it."""
-    while not isinstance(call, Call):
+def _called(call: Any) -> Call | Applied:
+    """Return the call or operation below any calls that wrap it."""
+    while not isinstance(call, Call | Applied):
         call = call.call
     return call
 
@@ -179,7 +216,7 @@ class Deferred(Op):
 
     def __post_init__(self) -> None:
         self.__dict__["outputs"] = len(self.types)
-        self.__dict__["name"] = _called(self.call).function.__name__
+        self.__dict__["name"] = _called(self.call).name
         self.__dict__["_bodies"] = {}
 
     def infer(self, *xs: Any) -> Any:
@@ -276,6 +313,47 @@ def deferred(function: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> 
     return result.build(list(_applied(Deferred(call, types), *xs)))
 
 
+def deferred_rule(op: Op, moves: Any, xs: Sequence[Tensor], forward: bool) -> Any:
+    """What a derivative rule gives that did not go for unknown sizes, as the rule gives it;
+    NotImplemented where it would not go for known ones either.
+
+    ``moves`` are cotangents of the results, or with ``forward`` tangents of the operands ``xs``.
+    """
+    if _TRYING.get() or not has_no_run():
+        return NotImplemented
+    if forward:
+        given = [t is not None for t in moves]
+        rule: Any = Push(Applied(op), tuple(given))
+        found = op.infer(*xs)
+        types = found if op.outputs > 1 else (found,)
+    else:
+        moves = listed(moves, op)
+        wanted = tuple(x._requires_grad for x in xs)
+        rule = Pull(Applied(op), tuple(g is not None for g in moves), wanted)
+        types = tuple((x.shape, x.dtype) for x in xs if x._requires_grad)
+    operands = [*(v for v in moves if v is not None), *xs]
+    if not _goes(rule, operands):
+        return NotImplemented
+    done = _applied(Deferred(rule, tuple(types)), *operands)
+    if forward:
+        return done if op.outputs > 1 else done[0]
+    left = iter(done)
+    return tuple(next(left) if w else None for w in wanted)
+
+
+def _goes(rule: Any, xs: Sequence[Tensor]) -> bool:
+    """Return whether a derivative can be written down for some sizes."""
+    names = _names([*itertools.chain(*(x.shape for x in xs)), *rule.sizes()])
+    for first in _TRIED[0] if names else ():
+        for step in (1, 0):
+            known = {name: first + step * i for i, name in enumerate(names)}
+            values = [stand_in(tuple(size_with(n, known) for n in x.shape), x.dtype) for x in xs]
+            with suppress(*EXPLAINED, GradientError):
+                _written(rule.with_sizes(lambda n, known=known: size_with(n, known)), values)
+                return True
+    return False
+
+
 def _names(sizes: Sequence[Any]) -> list[Dim]:
     """Return the unknown sizes in terms of which other sizes are written."""
     return list(dict.fromkeys(n for size in sizes for n in leaves(size) if is_open(n)))
@@ -313,7 +391,9 @@ def _types(call: Call, xs: Sequence[Tensor], names: list[Dim]) -> tuple[Any, Any
 
 def _trials(call: Call, xs: Sequence[Tensor], names: list[Dim]) -> tuple[list[Any], list[Any]]:
     """Return example sizes with which the call succeeds, and the result types for each of them."""
-    fixed = {n for x in xs for n in x.shape if type(n) is int and n > 1}
+    held = [v for v in call.given if isinstance(v, np.ndarray)]
+    fixed = {n for n in [*itertools.chain(*(x.shape for x in (*xs, *held))), *call.given]
+             if type(n) is int and n > 1}
     trials = [*_TRIED, *((n,) for n in sorted(fixed)[:_MOST_FIXED])]
     for sizes in trials:
         apart = [{name: first + step * i for i, name in enumerate(names)}
@@ -425,7 +505,7 @@ class _ExampleCalls:
         return found[self.number]
 
     def __str__(self) -> str:
-        return f"{_called(self.call).function.__name__}_size{self.number}"
+        return f"{_called(self.call).name}_size{self.number}"
 
 
 @functools.lru_cache(maxsize=_MOST_MET)

@@ -15,8 +15,8 @@ from agnesi.core.dispatch import current
 from agnesi.core.ir.node import Node, executed
 from agnesi.core.op import Item, typed
 from agnesi.core.public import higher
-from agnesi.core.support.config import STATE, switched
-from agnesi.core.support.errors import at
+from agnesi.core.support.config import HOOKS, STATE, switched
+from agnesi.core.support.errors import TraceError, at
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.creation import filled, zeros_like
@@ -61,7 +61,13 @@ def _tangent(node: Node, ts: list[Any]) -> Any:
     if op.jvp is None:
         return _by_two_pullbacks(node, ts, y, xs)
     if not op.user_defined:
-        return op.jvp(ts, y, *xs)
+        try:
+            return op.jvp(ts, y, *xs)
+        except TraceError:  # of a program, it may ask for sizes that its run knows
+            found = HOOKS.deferred_rule(op, ts, xs, True)
+            if found is NotImplemented:
+                raise
+            return found
     found = tangents(op, ts, y, xs, node)
     return found if op.outputs > 1 else found[0]
 

@@ -23,6 +23,7 @@ from agnesi.core.support.config import HOOKS, MODE, STATE, switched
 from agnesi.core.support.errors import (
     GradientError,
     MissingRuleError,
+    TraceError,
     at,
     location,
     user_where,
@@ -294,7 +295,15 @@ def _pullback(node: Node, g: Any) -> tuple[Any, ...]:
         return found
     xs, y = read_by_rules(node)
     if op.vjp is not None:
-        return cotangents(op, g, y, xs) if op.user_defined else op.vjp(g, y, *xs)
+        if op.user_defined:
+            return cotangents(op, g, y, xs)
+        try:
+            return op.vjp(g, y, *xs)
+        except TraceError:  # of a program, it may ask for sizes that its run knows
+            found = HOOKS.deferred_rule(op, g, xs, False)
+            if found is NotImplemented:
+                raise
+            return found
     return transposed(lambda us: tangents(op, us, y, xs, node), xs, g if op.outputs > 1 else [g])
 
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from agnesi.api.control.loops import cond
+from agnesi.api.control.loops import cond, scan
 from agnesi.core.accepted import TensorLike
+from agnesi.core.ir.dims import is_open
 from agnesi.core.op import typed
 from agnesi.core.public import higher, keyworded
 from agnesi.core.support import tree
 from agnesi.core.support.errors import ShapeError, at
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.base.creation import zeros
 from agnesi.ops.base.movement import moveaxis, reshape
 from agnesi.ops.base.slices import flip
 from agnesi.ops.indexing.join import concat, stack
@@ -93,7 +95,7 @@ def associative_scan(f: Callable[..., R], xs: Any, reverse: bool = False, axis: 
         return [moveaxis(x, axis, 0) for x in found]
 
     turned = [flip(x, 0) for x in rows] if reverse else rows
-    found = _running(pairs, turned)
+    found = (_one_by_one if is_open(rows[0].shape[0]) else _running)(pairs, turned)
     found = [flip(x, 0) for x in found] if reverse else found
     return form.build([moveaxis(x, 0, axis) for x in found])
 
@@ -110,6 +112,17 @@ def _running(f: Function, rows: list[Tensor]) -> list[Tensor]:
         after = f(before, [x[2::2] for x in rows])
         even = [concat([a, b], 0) for a, b in zip(even, after, strict=True)]
     return [_woven(a, b) for a, b in zip(even, odd, strict=True)]
+
+
+def _one_by_one(f: Function, rows: list[Tensor]) -> list[Tensor]:
+    """The same of a length that the run knows: each row is combined with all before it."""
+    def step(before: list[Tensor], xs: list[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
+        after = [x[0] for x in f([b[None] for b in before], [x[None] for x in xs])]
+        return after, after
+
+    first = [concat([x, zeros((1, *x.shape[1:]), dtype=x.dtype)], 0)[0] for x in rows]
+    _, found = scan(step, first, [x[1:] for x in rows])
+    return [concat([x[:1], y], 0) for x, y in zip(rows, found, strict=True)]
 
 
 def _woven(even: Tensor, odd: Tensor) -> Tensor:

@@ -21,7 +21,7 @@ from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.creation import checked_sizes
 from agnesi.ops.base.expand import broadcast_to
 from agnesi.ops.base.movement import moveaxis, reshape
-from agnesi.ops.base.parameter_checks import countable, demanded, probability
+from agnesi.ops.base.parameter_checks import countable, demanded, of_shape, probability
 from agnesi.ops.base.reduce import sum as sum_
 from agnesi.ops.base.select import clip, maximum, where
 from agnesi.ops.contractions.matmul import matmul
@@ -107,9 +107,8 @@ def multivariate_normal(mean: Any, cov: Any, size: Any = None, *,
     """
     mean, cov = _vector(mean, "mean"), as_tensor(cov)
     n = mean.shape[-1]
-    if cov.ndim < 2 or cov.shape[-2:] != (n, n):
-        raise ShapeError(f"cov must have shape (..., {n}, {n}) for mean {typed(mean)}, "
-                         f"not {cov.shape}")
+    cov = of_shape("multivariate_normal", cov, (*cov.shape[:-2], n, n),
+                   f"cov must have shape (..., {n}, {n}) for mean {typed(mean)}, not {cov.shape}")
     sizes = _sizes(size, mean.shape[:-1], cov.shape[:-2])
     d = Draw((*sizes, n), dtype, generator, mean, cov)
     mean, cov = d.params

@@ -10,7 +10,6 @@ import numpy as np
 from agnesi.api.sparse.tensors import CSC, CSR, SparseTensor
 from agnesi.core.accepted import DTypeLike, ShapeLike, TensorLike
 from agnesi.core.dispatch import apply
-from agnesi.core.ir.dims import Dim
 from agnesi.core.op import typed
 from agnesi.core.options import Size
 from agnesi.core.public import explain_errors
@@ -22,6 +21,7 @@ from agnesi.core.tensor import Tensor
 from agnesi.ops.arrays.nonzeros import nonzero
 from agnesi.ops.base.convert import as_tensor, cast, pair
 from agnesi.ops.base.creation import filled, made, sizes_of
+from agnesi.ops.base.ensure import ensured_sizes
 from agnesi.ops.base.select import minimum
 from agnesi.ops.indexing.ranges import Arange
 from agnesi.ops.sparse.patterns import Solve, check_square, is_known, lined_up
@@ -533,18 +533,16 @@ def sampling_dot(x: TensorLike, y: TensorLike, pattern: SparseTensor) -> Any:
     tensor([ 5., 25.])
     """
     a, b = pair(x, y)
-    if a.ndim != 2 or b.ndim != 2 or not _agree((a.shape[0], b.shape[0]), pattern.shape):
-        raise ShapeError(
-            f"{typed(a)} times the transpose of {typed(b)} has not the shape {pattern.shape}"
-        )
+    text = f"{typed(a)} times the transpose of {typed(b)} has not the shape {pattern.shape}"
+    if a.ndim != 2 or b.ndim != 2:
+        raise ShapeError(text)
+    sizes, wanted = (a.shape[0], b.shape[0], a.shape[1]), (*pattern.shape, b.shape[1])
+    if not fits(sizes, wanted):
+        raise ShapeError(text)
+    a = ensured_sizes("sampling_dot", a, sizes, wanted, text)
     first, second = (a, b) if isinstance(pattern, CSR) else (b, a)
     found = apply(SAMPLED, first, second, *pattern.parts[1:])
     return pattern.with_data(pattern.data * found)
-
-
-def _agree(a: Any, b: Any) -> bool:
-    return all(isinstance(n, Dim) or isinstance(m, Dim) or n == m
-               for n, m in zip(a, b, strict=True))
 
 
 @explain_errors
@@ -568,8 +566,10 @@ def spsolve(a: SparseTensor, b: TensorLike) -> Tensor:
     data, right = pair(a.data, b)
     if right.dtype.kind not in "fc":
         data, right = cast(data, dtypes.float64), cast(right, dtypes.float64)
-    if right.ndim not in (1, 2) or not _agree(right.shape[:1], a.shape[:1]):
-        raise ShapeError(f"{typed(right)} is no right-hand side for a matrix of shape {a.shape}")
+    text = f"{typed(right)} is no right-hand side for a matrix of shape {a.shape}"
+    if right.ndim not in (1, 2) or not fits(right.shape[:1], a.shape[:1]):
+        raise ShapeError(text)
+    right = ensured_sizes("spsolve", right, right.shape[:1], a.shape[:1], text)
     columns = right if right.ndim == 2 else right[:, None]
     found: Tensor = apply(Solve(isinstance(a, CSC)), data, columns, *a.parts[1:])
     return found if right.ndim == 2 else found[:, 0]

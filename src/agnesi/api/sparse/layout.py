@@ -20,6 +20,7 @@ from agnesi.core.tensor import Tensor
 from agnesi.core.valuedims import size_of
 from agnesi.ops.base.convert import cast, pair
 from agnesi.ops.base.gather.gather_scatter import within
+from agnesi.ops.base.parameter_checks import of_shape
 from agnesi.ops.indexing.join import concat
 from agnesi.ops.sorting.sort import argsort
 from agnesi.ops.sparse.patterns import (
@@ -41,15 +42,14 @@ def _array(x: Tensor) -> np.ndarray:
     return np.asarray(x.array)
 
 
-def check_lengths(what: str, a: Any, b: Any) -> None:
-    """Refuse shapes that are not those of two vectors of one length."""
-    if len(a) != 1 or (a != b and not any(isinstance(n, Dim) for n in (*a, *b))):
-        raise ShapeError(f"the lengths of {what} must be equal, but shapes are {a} and {b}")
+def of_length(what: str, x: Tensor, wanted: Any) -> Tensor:
+    """A vector, if it has the length that is wanted; else ShapeError."""
+    return of_shape("", x, wanted, f"the lengths of {what} must be equal, but shapes are {x.shape} "
+                                   f"and {wanted}")
 
 
-def checked(data: Tensor, indices: Tensor, indptr: Tensor, shape: Any,
-            major: int) -> tuple[Tensor, Tensor]:
-    """Indices of a matrix that is given from outside, which nobody can change."""
+def checked(data: Tensor, indices: Tensor, indptr: Tensor, shape: Any, major: int) -> Parts:
+    """The parts of a matrix that is given from outside, with indices that nobody can change."""
     if len(tuple(shape)) != 2:
         raise ShapeError(f"a sparse matrix has two axes, so shape cannot be {tuple(shape)}")
     if indices.ndim != 1 or indptr.ndim != 1:
@@ -59,10 +59,10 @@ def checked(data: Tensor, indices: Tensor, indptr: Tensor, shape: Any,
         indices = cast(indices, dtypes.int64)
     check_pattern(indices, indptr)
     lines, columns = shape[major], shape[1 - major]
-    check_lengths("data and indices", data.shape, indices.shape)
-    check_lengths(f"indptr and {lines} + 1", indptr.shape, (lines + 1,))
+    data = of_length("data and indices", data, indices.shape)
+    indptr = of_length(f"indptr and {lines} + 1", indptr, (lines + 1,))
     if not is_known(indices, indptr):
-        return guarded(indices, indptr, columns)
+        return data, *guarded(indices, indptr, columns)
     starts, places = _array(indptr), _array(indices)
     if starts[0] != 0 or starts[-1] != len(places) or (np.diff(starts) < 0).any():
         raise ValueError(
@@ -72,7 +72,7 @@ def checked(data: Tensor, indices: Tensor, indptr: Tensor, shape: Any,
     if len(places) and not (places.min() >= 0 and places.max() < columns):
         wrong = places[(places < 0) | (places >= columns)][0]
         raise IndexError(f"index {wrong} is out of range for {columns} places")
-    return _kept(indices, places), _kept(indptr, starts)
+    return data, _kept(indices, places), _kept(indptr, starts)
 
 
 def guarded(indices: Tensor, indptr: Tensor, columns: Any) -> tuple[Tensor, Tensor]:

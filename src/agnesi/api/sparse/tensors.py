@@ -11,18 +11,20 @@ from agnesi.api.sparse import layout
 from agnesi.api.tensor import methods
 from agnesi.core.accepted import DTypeLike, TensorLike
 from agnesi.core.dispatch import apply
-from agnesi.core.ir.dims import Dim
+from agnesi.core.ir.dims import Dim, is_open
 from agnesi.core.op import renamed_error, typed
 from agnesi.core.public import F, explain_errors
-from agnesi.core.shapes import axis_of
+from agnesi.core.shapes import axis_of, fits
 from agnesi.core.support import tree
 from agnesi.core.support.config import STATE
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.support.tracing import is_tracing
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.base.convert import as_tensor, beside, cast, pair
+from agnesi.ops.base.ensure import ensured_sizes
 from agnesi.ops.base.gather.elements import IndexSum
 from agnesi.ops.base.movement import reshape
+from agnesi.ops.base.select import minimum
 from agnesi.ops.sparse.patterns import Pick, is_known, rows_of, transposed_pattern
 from agnesi.ops.sparse.products import ROWS, ColumnProduct
 from agnesi.ops.sparse.words import Words
@@ -78,13 +80,12 @@ class SparseTensor(Words):
 
     def __init__(self, data: TensorLike, indices: TensorLike, indptr: TensorLike, shape: Any
                  ) -> None:
-        self.data = as_tensor(data)
         self._given: tuple[Tensor, Tensor, Tensor, Tensor] | None = None
         try:
             if not isinstance(shape, (tuple, list)):
                 raise TypeError(f"shape must be (rows, columns), not {typed(shape)}")
-            self.indices, self.indptr = layout.checked(
-                self.data, as_tensor(indices), as_tensor(indptr), shape, self.major
+            self.data, self.indices, self.indptr = layout.checked(
+                as_tensor(data), as_tensor(indices), as_tensor(indptr), shape, self.major
             )
         except (ValueError, TypeError, IndexError) as error:
             raise renamed_error(
@@ -116,8 +117,7 @@ class SparseTensor(Words):
         >>> ag.grad(lambda data: (A.with_data(data) @ ag.ones(2)).sum())(A.data)
         tensor([1., 1.])
         """
-        data = as_tensor(data)
-        layout.check_lengths("data and indices", data.shape, self.indices.shape)
+        data = layout.of_length("data and indices", as_tensor(data), self.indices.shape)
         return self._made(data, self.indices, self.indptr, self.shape)
 
     _with = with_data
@@ -324,13 +324,14 @@ class SparseTensor(Words):
         x = beside(other, self.data)
         if x.ndim == 0:
             return x if isinstance(other, Tensor) else other
-        if x.ndim > 2 or any(
-            n not in (1, m) and not isinstance(n, Dim) and not isinstance(m, Dim)
-            for n, m in zip(x.shape[::-1], self.shape[::-1], strict=False)
-        ):
-            raise ShapeError(f"{typed(x)} does not broadcast to {self.shape}")
+        text = f"{typed(x)} does not broadcast to {self.shape}"
+        wanted = [1 if n == 1 else m for n, m in zip(x.shape, self.shape[-x.ndim:], strict=False)]
+        if not fits(x.shape, tuple(wanted)):
+            raise ShapeError(text)
+        x = ensured_sizes("", x, x.shape, wanted, text, "one or equal")
         places = (self.rows, self.cols)[2 - x.ndim:]
-        return x[tuple(0 if n == 1 else p for n, p in zip(x.shape, places, strict=True))]
+        return x[tuple(0 if n == 1 else minimum(p, n - 1) if is_open(n) else p
+                       for n, p in zip(x.shape, places, strict=True))]
 
     @_named_in_errors("multiply")
     def __mul__(self, other: Any) -> Any:

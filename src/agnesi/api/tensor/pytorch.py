@@ -27,12 +27,14 @@ from agnesi.core.calls.spellings import in_our_words, warn_of
 from agnesi.core.dispatch import apply
 from agnesi.core.integers import check_integer, known_integer
 from agnesi.core.public import on_host, planned, public, where_torch
+from agnesi.core.shapes import fits
 from agnesi.core.support import dtypes
 from agnesi.core.tensor import Tensor
 from agnesi.ops.arrays import replicate
 from agnesi.ops.arrays.nonzeros import argwhere
 from agnesi.ops.base import creation, select
 from agnesi.ops.base.convert import as_tensor, cast, common
+from agnesi.ops.base.ensure import ensured_sizes
 from agnesi.ops.base.movement import reshape, swapaxes
 from agnesi.ops.base.slices import FULL, Slice
 from agnesi.ops.contractions.composite import array_equal
@@ -123,16 +125,19 @@ def parts_of(tensor: Any, split_size_or_sections: Any, dim: int = 0) -> list[Ten
     """Parts of an axis: of one size but for the last, or of the sizes given."""
     x, sizes = as_tensor(tensor), split_size_or_sections
     axis = shapes.axis_of(dim, x.ndim)
-    n = operator.index(x.shape[axis])
+    n = x.shape[axis]
     if not isinstance(sizes, Sequence):
+        n = operator.index(n)
         size = known_integer(sizes, "the size of the parts")
         if size < 1:
             raise ValueError(f"the size of the parts must be positive, not {size}")
         sizes = [size] * (n // size) + [n % size] * (n % size > 0) or [0]
     for size in sizes:
         check_integer(size, "the size of a part")
-    if sum(sizes) != n:
-        raise ValueError(f"the sizes {list(sizes)} do not add up to {n}, the size of axis {axis}")
+    text = f"the sizes {list(sizes)} do not add up to {n}, the size of axis {axis}"
+    if not fits((sum(sizes),), (n,)):
+        raise ValueError(text)
+    x = ensured_sizes("", x, (n,), (sum(sizes),), text, error="ValueError")
     found, start = [], 0
     for size in sizes:
         cut = (start, start + size, 1)

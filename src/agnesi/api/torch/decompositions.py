@@ -8,12 +8,15 @@ from agnesi.api.random import randn
 from agnesi.api.torch.texts import torch
 from agnesi.core.accepted import TensorLike
 from agnesi.core.integers import known_integer
+from agnesi.core.ir.dims import Dim, is_settled
 from agnesi.core.op import typed
+from agnesi.core.shapes import surely_less
 from agnesi.core.tensor import Tensor
+from agnesi.ops.base.ensure import ensured_sizes
 from agnesi.ops.base.reduce import mean
 from agnesi.ops.contractions.matmul import matmul
 from agnesi.ops.linalg import qr as factors
-from agnesi.ops.linalg.base import adjoint, matrix
+from agnesi.ops.linalg.base import adjoint, matrix, smaller
 from agnesi.ops.linalg.lu import LUFactors
 from agnesi.ops.linalg.solve import lu_factor_ex
 from agnesi.ops.linalg.spectral import svd as singular
@@ -91,10 +94,14 @@ def svd_lowrank(A: TensorLike, q: int | None = 6, niter: int = 2, M: TensorLike 
     if M is not None:
         a = a - M
     m, n = a.shape[-2:]
-    q = known_integer(6 if q is None else q, "q", 0)
-    if q > min(m, n):
-        raise ValueError(f"q must not be above min(m, n) = {min(m, n)} of {typed(a)}, not {q}")
-    wide = m < n
+    least = smaller(m, n)
+    if not isinstance(q, Dim):  # of min(m, n) and more, which nobody gives
+        q = known_integer(6 if q is None else q, "q", 0)
+        text = f"q must not be above min(m, n) = {least} of {typed(a)}, not {q}"
+        if surely_less(least, q):
+            raise ValueError(text)
+        a = ensured_sizes("svd_lowrank", a, (least,), (q,), text, "at least", "ValueError")
+    wide = is_settled((m, n)) and m < n
     a = adjoint(a) if wide else a
     basis = factors.qr(matmul(a, randn(a.shape[-1], q, dtype=a.dtype))).Q
     for _ in range(known_integer(niter, "niter", 0)):
@@ -113,5 +120,5 @@ def svd_lowrank(A: TensorLike, q: int | None = 6, niter: int = 2, M: TensorLike 
 def pca_lowrank(A: TensorLike, q: int | None = None, center: bool = True, niter: int = 2) -> SVD:
     """Principal components of rows, from random directions."""
     a = matrix(A)
-    q = min(6, *a.shape[-2:]) if q is None else q
+    q = smaller(6, smaller(*a.shape[-2:])) if q is None else q
     return svd_lowrank(a - mean(a, axis=-2, keepdims=True) if center else a, q, niter)

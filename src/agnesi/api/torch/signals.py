@@ -12,13 +12,16 @@ from agnesi.api import functions as F
 from agnesi.api.torch.texts import torch
 from agnesi.core import shapes
 from agnesi.core.accepted import DTypeLike, TensorLike
+from agnesi.core.ir.dims import is_open
 from agnesi.core.op import typed
 from agnesi.core.support import dtypes
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.arrays import rearrange
 from agnesi.ops.base import creation
 from agnesi.ops.base.convert import as_tensor, cast
+from agnesi.ops.base.ensure import ensured_sizes
 from agnesi.ops.base.movement import moveaxis, reshape
+from agnesi.ops.base.parameter_checks import of_shape
 from agnesi.ops.elementwise import complexes
 from agnesi.ops.indexing.join import pad
 from agnesi.ops.indexing.scatter import index_add
@@ -120,9 +123,11 @@ def _window(window: Any, win_length: Any, n_fft: int, like: Tensor) -> Tensor:
     width = n_fft if win_length is None else operator.index(win_length)
     kind = dtypes.real_of(like.dtype)
     found = creation.ones((width,), dtype=kind) if window is None else as_tensor(window)
-    if found.shape != (width,) or not 0 < width <= n_fft:
-        raise ValueError(f"the window must be a vector of {width} weights, at most n_fft = {n_fft},"
-                         f" not {typed(found)}")
+    text = (f"the window must be a vector of {width} weights, at most n_fft = {n_fft}, not "
+            f"{typed(found)}")
+    if not 0 < width <= n_fft:
+        raise ValueError(text)
+    found = of_shape("", found, (width,), text, "ValueError")
     left = (n_fft - width) // 2
     found = cast(found, found.dtype if found.dtype.kind == "c" else kind)
     return pad(found, ((left, n_fft - width - left),)) if width < n_fft else found
@@ -176,9 +181,14 @@ def istft(x: TensorLike, n_fft: int, hop_length: int | None = None, win_length: 
     half = not return_complex if onesided is None else onesided
     kept = n_fft // 2 + 1
     wanted = kept if half and onesided is not None else n_fft
-    if frames.shape[-1] not in (wanted, kept if half else n_fft):
-        raise ValueError(f"frames of n_fft = {n_fft} have {wanted} frequencies, not "
-                         f"{frames.shape[-1]}")
+    found, text = frames.shape[-1], f"frames of n_fft = {n_fft} have {wanted} frequencies, not "
+    if is_open(found):  # those of real signals are cut below
+        frames = ensured_sizes("istft", frames, (found,), (kept if half else n_fft,),
+                               f"{text}{found}", "at least", "ValueError")
+        frames = ensured_sizes("istft", frames, (found,), (n_fft,), f"{text}{found}", "at most",
+                               "ValueError")
+    elif found not in (wanted, kept if half else n_fft):
+        raise ValueError(f"{text}{found}")
     if half or not return_complex:  # of a real signal one half of them tells the other
         parts = fft.irfft(frames[..., :kept], n_fft, norm=norm)
     else:

@@ -48,7 +48,10 @@ def laid_out(x: Tensor, known: Callable[[Size], Size] = guess) -> np.ndarray | N
     if base is None:
         return None
     op = view.op.resolve(known)
-    found = op.perform(base) if op.view_layout is None else op.view_layout(base, shape)
+    try:
+        found = op.perform(base) if op.view_layout is None else op.view_layout(base, shape)
+    except ValueError:  # guesses of sizes that do not fit together
+        return None
     return found if found is None or found.shape == shape else None
 
 

@@ -10,10 +10,12 @@ from agnesi.core.accepted import PerAxis, TensorLike
 from agnesi.core.op import typed
 from agnesi.core.options import Counts, Share
 from agnesi.core.public import public
+from agnesi.core.shapes import surely_less
 from agnesi.core.support.errors import ShapeError, at
 from agnesi.core.tensor import Tensor
 from agnesi.nn.base.module import Module
 from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.base.ensure import ensured_sizes
 from agnesi.ops.convolution.windows import per_axis
 from agnesi.ops.random.generators import Generator
 from agnesi.ops.random.random import uniform
@@ -65,7 +67,7 @@ def _per_axis(value: Any, rank: int) -> tuple[Any, ...]:
 
 
 def _sizes(name: str, x: Tensor, kernel: Any, size: Any, ratio: Any, rank: int
-           ) -> tuple[tuple[int, ...], tuple[int, ...]]:
+           ) -> tuple[Tensor, tuple[int, ...], tuple[int, ...]]:
     if (size is None) == (ratio is None):
         raise ValueError(f"{name}: give output_size or output_ratio, and not both")
     within = x.shape[2:]
@@ -75,19 +77,21 @@ def _sizes(name: str, x: Tensor, kernel: Any, size: Any, ratio: Any, rank: int
     sizes = per_axis(size, rank, "output_size") if size is not None else tuple(
         int(n * r) for n, r in zip(within, _per_axis(ratio, rank), strict=True))
     for n, k, o in zip(within, kernels, sizes, strict=True):
-        if not 0 < o <= n - k + 1:
-            raise ShapeError(f"{name}: {o} windows of {k} do not lie in {n} elements of {typed(x)}")
-    return kernels, sizes
+        text = f"{name}: {o} windows of {k} do not lie in {n} elements of {typed(x)}"
+        if o < 1 or surely_less(n, o + k - 1):
+            raise ShapeError(text)
+        x = ensured_sizes("", x, (n,), (o + k - 1,), text, "at least")
+    return x, kernels, sizes
 
 
-def _begins(u: Tensor, n: int, k: int, o: int) -> Tensor:
+def _begins(u: Tensor, n: Any, k: int, o: int) -> Tensor:
     """Where the windows along an axis begin, from a number in [0, 1) for each channel."""
     if o == 1:
         return F.expand_dims(F.full_like(u, n - k), -1).astype("int64")
     step = (n - k) / (o - 1)
     u = F.expand_dims(u, -1)
     begins = F.floor((F.astype(F.arange(o), u.dtype) + u) * step) - F.floor(u * step)
-    begins = F.where(F.arange(o) == o - 1, float(n - k), begins)
+    begins = F.where(F.arange(o) == o - 1, F.astype(as_tensor(n - k), u.dtype), begins)
     return F.astype(F.clip(begins, 0, n - k), "int64")
 
 
@@ -99,7 +103,7 @@ def _pooled(name: str, input: Any, kernel: Any, size: Any, ratio: Any, rank: int
                          f"which {typed(x)} has not")
     single = x.ndim == rank + 1
     x = F.expand_dims(x, 0) if single else x
-    kernels, sizes = _sizes(name, x, kernel, size, ratio, rank)
+    x, kernels, sizes = _sizes(name, x, kernel, size, ratio, rank)
     u = (uniform((*x.shape[:2], rank), generator=generator) if samples is None
          else as_tensor(samples))
     # as PyTorch has it: numbers of images go to the axes from the last on, those of volumes not

@@ -18,6 +18,7 @@ from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor, beside
 from agnesi.ops.base.ensure import ensured_sizes
 from agnesi.ops.base.movement import sized
+from agnesi.ops.base.parameter_checks import of_shape
 
 _MODES, _BORDERS = ("bilinear", "nearest", "bicubic"), ("zeros", "border", "reflection")
 #: Keys' parameter, as PyTorch has it.
@@ -45,9 +46,11 @@ def affine_grid(theta: TensorLike, size: Any, align_corners: bool = False) -> Te
     """
     theta, sizes = as_tensor(theta), tuple(known_integer(n, "a size") for n in size)
     rank = len(sizes) - 2
-    if rank not in (2, 3) or theta.shape != (sizes[0], rank, rank + 1):
-        raise ShapeError(f"theta must be (batch, 2, 3) with a size of 4, or (batch, 3, 4) with a "
-                         f"size of 5, not {typed(theta)} with {sizes}")
+    text = (f"theta must be (batch, 2, 3) with a size of 4, or (batch, 3, 4) with a size of 5, not "
+            f"{typed(theta)} with {sizes}")
+    if rank not in (2, 3):
+        raise ShapeError(text)
+    theta = of_shape("affine_grid", theta, (sizes[0], rank, rank + 1), text)
     axes = [_places(n, align_corners) for n in sizes[2:]]
     grid = np.stack([*reversed(np.meshgrid(*axes, indexing="ij")), np.ones(sizes[2:])], -1)
     flat = as_tensor(grid.reshape(-1, rank + 1).astype(theta.dtype))

@@ -12,6 +12,7 @@ from agnesi.core.ir import loops
 from agnesi.core.ir.dims import is_settled, product
 from agnesi.core.op import Op, typed
 from agnesi.core.public import public
+from agnesi.core.shapes import fits
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import DTypeError, ShapeError
 from agnesi.core.support.record import record
@@ -44,7 +45,7 @@ class Bitcast(Op):
     def infer(self, x: Any) -> Any:
         whole = self.source.itemsize >= self.dtype.itemsize
         if (x.dtype != self.source or "c" in (self.source.kind, self.dtype.kind)
-                or (not whole and (not x.shape or x.shape[-1] != self.ratio))):
+                or (not whole and (not x.shape or not fits(x.shape[-1:], (self.ratio,))))):
             raise ShapeError(f"no bits of {self.source} and shape {x.shape} make {self.dtype}")
         if self.source.itemsize > self.dtype.itemsize:
             return (*x.shape, self.ratio), self.dtype

@@ -22,6 +22,7 @@ from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith
 from agnesi.ops.base.compare import greater, isfinite, logical_not
 from agnesi.ops.base.convert import as_tensor, cast, common
+from agnesi.ops.base.ensure import ensured_sizes
 from agnesi.ops.base.expand import broadcast_to
 from agnesi.ops.base.gather.gather_scatter import Ensured
 from agnesi.ops.base.movement import reshape
@@ -110,6 +111,14 @@ def square(x: Any) -> Tensor:
     x = matrix(x)
     check_square(x.shape)
     return x
+
+
+def surely_square(name: str, x: Any) -> Tensor:
+    """The same for the function ``name``, none of whose operations asks for it again when sizes of
+    a program become known."""
+    x = square(x)
+    m, n = x.shape[-2:]
+    return ensured_sizes(name, x, (m,), (n,), f"the matrices must be square: shape {x.shape}")
 
 
 def check_square(shape: Any) -> None:

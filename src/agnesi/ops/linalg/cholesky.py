@@ -37,6 +37,7 @@ from agnesi.ops.linalg.base import (
     matrix_pair,
     of_columns,
     square,
+    surely_square,
     telling,
     times,
 )
@@ -180,7 +181,7 @@ def cholesky_ex(x: TensorLike, /, *, upper: bool = False, check_errors: bool = F
     >>> factor.ravel(), info
     (tensor([ 2., nan]), tensor([0, 1], dtype=int32))
     """
-    x = square(x)
+    x = surely_square("cholesky_ex", x)
     a = adjoint(x) if upper else x
     nothing = is_static(a.shape[-1:]) and a.shape[-1] == 0
     info = zeros(a.shape[:-2], dtype=dtypes.int32) if nothing else apply_many(POTRF, a)[1]

@@ -11,7 +11,7 @@ from agnesi.core import shapes
 from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply, apply_many, symbolic
 from agnesi.core.ir import foreign
-from agnesi.core.ir.dims import Size, is_static
+from agnesi.core.ir.dims import Size
 from agnesi.core.op import Op, typed
 from agnesi.core.public import planned, public
 from agnesi.core.shapes import surely_less
@@ -26,7 +26,7 @@ from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.creation import zeros
 from agnesi.ops.base.expand import broadcast_to
 from agnesi.ops.base.movement import matrix_transpose, reshape
-from agnesi.ops.base.parameter_checks import demanded
+from agnesi.ops.base.parameter_checks import demanded, of_shape
 from agnesi.ops.indexing.diagonal import Triangle
 from agnesi.ops.indexing.index import take_along_axis
 from agnesi.ops.indexing.join import concat
@@ -296,9 +296,9 @@ def lu_unpack(lu: TensorLike, piv: TensorLike) -> LUParts:
             [2., 8.]])
     """
     factors, pivots = matrix(lu), as_tensor(piv)
-    if is_static(factors.shape) and pivots.shape != (
-            *factors.shape[:-2], min(factors.shape[-2:])):
-        raise ShapeError(f"{typed(pivots)} are no exchanges of rows of {typed(factors)}")
+    *front, m, n = factors.shape
+    pivots = of_shape("lu_unpack", pivots, (*front, smaller(m, n)),
+                      f"{typed(pivots)} are no exchanges of rows of {typed(factors)}")
     return _parts(factors, *_within("lu_unpack", factors.shape[-2], pivots))
 
 

@@ -9,7 +9,6 @@ import numpy as np
 
 from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply, apply_many
-from agnesi.core.ir.dims import Dim
 from agnesi.core.public import planned, public
 from agnesi.core.support.aside import cubes
 from agnesi.core.support.errors import GradientError
@@ -111,8 +110,6 @@ class QR(MatrixOp):
         m, n = a.shape[-2:]
         if m == n:
             return False
-        if isinstance(m, Dim) or isinstance(n, Dim):
-            raise GradientError(f"derivatives of qr need to know the sizes {m} and {n}")
         if self.complete and m > n:
             raise GradientError(
                 "vectors beyond the columns are not unique and have no derivative: compute them "

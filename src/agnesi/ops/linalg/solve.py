@@ -24,13 +24,13 @@ from agnesi.ops.base.ensure import ensured_by, ensured_sizes
 from agnesi.ops.base.expand import broadcast_to
 from agnesi.ops.base.movement import expand_dims, matrix_transpose, moveaxis, reshape
 from agnesi.ops.base.reduce import any as any_of
+from agnesi.ops.base.reduce import sum as sum_of
 from agnesi.ops.base.select import where
 from agnesi.ops.indexing.diagonal import Diagonal
 from agnesi.ops.linalg.base import (
     SquareOp,
     adjoint,
     as_given,
-    check_square,
     ensured,
     floating,
     identity,
@@ -38,6 +38,7 @@ from agnesi.ops.linalg.base import (
     of_columns,
     square,
     stacked,
+    surely_square,
     telling,
     times,
     unless_infinite_rows,
@@ -46,7 +47,7 @@ from agnesi.ops.linalg.lu import GETRF, Getrs, lu_factor
 from agnesi.ops.linalg.small import SmallInv, SmallSolve, many_small
 from agnesi.ops.linalg.triangular import SINGULAR, Solution, SolveTriangular
 from agnesi.ops.linalg.unlocked import unlocked
-from agnesi.ops.reductions.positions import argmax
+from agnesi.ops.reductions.running import cumprod
 
 
 def _solved(a: Tensor, b: Tensor, transposed: bool, subject: str) -> Tensor:
@@ -190,10 +191,17 @@ def _screened(a: Tensor, check_errors: bool) -> tuple[Tensor, Tensor, Tensor]:
     not singular; and 0, or the position of the first pivot that is zero."""
     zero = equal(apply(Diagonal(0), apply_many(GETRF, matrix_transpose(a))[0]), 0)
     found = equal(any_of(zero, axis=-1), False)
-    info = where(found, 0, argmax(zero, axis=-1) + 1)
+    info = _first_zero(zero, found)
     if not check_errors:
         a = where(expand_dims(found, (-2, -1)), a, identity(a))
-    return a, found, cast(info, dtypes.int32)
+    return a, found, info
+
+
+def _first_zero(zero: Tensor, regular: Tensor) -> Tensor:
+    """Position of the first pivot that is zero, from 1, and 0 for regular matrices, which empty
+    ones are."""
+    before = sum_of(cumprod(cast(equal(zero, False), dtypes.int32), axis=-1), axis=-1)
+    return cast(where(regular, 0, before + 1), dtypes.int32)
 
 
 @planned
@@ -214,7 +222,7 @@ def inv_ex(x: TensorLike, /, *, check_errors: bool = False) -> InvExResult:
     >>> inverse.ravel(), info
     (tensor([0.25,  nan]), tensor([0, 1], dtype=int32))
     """
-    a, found, info = _screened(square(x), check_errors)
+    a, found, info = _screened(surely_square("inv_ex", x), check_errors)
     return InvExResult(where(expand_dims(found, (-2, -1)), apply(INV, a), np.nan), info)
 
 
@@ -235,8 +243,7 @@ def solve_ex(a: TensorLike, b: TensorLike, /, *, check_errors: bool = False) -> 
     SolveExResult(result=tensor([nan]), info=tensor(1, dtype=int32))
     """
     a, b = matrix_pair(a, b)
-    check_square(a.shape)
-    a, found, info = _screened(a, check_errors)
+    a, found, info = _screened(surely_square("solve_ex", a), check_errors)
     found = expand_dims(found, (-1,) if b.ndim == 1 else (-2, -1))
     return SolveExResult(where(found, solve(a, b), np.nan), info)
 
@@ -266,10 +273,7 @@ def lu_factor_ex(a: TensorLike, *, pivot: bool = True, check_errors: bool = Fals
     regular = equal(any_of(zero, axis=-1), False)
     if check_errors:
         factors = ensured_by("lu_factor_ex", factors, regular, SINGULAR, "LinAlgError")
-    # An empty matrix has no pivot, and so none that is zero.
-    first = argmax(zero, axis=-1) if zero.shape[-1] != 0 else 0
-    info = cast(where(regular, 0, first + 1), dtypes.int32)
-    return LUFactorExResult(factors, pivots, info)
+    return LUFactorExResult(factors, pivots, _first_zero(zero, regular))
 
 
 @public

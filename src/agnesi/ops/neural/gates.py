@@ -11,6 +11,7 @@ from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.arith import add, multiply
 from agnesi.ops.base.convert import pair
+from agnesi.ops.base.parameter_checks import of_shape
 from agnesi.ops.elementwise.explog import sigmoid
 from agnesi.ops.elementwise.hyperbolic import tanh
 from agnesi.ops.indexing.join import split
@@ -40,7 +41,9 @@ def lstm(c_prev: TensorLike, x: TensorLike) -> tuple[Tensor, Tensor]:
     tensor([[0., 0.]])
     """
     c_prev, x = pair(c_prev, x)
-    if c_prev.ndim < 2 or x.ndim != c_prev.ndim or x.shape[1] != 4 * c_prev.shape[1]:
-        raise ShapeError(f"axis 1 of x must be four times as long as that of {typed(c_prev)}")
+    text = f"axis 1 of x must be four times as long as that of {typed(c_prev)}"
+    if c_prev.ndim < 2 or x.ndim != c_prev.ndim:
+        raise ShapeError(text)
+    x = of_shape("lstm", x, (x.shape[0], 4 * c_prev.shape[1], *x.shape[2:]), text)
     h, c = lstm_gates(c_prev, *split(x, 4, 1))
     return c, h

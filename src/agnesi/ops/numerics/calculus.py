@@ -19,6 +19,7 @@ from agnesi.ops.base.arith import abs as magnitude
 from agnesi.ops.base.compare import greater, isnan, less, logical_and, logical_not, logical_or
 from agnesi.ops.base.convert import as_tensor, beside, cast, exact, floating, pair
 from agnesi.ops.base.movement import moveaxis, reshape, sized
+from agnesi.ops.base.parameter_checks import of_shape
 from agnesi.ops.base.reduce import sum as total
 from agnesi.ops.base.select import clip, where
 from agnesi.ops.contractions.composite import diff
@@ -109,8 +110,9 @@ def _slope(f: Tensor, step: Any, axis: int, edge_order: int) -> Tensor:
         raise ShapeError(f"axis {axis} has {n} elements; edge_order needs {edge_order + 1}")
     d: Any = step if isinstance(step, (int, float)) else as_tensor(step)
     if isinstance(d, Tensor):
-        if d.ndim == 1 and d.shape[0] != n:
-            raise ShapeError(f"{d.shape[0]} places for {n} samples on axis {axis}")
+        if d.ndim == 1:
+            d = of_shape("gradient", d, (n,),
+                         f"{d.shape[0]} places for {n} samples on axis {axis}")
         whole = d.dtype.kind in "biu"
         d = diff(exact(d)) if d.ndim else d
         d = cast(d, dtypes.real_of(f.dtype)) if whole else d

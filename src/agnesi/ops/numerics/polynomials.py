@@ -9,6 +9,7 @@ import numpy as np
 
 from agnesi.core.accepted import TensorLike
 from agnesi.core.public import planned, public
+from agnesi.core.shapes import surely_less
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.support.tracing import is_known
@@ -16,7 +17,9 @@ from agnesi.core.tensor import Tensor
 from agnesi.ops.arrays.replicate import broadcast_to
 from agnesi.ops.arrays.triangles import vander
 from agnesi.ops.base.convert import as_tensor, cast, common, pair
+from agnesi.ops.base.ensure import ensured_sizes
 from agnesi.ops.base.movement import atleast_1d, reshape
+from agnesi.ops.base.parameter_checks import of_shape
 from agnesi.ops.indexing.join import concat
 from agnesi.ops.indexing.ranges import arange
 from agnesi.ops.linalg.special_matrices.special import companion
@@ -276,8 +279,11 @@ def polyfit(x: TensorLike, y: TensorLike, deg: int, *, w: TensorLike | None = No
     tensor([2., 1.])
     """
     x, y = (_floating(v) for v in common(x, y))
-    if x.ndim != 1 or y.shape[:1] != x.shape or x.shape[0] <= deg:
-        raise ShapeError(f"{deg + 1} coefficients of samples of shapes {x.shape} and {y.shape}")
+    text = f"{deg + 1} coefficients of samples of shapes {x.shape} and {y.shape}"
+    if x.ndim != 1 or not y.ndim or surely_less(x.shape[0], deg + 1):
+        raise ShapeError(text)
+    x = ensured_sizes("polyfit", x, x.shape, (deg + 1,), text, "at least")
+    y = of_shape("polyfit", y, (*x.shape, *y.shape[1:]), text)
     columns, right = vander(x, deg + 1), reshape(y, (x.shape[0], -1))
     if w is not None:
         weights = reshape(as_tensor(w, x.dtype), (-1, 1))

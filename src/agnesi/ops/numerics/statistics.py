@@ -9,6 +9,7 @@ import numpy as np
 from agnesi.core import shapes
 from agnesi.core.accepted import Axis, DTypeLike, TensorLike
 from agnesi.core.integers import integer
+from agnesi.core.ir.dims import is_open
 from agnesi.core.public import planned, public, where_torch
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import aside
@@ -91,11 +92,9 @@ def average(x: TensorLike, axis: Axis = None, weights: TensorLike | None = None,
 
 def spread(w: Tensor, x: Tensor, axes: tuple[int, ...]) -> Tensor:
     """Weights of some axes as those of all."""
-    if tuple(x.shape[a] for a in axes) != w.shape:
-        raise ShapeError(
-            f"weights have shape {w.shape}, but the axes {axes} of the operand "
-            f"{tuple(x.shape[a] for a in axes)}"
-        )
+    wanted = tuple(x.shape[a] for a in axes)
+    w = of_shape("average", w, wanted, f"weights have shape {w.shape}, but the axes {axes} of the "
+                                       f"operand {wanted}")
     order = sorted(range(len(axes)), key=axes.__getitem__)
     w = w.permute(*order) if len(axes) > 1 else w
     return broadcast_to(
@@ -322,6 +321,21 @@ def _finite(low: Tensor, high: Tensor) -> Tensor:
     return low
 
 
+def _extent(x: Tensor, kind: np.dtype) -> tuple[Tensor, Tensor]:
+    """The least and the greatest element, and NumPy's 0 and 1 where there is none."""
+    if x.size == 0:
+        return as_tensor(0, kind), as_tensor(1, kind)
+    if not is_open(x.shape[0]):
+        low, high = cast(least(x), kind), cast(greatest(x), kind)
+        return _finite(low, high), high
+    first, last = ((np.inf, -np.inf) if x.dtype.kind in "fV" else
+                   (int(np.iinfo(x.dtype).max), int(np.iinfo(x.dtype).min)))
+    some = as_tensor(x.shape[0]) > 0
+    low = where(some, cast(least(x, initial=first), kind), 0)
+    high = where(some, cast(greatest(x, initial=last), kind), 1)
+    return _finite(low, high), high
+
+
 def _edges(x: Tensor, bins: Any, limits: Any) -> Tensor:
     """Edges of bins: those given, or so many between the limits."""
     if isinstance(bins, str):
@@ -349,11 +363,8 @@ def _edges(x: Tensor, bins: Any, limits: Any) -> Tensor:
         low, high = demanded("histogram", "the range must rise from a number to another",
                              lambda low, high: (low <= high) & (high - low < np.inf),
                              low=low, high=high)
-    elif x.size == 0:
-        low, high = as_tensor(0, kind), as_tensor(1, kind)
     else:
-        low, high = cast(least(x), kind), cast(greatest(x), kind)
-        low = _finite(low, high)
+        low, high = _extent(x, kind)
     flat = low == high
     low, high = where(flat, low - 0.5, low), where(flat, high + 0.5, high)
     number = cast(arange(count + 1), kind)

@@ -27,6 +27,7 @@ from agnesi.ops.base.creation import checked_sizes, zeros
 from agnesi.ops.base.gather.elements import IndexSum
 from agnesi.ops.base.gather.gather_scatter import within
 from agnesi.ops.base.movement import expand_dims, permute_dims, reshape
+from agnesi.ops.base.parameter_checks import of_shape
 from agnesi.ops.indexing.join import concat
 from agnesi.ops.indexing.scatter import index_add
 from agnesi.ops.reductions.running import cumsum
@@ -84,13 +85,18 @@ class COO(Words):
             raise renamed_error(error, "sparse_coo_tensor", given) from None
 
     def _checked(self, indices: Tensor) -> Tensor:
-        if indices.ndim != 2 or indices.shape[1:] != self._entries.shape[:1]:
-            raise ShapeError(f"indices must be (axes, values) beside values (values, ...), but are "
-                             f"{typed(indices)} and {typed(self._entries)}")
+        text = (f"indices must be (axes, values) beside values (values, ...), but are "
+                f"{typed(indices)} and {typed(self._entries)}")
+        if indices.ndim != 2 or not self._entries.ndim:
+            raise ShapeError(text)
+        count = indices.shape[1]
+        self._entries = of_shape("", self._entries, (count, *self._entries.shape[1:]), text)
         coordinates, rest = self.shape[: indices.shape[0]], self.shape[indices.shape[0]:]
-        if len(coordinates) < indices.shape[0] or rest != self._entries.shape[1:]:
-            raise ShapeError(f"{typed(indices)} and {typed(self._entries)} do not make a tensor of "
-                             f"shape {self.shape}")
+        text = (f"{typed(indices)} and {typed(self._entries)} do not make a tensor of shape "
+                f"{self.shape}")
+        if len(coordinates) < indices.shape[0]:
+            raise ShapeError(text)
+        self._entries = of_shape("", self._entries, (count, *rest), text)
         if indices.dtype.kind not in "iu":
             if not indices.shape[1]:
                 return cast(indices, np.dtype("int64"))

@@ -150,8 +150,8 @@ def _product_summed(node: Node, exact: bool) -> Tensor | None:
     depends on the signs of its terms.
     """
     (source,) = node.inputs
-    if source.op is None or node.dtype.kind not in "fc":
-        return None
+    if source.op is None or node.dtype.kind not in "fc" or 0 in source.shape:
+        return None  # the sum of no elements is 0, whatever the factor is
     if source.op_name == "negative":
         if exact:
             return None

@@ -14,7 +14,7 @@ from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply, apply_many
 from agnesi.core.integers import known_integer
 from agnesi.core.ir import foreign
-from agnesi.core.ir.dims import is_settled
+from agnesi.core.ir.dims import is_open, is_settled
 from agnesi.core.op import called, typed
 from agnesi.core.public import public
 from agnesi.core.support.aside import cubes
@@ -48,7 +48,10 @@ def _shifted(x: Tensor, by: int) -> Tensor:
     if by == 0:
         return x
     none = [(0, 0)] * (len(x.shape) - 1)
-    if is_settled((n,)) and abs(by) >= n:
+    if is_open(n):  # perhaps none, or fewer than the shift
+        padded = pad(x, [*none, (max(-by, 0), max(by, 0))])
+        return padded[..., by:] if by > 0 else padded[..., :n]
+    if abs(by) >= n:
         return pad(x[..., :0], [*none, (0, n)])
     if by > 0:
         return pad(x[..., by:], [*none, (0, by)])

@@ -10,9 +10,13 @@ from agnesi.core.support import dtypes
 from agnesi.core.support.errors import ShapeError, TraceError
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith
-from agnesi.ops.base.convert import as_tensor, common, number
+from agnesi.ops.base.compare import greater
+from agnesi.ops.base.convert import as_tensor, cast, common, number
 from agnesi.ops.base.creation import zeros
+from agnesi.ops.base.ensure import ensured_sizes
 from agnesi.ops.base.movement import reshape
+from agnesi.ops.base.reduce import max as greatest_of
+from agnesi.ops.base.reduce import sum as sum_of
 from agnesi.ops.base.slices import flip
 from agnesi.ops.indexing.index import take
 from agnesi.ops.indexing.join import concat
@@ -141,8 +145,10 @@ def companion(a: TensorLike, *, out: Tensor | None = None) -> Tensor:
     """
     a = vector(a)
     n = a.shape[0]
+    text = f"a polynomial has at least 2 coefficients here, not {n}"
     if isinstance(n, int) and n < 2:
-        raise ShapeError(f"a polynomial has at least 2 coefficients here, not {n}")
+        raise ShapeError(text)
+    a = ensured_sizes("companion", a, (n,), (2,), text, "at least")
     first = arith.negative(arith.divide(a[1:], a[0]))
     return concat([reshape(first, (1, n - 1)), eye(n - 2, n - 1, dtype=first.dtype)], axis=0)
 
@@ -185,10 +191,14 @@ def khatri_rao(a: TensorLike, b: TensorLike, *, out: Tensor | None = None) -> Te
 
 
 # -- singular vectors ---------------------------------------------------------------------------
-def _rank(x: Tensor, s: Tensor, rcond: float | None) -> int:
-    if s.array is None:
-        raise TraceError("how many vectors there are depends on values that are not known yet")
+def _rank(x: Tensor, s: Tensor, rcond: float | None) -> Any:
     share = default_rtol(x) if rcond is None else rcond
+    if s.array is None:
+        if x.ndim > 2:
+            raise TraceError("how many vectors matrices have depends on values that are not known "
+                             "yet, and may differ among them")
+        bound = arith.multiply(greatest_of(s, initial=0), share)
+        return sum_of(cast(greater(s, bound), dtypes.int64))
     greatest = s.array.max(-1, keepdims=True, initial=0)
     ranks = set((s.array > share * greatest).sum(-1).ravel().tolist()) or {0}
     if len(ranks) > 1:
@@ -205,7 +215,7 @@ def orth(a: TensorLike, rcond: float | None = None) -> Tensor:
     :param rcond: Singular values up to this share of the greatest are taken for 0.
     :returns: Of shape (..., m, rank).
     :raises ShapeError: If the matrices of a stack have different ranks.
-    :raises TraceError: While a graph is written: the rank decides the shape.
+    :raises TraceError: While a graph is written, of stacks: the ranks decide the shape.
     :see: linalg.null_space, linalg.qr
 
     >>> ag.linalg.orth(ag.ones((4, 3))).shape

@@ -21,7 +21,15 @@ from agnesi.ops.base.slices import flip
 from agnesi.ops.contractions.matmul import matmul
 from agnesi.ops.elementwise.trig import acos, asin
 from agnesi.ops.indexing.join import concat
-from agnesi.ops.linalg.base import adjoint, floating, hermitian, matrix, matrix_pair, square, times
+from agnesi.ops.linalg.base import (
+    adjoint,
+    floating,
+    hermitian,
+    matrix,
+    matrix_pair,
+    surely_square,
+    times,
+)
 from agnesi.ops.linalg.qr import QRResult, qr
 from agnesi.ops.linalg.solve import solve
 from agnesi.ops.linalg.special_matrices.special import orth, toeplitz
@@ -93,7 +101,7 @@ def pinvh(a: TensorLike, atol: NotNegative | None = None, rtol: NotNegative | No
     tensor([[0.5, 0. ],
             [0. , 0. ]])
     """
-    a = hermitian(square(a))
+    a = hermitian(surely_square("pinvh", a))
     share: Any = default_rtol(a) if rtol is None else rtol
     if atol:
         share = share + atol / greatest(arith.abs(eigvalsh(a)), axis=-1)
@@ -122,7 +130,7 @@ def issymmetric(a: TensorLike, atol: NotNegative | None = None,
     >>> ag.linalg.issymmetric(ag.tensor([[1.0, 2.0], [2.0, 1.0]])).item()
     True
     """
-    a = square(a)
+    a = surely_square("issymmetric", a)
     return _close_to(a, matrix_transpose(a), atol, rtol)
 
 
@@ -137,7 +145,7 @@ def ishermitian(a: TensorLike, atol: NotNegative | None = None,
     >>> ag.linalg.ishermitian(ag.tensor([[1.0, 2j], [-2j, 1.0]])).item()
     True
     """
-    a = square(a)
+    a = surely_square("ishermitian", a)
     return _close_to(a, adjoint(a), atol, rtol)
 
 

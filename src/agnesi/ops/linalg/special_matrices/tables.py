@@ -19,7 +19,9 @@ from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith
 from agnesi.ops.base.convert import common
 from agnesi.ops.base.creation import tensor, zeros
+from agnesi.ops.base.ensure import ensured_sizes
 from agnesi.ops.base.movement import reshape
+from agnesi.ops.base.parameter_checks import of_shape
 from agnesi.ops.indexing.join import concat, pad
 from agnesi.ops.indexing.ranges import eye
 from agnesi.ops.linalg.base import smaller
@@ -203,8 +205,8 @@ def leslie(f: TensorLike, s: TensorLike) -> Tensor:
     """
     f, s = map(vector, common(f, s))
     n = f.shape[0]
-    if is_settled((n, s.shape[0])) and s.shape[0] != n - 1:
-        raise ShapeError(f"there must be {n - 1} rates of survival, not {s.shape[0]}")
+    s = of_shape("leslie", s, (n - 1,),
+                 f"there must be {n - 1} rates of survival, not {s.shape[0]}")
     below = arith.multiply(reshape(s, (s.shape[0], 1)), eye(s.shape[0], n, dtype=s.dtype))
     return concat([reshape(f, (1, n)), below], axis=0)
 
@@ -246,8 +248,10 @@ def convolution_matrix(a: TensorLike, n: int, mode: Literal["full", "same", "val
     """
     a = vector(a)
     m = a.shape[0]
+    text = "a convolution takes at least one number on both sides"
     if n < 1 or m == 0:
-        raise ValueError("a convolution takes at least one number on both sides")
+        raise ValueError(text)
+    a = ensured_sizes("convolution_matrix", a, (m,), (1,), text, "at least", "ValueError")
     if mode not in ("full", "same", "valid"):
         raise ValueError(f"mode must be 'full', 'same' or 'valid', not {mode!r}")
     column = concat([a, zeros((n - 1,), dtype=a.dtype)])

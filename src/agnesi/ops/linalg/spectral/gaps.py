@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.core.ir.dims import is_open
 from agnesi.core.support import dtypes
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith
@@ -42,7 +43,9 @@ def safe_reciprocal(x: Tensor, scale: Tensor) -> Tensor:
     if scale.shape[-1] == 0:
         return x
     eps = _ROUNDING * float(np.finfo(dtypes.real_of(scale.dtype)).eps)
-    bound: Any = arith.multiply(greatest(arith.abs(scale), axis=-1, keepdims=True), eps)
+    least = 0 if is_open(scale.shape[-1]) else None  # of no elements, perhaps
+    most = greatest(arith.abs(scale), axis=-1, keepdims=True, initial=least)
+    bound: Any = arith.multiply(most, eps)
     bound = reshape(bound, (*bound.shape, 1)) if len(x.shape) > len(scale.shape) else bound
     nothing = less_equal(arith.abs(x), bound)
     return where(nothing, 0, arith.reciprocal(where(nothing, 1, x)))

@@ -14,13 +14,12 @@ from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply, apply_many
 from agnesi.core.ir.dims import is_settled
 from agnesi.core.public import planned, public
-from agnesi.core.shapes import fits
 from agnesi.core.support import dtypes
-from agnesi.core.support.errors import ShapeError
 from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith
 from agnesi.ops.base.convert import common
+from agnesi.ops.base.parameter_checks import of_shape
 from agnesi.ops.base.reduce import sum
 from agnesi.ops.linalg.base import (
     MatrixOp,
@@ -190,7 +189,7 @@ def orthogonal_procrustes(a: TensorLike, b: TensorLike) -> ProcrustesResult:
     6.0
     """
     a, b = map(matrix, common(a, b))
-    if not fits(a.shape, b.shape):
-        raise ShapeError(f"the shapes of a and b ({a.shape} vs {b.shape}) should match")
+    b = of_shape("orthogonal_procrustes", b, a.shape,
+                 f"the shapes of a and b ({a.shape} vs {b.shape}) should match")
     inner = times(adjoint(a), b)
     return ProcrustesResult(apply(FACTOR, inner), apply(NuclearNorm(), inner)[..., 0, 0])

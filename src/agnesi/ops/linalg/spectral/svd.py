@@ -136,7 +136,7 @@ class SVD(MatrixOp):
         """Vectors and values, the latter's inverse gaps and reciprocals."""
         u, s, vh = ys
         m, n = a.shape[-2:]
-        if self.full and m != n:
+        if self.full and m != n and bool(m < n or n < m):
             if wanted:
                 raise GradientError(
                     "vectors beyond the singular values are not unique and have no derivative: "
