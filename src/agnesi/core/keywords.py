@@ -225,11 +225,15 @@ def strict(function: F, owner: type | None = None) -> F:
 
     @functools.wraps(function)
     def call(*args: Any, **keywords: Any) -> Any:
+        nonlocal checked
         if ignores and keywords:
             about.refuse_ignored(args, keywords)
-        if checked and (keywords or len(args) > first) and options.checked(inner, owner is None):
-            options.check(lambda: about.name(args), inner,
-                          options.arguments(inner, args, keywords), owner is None)
+        if checked and (keywords or len(args) > first):
+            if options.checked(inner, owner is None):
+                options.check(lambda: about.name(args), inner,
+                              options.arguments(inner, args, keywords), owner is None)
+            else:
+                checked = False
         try:
             return function(*args, **keywords)
         except _REPLACED as error:

@@ -300,12 +300,15 @@ def where_torch(function: F) -> F:
 
 def at_once(usual: Callable[..., Any]) -> Callable[[F], F]:
     """A public function whose usual calls, outside of traces and programs, ``usual`` answers: given
-    the arguments without names, it returns NotImplemented for all others."""
+    the arguments without names, and keywords that it has, it returns NotImplemented for all
+    others."""
+    known = frozenset(getattr(usual, "__kwdefaults__", None) or ())
 
     def decorate(function: F) -> F:
         def call(*args: Any, **keywords: Any) -> Any:
-            if not keywords and not TRACES.running and not MODE.get().symbolic:
-                found = usual(*args)
+            if (not keywords or known.issuperset(keywords)) and not TRACES.running and (
+                    not MODE.get().symbolic):
+                found = usual(*args, **keywords)
                 if found is not NotImplemented:
                     return found
             return function(*args, **keywords)

@@ -35,6 +35,9 @@ from agnesi.ops.base import movement
 
 #: So many elements are results of a compiled function by themselves.
 _MOST_LISTED = 64
+#: Shapes whose numbers of elements are kept.
+_MOST_COUNTS = 1024
+_size_of = tuple.__getitem__
 _UNPACK = opmap["UNPACK_SEQUENCE"]
 
 
@@ -351,7 +354,7 @@ def __format__(self: Tensor, spec: str) -> str:  # noqa: N807
 class Count(int):
     """A number of elements; called, it gives the shape or one size, as in PyTorch."""
 
-    _shape: tuple[Size, ...]
+    _shape: Sizes
 
     def __getitem__(self, axis: Any) -> NoReturn:
         raise TypeError(at("x.size is a number, of all elements: x.shape[i] and x.size(i) are the "
@@ -361,9 +364,25 @@ class Count(int):
         if dim is None:
             return self._shape
         try:
+            if type(dim) is int and dim >= 0:
+                return _size_of(self._shape, dim)
             return self._shape[axis_of(dim, len(self._shape))]
         except (IndexError, TypeError) as error:
             raise type(error)(at(f"size({dim!r}) of shape {tuple(self._shape)}: {error}")) from None
+
+
+class _Counts(dict[tuple[int, ...], Count]):
+    """Numbers of elements by shapes, so that asking a tensor makes no object."""
+
+    def __missing__(self, shape: tuple[int, ...]) -> Count:
+        if len(self) >= _MOST_COUNTS:
+            self.clear()
+        count = self[shape] = Count(dims.product(shape))
+        count._shape = Sizes(shape)
+        return count
+
+
+_COUNTS = _Counts()
 
 
 def size(self: Tensor) -> Any:
@@ -377,12 +396,10 @@ def size(self: Tensor) -> Any:
     (6, (2, 3), 3)
     """
     data = self.array
-    number = dims.product(self.shape) if data is None else data.size
-    if data is None and isinstance(number, Dim):
-        return number
-    count = Count(number)
-    count._shape = self.shape
-    return count
+    if data is not None:
+        return _COUNTS[data.shape]
+    number = dims.product(self.shape)
+    return number if isinstance(number, Dim) else _COUNTS[self.shape]
 
 
 def numel(self: Tensor) -> Size:

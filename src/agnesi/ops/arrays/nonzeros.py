@@ -42,15 +42,20 @@ def _rows_of_few(x: Any = None, *more: Any) -> Any:
     if more or type(x) is not Tensor or (data := x.array) is None or not (
             data.ndim and data.size <= _FEW_ELEMENTS):
         return NotImplemented
-    return wrap(np.array(select.indices_of(data)).T.copy())
+    found = select.indices_of(data)
+    return wrap(found[0].reshape(-1, 1) if data.ndim == 1 else np.array(found).T.copy())
 
 
-def _indices_of_few(x: Any = None, *more: Any) -> Any:
-    """The indices in the usual call of :func:`nonzero`, of a tensor of few elements."""
+def _indices_of_few(x: Any = None, *more: Any, as_tuple: bool | None = None) -> Any:
+    """The indices in the usual call of :func:`nonzero`, of a tensor of few elements; PyTorch's
+    keyword asks for rows of them instead."""
+    if as_tuple is not None and not as_tuple:
+        return _rows_of_few(x, *more)
     if more or type(x) is not Tensor or (data := x.array) is None or not (
             data.ndim and data.size <= _FEW_ELEMENTS):
         return NotImplemented
-    warn_of("nonzero")
+    if as_tuple is None:
+        warn_of("nonzero")
     return tuple([wrap(i) for i in select.indices_of(data)])
 
 

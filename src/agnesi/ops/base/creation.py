@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -177,15 +178,23 @@ def _of_copy(data: Any = None, *more: Any) -> Any:
     if _is_plain(data):
         return wrap(memory.copied(data))
     kind: Any = type(data)
-    if kind is list and 0 < len(data) <= _FEW_ELEMENTS and len(kinds := set(map(type, data))) == 1:
-        (kind,) = kinds
+    if kind is list and 0 < len(data) <= _FEW_ELEMENTS:
+        kind = _only(map(type, data))
+        if kind is list and sum(map(len, data)) <= _FEW_ELEMENTS:
+            kind = _only(map(type, chain.from_iterable(data)))
     dtype = config._float_dtype if kind is float else dtypes.int64 if kind is int else None
     if dtype is None:
         return NotImplemented
     try:
         return wrap(silently(np.array, data, dtype))
-    except OverflowError:
+    except (OverflowError, ValueError):  # rows differ in length
         return NotImplemented
+
+
+def _only(kinds: Iterable[type]) -> type | None:
+    """The one type among some; None where there are others, or none."""
+    found = set(kinds)
+    return found.pop() if len(found) == 1 else None
 
 
 def _uninitialised(*sizes: Any) -> Any:

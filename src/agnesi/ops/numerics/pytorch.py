@@ -124,7 +124,7 @@ def equal(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) -> Te
     >>> ag.equal([1, 2], [1, 3])
     tensor([ True, False])
     """
-    return compare.equal(x1, x2, out=out)
+    return compare.equal(x1, x2) if out is None else compare.equal(x1, x2, out=out)
 
 
 with_methods(equal)
