@@ -48,6 +48,8 @@ _ROUNDING = {"e": 1e-2, "f": 1e-5, "d": 1e-12, "F": 1e-5, "D": 1e-12}
 _MAX_ELEMENTS = 1 << 22
 #: Elements that take as long as a call, and by how many such an element of a slow loop counts.
 _CALL_ELEMENTS, _SLOW_ELEMENTS = 3_000, 10
+#: Nanoseconds of the calls of a plan of few operations that were counted.
+_FEW_PRICE = 10_000_000
 #: Nanoseconds of an operation in native code.
 _STEP = 1_000
 #: Elements of a result that is always the same, which is kept and copied.
@@ -83,6 +85,7 @@ def plan(function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str
         return made  # compiled results lie in row-major order
     if made.quick and apart and (much or not records):
         made.calls_left = np.array([_calls_before_region(made, arrays, much)])
+        made.last_count = not much and _numpy_calls(made) <= 1
     if made.quick or not much:
         return made
     return _region(function, args, keywords, xs, records, made)
@@ -139,7 +142,8 @@ def _is_quick(op: Op, operands: list[Any]) -> bool:
 
 def _calls_before_region(made: Plan, arrays: Sequence[np.ndarray], much: bool) -> int:
     """Calls by a plan after which it is compiled: they take about as long as that, whatever the
-    sizes; of few operations more, as the gain is small.
+    sizes; of few operations more, as the gain is small, but the fewer the more calls of NumPy's
+    these take.
 
     The time is no measured one, so that a program is compiled in the same step each time.
     """
@@ -156,8 +160,19 @@ def _calls_before_region(made: Plan, arrays: Sequence[np.ndarray], much: bool) -
         most = max(map(math.prod, [y.shape, *operands]))
         elements += _SLOW_ELEMENTS * most if "unvectorized" in op.traits else most
     if much:
-        return int(regions.PRICE * len(made.steps) // time) + 1
-    return max(1, int(CALLS_BEFORE_REGION * _CALL_ELEMENTS // (_CALL_ELEMENTS + elements)))
+        return int(_price(made) // time) + 1
+    taken = _CALL_ELEMENTS * _numpy_calls(made) + elements
+    return max(1, int(CALLS_BEFORE_REGION * _CALL_ELEMENTS // taken))
+
+
+def _price(made: Plan) -> int:
+    """About how many nanoseconds a plan takes to be compiled."""
+    return regions.PRICE * max(len(made.steps), _MIN_COMPILED)
+
+
+def _numpy_calls(made: Plan) -> int:
+    """About how many calls of NumPy's a plan takes."""
+    return sum(worth.calls_of(op) for op, *_ in made.steps if "movement" not in op.traits)
 
 
 def compiled_plan(made: Plan, function: Callable[..., Any], args: tuple[Any, ...],
@@ -168,13 +183,15 @@ def compiled_plan(made: Plan, function: Callable[..., Any], args: tuple[Any, ...
         args, keywords, xs = _apart(args, keywords)
     much = _is_much([op for op, *_ in made.steps if "movement" not in op.traits])
     records = _are_recorded(xs)
-    if not records and any(x._requires_grad for x in xs):
-        return made  # native code takes none that require gradients
     if (not much and not all(map(_needs_no_copy, xs))) or any(map(_is_few_repeated, xs)):
         return made  # they would be copied
     if not much:
+        if not (made.last_count or WORK.pays(_FEW_PRICE)):
+            left = CALLS_BEFORE_REGION - CALLS_BEFORE_REGION // _numpy_calls(made)
+            made.calls_left, made.last_count = np.array([left]), True
+            return made
         WORK.loaded()
-    elif not WORK.pays(regions.PRICE * len(made.steps)):  # so far
+    elif not WORK.pays(_price(made)):  # so far
         made.calls_left = np.array([_calls_before_region(
             made, _arrays_of(made.values(xs)), much)])
         return made

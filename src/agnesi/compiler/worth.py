@@ -8,11 +8,16 @@ estimate from types, no measured time, so that a program is compiled in the same
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from agnesi.core.ir import kernels, loops
 from agnesi.core.op import Item, Op
+from agnesi.ops.base.elementwise import Elementwise
 
 if TYPE_CHECKING:
     from agnesi.ops.control.body import Body
@@ -27,6 +32,9 @@ TRACING = 6_000_000
 CALL, _ELEMENT, _PRODUCT, _READ = 8_000, 3.0, 0.1, 0.25
 #: The same of one that makes many calls of NumPy's.
 _COMPOSED_NANOSECONDS = 20_000
+#: Nanoseconds of a call of NumPy's in an elementwise operation of many, how many there are in one
+#: that is no formula, and traits of those of a single one.
+_NUMPY_CALL, _FEW_CALLS, _SINGLE = 500, 5, frozenset(("cheap", "operator"))
 
 
 class Work:
@@ -67,8 +75,25 @@ def nanoseconds(op: Op, shape: Sequence[int], operands: Sequence[Sequence[int]],
                 call: float = CALL) -> float:
     """About how long an operation takes eagerly beside its call, for such a shape of its result and
     such shapes of operands."""
-    composed = _COMPOSED_NANOSECONDS * ("composed" in op.traits)
+    composed = _COMPOSED_NANOSECONDS * ("composed" in op.traits) + _NUMPY_CALL * (calls_of(op) - 1)
     return composed + _ELEMENT * math.prod(shape) + _products(op, shape, operands, call)
+
+
+def calls_of(op: Op) -> int:
+    """About how many calls of NumPy's an operation takes on arrays, if it is an elementwise one; 1
+    for others."""
+    return _calls_of_row(op) if isinstance(op, Elementwise) else 1
+
+
+@functools.cache
+def _calls_of_row(row: Elementwise) -> int:
+    if isinstance(row.function, np.ufunc) or row.traits & _SINGLE:
+        return 1
+    if row.expand is None:
+        return _FEW_CALLS
+    operand = loops.cast(loops.index(loops.Axis(0, 2).index), "float32")
+    formula = row.expand(*[operand] * row.arity)
+    return max(_FEW_CALLS, sum(bool(part.args) for part in kernels.walk([formula])))
 
 
 def _products(op: Any, shape: Sequence[int], operands: Sequence[Sequence[int]], call: float

@@ -48,7 +48,8 @@ class Plan:
     """Operations in order: each reads operands, constants and results before it, by index; behind
     the indices is what native code may call instead (``Op.c_call``), or None."""
 
-    __slots__ = ("build", "calls_left", "constants", "element", "ends", "quick", "steps")
+    __slots__ = ("build", "calls_left", "constants", "element", "ends", "last_count", "quick",
+                 "steps")
 
     def __init__(self, constants: Iterable[Tensor], steps: Iterable[Step],
                  ends: Iterable[int], build: Callable[[list[Tensor]], Any] | None) -> None:
@@ -62,6 +63,8 @@ class Plan:
         self.element = False
         #: Calls before it is to be compiled, an array that is counted down; None where not.
         self.calls_left: np.ndarray | None = None
+        #: Whether it is compiled after these calls, also where no compiler was loaded before.
+        self.last_count = False
 
     def __call__(self, xs: Sequence[Tensor]) -> Any:
         return self.result(self.values(xs))
@@ -107,7 +110,7 @@ class RegionPlan:
         if self.records:
             return self.regions(tuple(xs), {})
         found = self.regions(tuple(self._apart(xs)), {})
-        if self.direct is None and not any(x._requires_grad for x in xs):
+        if self.direct is None:
             self.take_direct()
         return found
 

@@ -97,9 +97,9 @@ _PART = 1 << 20
 def _latest(y: np.ndarray, x: np.ndarray, axis: int, reverse: bool) -> np.ndarray:
     """Where the latest element is that is the extreme so far, in the memory of the result."""
     found = np.empty(x.shape, np.int64)
-    row, same = np.moveaxis(found, axis, 0), np.moveaxis(x == y, axis, 0)
+    row, same = found.swapaxes(axis, 0), (x == y).swapaxes(axis, 0)  # moveaxis is Python's
     if x.dtype.kind in "fV":
-        same |= np.isnan(np.moveaxis(x, axis, 0))
+        same |= np.isnan(x.swapaxes(axis, 0))
     row[...] = 1
     row[:1] = 0
     np.add.accumulate(row, 0, None, row)

@@ -1256,7 +1256,7 @@ no:
 }
 
 ; An operand as a compiled region takes it, owned, or null: turned as the plan says, and another tensor
-; where it was an operand before.
+; where it was an operand before, or requires a gradient, which nobody records here.
 define internal ptr @region_operand(ptr %table, ptr %known, i64 %i, ptr %layout) nounwind {
 entry:
   %none = call ptr @api_get(i64 16)
@@ -1264,7 +1264,12 @@ entry:
   %x = load ptr, ptr %x.at
   %array = call ptr @slot(ptr %table, ptr %x, i64 {w:Tensor.array})
   %as.it.lies = icmp eq ptr %layout, %none
-  br i1 %as.it.lies, label %before, label %turn
+  br i1 %as.it.lies, label %flagged, label %turn
+flagged:
+  %flag = call ptr @slot(ptr %table, ptr %x, i64 {w:Tensor._requires_grad})
+  %true = call ptr @api_get(i64 13)
+  %requires = icmp eq ptr %flag, %true
+  br i1 %requires, label %twin, label %before
 turn:
   %view = call ptr @view_of(ptr %table, ptr %array, ptr %layout)
   %no.view = icmp eq ptr %view, null
@@ -1274,7 +1279,7 @@ turned:
   call void @decref(ptr %view)
   ret ptr %t
 before:
-  %j = phi i64 [0, %entry], [%j1, %compare]
+  %j = phi i64 [0, %flagged], [%j1, %compare]
   %j1 = add i64 %j, 1
   %more = icmp ult i64 %j, %i
   br i1 %more, label %compare, label %itself
