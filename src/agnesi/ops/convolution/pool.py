@@ -24,7 +24,7 @@ from agnesi.ops.base.reduce import max as max_of
 from agnesi.ops.base.reduce import mean
 from agnesi.ops.contractions.matmul import matmul
 from agnesi.ops.convolution.images import as_images
-from agnesi.ops.convolution.pooled import MaxPool, WindowSum
+from agnesi.ops.convolution.pooled import MOST_READ, MaxPool, WindowSum, axis_by_axis
 from agnesi.ops.convolution.unpool import max_unpool, positions, raveled
 from agnesi.ops.convolution.windows import Ints, Windows, borders, per_axis
 from agnesi.ops.indexing.index import take
@@ -124,7 +124,11 @@ def max_pool(x: TensorLike, kernel: PerAxis, stride: PerAxis | None = None,
     x, windows, sizes, wanted = _placed(x, kernel, stride, padding, cover_all, dilation)
     if x.dtype.kind == "c":
         raise DTypeError("complex numbers have no greatest")
-    found = _of(apply(MaxPool(windows, sizes), x), wanted)
+    windows.sizes(x.shape[2:], sizes)  # which raises where a window does not fit
+    found = x
+    for step in axis_by_axis(windows, sizes, MOST_READ):
+        found = apply(MaxPool(*step), found)
+    found = _of(found, wanted)
     if not return_indices:
         return found
     return found, _of(raveled(positions(x, windows, sizes), x.shape[2:]), wanted)

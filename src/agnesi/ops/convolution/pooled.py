@@ -196,6 +196,29 @@ def _greatest(at: Any, x: Any, runs: Any) -> Any:
     return fold("logical_or" if x.dtype == "bool" else "maximum", runs, at, term)
 
 
+#: How many of the elements of a window are read, at most, where its axes are taken one after the
+#: other: by maxima, and by the search for where they are, which does more with each.
+MOST_READ, _MOST_SEARCHED = 0.5, 0.75
+
+
+def axis_by_axis(windows: Windows, kernel: Ints, most: float) -> list[tuple[Windows, Ints]]:
+    """Windows along one axis after the other, the last one first, if so much less is read then; else
+    the windows as they are.
+
+    Of equal elements, the first in row-major order is the first one along each axis in turn.
+    """
+    sizes = zip(kernel, windows.stride, windows.padding, windows.dilation, strict=True)
+    steps, count, rank = [], 0, len(kernel)
+    for axis, (k, s, pads, d) in reversed(list(enumerate(sizes))):
+        if (k, s, pads) != (1, 1, (0, 0)):
+            def along(whole: Any, one: Any, axis: int = axis) -> tuple[Any, ...]:
+                return tuple(one if i == axis else whole for i in range(rank))
+
+            steps.append((Windows(along(1, s), along((0, 0), pads), along(1, d)), along(1, k)))
+            count += k * math.prod(windows.stride[:axis])
+    return steps if 0 < count <= most * math.prod(kernel) else [(windows, kernel)]
+
+
 @record
 class MaxPool(_Pool):
     """The greatest element of each window; the border never is."""
@@ -218,8 +241,14 @@ class MaxPool(_Pool):
         return result
 
     def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
-        taps = apply(PoolTaps(self.windows, self.kernel), x)
-        return (apply(TapSpread(self.windows, self.kernel, x.shape[2:]), g, taps),)
+        steps = axis_by_axis(self.windows, self.kernel, _MOST_SEARCHED)
+        images = [x]
+        for step in steps[:-1]:
+            images.append(apply(MaxPool(*step), images[-1]))
+        for (windows, kernel), image in zip(reversed(steps), reversed(images), strict=True):
+            taps = apply(PoolTaps(windows, kernel), image)
+            g = apply(TapSpread(windows, kernel, image.shape[2:]), g, taps)
+        return (g,)
 
     def jvp(self, ts: Any, y: Tensor, x: Tensor) -> Any:
         taps = apply(PoolTaps(self.windows, self.kernel), x)
