@@ -202,8 +202,8 @@ MOST_READ, _MOST_SEARCHED = 0.5, 0.75
 
 
 def axis_by_axis(windows: Windows, kernel: Ints, most: float) -> list[tuple[Windows, Ints]]:
-    """Windows along one axis after the other, the last one first, if so much less is read then; else
-    the windows as they are.
+    """Windows along one axis after the other, the last one first, if so much less is read then;
+    else the windows as they are.
 
     Of equal elements, the first in row-major order is the first one along each axis in turn.
     """
