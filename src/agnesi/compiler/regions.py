@@ -71,6 +71,8 @@ class Regions:
         self._meanwhile = function if meanwhile is None else meanwhile
         #: Regions by types; None where it cannot be one, before it is traced the number of calls.
         self._found: dict[Any, Region | int | None] = {}
+        #: Nanoseconds of a call, as guessed, by types of which calls are counted.
+        self._guesses: dict[Any, int] = {}
         #: Those made before eager work was counted anew, which has happened so often.
         self._spare: dict[Any, Region] = {}
         self._recounts = HOOKS.recounts
@@ -142,15 +144,19 @@ class Regions:
         self._recounts = HOOKS.recounts
         self._spare = {k: r for k, r in self._found.items() if isinstance(r, Region)}
         self._found.clear()
+        self._guesses.clear()
 
     def _counted(self, key: Any, calls: int, leaves: Sequence[Any]) -> Region | None:
         """The region for types that were there so often before, if that is often enough."""
-        if _WITHIN.get() and not self._wanted:
-            return None
         if self._wanted:
             return self._made(key, leaves)
-        sizes = [float(x.size) for x in leaves if type(x) is Tensor]
-        guess = int((_FEW_CALLS + _DEEP_ELEMENT * sum(sizes)) * self._share(leaves))
+        if _WITHIN.get():
+            return None
+        guess = self._guesses.get(key) if calls else None
+        if guess is None:
+            sizes = [float(x.size) for x in leaves if type(x) is Tensor]
+            guess = int((_FEW_CALLS + _DEEP_ELEMENT * sum(sizes)) * self._share(leaves))
+            self._guesses[key] = guess
         WORK.pays(guess)
         if calls >= BEFORE and (guess >= _LONG_NANOSECONDS or calls * guess >= worth.TRACING):
             made = self._made(key, leaves)
@@ -164,6 +170,7 @@ class Regions:
                 return made
         if len(self._found) >= _KEPT and not calls:
             self._found.clear()
+            self._guesses.clear()
         self._found[key] = calls + 1
         return None
 

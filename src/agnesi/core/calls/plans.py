@@ -20,6 +20,9 @@ from agnesi.core.tensor import Tensor, wrap
 
 #: Calls that agree before the function is traced, which takes as long as some dozen of them.
 CALLS_BEFORE_PLAN = 16
+#: The same for each plan that a function has, if that is more: of sizes that grow from call to call
+#: none comes often.
+_CALLS_FOR_EACH = 2
 #: Calls by a plan in native code after which it is compiled: together they take about as long.
 CALLS_BEFORE_REGION = 10_000
 #: Operands, constants and results of a plan that native code runs.
@@ -177,10 +180,12 @@ class Plans:
     A trace that follows what a closure holds would take a dict for the user's.
     """
 
-    __slots__ = ("found", "function")
+    __slots__ = ("found", "function", "made")
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.found: dict[Any, Any] = {}
+        #: How many were made, or tried.
+        self.made = 0
         self.function = function
 
 
@@ -210,8 +215,11 @@ def by_plan(plans: Plans, known: Any, xs: list[Tensor], args: tuple[Any, ...],
     if type(plan) is int:
         if len(plans.found) >= _MAX_PLANS:
             plans.found.clear()
-        plan = plan + 1 if plan < CALLS_BEFORE_PLAN else HOOKS.plan(
-            plans.function, args, keywords, xs)
+        if plan < max(CALLS_BEFORE_PLAN, _CALLS_FOR_EACH * plans.made):
+            plan += 1
+        else:
+            plan = HOOKS.plan(plans.function, args, keywords, xs)
+            plans.made += 1
         plans.found[known] = plan
     elif type(plan) is Plan and plan.calls_left is not None:
         plan.calls_left[0] -= 1

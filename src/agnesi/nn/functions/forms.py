@@ -12,7 +12,7 @@ from agnesi.core.dispatch import assign
 from agnesi.core.ir.dims import product
 from agnesi.core.op import typed
 from agnesi.core.options import NotNegative, Share
-from agnesi.core.public import planned, public
+from agnesi.core.public import at_once, planned, public
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith, compare, select
@@ -88,6 +88,7 @@ def scores_axis(name: str, x: Any, axis: Any) -> tuple[Tensor, Any]:
 
 
 @planned
+@at_once(softmaxes.softmax_of_few)
 @public
 def softmax(x: TensorLike, axis: Axis = None, *, dtype: DTypeLike = None, out: Tensor | None = None
             ) -> Tensor:
@@ -109,6 +110,7 @@ def softmax(x: TensorLike, axis: Axis = None, *, dtype: DTypeLike = None, out: T
 
 
 @planned
+@at_once(softmaxes.log_softmax_of_few)
 @public
 def log_softmax(x: TensorLike, axis: Axis = None, *, dtype: DTypeLike = None,
                 out: Tensor | None = None) -> Tensor:

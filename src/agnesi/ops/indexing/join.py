@@ -17,12 +17,12 @@ from agnesi.core.ir import loops
 from agnesi.core.ir.dims import Dim, Size, combine, is_open, is_settled, is_static
 from agnesi.core.ir.extents import Extent, UnknownSizeError
 from agnesi.core.op import Op
-from agnesi.core.public import planned, public, where_torch
+from agnesi.core.public import at_once, planned, public, where_torch
 from agnesi.core.storage.leaves import COPY
 from agnesi.core.storage.lists import MANY_OPERANDS, many_values
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import elements
-from agnesi.core.support.config import HOOKS
+from agnesi.core.support.config import HOOKS, MODE
 from agnesi.core.support.errors import ShapeError, check_allocatable, typed
 from agnesi.core.support.foreign import attribute_of
 from agnesi.core.support.record import record
@@ -38,6 +38,9 @@ from agnesi.ops.base.movement import atleast_1d, atleast_2d, atleast_3d, expand_
 from agnesi.ops.base.slices import FULL, Slice, SlicePut, Unslice, flip
 from agnesi.ops.indexing.index import take
 from agnesi.ops.indexing.ranges import arange
+
+#: More tensors, or elements, are joined as all others.
+_FEW_TENSORS, _FEW_ELEMENTS = 8, 1 << 14
 
 
 # -- concatenation ----------------------------------------------------------------------------
@@ -129,7 +132,28 @@ def _together(tensors: Any) -> tuple[Tensor, ...]:
     return common(*tensors)
 
 
+def _few_joined(arrays: Any = None, *more: Any, axis: Any = 0, dim: Any = None) -> Any:
+    """The usual call of :func:`concat`, of few tensors of few elements and one dtype, without
+    gradients: sizes that grow from call to call, as of a cache, have no plans."""
+    if type(arrays) not in (list, tuple) or not 0 < len(arrays) <= _FEW_TENSORS or len(more) > 1:
+        return NotImplemented
+    axis, found = more[0] if more else axis if dim is None else dim, []
+    recording = MODE.get().recording
+    for x in arrays:
+        if type(x) is not Tensor or (data := x.array) is None or data.size > _FEW_ELEMENTS or (
+                x._requires_grad and recording) or (found and data.dtype is not found[0].dtype):
+            return NotImplemented
+        found.append(data)
+    if type(axis) is not int or not -found[0].ndim <= axis < found[0].ndim:
+        return NotImplemented
+    try:
+        return wrap(np.asarray(np.concatenate(found, axis), order="C"))
+    except ValueError:  # the function raises it in the user's words
+        return NotImplemented
+
+
 @planned
+@at_once(_few_joined)
 @public
 def concat(arrays: Sequence[Any], /, axis: int | None = 0, *,
            out: Tensor | None = None) -> Tensor:

@@ -12,15 +12,15 @@ from agnesi.core.accepted import Axis, TensorLike
 from agnesi.core.dispatch import apply, symbolic
 from agnesi.core.ir.dims import product
 from agnesi.core.op import Op, called, typed
-from agnesi.core.public import planned, public
+from agnesi.core.public import at_once, planned, public
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import elements
-from agnesi.core.support.config import HOOKS
+from agnesi.core.support.config import HOOKS, MODE
 from agnesi.core.support.errors import DTypeError, ShapeError
 from agnesi.core.support.record import record
 from agnesi.core.support.silence import silently
 from agnesi.core.support.tracing import is_known
-from agnesi.core.tensor import Tensor
+from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.base import arith, compare, select
 from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.gather.gather_scatter import located, within
@@ -239,7 +239,36 @@ class LogSoftmax(Shares):
         return arith.subtract(t, total(arith.multiply(t, exp(y)), self.axes))
 
 
+def _of_few(kind: type[Shares]) -> Any:
+    """The usual call of softmax or its logarithm, along one axis that is given, of a tensor of few
+    elements without gradients: no plan fits sizes that grow from call to call."""
+
+    def usual(x: Any = None, *more: Any, axis: Any = None, dim: Any = None) -> Any:
+        if len(more) > 1 or type(x) is not Tensor or (data := x.array) is None or (
+                data.size > _FEW_ELEMENTS or data.dtype.kind != "f") or (
+                x._requires_grad and MODE.get().recording):
+            return NotImplemented
+        axis = more[0] if more else axis if dim is None else dim
+        if type(axis) is not int or not -data.ndim <= axis < data.ndim:
+            return NotImplemented
+        key = kind, axis % data.ndim
+        op = _known.get(key)
+        if op is None:
+            op = _known[key] = kind((key[1],))
+        return wrap(np.asarray(op.perform(data), order="C"))
+
+    return usual
+
+
+#: The operations of single axes.
+_known: dict[Any, Any] = {}
+#: More elements take so long that the layers around them count for little.
+_FEW_ELEMENTS = 4096
+softmax_of_few, log_softmax_of_few = _of_few(Softmax), _of_few(LogSoftmax)
+
+
 @planned
+@at_once(softmax_of_few)
 @public
 def softmax(x: TensorLike, /, axis: Axis = -1, *, out: Tensor | None = None) -> Tensor:
     """Exponentials divided by their sum over ``axis``.
@@ -260,6 +289,7 @@ def softmax(x: TensorLike, /, axis: Axis = -1, *, out: Tensor | None = None) -> 
 
 
 @planned
+@at_once(log_softmax_of_few)
 @public
 def log_softmax(x: TensorLike, /, axis: Axis = -1, *, out: Tensor | None = None) -> Tensor:
     """Logarithm of :func:`softmax`, without its rounding.
