@@ -27,7 +27,7 @@ def test_functions_of_many_sizes_get_few_plans(monkeypatch: pytest.MonkeyPatch) 
         x = ag.ones((n, 3))
         for _ in range(24):
             assert ag.concat((x, row), 0).shape == (n + 1, 3)
-    assert tried.count("concat") <= 14  # 16 calls for the first ones, then twice as many as there are
+    assert tried.count("concat") <= 14  # 16 calls for the first, then twice as many as there are
     same = ag.ones((50, 3))
     for _ in range(100):
         ag.concat((same, row), 0)
