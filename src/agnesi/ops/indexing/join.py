@@ -137,7 +137,8 @@ def _few_joined(arrays: Any = None, *more: Any, axis: Any = 0, dim: Any = None) 
     gradients: sizes that grow from call to call, as of a cache, have no plans."""
     if type(arrays) not in (list, tuple) or not 0 < len(arrays) <= _FEW_TENSORS or len(more) > 1:
         return NotImplemented
-    axis, found = more[0] if more else axis if dim is None else dim, []
+    axis = more[0] if more else axis if dim is None else dim
+    found: list[np.ndarray] = []
     recording = MODE.get().recording
     for x in arrays:
         if type(x) is not Tensor or (data := x.array) is None or data.size > _FEW_ELEMENTS or (
