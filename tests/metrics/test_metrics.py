@@ -158,6 +158,10 @@ def test_nothing_and_constants():
     one = metrics.AUROC()
     one.update(ag.ones(3), ag.ones(3, dtype="int64"))
     assert np.isnan(float(one.compute()))
+    close, unknown = metrics.AUROC(), metrics.AUROC()
+    close.update(np.array([0.1, 0.1 + 1e-12]), [0, 1])
+    unknown.update([0.1, float("nan")], [0, 1])
+    assert float(close.compute()) == 1.0 and np.isnan(float(unknown.compute()))
 
 
 def test_wrong_batches_are_refused():
@@ -172,9 +176,18 @@ def test_wrong_batches_are_refused():
         (metrics.F1Score(2), ([1, 1], [0.5, 1.0]), ValueError, "whole numbers, not fractions"),
         (metrics.ConfusionMatrix(2), ([1, 2], [1, 1]), ValueError, "none of 2 classes"),
         (metrics.ConfusionMatrix(2), ([1, 1], [1, -1]), ValueError, "none of 2 classes"),
+        (metrics.Perplexity(), (np.ones((2, 3)), [0, -1]), ValueError, "from 0 to 2; give ignore"),
+        (metrics.Perplexity(), (np.ones((2, 3)), [0, 3]), ValueError, "from 0 to 2"),
+        (metrics.Accuracy(2), (np.ones((2, 3)), [0, -1]), ValueError, "from 0 to 2; give ignore"),
+        (metrics.AUROC(9, 3), (np.ones((2, 3)), [0, 7]), ValueError, "labels from 0 to 2$"),
+        (metrics.Accuracy(), (np.ones((2, 1)), [0, 1]), ag.ShapeError, r"predictions\[:, 0\]"),
+        (metrics.F1Score(), (np.ones((2, 1)), [0, 1]), ag.ShapeError, "scores of one class"),
+        (metrics.R2Score(), (np.ones((2, 3)), np.ones((2, 3))), ag.ShapeError, "num_outputs=1"),
+        (metrics.MeanSquaredError(), ([1j], [1j]), ag.DTypeError, r"must be real.*abs\(x\)"),
     ]:
-        with pytest.raises(error, match=told):
-            metric.update(*map(ag.tensor, batch))
+        for update in (metric.update, ag.jit(metric.update)):
+            with pytest.raises(error, match=told):
+                update(*map(ag.tensor, batch))
     full = metrics.AUROC(capacity=2)
     full.update(ag.ones(2), ag.tensor([0, 1]))
     assert float(full.compute()) == 0.5

@@ -12,7 +12,7 @@ from agnesi.core.op import typed
 from agnesi.core.options import Count
 from agnesi.core.support.errors import DTypeError, ShapeError, at
 from agnesi.core.tensor import Tensor
-from agnesi.metrics.base import Metric
+from agnesi.metrics.base import Metric, labels_within
 from agnesi.ops.base.arith import abs as absolute
 from agnesi.ops.base.arith import sqrt, square
 from agnesi.ops.base.compare import not_equal
@@ -31,7 +31,11 @@ _WIDE = np.dtype("float64")
 
 def wide(x: Any) -> Any:
     """In the float type that sums are kept in."""
-    return cast(asarray(x), _WIDE)
+    found = asarray(x)
+    if found.dtype.kind == "c":
+        raise DTypeError(at(f"numbers must be real, not {typed(found)}; measure abs(x), or real(x) "
+                            "and imag(x)"))
+    return cast(found, _WIDE)
 
 
 def same(metric: Metric, predictions: Any, targets: Any) -> tuple[Any, Any]:
@@ -168,6 +172,9 @@ class R2Score(Metric):
         :type predictions, targets: array_like
         """
         p, t = same(self, predictions, targets)
+        if t.ndim and t.size != t.shape[0] * self.num_outputs:
+            raise ShapeError(at(f"R2Score: predictions and targets are {typed(t)}, and "
+                                f"num_outputs={self.num_outputs}; give the number of columns"))
         p, t = p.reshape((-1, self.num_outputs)), t.reshape((-1, self.num_outputs))
         # Sums of differences to the first batch's mean, so that large targets lose no digits.
         self.shift.copy_(where(self.count == 0, mean(t, axis=0), self.shift))
@@ -221,8 +228,9 @@ class Perplexity(Metric):
         if t.dtype.kind not in "iu":
             raise DTypeError(at("Perplexity: targets must be integers, not "
                                 f"{typed(t)}; convert them with .astype('int64')"))
-        counts = wide(not_equal(t, -1 if self.ignore_index is None else self.ignore_index))
-        known = t if self.ignore_index is None else where(counts > 0, t, 0)
+        counts = wide(t) * 0 + 1 if self.ignore_index is None else wide(
+            not_equal(t, self.ignore_index))
+        known = labels_within(self, where(counts > 0, t, 0), scores.shape[-1])
         found: Any = take_along_axis(log_softmax(scores, axis=-1), expand_dims(known, -1), axis=-1)
         self.sum.sub_(total(found[..., 0] * counts))
         self.count.add_(cast(total(counts), self.count.dtype))

@@ -14,6 +14,8 @@ from agnesi.core.support.errors import Explained, StateError, at, typed, warn
 from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.arrays.loading import check_state, differing, write_all
+from agnesi.ops.base.compare import greater_equal, less
+from agnesi.ops.base.ensure import ensure
 
 
 class Metric(Written, Explained):
@@ -140,3 +142,11 @@ def _warning(compute: Any) -> Any:
         return found
 
     return renamed
+
+
+def labels_within(metric: Metric, targets: Any, classes: int) -> Any:
+    """Targets as they are, after a check that each is one of so many classes."""
+    hint = "; give ignore_index for those that do not count" if hasattr(
+        metric, "ignore_index") else ""
+    return ensure(targets, (greater_equal(targets, 0) & less(targets, classes)).all(), (
+        f"{type(metric).__name__}: targets are labels from 0 to {classes - 1}{hint}"))

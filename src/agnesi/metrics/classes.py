@@ -11,7 +11,7 @@ from agnesi.core.op import typed
 from agnesi.core.options import Count
 from agnesi.core.support.errors import ShapeError, at, shown
 from agnesi.core.tensor import Tensor, wrap
-from agnesi.metrics.base import Metric
+from agnesi.metrics.base import Metric, labels_within
 from agnesi.ops.base.compare import equal, greater, greater_equal, less, not_equal
 from agnesi.ops.base.convert import cast
 from agnesi.ops.base.creation import asarray
@@ -33,6 +33,10 @@ def labels(metric: Metric, predictions: Any, targets: Any, threshold: float = 0.
     """Labels that are predicted, and those that are right, as vectors."""
     p, t = asarray(predictions), asarray(targets)
     if p.ndim == t.ndim + 1 and (p.shape[0], *p.shape[2:]) == tuple(t.shape):
+        if p.shape[1] == 1:
+            raise ShapeError(at(f"{type(metric).__name__}: predictions are {typed(p)}, scores of "
+                                "one class; scores of label 1 have the targets' shape: "
+                                "predictions[:, 0]"))
         count = getattr(metric, "num_classes", p.shape[1])
         if p.shape[1] != count:
             raise ShapeError(at(f"{type(metric).__name__}: predictions are {typed(p)}, scores of "
@@ -114,6 +118,7 @@ class Accuracy(Metric):
         targets = _whole(self, targets)
         known = targets if self.ignore_index is None else where(
             equal(targets, self.ignore_index), 0, targets)
+        known = labels_within(self, known, scores.shape[-1])
         own = take_along_axis(scores, expand_dims(known, -1), axis=-1)
         higher = total(cast(greater(scores, own), _COUNT), axis=-1)
         return less(higher, self.top_k).reshape((-1,)), targets.reshape((-1,))
@@ -303,7 +308,7 @@ class AUROC(Metric):
             raise ValueError(at(f"AUROC: capacity must be at least 1, not {capacity}"))
         self.capacity, self.num_classes = capacity, num_classes
         columns = () if num_classes is None else (num_classes,)
-        self.add_state("scores", np.zeros((capacity + 1, *columns), np.float32))  # one to spare
+        self.add_state("scores", np.zeros((capacity + 1, *columns)))  # one to spare
         self.add_state("targets", np.zeros(capacity + 1, np.int64))
         self.add_state("count", 0)
 
@@ -325,6 +330,8 @@ class AUROC(Metric):
         if self.num_classes is None:
             t = ensure(t, ((t == 0) | (t == 1)).all(), "AUROC: targets must be 0 or 1; give "
                        "num_classes for more classes")
+        else:
+            t = labels_within(self, t, self.num_classes)
         places = minimum(self.count + arange(t.shape[0]), self.capacity)
         self.scores[places] = cast(s, self.scores.dtype)
         self.targets[places] = cast(t, _COUNT)
@@ -333,7 +340,7 @@ class AUROC(Metric):
     def compute(self) -> Tensor:
         """The area of all batches since the last reset, outside of compiled functions.
 
-        :returns: NaN where only one label was there.
+        :returns: NaN where only one label was there, or a score is NaN.
         :raises ValueError: If there were more samples than ``capacity``.
         """
         count = int(self.count)
@@ -350,7 +357,7 @@ class AUROC(Metric):
 def _area(scores: np.ndarray, positive: np.ndarray) -> float:
     """The share of pairs of both kinds whose scores are in order; equal ones count a half."""
     pairs = np.count_nonzero(positive) * np.count_nonzero(~positive)
-    if not pairs:
+    if not pairs or np.isnan(scores).any():
         return float("nan")
     _, where_, counts = np.unique(scores, return_inverse=True, return_counts=True)
     ranks = np.cumsum(counts) - (counts - 1) / 2
