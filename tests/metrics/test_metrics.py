@@ -179,7 +179,7 @@ def test_wrong_batches_are_refused():
         (metrics.Perplexity(), (np.ones((2, 3)), [0, -1]), ValueError, "from 0 to 2; give ignore"),
         (metrics.Perplexity(), (np.ones((2, 3)), [0, 3]), ValueError, "from 0 to 2"),
         (metrics.Accuracy(2), (np.ones((2, 3)), [0, -1]), ValueError, "from 0 to 2; give ignore"),
-        (metrics.AUROC(9, 3), (np.ones((2, 3)), [0, 7]), ValueError, "labels from 0 to 2$"),
+        (metrics.AUROC(9, 3), (np.ones((2, 3)), [0, 7]), ValueError, "labels from 0 to 2"),
         (metrics.Accuracy(), (np.ones((2, 1)), [0, 1]), ag.ShapeError, r"predictions\[:, 0\]"),
         (metrics.F1Score(), (np.ones((2, 1)), [0, 1]), ag.ShapeError, "scores of one class"),
         (metrics.R2Score(), (np.ones((2, 3)), np.ones((2, 3))), ag.ShapeError, "num_outputs=1"),
