@@ -256,3 +256,12 @@ def test_options_that_nobody_takes_are_refused_when_they_are_set() -> None:
         model.set_params(criterion__x=3)
     with pytest.raises(TypeError, match=r"Adam\(\) .* argument 'learn'; it takes parameters, lr, "):
         model.set_params(optimizer__learn=3)
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_an_optimizer_that_calls_for_gradients_learns(compiled: bool) -> None:
+    x, y = digits()
+    model = Classifier(optimizer="LBFGS", lr=1.0, hidden_layer_sizes=16, batch_size=400,
+                       max_epochs=5, random_state=0, compile=compiled)
+    model.fit(x[:400], y[:400])
+    assert model.loss_curve_[0] > 2 and model.loss_curve_[-1] < 0.1

@@ -274,3 +274,16 @@ def test_callbacks_without_a_state_may_come_and_go() -> None:
     again = training.EarlyStopping("loss")
     trainer(callbacks=[again, training.Callback(), training.Callback()]).load_state_dict(state)
     assert again.waited == 3
+
+
+@pytest.mark.parametrize("jit", [True, False])
+def test_an_optimizer_that_calls_for_gradients_trains(jit):
+    x = np.random.default_rng(0).standard_normal((60, 3)).astype("float32")
+    y = x @ np.float32([[1], [2], [3]])
+    ag.manual_seed(0)
+    model = nn.Linear(3, 1)
+    trainer = Trainer(model, optim.LBFGS(model.parameters()), nn.MSELoss(), jit=jit)
+    rows = trainer.fit((x, y), epochs=3, batch_size=60)
+    assert rows[0]["loss"] > 1 and rows[-1]["loss"] < 1e-6
+    with pytest.raises(ValueError, match=r"LBFGS calls for the gradients.*accumulate=1"):
+        Trainer(model, optim.LBFGS(model.parameters()), nn.MSELoss(), accumulate=2)

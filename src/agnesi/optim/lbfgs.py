@@ -57,6 +57,8 @@ class LBFGS(Optimizer):
     True
     """
 
+    needs_closure = True
+
     def __init__(self, parameters: Parameters, lr: NotNegative = 1.0, max_iter: Count = 20,
                  max_eval: Count | None = None, tolerance_grad: NotNegative = 1e-7,
                  tolerance_change: NotNegative = 1e-9, history_size: Count = 100,

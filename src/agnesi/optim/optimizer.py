@@ -120,6 +120,8 @@ class Optimizer(Hooked, Written):
     #: What is in the place of this class in those that have a step of their own.
     by_hand: ClassVar[type]
     steps_by_hand = False
+    #: Whether ``step`` asks a function for the loss and the gradients, several times perhaps.
+    needs_closure = False
 
     def __new__(cls, *args: Any, **keywords: Any) -> Self:
         check_call(cls, args, in_our_words(keywords))

@@ -79,14 +79,26 @@ class Loop:
         self.module, self.optimizer, self.losses = module, optimizer, losses
         self.outputs, self.name = outputs, name
         self.step = jit(self._step) if compiled else self._step
+        if optimizer.needs_closure:
+            self.step = partial(self._search, jit(self._measure) if compiled else self._measure)
 
-    def _step(self, x: Tensor, y: Tensor, w: Tensor, weighted: bool) -> Tensor:
-        """The weighted mean loss of a batch, after whose gradient the parameters went."""
+    def _search(self, measure: Callable[..., Tensor], *batch: Any) -> Tensor:
+        """The loss of a batch, which an optimizer calls for several times with its gradients."""
+        loss: Tensor = self.optimizer.step(lambda: measure(*batch))
+        return loss
+
+    def _measure(self, x: Tensor, y: Tensor, w: Tensor, weighted: bool) -> Tensor:
+        """The weighted mean loss of a batch, whose gradients the parameters have then."""
         self.optimizer.zero_grad()
         loss = self.mean(x, y, w, weighted)
         loss.backward()
-        self.optimizer.step()
         return loss.detach()
+
+    def _step(self, x: Tensor, y: Tensor, w: Tensor, weighted: bool) -> Tensor:
+        """The weighted mean loss of a batch, after whose gradient the parameters went."""
+        loss = self._measure(x, y, w, weighted)
+        self.optimizer.step()
+        return loss
 
     def mean(self, x: Tensor, y: Tensor, w: Tensor, weighted: bool) -> Tensor:
         """The weighted mean loss of a batch; 0 where all weights are 0."""

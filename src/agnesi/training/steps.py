@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from operator import index
 from typing import Any
 
@@ -36,6 +36,10 @@ class Steps:
             raise ValueError(at(f"Trainer: clip_norm must be above 0, not {clip_norm}"))
         self.trainer, self.accumulate, self.clip_norm = trainer, count, clip_norm
         self.narrow: Any = dtypes.as_dtype("bfloat16") if precision == "bfloat16" else None
+        if count > 1 and trainer.optimizer.needs_closure:
+            raise ValueError(at(f"Trainer: {type(trainer.optimizer).__name__} calls for the "
+                                "gradients of a batch several times, so none are added up: leave "
+                                "accumulate=1 and make batches larger"))
         self.sums = [wrap(np.zeros(p.shape, p.dtype)) for p in trainer.optimizer.parameters
                      ] if count > 1 else []
 
@@ -61,6 +65,21 @@ class Steps:
             if p.grad is not None:
                 held.add_(dense(p.grad))
         self.trainer.optimizer.zero_grad()
+
+    def search(self, measure: Callable[..., Tensor], *batch: Any) -> None:
+        """Update the parameters by an optimizer that calls for loss and gradients several times."""
+        loss = self.trainer.optimizer.step(lambda: measure(*batch))
+        self.trainer.train_loss.update(loss)
+
+    def measure(self, *batch: Any) -> Tensor:
+        """Return the loss of a batch, whose gradients the parameters have then."""
+        self.trainer.optimizer.zero_grad()
+        loss, _ = self._loss(batch)
+        loss.backward()
+        if self.clip_norm is not None:
+            clip_grad_norm_(self.trainer.optimizer.parameters, self.clip_norm)
+        found: Tensor = loss.detach()
+        return found
 
     def _backward(self, batch: Any) -> None:
         loss, _ = self._loss(batch)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
@@ -178,6 +179,8 @@ class Trainer(Written, Explained):
         """A step as it is run.  Batches that are not full, as the last of an epoch, have code of
         their own: what is compiled for full ones, and how it rounds, does not depend on when the
         first other one was met, so that a training that goes on is the same bit by bit."""
+        if name == "train" and self.optimizer.needs_closure:
+            return partial(self._steps.search, self._step("measure", whole))
         if (name, whole) not in self._compiled:
             step = getattr(self._steps, name)
             self._compiled[name, whole] = compiled(step) if self._jit else step
