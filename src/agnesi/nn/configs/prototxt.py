@@ -7,7 +7,9 @@ from typing import Any
 
 from agnesi.core.support.errors import at
 
-_TOKEN = re.compile(r"""\s*(?:\#[^\n]*)?\s*("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[{}:;,<>\[\]]"""
+#: Blanks and comments before a word, and the word.
+_BLANK = r"(?:\s|\#[^\n]*(?:\n|$))*"
+_TOKEN = re.compile(_BLANK + r"""("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[{}:;,<>\[\]]"""
                     r"""|[^\s{}:;,<>\[\]#"']+)""")
 #: Names of layers in Caffe's first format.
 _OLDER = {
@@ -48,7 +50,7 @@ def parsed(text: str) -> dict[str, list[Any]]:
     while place < len(text):
         found = _TOKEN.match(text, place)
         if found is None:
-            if re.fullmatch(r"\s*(#[^\n]*\s*)*", text[place:]):
+            if re.fullmatch(_BLANK, text[place:]):
                 break
             line = text.count("\n", 0, place) + 1
             raise ValueError(at(f"prototxt, line {line}: {text[place:place + 20]!r} is no word"))
@@ -133,13 +135,18 @@ def loads(text: str) -> dict[str, Any]:
         inputs[name] = shapes[i] if i < len(shapes) else dims[4 * i:4 * i + 4] or None
     layers = []
     for layer in [*message.get("layers", []), *message.get("layer", [])]:
-        phases = [p for rule in layer.get("include", []) for p in rule.get("phase", [])]
-        if "TEST" in phases and "TRAIN" not in phases:
+        only, never = ([p for rule in layer.get(field, []) for p in rule.get("phase", [])]
+                       for field in ("include", "exclude"))
+        if ("TEST" in only and "TRAIN" not in only) or "TRAIN" in never:
             continue
         kind = layer.get("type", ["?"])[0]
         entry: dict[str, Any] = {
             "type": _OLDER.get(kind, kind), "name": layer.get("name", [kind])[0],
             "inputs": list(layer.get("bottom", [])), "outputs": list(layer.get("top", []))}
+        names = [p if isinstance(p, str) else p.get("name", [""])[0]
+                 for p in layer.get("param", [])]
+        if any(names):
+            entry["shared"] = names
         for field, values in layer.items():
             if field.endswith("_param") and isinstance(values[0], dict):
                 entry.update(_plain(values[0]))
