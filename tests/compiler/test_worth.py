@@ -59,10 +59,10 @@ def test_regions_within_one_that_waits_wait_for_it(monkeypatch: pytest.MonkeyPat
     for _ in range(regions.BEFORE + 1):
         net(x).sum().backward()
     (region,) = net._whole.regions._found.values()
-    assert region.unpaid > 0 and made == [net]
+    assert region.code.unpaid > 0 and made == [net]
     for _ in range(12):
         net(x).sum().backward()
-    assert region.unpaid <= 0 and made == [net]
+    assert region.code.unpaid <= 0 and made == [net]
 
 
 @pytest.mark.parametrize("name, count", [("logaddexp", 2), ("digamma", 1)])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -23,6 +22,7 @@ from agnesi.core.public import higher
 from agnesi.core.storage.views import root, share, views_of
 from agnesi.core.support.config import MODE, STATE, switched, witnessed
 from agnesi.core.support.errors import GradientError, at
+from agnesi.core.support.foreign import parameters_of
 from agnesi.core.support.tracing import is_tracing
 from agnesi.core.support.tree import Tree, flatten
 from agnesi.core.support.undo import Block
@@ -99,11 +99,9 @@ def checkpoint(function: Callable[..., Any], /, *args: Any, **keywords: Any) -> 
 def _requires_arguments(function: Any) -> bool:
     """Return whether a call without arguments would be an error."""
     function = getattr(function, "forward", function)  # a module's call takes what that takes
-    try:
-        parameters = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):  # some builtins have none
-        return True
-    return any(p.default is p.empty and p.kind is not p.VAR_KEYWORD for p in parameters)
+    known = parameters_of(function)
+    return known is None or any(
+        p.default is p.empty and p.kind is not p.VAR_KEYWORD for p in known.values())
 
 
 def _checkpointed(function: Callable[..., Any], args: Any, keywords: Any) -> Any:

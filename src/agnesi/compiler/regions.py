@@ -129,8 +129,9 @@ class Regions:
         changes nothing else and has no gradients, else None; and what makes one value of several
         results."""
         for (_, tree, firsts, *_), region in self._found.items():
-            if tree is firsts is None and type(region) is Region and region.unpaid <= 0 and not (
-                    region.changed or region.outer.tensors or region.backward):
+            if tree is firsts is None and type(region) is Region and not (
+                    region.code.unpaid > 0 or region.changed or region.outer.tensors
+                    or region.backward):
                 results = region.tree
                 return region.forward, None if results.kind is None else results.builder()
         return None, None
@@ -138,7 +139,7 @@ class Regions:
     @property
     def are_compiled(self) -> bool:
         """Whether there is a region that was compiled."""
-        return any(type(r) is Region and r.unpaid <= 0 for r in self._found.values())
+        return any(type(r) is Region and r.code.unpaid <= 0 for r in self._found.values())
 
     def _recount(self) -> None:
         self._recounts = HOOKS.recounts
@@ -264,19 +265,14 @@ class Region:
         self.code = _code(body, back, self.price)
         self.forward = self.code.forward
 
-    @property
-    def unpaid(self) -> float:
-        """Nanoseconds that calls of it and of equal ones have yet to take before it is compiled."""
-        return self.code.unpaid
-
     def credit(self, calls: int) -> None:
         """Count the calls before it was traced; compiled is it in a later one."""
-        self.code.unpaid = max(self.unpaid - calls * self.work, min(self.unpaid, 1))
+        self.code.unpaid = max(self.code.unpaid - calls * self.work, min(self.code.unpaid, 1))
 
     def pays(self) -> bool:
         """Return whether it was wanted often enough; counts this call."""
         if not WORK.pays(self.work):
-            self.code.unpaid = max(self.unpaid - self.work, 1)
+            self.code.unpaid = max(self.code.unpaid - self.work, 1)
         else:
             self.code.unpaid -= self.work
         return False
@@ -301,8 +297,8 @@ class Region:
 
 
 class Code:
-    """The compiled functions of equal regions, such as those of a model's equal layers, and the
-    work that they have yet to do together before these are compiled."""
+    """The compiled functions of equal regions, such as those of a model's equal layers; ``unpaid``
+    is how many nanoseconds of their calls are still to pass before these are compiled."""
 
     __slots__ = ("__weakref__", "_recounts", "forward", "pull", "unpaid")
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
 import threading
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+
+from agnesi.core.support.foreign import parameters_of
 
 
 class _Batch(threading.local):
@@ -34,7 +35,4 @@ def batch_generator() -> np.random.Generator:
 
 def accepts_generator(function: Callable[..., Any]) -> bool:
     """Return whether a function has a parameter ``generator``."""
-    try:
-        return "generator" in inspect.signature(function).parameters
-    except (TypeError, ValueError):
-        return False
+    return "generator" in (parameters_of(function) or ())

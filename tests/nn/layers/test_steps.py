@@ -104,7 +104,7 @@ def test_regions_are_traced_once_their_work_pays_for_that() -> None:
         for _ in range(60):
             layer(x)
         (region,) = made
-        assert region.unpaid < region.price - 200 * region.work
+        assert region.code.unpaid < region.price - 200 * region.work
     """
     subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=True)
 
@@ -127,7 +127,7 @@ def test_equal_layers_share_their_code_and_pay_for_it_together() -> None:
     first, *others, apart = [next(iter(layer._whole.regions._found.values()))
                              for layer in (*layers, wide)]
     assert all(region.code is first.code for region in others) and apart.code is not first.code
-    assert 0 < first.price - first.unpaid == 3 * first.work * (regions.BEFORE + 1)
+    assert 0 < first.price - first.code.unpaid == 3 * first.work * (regions.BEFORE + 1)
     first.code.unpaid = 0
     for layer, want in zip(layers, eager, strict=False):
         for found, known in zip(run(layer), want, strict=True):
@@ -139,4 +139,4 @@ def test_equal_layers_share_their_code_and_pay_for_it_together() -> None:
     for _ in range(regions.BEFORE):
         for layer in layers:
             run(layer)
-    assert 0 < first.price - first.unpaid == 3 * first.work * (regions.BEFORE + 1)
+    assert 0 < first.price - first.code.unpaid == 3 * first.work * (regions.BEFORE + 1)

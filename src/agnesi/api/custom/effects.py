@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import inspect
 import re
 import weakref
 from collections.abc import Callable, Sequence
@@ -18,6 +17,7 @@ from agnesi.core.op import Op
 from agnesi.core.public import explain_errors
 from agnesi.core.support import tree
 from agnesi.core.support.config import HOOKS, STATE
+from agnesi.core.support.foreign import parameters_of
 from agnesi.core.support.record import record
 from agnesi.core.support.tracing import current_trace, is_known, is_tracing
 from agnesi.core.tensor import Tensor, wrap
@@ -161,15 +161,10 @@ HOOKS.behind_effects = _behind_effects
 
 def _takes_nothing(function: Any) -> bool:
     """Return whether a function can be called without arguments; True where that is unknown."""
-    if isinstance(function, np.ufunc):
+    if isinstance(function, np.ufunc):  # older ones of NumPy have no signature
         return False
-    try:
-        inspect.signature(function).bind()
-    except ValueError:  # it has none
-        return True
-    except TypeError:
-        return not callable(function)
-    return True
+    return all(p.default is not p.empty or p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
+               for p in (parameters_of(function) or {}).values())
 
 
 @explain_errors

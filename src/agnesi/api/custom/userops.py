@@ -30,6 +30,7 @@ from agnesi.core.public import higher
 from agnesi.core.support.cached import cached_property
 from agnesi.core.support.dtypes import as_dtype
 from agnesi.core.support.errors import DTypeError, at, call_user, typed, user_where
+from agnesi.core.support.foreign import parameters_of
 from agnesi.core.support.record import record
 from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor, wrap
@@ -336,11 +337,8 @@ class CustomFunction:
         self.symbol = ""
         self.source: Any = None
         self._known: dict[Any, _Custom] = {}
-        try:
-            kinds = [*inspect.signature(function).parameters.values()]
-        except (TypeError, ValueError):  # some builtins have none
-            kinds = []
-        self._keywords = {p.name for p in kinds if p.kind is p.KEYWORD_ONLY}
+        known = parameters_of(function) or {}
+        self._keywords = {name for name, p in known.items() if p.kind is p.KEYWORD_ONLY}
         if isinstance(keep, Source):
             self.source = keep
             if not is_sectioned(keep) and compiler():

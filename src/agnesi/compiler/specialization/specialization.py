@@ -296,11 +296,10 @@ class Version(Retiring):
         #: Results that require gradients only by leaves made inside; whether each is such a leaf.
         self.begun = closing.begun_results(nodes, len(self.tensors), self.flows, thawed)
         self.records = any(self.flows) or bool(self.begun)
+        changes = closing.flow_into_changed(nodes, reached, updates, taught)
         #: Whether gradients flow into what it changes.
         self.spills = "spilled" in trace.noticed or (
-            self.records and (bool(self.effects) or written)) or (
-            not taught and any(nodes[i] in reached and not closing.is_its_own(nodes[i], x)
-                               for x, i in updates))
+            self.records and (bool(self.effects) or written)) or (changes and not taught)
         #: Whether a step that took gradients itself leaves something that others flow through.
         self.leaves_record = (taught or written) and closing.leaves_record(
             nodes, reached, updates, trace)

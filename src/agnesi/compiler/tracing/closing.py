@@ -68,14 +68,28 @@ def _is_leaf(node: Any) -> bool:
     return node.handle().array is not None
 
 
+def flow_into_changed(nodes: Sequence[Any], reached: Collection[Any], updates: Any, taught: bool
+                      ) -> bool:
+    """Return whether gradients flow into a new value of something that the function changes.
+
+    Those of parameters do not count in a training step (``taught``), which took its gradients
+    itself; elsewhere, those that keep the gradient of the tensor itself do not.
+
+    :param updates: Pairs of what is changed and the index of its new value in ``nodes``.
+    """
+    return any(nodes[i] in reached and not (
+        getattr(x, "_requires_grad", False) if taught else is_its_own(nodes[i], x))
+        for x, i in updates)
+
+
 def leaves_record(nodes: Sequence[Any], reached: Collection[Any], updates: Any, trace: Trace
                   ) -> bool:
     """Return whether a step that took gradients itself leaves some at arguments that were computed
     or may have hooks, or leaves a gradient, or a changed tensor that is no parameter, that others
     flow through; only the function itself does that."""
     left = [r.now for r in trace.grads.values()] + [x._grad for x, _ in trace.left.values()]
-    return trace.reached or any(getattr(g, "_requires_grad", False) for g in left) or any(
-        nodes[i] in reached and not getattr(x, "_requires_grad", False) for x, i in updates)
+    return trace.reached or any(getattr(g, "_requires_grad", False) for g in left) or (
+        flow_into_changed(nodes, reached, updates, True))
 
 
 def leaving(trace: Trace, reached: Collection[Any], changed: Collection[Tensor]

@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
+from collections.abc import Mapping
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -48,6 +50,20 @@ def has(x: Any, name: str) -> bool:
         return not isinstance(x, ModuleType) and hasattr(x, name)
     except Exception:
         return False
+
+
+def parameters_of(function: Any) -> Mapping[str, inspect.Parameter] | None:
+    """The parameters of a callable by name; None where they are unknown, as those of some builtins
+    are, or where it is not callable.
+
+    >>> from agnesi.core.support.foreign import parameters_of
+    >>> [*parameters_of(lambda x, y=1: x)], parameters_of(max)
+    (['x', 'y'], None)
+    """
+    try:
+        return inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return None
 
 
 def as_method(x: Any) -> str:
