@@ -96,41 +96,21 @@ def read_csv(path: Path_, target: str | int | None = None,
              ) -> TensorDataset:
     """A dataset of a CSV file with a header: by pandas or pyarrow where installed, else by itself.
 
-    Parameters
-    ----------
-    path : str or os.PathLike
-        The file.
-    target : str or int, optional
-        The column that is to be predicted.
-    columns : sequence of str or int, optional
-        The columns that samples consist of; all others by default.
-    dtype : str
-        Of the samples.
-    **options : object
-        Passed on to ``pandas.read_csv``, which must be installed then.
+    :param path: The file.
+    :param target: The column that is to be predicted.
+    :type target: str or int, optional
+    :param columns: The columns that samples consist of; all others by default.
+    :type columns: sequence of str or int, optional
+    :param dtype: Of the samples.
+    :param **options: Passed on to ``pandas.read_csv``, which must be installed then.
+    :type **options: object
+    :returns: As :func:`agnesi.data.from_frame` makes it.
+    :raises FileNotFoundError: If there is no such file.
+    :raises FileFormatError: If rows have different lengths, or it is no text (a ValueError).
+    :raises KeyError, ValueError, TypeError: As :func:`agnesi.data.from_frame` raises them.
+    :raises ImportError: If there are options, and pandas is not installed.
+    :see: data.from_frame, data.read_parquet
 
-    Returns
-    -------
-    TensorDataset
-        As :func:`agnesi.data.from_frame` makes it.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such file.
-    FileFormatError
-        If rows have different lengths, or it is no text (a ValueError).
-    KeyError, ValueError, TypeError
-        As :func:`agnesi.data.from_frame` raises them.
-    ImportError
-        If there are options, and pandas is not installed.
-
-    See Also
-    --------
-    data.from_frame, data.read_parquet
-
-    Examples
-    --------
     >>> import os, tempfile
     >>> from agnesi import data
     >>> path = os.path.join(tempfile.mkdtemp(), "table.csv")

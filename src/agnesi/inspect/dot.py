@@ -21,22 +21,11 @@ def _style(node: Node, results: set[Node]) -> str:
 def to_dot(what: Any) -> str:
     """The graph behind tensors, or inside a compiled function, for ``dot -Tsvg``.
 
-    Parameters
-    ----------
-    what : Tensor, sequence of Tensor, graph or compiled function
-        What to draw.
+    :param what: What to draw.
+    :type what: Tensor, sequence of Tensor, graph or compiled function
+    :returns: In Graphviz's language.
+    :see: inspect.listing, inspect.pprint
 
-    Returns
-    -------
-    str
-        In Graphviz's language.
-
-    See Also
-    --------
-    inspect.listing, inspect.pprint
-
-    Examples
-    --------
     >>> import agnesi as ag
     >>> from agnesi import symbolic as T
     >>> print(ag.inspect.to_dot(T.exp(T.fscalar("x"))))

@@ -23,13 +23,8 @@ from agnesi.core.keywords import strictly as _strictly
 class SDPBackend(enum.IntEnum):
     """PyTorch's kernels for :func:`agnesi.nn.functional.scaled_dot_product_attention`, by name.
 
-    See Also
-    --------
-    nn.attention.sdpa_kernel
+    :see: nn.attention.sdpa_kernel
 
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.attention.SDPBackend.MATH.name
     'MATH'
     """
@@ -46,25 +41,14 @@ class SDPBackend(enum.IntEnum):
 def sdpa_kernel(backends: Any, set_priority: bool = False) -> Iterator[None]:
     """Allow some kernels for attention inside a ``with`` block: here it changes nothing.
 
-    Parameters
-    ----------
-    backends : SDPBackend or sequence of SDPBackend
-        Taken from PyTorch's calls.
-    set_priority : bool, optional
-        The same.
+    :param backends: Taken from PyTorch's calls.
+    :type backends: SDPBackend or sequence of SDPBackend
+    :param set_priority: The same.
+    :type set_priority: bool, optional
+    :returns: It does nothing: the function chooses its kernel itself.
+    :rtype: context manager
+    :see: nn.functional.scaled_dot_product_attention
 
-    Returns
-    -------
-    context manager
-        It does nothing: the function chooses its kernel itself.
-
-    See Also
-    --------
-    nn.functional.scaled_dot_product_attention
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> with ag.nn.attention.sdpa_kernel([ag.nn.attention.SDPBackend.FLASH_ATTENTION]):
     ...     pass
     """

@@ -285,15 +285,9 @@ class Estimator(BaseEstimator):
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Options by name.
 
-        Parameters
-        ----------
-        deep : bool
-            Whether those of the module and the optimizer are there, too, as they were set.
-
-        Returns
-        -------
-        dict of str to object
-            As :meth:`set_params` takes them.
+        :param deep: Whether those of the module and the optimizer are there, too, as they were set.
+        :returns: As :meth:`set_params` takes them.
+        :rtype: dict of str to object
         """
         found: dict[str, Any] = super().get_params(deep=deep)
         for owner in ("module", "optimizer") if deep else ():
@@ -304,23 +298,13 @@ class Estimator(BaseEstimator):
     def set_params(self, **params: Any) -> Self:
         """Set options; ``module__x`` and ``optimizer__x`` are the module's and the optimizer's.
 
-        Parameters
-        ----------
-        **params : object
-            Options by name; what is called with those of a module or optimizer is its class, or the
-            function that makes it.
-
-        Returns
-        -------
-        Estimator
-            Itself.
-
-        Raises
-        ------
-        ValueError
-            If there is no such option, or a module was given that is there already.
-        TypeError
-            If what makes the module or the optimizer does not take the option.
+        :param **params: Options by name; what is called with those of a module or optimizer is its
+            class, or the function that makes it.
+        :type **params: object
+        :returns: Itself.
+        :rtype: Estimator
+        :raises ValueError: If there is no such option, or a module was given that is there already.
+        :raises TypeError: If what makes the module or the optimizer does not take the option.
         """
         given: dict[str, dict[str, Any]] = {"module": {}, "optimizer": {}}
         mine, called = self.get_params(deep=False), type(self).__name__

@@ -80,38 +80,14 @@ def categorical(logits: TensorLike, size: ShapeLike | None = None, *, axis: int 
                 generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """Indices along an axis with chances proportional to ``exp(logits)``: int64.
 
-    Parameters
-    ----------
-    logits : array_like
-        Logarithms of chances, up to a constant; -inf is never drawn.
-    size : int or tuple of int, optional
-        How many for each set of logits: axes in front of the others.
-    axis : int
-        The axis of categories; also written ``dim``.
-    generator : Generator, optional
-        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param logits: Logarithms of chances, up to a constant; -inf is never drawn.
+    :param size: How many for each set of logits: axes in front of the others.
+    :param axis: The axis of categories; also written ``dim``.
+    :returns: Of shape (\\*size, \\*others).
+    :raises ShapeError: For a number, which has no axis.
+    :raises IndexError: If the axis is out of range.
+    :see: random.choice, random.gumbel, random.multinomial
 
-    Returns
-    -------
-    Tensor
-        Of shape (\\*size, \\*others).
-
-    Raises
-    ------
-    ShapeError
-        For a number, which has no axis.
-    IndexError
-        If the axis is out of range.
-
-    See Also
-    --------
-    random.choice, random.gumbel, random.multinomial
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.random.categorical([-ag.inf, 0.0], 3)
     tensor([1, 1, 1])
     """

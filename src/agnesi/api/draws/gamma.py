@@ -195,38 +195,16 @@ def dirichlet(alpha: Any, size: Any = None, *, dtype: DTypeLike = None,
               generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """Shares that sum to 1: gamma numbers of shapes ``alpha``, divided by their sum.
 
-    Parameters
-    ----------
-    alpha : array_like
-        Of shape (..., k).
-    size : int or tuple of int, optional
-        Shape of the result without its last axis; by default that of ``alpha``.
-    dtype : dtype, optional
-        A float type; by default that of the parameters, else ``config.default_float``.
-    generator : Generator, optional
-        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param alpha: Of shape (..., k).
+    :type alpha: array_like
+    :param size: Shape of the result without its last axis; by default that of ``alpha``.
+    :type size: int or tuple of int, optional
+    :param dtype: A float type; by default that of the parameters, else ``config.default_float``.
+    :returns: Of shape (\\*size, k).
+    :raises ShapeError: If ``alpha`` is a number.
+    :raises ValueError: If ``alpha`` is negative, in compiled code too.
+    :see: random.beta, random.gamma, random.multinomial
 
-    Returns
-    -------
-    Tensor
-        Of shape (\\*size, k).
-
-    Raises
-    ------
-    ShapeError
-        If ``alpha`` is a number.
-    ValueError
-        If ``alpha`` is negative, in compiled code too.
-
-    See Also
-    --------
-    random.beta, random.gamma, random.multinomial
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.random.dirichlet([1.0, 2.0, 3.0], 4).shape
     (4, 3)
     """

@@ -65,43 +65,21 @@ def multivariate_normal(mean: Any, cov: Any, size: Any = None, *,
                         generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """Normal vectors of a mean and covariances.
 
-    Parameters
-    ----------
-    mean : array_like
-        Of shape (..., n).
-    cov : array_like
-        Symmetric matrices of shape (..., n, n).
-    size : int or tuple of int, optional
-        Shape of the result without its last axis; by default that of the parameters.
-    method : {"cholesky", "eigh"}
-        How covariances are taken apart: the first is faster and has gradients everywhere, the
-        second takes singular ones, too.
-    dtype : dtype, optional
-        A float type; by default that of the parameters, else ``config.default_float``.
-    generator : Generator, optional
-        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param mean: Of shape (..., n).
+    :type mean: array_like
+    :param cov: Symmetric matrices of shape (..., n, n).
+    :type cov: array_like
+    :param size: Shape of the result without its last axis; by default that of the parameters.
+    :type size: int or tuple of int, optional
+    :param method: How covariances are taken apart: the first is faster and has gradients
+        everywhere, the second takes singular ones, too.
+    :type method: {"cholesky", "eigh"}
+    :param dtype: A float type; by default that of the parameters, else ``config.default_float``.
+    :returns: Of shape (\\*size, n).
+    :raises ShapeError: If ``cov`` does not fit ``mean``.
+    :raises ValueError: If there is no such method.
+    :see: random.normal, linalg.cholesky
 
-    Returns
-    -------
-    Tensor
-        Of shape (\\*size, n).
-
-    Raises
-    ------
-    ShapeError
-        If ``cov`` does not fit ``mean``.
-    ValueError
-        If there is no such method.
-
-    See Also
-    --------
-    random.normal, linalg.cholesky
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.random.multivariate_normal([0.0, 1.0], [[2.0, 1.0], [1.0, 2.0]], 3).shape
     (3, 2)
     """
@@ -122,39 +100,18 @@ def multinomial(n: Any, pvals: Any, size: Any = None, *,
                 generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """How often each of k things comes up in ``n`` trials: binomial numbers, one after the other.
 
-    Parameters
-    ----------
-    n : int or array_like
-        Of shape (...).
-    pvals : array_like
-        Chances, of shape (..., k); the last one is what the others leave.
-    size : int or tuple of int, optional
-        Shape of the result without its last axis; by default that of the parameters.
-    generator : Generator, optional
-        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param n: Of shape (...).
+    :type n: int or array_like
+    :param pvals: Chances, of shape (..., k); the last one is what the others leave.
+    :type pvals: array_like
+    :param size: Shape of the result without its last axis; by default that of the parameters.
+    :type size: int or tuple of int, optional
+    :returns: int64, of shape (\\*size, k).
+    :raises ShapeError: If ``pvals`` is a number.
+    :raises ValueError: If a chance is not in [0, 1], all but the last sum to more than 1, or ``n``
+        is negative, in compiled code too.
+    :see: random.binomial, random.categorical, random.dirichlet
 
-    Returns
-    -------
-    Tensor
-        int64, of shape (\\*size, k).
-
-    Raises
-    ------
-    ShapeError
-        If ``pvals`` is a number.
-    ValueError
-        If a chance is not in [0, 1], all but the last sum to more than 1, or ``n`` is negative, in
-        compiled code too.
-
-    See Also
-    --------
-    random.binomial, random.categorical, random.dirichlet
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.random.multinomial(9, [0.0, 1.0, 0.0], 2)
     tensor([[0, 9, 0],
             [0, 9, 0]])
@@ -195,38 +152,18 @@ def multivariate_hypergeometric(colors: Any, nsample: Any,
                                 ) -> Tensor:
     """How many things of each kind are among ``nsample``, drawn from ``colors`` of each.
 
-    Parameters
-    ----------
-    colors : array_like
-        Numbers of things, of shape (..., k).
-    nsample : int or array_like
-        Of shape (...).
-    size : int or tuple of int, optional
-        Shape of the result without its last axis; by default that of the parameters.
-    generator : Generator, optional
-        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param colors: Numbers of things, of shape (..., k).
+    :type colors: array_like
+    :param nsample: Of shape (...).
+    :type nsample: int or array_like
+    :param size: Shape of the result without its last axis; by default that of the parameters.
+    :type size: int or tuple of int, optional
+    :returns: int64, of shape (\\*size, k).
+    :raises ShapeError: If ``colors`` is a number.
+    :raises ValueError: If a number is negative, or ``nsample`` greater than all together, in
+        compiled code too.
+    :see: random.hypergeometric, random.multinomial
 
-    Returns
-    -------
-    Tensor
-        int64, of shape (\\*size, k).
-
-    Raises
-    ------
-    ShapeError
-        If ``colors`` is a number.
-    ValueError
-        If a number is negative, or ``nsample`` greater than all together, in compiled code too.
-
-    See Also
-    --------
-    random.hypergeometric, random.multinomial
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.random.multivariate_hypergeometric([3, 0, 2], 5)
     tensor([3, 0, 2])
     """

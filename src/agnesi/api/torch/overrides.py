@@ -22,22 +22,11 @@ def _overrides(x: Any) -> bool:
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:
     """Return whether one of the operands has a ``__torch_function__``; tensors of ours have none.
 
-    Parameters
-    ----------
-    relevant_args : iterable
-        The operands.
+    :param relevant_args: The operands.
+    :type relevant_args: iterable
+    :returns: False where all are tensors or numbers.
+    :see: has_torch_function_unary, has_torch_function_variadic, handle_torch_function
 
-    Returns
-    -------
-    bool
-        False where all are tensors or numbers.
-
-    See Also
-    --------
-    has_torch_function_unary, has_torch_function_variadic, handle_torch_function
-
-    Examples
-    --------
     >>> import agnesi as ag
     >>> from agnesi.overrides import has_torch_function
     >>> has_torch_function((ag.ones(2), 1.0))
@@ -50,22 +39,11 @@ def has_torch_function(relevant_args: Iterable[Any]) -> bool:
 def has_torch_function_unary(tensor: Any) -> bool:
     """Return whether the operand has a ``__torch_function__``.
 
-    Parameters
-    ----------
-    tensor : object
-        The operand.
+    :param tensor: The operand.
+    :type tensor: object
+    :returns: False of a tensor or number.
+    :see: has_torch_function
 
-    Returns
-    -------
-    bool
-        False of a tensor or number.
-
-    See Also
-    --------
-    has_torch_function
-
-    Examples
-    --------
     >>> import agnesi as ag
     >>> from agnesi.overrides import has_torch_function_unary
     >>> has_torch_function_unary(ag.ones(2))
@@ -78,22 +56,11 @@ def has_torch_function_unary(tensor: Any) -> bool:
 def has_torch_function_variadic(*args: Any) -> bool:
     """Return whether one of the operands has a ``__torch_function__``.
 
-    Parameters
-    ----------
-    *args : object
-        The operands.
+    :param *args: The operands.
+    :type *args: object
+    :returns: False where all are tensors or numbers.
+    :see: has_torch_function
 
-    Returns
-    -------
-    bool
-        False where all are tensors or numbers.
-
-    See Also
-    --------
-    has_torch_function
-
-    Examples
-    --------
     >>> import agnesi as ag
     >>> from agnesi.overrides import has_torch_function_variadic
     >>> has_torch_function_variadic(ag.ones(2), 1.0)
@@ -107,33 +74,18 @@ def handle_torch_function(public_api: Callable[..., Any], relevant_args: Iterabl
                           **kwargs: Any) -> Any:
     """Return the result of the first operand's ``__torch_function__`` that gives one.
 
-    Parameters
-    ----------
-    public_api : callable
-        The function that was called.
-    relevant_args : iterable
-        Operands that may have one.
-    *args : object
-        The function's arguments.
-    **kwargs : object
-        Those by name.
+    :param public_api: The function that was called.
+    :param relevant_args: Operands that may have one.
+    :type relevant_args: iterable
+    :param *args: The function's arguments.
+    :type *args: object
+    :param **kwargs: Those by name.
+    :type **kwargs: object
+    :returns: What it gives.
+    :rtype: object
+    :raises TypeError: If none gives anything but NotImplemented.
+    :see: has_torch_function
 
-    Returns
-    -------
-    object
-        What it gives.
-
-    Raises
-    ------
-    TypeError
-        If none gives anything but NotImplemented.
-
-    See Also
-    --------
-    has_torch_function
-
-    Examples
-    --------
     >>> import agnesi as ag
     >>> from agnesi.overrides import handle_torch_function
     >>> class Masked:

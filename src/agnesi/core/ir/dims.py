@@ -488,10 +488,8 @@ class Sizes(tuple[Any, ...]):
     def numel(self) -> Size:
         """Return the product of the sizes, 1 where there are none.
 
-        Returns
-        -------
-        int or Dim
-            How many elements a tensor of this shape has.
+        :returns: How many elements a tensor of this shape has.
+        :rtype: int or Dim
         """
         return product(self)
 

@@ -230,12 +230,8 @@ def shutdown() -> None:
 
     Functions that were compiled with its collectives fail from then on.
 
-    See Also
-    --------
-    distributed.init
+    :see: distributed.init
 
-    Examples
-    --------
     >>> from agnesi import distributed as dist
     >>> dist.shutdown()
     """

@@ -18,28 +18,20 @@ _HEADS = ("layer", "output", "parameters", "multiply-adds", "bytes")
 class Line(NamedTuple):
     """One call of a layer.
 
-    Parameters
-    ----------
-    name : str
-        Its path from the model; empty for the model itself.
-    kind : str
-        Its class.
-    shapes : list of tuple of int
-        Of the tensors that it gives.
-    parameters : int
-        Elements of its parameters, with those inside.
-    multiply_adds : int
-        In matrix products and convolutions, with those inside.
-    nbytes : int
-        Of what it gives.
+    :param name: Its path from the model; empty for the model itself.
+    :type name: str
+    :param kind: Its class.
+    :type kind: str
+    :param shapes: Of the tensors that it gives.
+    :type shapes: list of tuple of int
+    :param parameters: Elements of its parameters, with those inside.
+    :type parameters: int
+    :param multiply_adds: In matrix products and convolutions, with those inside.
+    :type multiply_adds: int
+    :param nbytes: Of what it gives.
+    :type nbytes: int
+    :see: nn.summary
 
-    See Also
-    --------
-    nn.summary
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.summary(ag.nn.Linear(2, 3), ag.ones((1, 2))).lines[0].multiply_adds
     6
     """

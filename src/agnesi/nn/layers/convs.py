@@ -348,44 +348,25 @@ class _ConvTranspose(_Conv):
 class ConvTranspose1d(_ConvTranspose):
     """Transposed convolution of rows.
 
-    Parameters
-    ----------
-    in_channels, out_channels : int
-        Channels before and after.
-    kernel_size : int or tuple of int
-        Size of the filters.
-    stride : int or tuple of int
-        Steps between windows, one for all axes or one for each. Those of the convolution whose
-        adjoint it is, as the following.
-    padding : int, tuple, "valid", "same" or "full"
-        The border of that convolution.
-    output_padding : int or tuple of int
-        How much larger the result is; a call may tell the ``output_size`` instead.
-    groups : int
-        Channels and filters fall into so many groups that do not meet.
-    bias : bool
-        Whether to add a bias for each channel. The weight has the shape (in_channels,
+    :param in_channels, out_channels: Channels before and after.
+    :param kernel_size: Size of the filters.
+    :param stride: Steps between windows, one for all axes or one for each. Those of the convolution
+        whose adjoint it is, as the following.
+    :param padding: The border of that convolution.
+    :type padding: int, tuple, "valid", "same" or "full"
+    :param output_padding: How much larger the result is; a call may tell the ``output_size``
+        instead.
+    :param groups: Channels and filters fall into so many groups that do not meet.
+    :param bias: Whether to add a bias for each channel. The weight has the shape (in_channels,
         out_channels / groups, ...).
-    dilation : int or tuple of int
-        Steps between the elements of a window.
-    padding_mode : {"zeros"}
-        Taken from PyTorch\'s calls, which have no other one here.
-    dtype : dtype, optional
-        Float type; ``config.default_float`` by default.
-    algorithm : str, (str, str, str) or dict, optional
-        How it is computed, as for :func:`agnesi.conv2d`.
+    :param dilation: Steps between the elements of a window.
+    :param padding_mode: Taken from PyTorch\'s calls, which have no other one here.
+    :param dtype: Float type; ``config.default_float`` by default.
+    :param algorithm: How it is computed, as for :func:`agnesi.conv2d`.
+    :type algorithm: str, (str, str, str) or dict, optional
+    :raises ValueError: If ``padding_mode`` is another one.
+    :see: nn.ConvTranspose2d, conv_transpose
 
-    Raises
-    ------
-    ValueError
-        If ``padding_mode`` is another one.
-
-    See Also
-    --------
-    nn.ConvTranspose2d, conv_transpose
-
-    Examples
-    --------
     >>> import agnesi as ag
     >>> from agnesi import nn
     >>> nn.ConvTranspose1d(4, 2, 2, stride=2)(ag.ones((1, 4, 5))).shape
@@ -398,44 +379,25 @@ class ConvTranspose1d(_ConvTranspose):
 class ConvTranspose2d(_ConvTranspose):
     """Transposed convolution of images with learned filters.
 
-    Parameters
-    ----------
-    in_channels, out_channels : int
-        Channels before and after.
-    kernel_size : int or tuple of int
-        Size of the filters.
-    stride : int or tuple of int
-        Steps between windows, one for all axes or one for each. Those of the convolution whose
-        adjoint it is, as the following.
-    padding : int, tuple, "valid", "same" or "full"
-        The border of that convolution.
-    output_padding : int or tuple of int
-        How much larger the result is; a call may tell the ``output_size`` instead.
-    groups : int
-        Channels and filters fall into so many groups that do not meet.
-    bias : bool
-        Whether to add a bias for each channel. The weight has the shape (in_channels,
+    :param in_channels, out_channels: Channels before and after.
+    :param kernel_size: Size of the filters.
+    :param stride: Steps between windows, one for all axes or one for each. Those of the convolution
+        whose adjoint it is, as the following.
+    :param padding: The border of that convolution.
+    :type padding: int, tuple, "valid", "same" or "full"
+    :param output_padding: How much larger the result is; a call may tell the ``output_size``
+        instead.
+    :param groups: Channels and filters fall into so many groups that do not meet.
+    :param bias: Whether to add a bias for each channel. The weight has the shape (in_channels,
         out_channels / groups, ...).
-    dilation : int or tuple of int
-        Steps between the elements of a window.
-    padding_mode : {"zeros"}
-        Taken from PyTorch\'s calls, which have no other one here.
-    dtype : dtype, optional
-        Float type; ``config.default_float`` by default.
-    algorithm : str, (str, str, str) or dict, optional
-        How it is computed, as for :func:`agnesi.conv2d`.
+    :param dilation: Steps between the elements of a window.
+    :param padding_mode: Taken from PyTorch\'s calls, which have no other one here.
+    :param dtype: Float type; ``config.default_float`` by default.
+    :param algorithm: How it is computed, as for :func:`agnesi.conv2d`.
+    :type algorithm: str, (str, str, str) or dict, optional
+    :raises ValueError: If ``padding_mode`` is another one.
+    :see: nn.ConvTranspose1d, nn.ConvTranspose3d, nn.Conv2d, conv_transpose
 
-    Raises
-    ------
-    ValueError
-        If ``padding_mode`` is another one.
-
-    See Also
-    --------
-    nn.ConvTranspose1d, nn.ConvTranspose3d, nn.Conv2d, conv_transpose
-
-    Examples
-    --------
     >>> import agnesi as ag
     >>> from agnesi import nn
     >>> layer = nn.ConvTranspose2d(4, 2, 3, stride=2, padding=1)
@@ -451,44 +413,25 @@ class ConvTranspose2d(_ConvTranspose):
 class ConvTranspose3d(_ConvTranspose):
     """Transposed convolution of volumes.
 
-    Parameters
-    ----------
-    in_channels, out_channels : int
-        Channels before and after.
-    kernel_size : int or tuple of int
-        Size of the filters.
-    stride : int or tuple of int
-        Steps between windows, one for all axes or one for each. Those of the convolution whose
-        adjoint it is, as the following.
-    padding : int, tuple, "valid", "same" or "full"
-        The border of that convolution.
-    output_padding : int or tuple of int
-        How much larger the result is; a call may tell the ``output_size`` instead.
-    groups : int
-        Channels and filters fall into so many groups that do not meet.
-    bias : bool
-        Whether to add a bias for each channel. The weight has the shape (in_channels,
+    :param in_channels, out_channels: Channels before and after.
+    :param kernel_size: Size of the filters.
+    :param stride: Steps between windows, one for all axes or one for each. Those of the convolution
+        whose adjoint it is, as the following.
+    :param padding: The border of that convolution.
+    :type padding: int, tuple, "valid", "same" or "full"
+    :param output_padding: How much larger the result is; a call may tell the ``output_size``
+        instead.
+    :param groups: Channels and filters fall into so many groups that do not meet.
+    :param bias: Whether to add a bias for each channel. The weight has the shape (in_channels,
         out_channels / groups, ...).
-    dilation : int or tuple of int
-        Steps between the elements of a window.
-    padding_mode : {"zeros"}
-        Taken from PyTorch\'s calls, which have no other one here.
-    dtype : dtype, optional
-        Float type; ``config.default_float`` by default.
-    algorithm : str, (str, str, str) or dict, optional
-        How it is computed, as for :func:`agnesi.conv2d`.
+    :param dilation: Steps between the elements of a window.
+    :param padding_mode: Taken from PyTorch\'s calls, which have no other one here.
+    :param dtype: Float type; ``config.default_float`` by default.
+    :param algorithm: How it is computed, as for :func:`agnesi.conv2d`.
+    :type algorithm: str, (str, str, str) or dict, optional
+    :raises ValueError: If ``padding_mode`` is another one.
+    :see: nn.ConvTranspose2d, conv_transpose
 
-    Raises
-    ------
-    ValueError
-        If ``padding_mode`` is another one.
-
-    See Also
-    --------
-    nn.ConvTranspose2d, conv_transpose
-
-    Examples
-    --------
     >>> import agnesi as ag
     >>> from agnesi import nn
     >>> nn.ConvTranspose3d(2, 1, 2, stride=2)(ag.ones((1, 2, 2, 2, 2))).shape

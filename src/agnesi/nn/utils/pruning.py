@@ -165,17 +165,9 @@ def _scores(kind: type, scores: Tensor | None, orig: Tensor) -> Tensor:
 class PruningContainer(BasePruningMethod):
     """Methods that prune one parameter one after the other.
 
-    Parameters
-    ----------
-    *args : BasePruningMethod
-        The methods, in order; the last one chooses among what the others left.
+    :param *args: The methods, in order; the last one chooses among what the others left.
+    :see: nn.utils.prune.BasePruningMethod
 
-    See Also
-    --------
-    nn.utils.prune.BasePruningMethod
-
-    Examples
-    --------
     >>> import agnesi as ag
     >>> from agnesi.nn.utils import prune
     >>> layer = ag.nn.Linear(4, 2)
@@ -227,13 +219,8 @@ class PruningContainer(BasePruningMethod):
 class Identity(BasePruningMethod):
     """Nothing is pruned, but the parameter is computed from a mask of ones.
 
-    See Also
-    --------
-    nn.utils.prune.identity
+    :see: nn.utils.prune.identity
 
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.utils.prune.Identity().prune(ag.tensor([1.0, 2.0]))
     tensor([1., 2.])
     """
@@ -301,18 +288,10 @@ class _Channels(_Amount):
 class RandomUnstructured(_Amount):
     """Elements are pruned at random.
 
-    Parameters
-    ----------
-    amount : int or float
-        How many, or which share.
+    :param amount: How many, or which share.
+    :type amount: int or float
+    :see: nn.utils.prune.random_unstructured
 
-    See Also
-    --------
-    nn.utils.prune.random_unstructured
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> int((ag.nn.utils.prune.RandomUnstructured(2).prune(ag.ones(5)) == 0).sum())
     2
     """
@@ -324,18 +303,10 @@ class RandomUnstructured(_Amount):
 class L1Unstructured(_Amount):
     """The smallest elements are pruned.
 
-    Parameters
-    ----------
-    amount : int or float
-        How many, or which share.
+    :param amount: How many, or which share.
+    :type amount: int or float
+    :see: nn.utils.prune.l1_unstructured
 
-    See Also
-    --------
-    nn.utils.prune.l1_unstructured
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.utils.prune.L1Unstructured(2).prune(ag.tensor([3.0, -1.0, 2.0]))
     tensor([ 3., -0.,  0.])
     """
@@ -347,20 +318,11 @@ class L1Unstructured(_Amount):
 class RandomStructured(_Channels):
     """Channels are pruned at random.
 
-    Parameters
-    ----------
-    amount : int or float
-        How many, or which share.
-    dim : int
-        The axis of the channels.
+    :param amount: How many, or which share.
+    :type amount: int or float
+    :param dim: The axis of the channels.
+    :see: nn.utils.prune.random_structured
 
-    See Also
-    --------
-    nn.utils.prune.random_structured
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> pruned = ag.nn.utils.prune.RandomStructured(2, dim=1).prune(ag.ones((2, 5)))
     >>> int((pruned[0] == 0).sum())
     2
@@ -370,22 +332,12 @@ class RandomStructured(_Channels):
 class LnStructured(_Channels):
     """Channels of the smallest norms are pruned.
 
-    Parameters
-    ----------
-    amount : int or float
-        How many, or which share.
-    n : float
-        Of the norm.
-    dim : int
-        The axis of the channels.
+    :param amount: How many, or which share.
+    :type amount: int or float
+    :param n: Of the norm.
+    :param dim: The axis of the channels.
+    :see: nn.utils.prune.ln_structured
 
-    See Also
-    --------
-    nn.utils.prune.ln_structured
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> x = ag.tensor([[3.0, 1.0], [1.0, 1.0]])
     >>> ag.nn.utils.prune.LnStructured(1, n=2, dim=0).prune(x)
     tensor([[3., 1.],
@@ -404,18 +356,9 @@ class LnStructured(_Channels):
 class CustomFromMask(BasePruningMethod):
     """The mask is given.
 
-    Parameters
-    ----------
-    mask : Tensor
-        Of the parameter's shape, zero for what goes.
+    :param mask: Of the parameter's shape, zero for what goes.
+    :see: nn.utils.prune.custom_from_mask
 
-    See Also
-    --------
-    nn.utils.prune.custom_from_mask
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.utils.prune.CustomFromMask(ag.tensor([0, 1])).prune(ag.tensor([3.0, 4.0]))
     tensor([0., 4.])
     """
