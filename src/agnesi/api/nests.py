@@ -60,9 +60,7 @@ def unflatten(treedef: tree.Tree, leaves: Iterable[Any]) -> Any:
 def all(nest: Any, is_leaf: Leaf = None) -> bool:
     """Whether every leaf of a nest is true.
 
-    :param nest: Lists, tuples, dicts, dataclasses of anything.
-    :type nest: object
-    :param is_leaf: Of a container, whether it is a leaf, too.
+    :like: structure
     :returns: True for a nest without leaves, too.
     :see: tree.reduce, tree.leaves
 
@@ -76,12 +74,10 @@ def reduce(function: Callable[[Any, Any], Any], nest: Any, initializer: Any = _N
            is_leaf: Leaf = None) -> Any:
     """Fold the leaves of a nest, from the first to the last.
 
+    :like: structure
     :param function: Of what is folded so far and a leaf.
-    :param nest: Lists, tuples, dicts, dataclasses of anything.
-    :type nest: object
     :param initializer: What to begin with, in place of the first leaf.
     :type initializer: object, optional
-    :param is_leaf: Of a container, whether it is a leaf, too.
     :returns: What the last call gave.
     :rtype: object
     :raises TypeError: If there are no leaves and no ``initializer``.
@@ -198,9 +194,7 @@ def _plain(key: tree.Key) -> Any:
 def leaves_with_path(nest: Any, is_leaf: Leaf = None) -> list[tuple[Path, Any]]:
     """The leaves of a nest, each with the path to it.
 
-    :param nest: Lists, tuples, dicts, dataclasses of anything.
-    :type nest: object
-    :param is_leaf: Of a container, whether it is a leaf, too.
+    :like: structure
     :returns: Pairs of a path, which is a tuple of keys, and a leaf.
     :see: tree.flatten_with_path, tree.leaves
 
@@ -217,12 +211,10 @@ def map_with_path(function: Callable[..., Any], nest: Any, *others: Any,
                   is_leaf: Leaf = None) -> Any:
     """The nest with ``function`` applied to the path and the value of each leaf.
 
+    :like: structure
     :param function: Of a path, which is a tuple of keys, and a leaf of each nest.
-    :param nest: Lists, tuples, dicts, dataclasses of anything.
-    :type nest: object
     :param *others: Nests of the same shape.
     :type *others: object
-    :param is_leaf: Of a container, whether it is a leaf, too.
     :returns: A nest of that shape.
     :rtype: object
     :raises ValueError: If the nests differ.

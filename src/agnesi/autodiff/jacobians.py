@@ -179,13 +179,8 @@ def jacrev(f: Callable[P, Any], argnums: int | Sequence[int] = 0, *, has_aux: bo
            chunk_size: int | None = None) -> Callable[P, Any]:
     """:func:`jacobian` by reverse mode: for functions with few results.
 
-    :param f: A function of tensors, or of nested containers of them.
-    :param argnums: Which arguments to differentiate.
-    :param has_aux: Whether ``f`` gives a pair, of which the second is no part of what is
-        differentiated; the result is then the pair of the derivatives and this.
+    :like: jacfwd
     :param chunk_size: How many rows are computed at once, all by default: fewer take less memory.
-    :returns: As of :func:`jacobian`.
-    :raises TypeError: If a result is no tensor of floats or complex numbers.
     :raises ValueError: If ``chunk_size`` is not positive.
     :see: jacobian, jacfwd, vjp
 

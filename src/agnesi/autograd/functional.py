@@ -101,15 +101,10 @@ def hessian(func: Callable[..., Any], inputs: _Operands, create_graph: bool = Fa
             ) -> Any:
     """All second derivatives of a scalar function.
 
+    :like: jacobian
     :param func: A function of tensors; its result is a scalar.
-    :param inputs: Its operand, or all of them.
-    :param create_graph: Whether the derivatives can be differentiated again.
-    :param strict: Whether an operand that no result depends on is an error, and not zeros.
-    :param vectorize: Taken from PyTorch's calls; rows are always computed together.
     :param outer_jacobian_strategy: Whether rows or columns of the gradient's Jacobian are computed.
     :returns: Of the operand's shape twice; tuples of tuples for several operands.
-    :raises RuntimeError: If ``strict``, and no result depends on an operand.
-    :raises ValueError: If there is no such strategy.
     :see: hessian, autograd.functional.hvp
 
     >>> ag.autograd.functional.hessian(lambda x: (x**3).sum(), ag.tensor([1.0, 2.0]))
@@ -152,14 +147,9 @@ def jvp(func: Callable[..., Any], inputs: _Operands, v: _Operands | None = None,
         create_graph: bool = False, strict: bool = False) -> tuple[Any, Any]:
     """The results of a function, and its Jacobian times a vector.
 
-    :param func: A function of tensors; its results are tensors.
-    :param inputs: Its operand, or all of them.
+    :like: vjp
     :param v: Of the operands' shapes; needed unless the only operand is a scalar.
-    :param create_graph: Whether the product can be differentiated again.
-    :param strict: Whether an operand that no result depends on is an error, and not zeros.
     :returns: The results, and the product, which is like them.
-    :raises GradientError: If the vector is missing; or ``strict``, and no result depends on an
-        operand.
     :see: jvp, autograd.functional.vjp
 
     >>> x, v = ag.tensor([1.0, 2.0]), ag.tensor([1.0, 0.0])
@@ -176,14 +166,9 @@ def hvp(func: Callable[..., Any], inputs: _Operands, v: _Operands | None = None,
         create_graph: bool = False, strict: bool = False) -> tuple[Any, Any]:
     """The result of a scalar function, and its Hessian times a vector.
 
+    :like: jvp
     :param func: A function of tensors; its result is a scalar.
-    :param inputs: Its operand, or all of them.
-    :param v: Of the operands' shapes; needed unless the only operand is a scalar.
-    :param create_graph: Whether the product can be differentiated again.
-    :param strict: Whether an operand that no result depends on is an error, and not zeros.
     :returns: The result, and the product, which is like the operands.
-    :raises GradientError: If the vector is missing; or ``strict``, and no result depends on an
-        operand.
     :see: hvp, autograd.functional.vhp
 
     >>> x, v = ag.tensor([1.0, 2.0]), ag.tensor([1.0, 0.0])
@@ -198,14 +183,7 @@ def vhp(func: Callable[..., Any], inputs: _Operands, v: _Operands | None = None,
         create_graph: bool = False, strict: bool = False) -> tuple[Any, Any]:
     """The result of a scalar function, and a vector times its Hessian, which is symmetric.
 
-    :param func: A function of tensors; its result is a scalar.
-    :param inputs: Its operand, or all of them.
-    :param v: Of the operands' shapes; needed unless the only operand is a scalar.
-    :param create_graph: Whether the product can be differentiated again.
-    :param strict: Whether an operand that no result depends on is an error, and not zeros.
-    :returns: The result, and the product, which is like the operands.
-    :raises GradientError: If the vector is missing; or ``strict``, and no result depends on an
-        operand.
+    :like: hvp
     :see: hvp, autograd.functional.hvp
 
     >>> x, v = ag.tensor([1.0, 2.0]), ag.tensor([1.0, 0.0])

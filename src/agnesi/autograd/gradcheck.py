@@ -55,19 +55,10 @@ def gradgradcheck(func: Callable[..., Any], inputs: Tensor | Sequence[Any],
                   fast_mode: bool = True) -> bool:
     """Compare first and second derivatives with finite differences, along random directions.
 
-    :param func: A function of tensors; its results are tensors.
-    :param inputs: Its operands, in double precision; those that require a gradient are checked.
-    :type inputs: Tensor or sequence of Tensor
+    :like: gradcheck
     :param grad_outputs: What the results are multiplied by, one for each; by default nothing.
     :type grad_outputs: Tensor or sequence of Tensor, optional
-    :param eps: Step of the differences.
-    :param atol, rtol: Tolerances.
-    :param raise_exception: Whether a difference is an error; else False is returned.
-    :param nondet_tol: Taken from PyTorch's calls; derivatives are computed in one order.
     :param check_fwd_over_rev: Whether derivatives in forward mode are compared, too.
-    :param fast_mode: Taken from PyTorch's calls; directions are always random.
-    :returns: True where they agree.
-    :raises GradientError: If they do not, or no operand requires a gradient.
     :see: testing.check_grads, autograd.gradcheck
 
     >>> x = ag.tensor([0.5, 1.5], dtype="float64", requires_grad=True)

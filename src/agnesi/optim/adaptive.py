@@ -83,11 +83,9 @@ class Adagrad(Decaying):
 class Adadelta(Decaying):
     """AdaDelta: steps in the ratio of running means of steps and gradients (Zeiler, 2012).
 
+    :like: Adagrad
     :param rho: How much is kept of the running means.
     :param eps: Added under the roots.
-    :param weight_decay: Multiple of the parameter that is added to its gradient.
-    :raises ValueError: If a number is out of its range.
-    :raises TypeError: If a parameter is no tensor that requires grad.
     :see: optim.Adagrad, optim.RMSprop
 
     >>> w = ag.tensor([1.0], requires_grad=True)
@@ -120,13 +118,10 @@ class Adadelta(Decaying):
 class RMSprop(Decaying):
     """RMSprop: steps scaled by the running root mean square of gradients (Hinton, 2012).
 
+    :like: Adagrad
     :param alpha: How much is kept of the running mean of squares.
-    :param eps: Added to the root.
-    :param weight_decay: Multiple of the parameter that is added to its gradient.
     :param momentum: Share of the last step's direction that is kept.
     :param centered: Whether the mean gradient is taken off: the root is then a standard deviation.
-    :raises ValueError: If a number is out of its range.
-    :raises TypeError: If a parameter is no tensor that requires grad.
     :see: optim.Adagrad, optim.Adam
 
     >>> w = ag.tensor([1.0], requires_grad=True)

@@ -57,13 +57,11 @@ class Adamax(Adam):
 class NAdam(Adam):
     """Adam that looks ahead along the running mean (Dozat, 2016).
 
+    :like: Adamax
     :param betas: How much is kept of the running means of gradient and squared gradient.
     :param eps: Added to the root of the mean square.
-    :param weight_decay: Multiple of the parameter that is added to its gradient.
     :param momentum_decay: How fast the momentum approaches ``betas[0]``.
     :param decoupled_weight_decay: Whether decay shrinks the parameter instead.
-    :raises ValueError: If a number is out of its range.
-    :raises TypeError: If a parameter is no tensor that requires grad.
     :see: optim.Adam, optim.RAdam
 
     >>> w = ag.tensor([1.0], requires_grad=True)
@@ -111,12 +109,7 @@ class NAdam(Adam):
 class RAdam(Adam):
     """Adam whose scale begins when its variance is known (Liu et al., 2020).
 
-    :param betas: How much is kept of the running means of gradient and squared gradient.
-    :param eps: Added to the root of the mean square.
-    :param weight_decay: Multiple of the parameter that is added to its gradient.
-    :param decoupled_weight_decay: Whether decay shrinks the parameter instead.
-    :raises ValueError: If a number is out of its range.
-    :raises TypeError: If a parameter is no tensor that requires grad.
+    :like: NAdam
     :see: optim.Adam, optim.NAdam
 
     >>> w = ag.tensor([1.0], requires_grad=True)
@@ -161,11 +154,8 @@ class RAdam(Adam):
 class Lamb(Adam):
     """LAMB: Adam's steps in proportion to each parameter's norm (You et al., 2020).
 
-    :param betas: How much is kept of the running means of gradient and squared gradient.
-    :param eps: Added to the root of the mean square.
+    :like: NAdam
     :param weight_decay: Multiple of the parameter that is added to the step's direction.
-    :raises ValueError: If a number is out of its range.
-    :raises TypeError: If a parameter is no tensor that requires grad.
     :see: optim.Adam, optim.Lion
 
     >>> w = ag.tensor([1.0], requires_grad=True)
@@ -233,12 +223,10 @@ class Lion(Decaying):
 class ASGD(Decaying):
     """Gradient descent whose iterates are averaged (Polyak and Juditsky, 1992).
 
+    :like: Adamax
     :param lambd: Decay of the parameters, which lowers the rate as well.
     :param alpha: Power of the rate's decay.
     :param t0: Steps before averaging begins; the means are ``slots["average"]``.
-    :param weight_decay: Multiple of the parameter that is added to its gradient.
-    :raises ValueError: If a number is out of its range.
-    :raises TypeError: If a parameter is no tensor that requires grad.
     :see: optim.SGD
 
     >>> w = ag.tensor([1.0], requires_grad=True)

@@ -255,15 +255,13 @@ def fori_loop(lower: int | Dim | Tensor, upper: int | Dim | Tensor, body: Callab
               init: Any) -> C:
     """Run ``carry = body(i, carry)`` for ``i`` from ``lower`` to ``upper - 1``.
 
+    :like: while_loop
     :param lower, upper: Bounds, as of ``range``.
     :type lower, upper: int, Dim or Tensor
     :param body: ``body(i, carry) -> carry``, of the same types; ``i`` is an int64 scalar.
-    :param init: The first carry.
-    :type init: nest of array_like
     :returns: The last carry; ``init`` where there is no step.
     :rtype: nest of Tensor
     :raises TypeError: If a bound is no integer.
-    :raises ShapeError, DTypeError: If the next carry is of other types than the carry.
     :see: while_loop, scan
 
     >>> ag.fori_loop(1, 6, lambda i, product: product * i, 1)

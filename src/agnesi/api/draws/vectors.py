@@ -152,13 +152,11 @@ def multivariate_hypergeometric(colors: Any, nsample: Any,
                                 ) -> Tensor:
     """How many things of each kind are among ``nsample``, drawn from ``colors`` of each.
 
+    :like: multinomial
     :param colors: Numbers of things, of shape (..., k).
     :type colors: array_like
     :param nsample: Of shape (...).
     :type nsample: int or array_like
-    :param size: Shape of the result without its last axis; by default that of the parameters.
-    :type size: int or tuple of int, optional
-    :returns: int64, of shape (\\*size, k).
     :raises ShapeError: If ``colors`` is a number.
     :raises ValueError: If a number is negative, or ``nsample`` greater than all together, in
         compiled code too.

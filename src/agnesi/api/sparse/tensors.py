@@ -530,11 +530,7 @@ class CSR(SparseTensor):
 class CSC(SparseTensor):
     """A sparse matrix by columns; see :class:`SparseTensor`.
 
-    :param data, indices, indptr: Entries of any dtype, their rows (CSC) or columns (CSR), and where
-        those of each column (row) begin; the latter are int32 or int64.
-    :type data, indices, indptr: array_like
-    :param shape: Sizes.
-    :type shape: (int, int)
+    :like: CSR
     :see: sparse.CSR, sparse.csc, sparse.SparseTensor
 
     >>> A = ag.sparse.CSC([1.0, 2.0], [0, 1], [0, 1, 1, 2], (2, 3))

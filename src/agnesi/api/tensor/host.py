@@ -459,9 +459,7 @@ def contiguous(self: Tensor, *, memory_format: object = None) -> Tensor:
 def clone(self: Tensor, *, memory_format: object = None) -> Tensor:
     """A copy in memory of its own; gradients flow through it.
 
-    :param memory_format: Taken from PyTorch's calls, and not needed.
-    :type memory_format: object
-    :returns: Of the same shape and dtype.
+    :like: contiguous
     """
     from agnesi.ops.arrays.replicate import copy
 

@@ -128,8 +128,6 @@ def tree_any(pred: Test, tree: Any, is_leaf: Test | None = None) -> bool:
 def tree_all(pred: Test, tree: Any, is_leaf: Test | None = None) -> bool:
     """Return whether a test holds for all values of a nest.
 
-    :param pred: Of a value.
-    :param tree: Lists, tuples, dicts, dataclasses and registered classes around values.
-    :param is_leaf: Of a container, whether it is a value, too.
+    :like: tree_any
     """
     return all(map(pred, tree_leaves(tree, is_leaf)))

@@ -66,11 +66,7 @@ class ConstantPad1d(_ConstantPad):
 class ConstantPad2d(_ConstantPad):
     """Pad images with a constant.
 
-    :param padding: Width of the border: one, or those before and behind each axis, the last axis
-        first; negative ones cut off.
-    :type padding: int or tuple of int
-    :param value: What the border holds.
-    :type value: number
+    :like: ConstantPad1d
     :see: nn.ConstantPad1d, nn.ConstantPad3d, nn.ZeroPad2d, nn.ReflectionPad2d, nn.ReplicationPad2d
         nn.CircularPad2d, nn.functional.pad
 
@@ -84,11 +80,7 @@ class ConstantPad2d(_ConstantPad):
 class ConstantPad3d(_ConstantPad):
     """Pad volumes with a constant.
 
-    :param padding: Width of the border: one, or those before and behind each axis, the last axis
-        first; negative ones cut off.
-    :type padding: int or tuple of int
-    :param value: What the border holds.
-    :type value: number
+    :like: ConstantPad1d
     :see: nn.ConstantPad2d, nn.functional.pad
 
     >>> ag.nn.ConstantPad3d(1, 7)(ag.ones((1, 1, 2, 2, 2))).shape
@@ -111,9 +103,7 @@ class _ZeroPad(_ConstantPad):
 class ZeroPad1d(_ZeroPad, ConstantPad1d):
     """Pad rows with zeros.
 
-    :param padding: Width of the border: one, or those before and behind each axis, the last axis
-        first; negative ones cut off.
-    :type padding: int or tuple of int
+    :like: ConstantPad1d
     :see: nn.ConstantPad2d, nn.functional.pad
 
     >>> ag.nn.ZeroPad1d((1, 2))(ag.tensor([[[1, 2, 3]]]))
@@ -124,9 +114,7 @@ class ZeroPad1d(_ZeroPad, ConstantPad1d):
 class ZeroPad2d(_ZeroPad, ConstantPad2d):
     """Pad images with zeros.
 
-    :param padding: Width of the border: one, or those before and behind each axis, the last axis
-        first; negative ones cut off.
-    :type padding: int or tuple of int
+    :like: ConstantPad1d
     :see: nn.ConstantPad2d, nn.functional.pad
 
     >>> ag.nn.ZeroPad2d(1)(ag.ones((1, 1, 3, 3))).shape
@@ -137,9 +125,7 @@ class ZeroPad2d(_ZeroPad, ConstantPad2d):
 class ZeroPad3d(_ZeroPad, ConstantPad3d):
     """Pad volumes with zeros.
 
-    :param padding: Width of the border: one, or those before and behind each axis, the last axis
-        first; negative ones cut off.
-    :type padding: int or tuple of int
+    :like: ConstantPad1d
     :see: nn.ConstantPad2d, nn.functional.pad
 
     >>> ag.nn.ZeroPad3d(1)(ag.ones((1, 1, 3, 3, 3))).shape
@@ -157,9 +143,7 @@ class _ReflectionPad(_Pad):
 class ReflectionPad1d(_ReflectionPad):
     """Pad rows with their elements mirrored at the edge.
 
-    :param padding: Width of the border: one, or those before and behind each axis, the last axis
-        first; negative ones cut off.
-    :type padding: int or tuple of int
+    :like: ConstantPad1d
     :see: nn.ConstantPad2d, nn.functional.pad
 
     >>> ag.nn.ReflectionPad1d((1, 2))(ag.tensor([[[1, 2, 3]]]))
@@ -170,9 +154,7 @@ class ReflectionPad1d(_ReflectionPad):
 class ReflectionPad2d(_ReflectionPad):
     """Pad images with their elements mirrored at the edge.
 
-    :param padding: Width of the border: one, or those before and behind each axis, the last axis
-        first; negative ones cut off.
-    :type padding: int or tuple of int
+    :like: ConstantPad1d
     :see: nn.ConstantPad2d, nn.functional.pad
 
     >>> ag.nn.ReflectionPad2d(1)(ag.ones((1, 1, 3, 3))).shape
@@ -185,9 +167,7 @@ class ReflectionPad2d(_ReflectionPad):
 class ReflectionPad3d(_ReflectionPad):
     """Pad volumes with their elements mirrored at the edge.
 
-    :param padding: Width of the border: one, or those before and behind each axis, the last axis
-        first; negative ones cut off.
-    :type padding: int or tuple of int
+    :like: ConstantPad1d
     :see: nn.ConstantPad2d, nn.functional.pad
 
     >>> ag.nn.ReflectionPad3d(1)(ag.ones((1, 1, 3, 3, 3))).shape
@@ -207,9 +187,7 @@ class _ReplicationPad(_Pad):
 class ReplicationPad1d(_ReplicationPad):
     """Pad rows by repeating their edge elements.
 
-    :param padding: Width of the border: one, or those before and behind each axis, the last axis
-        first; negative ones cut off.
-    :type padding: int or tuple of int
+    :like: ConstantPad1d
     :see: nn.ConstantPad2d, nn.functional.pad
 
     >>> ag.nn.ReplicationPad1d((1, 2))(ag.tensor([[[1, 2, 3]]]))
@@ -220,9 +198,7 @@ class ReplicationPad1d(_ReplicationPad):
 class ReplicationPad2d(_ReplicationPad):
     """Pad images by repeating their edge elements.
 
-    :param padding: Width of the border: one, or those before and behind each axis, the last axis
-        first; negative ones cut off.
-    :type padding: int or tuple of int
+    :like: ConstantPad1d
     :see: nn.ConstantPad2d, nn.functional.pad
 
     >>> ag.nn.ReplicationPad2d(1)(ag.ones((1, 1, 3, 3))).shape
@@ -235,9 +211,7 @@ class ReplicationPad2d(_ReplicationPad):
 class ReplicationPad3d(_ReplicationPad):
     """Pad volumes by repeating their edge elements.
 
-    :param padding: Width of the border: one, or those before and behind each axis, the last axis
-        first; negative ones cut off.
-    :type padding: int or tuple of int
+    :like: ConstantPad1d
     :see: nn.ConstantPad2d, nn.functional.pad
 
     >>> ag.nn.ReplicationPad3d(1)(ag.ones((1, 1, 3, 3, 3))).shape
@@ -257,9 +231,7 @@ class _CircularPad(_Pad):
 class CircularPad1d(_CircularPad):
     """Pad rows with the elements of their opposite side (circular padding).
 
-    :param padding: Width of the border: one, or those before and behind each axis, the last axis
-        first; negative ones cut off.
-    :type padding: int or tuple of int
+    :like: ConstantPad1d
     :see: nn.ConstantPad2d, nn.functional.pad
 
     >>> ag.nn.CircularPad1d((1, 2))(ag.tensor([[[1, 2, 3]]]))
@@ -270,9 +242,7 @@ class CircularPad1d(_CircularPad):
 class CircularPad2d(_CircularPad):
     """Pad images with the elements of their opposite side (circular padding).
 
-    :param padding: Width of the border: one, or those before and behind each axis, the last axis
-        first; negative ones cut off.
-    :type padding: int or tuple of int
+    :like: ConstantPad1d
     :see: nn.ConstantPad2d, nn.functional.pad
 
     >>> ag.nn.CircularPad2d(1)(ag.ones((1, 1, 3, 3))).shape
@@ -285,9 +255,7 @@ class CircularPad2d(_CircularPad):
 class CircularPad3d(_CircularPad):
     """Pad volumes with the elements of their opposite side (circular padding).
 
-    :param padding: Width of the border: one, or those before and behind each axis, the last axis
-        first; negative ones cut off.
-    :type padding: int or tuple of int
+    :like: ConstantPad1d
     :see: nn.ConstantPad2d, nn.functional.pad
 
     >>> ag.nn.CircularPad3d(1)(ag.ones((1, 1, 3, 3, 3))).shape

@@ -48,14 +48,9 @@ class Unfold(_Windows):
 class Fold(_Windows):
     """Sum windows, given as columns, into images: the adjoint of :class:`Unfold`.
 
+    :like: Unfold
     :param output_size: The size of the images on each axis.
     :type output_size: tuple of int
-    :param kernel_size: Size of the windows.
-    :param dilation: Steps between the elements of a window.
-    :param padding: Border of zeros: a width for all axes or one for each, or (before, after) pairs;
-        "same" keeps the size under a stride of 1.
-    :type padding: int, tuple, "valid", "same" or "full"
-    :param stride: Steps between windows, one for all axes or one for each.
     :see: nn.Unfold, nn.functional.fold
 
     >>> ag.nn.Fold((5, 6), (2, 3))(ag.ones((1, 24, 16))).shape

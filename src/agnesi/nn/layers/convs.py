@@ -229,30 +229,7 @@ class Conv2d(_Conv):
 class Conv3d(_Conv):
     """Cross-correlation of volumes with learned filters.
 
-    :param in_channels, out_channels: Channels before and after.
-    :type in_channels, out_channels: int
-    :param kernel_size: Size of the filters.
-    :type kernel_size: int or tuple of int
-    :param stride: Steps between windows, one for all axes or one for each.
-    :type stride: int or tuple of int
-    :param padding: Border of zeros: a width for all axes or one for each, or (before, after) pairs;
-        "same" keeps the size under a stride of 1.
-    :type padding: int, tuple, "valid", "same" or "full"
-    :param dilation: Steps between the elements of a window.
-    :type dilation: int or tuple of int
-    :param groups: Channels and filters fall into so many groups that do not meet.
-    :type groups: int
-    :param bias: Whether to add a bias for each channel.
-    :type bias: bool
-    :param padding_mode: What the border holds: zeros, the elements mirrored at the edge, those of
-        the edge, or those of the other side.
-    :type padding_mode: {"zeros", "reflect", "replicate", "circular"}
-    :param dtype: Float type; ``config.default_float`` by default.
-    :type dtype: dtype, optional
-    :param algorithm: How it is computed, as for :func:`agnesi.conv2d`.
-    :type algorithm: str, (str, str, str) or dict, optional
-    :raises ValueError: If the channels do not fall into the groups, or there is no such padding or
-        mode.
+    :like: Conv1d
     :see: nn.Conv2d, conv3d
 
     >>> import agnesi as ag
@@ -379,23 +356,7 @@ class ConvTranspose1d(_ConvTranspose):
 class ConvTranspose2d(_ConvTranspose):
     """Transposed convolution of images with learned filters.
 
-    :param in_channels, out_channels: Channels before and after.
-    :param kernel_size: Size of the filters.
-    :param stride: Steps between windows, one for all axes or one for each. Those of the convolution
-        whose adjoint it is, as the following.
-    :param padding: The border of that convolution.
-    :type padding: int, tuple, "valid", "same" or "full"
-    :param output_padding: How much larger the result is; a call may tell the ``output_size``
-        instead.
-    :param groups: Channels and filters fall into so many groups that do not meet.
-    :param bias: Whether to add a bias for each channel. The weight has the shape (in_channels,
-        out_channels / groups, ...).
-    :param dilation: Steps between the elements of a window.
-    :param padding_mode: Taken from PyTorch\'s calls, which have no other one here.
-    :param dtype: Float type; ``config.default_float`` by default.
-    :param algorithm: How it is computed, as for :func:`agnesi.conv2d`.
-    :type algorithm: str, (str, str, str) or dict, optional
-    :raises ValueError: If ``padding_mode`` is another one.
+    :like: ConvTranspose1d
     :see: nn.ConvTranspose1d, nn.ConvTranspose3d, nn.Conv2d, conv_transpose
 
     >>> import agnesi as ag
@@ -413,23 +374,7 @@ class ConvTranspose2d(_ConvTranspose):
 class ConvTranspose3d(_ConvTranspose):
     """Transposed convolution of volumes.
 
-    :param in_channels, out_channels: Channels before and after.
-    :param kernel_size: Size of the filters.
-    :param stride: Steps between windows, one for all axes or one for each. Those of the convolution
-        whose adjoint it is, as the following.
-    :param padding: The border of that convolution.
-    :type padding: int, tuple, "valid", "same" or "full"
-    :param output_padding: How much larger the result is; a call may tell the ``output_size``
-        instead.
-    :param groups: Channels and filters fall into so many groups that do not meet.
-    :param bias: Whether to add a bias for each channel. The weight has the shape (in_channels,
-        out_channels / groups, ...).
-    :param dilation: Steps between the elements of a window.
-    :param padding_mode: Taken from PyTorch\'s calls, which have no other one here.
-    :param dtype: Float type; ``config.default_float`` by default.
-    :param algorithm: How it is computed, as for :func:`agnesi.conv2d`.
-    :type algorithm: str, (str, str, str) or dict, optional
-    :raises ValueError: If ``padding_mode`` is another one.
+    :like: ConvTranspose1d
     :see: nn.ConvTranspose2d, conv_transpose
 
     >>> import agnesi as ag

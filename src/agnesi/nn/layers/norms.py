@@ -79,12 +79,10 @@ class LayerNorm(Renewed, Module):
 class RMSNorm(Renewed, Module):
     """Mean square 1 over the last axes, then a learned scale.
 
-    :param normalized_shape: Sizes of the axes to normalise over.
-    :type normalized_shape: int or tuple of int
+    :like: LayerNorm
     :param eps: Added to the mean square; by default the distance from 1 to the next number of the
         dtype.
     :param elementwise_affine: Whether there is a learned scale.
-    :param dtype: Float type; ``config.default_float`` by default.
     :see: nn.LayerNorm, nn.functional.rms_norm
 
     >>> ag.nn.RMSNorm(2)(ag.tensor([[1.0, 7.0]])).tolist()
@@ -272,22 +270,7 @@ class BatchNorm2d(_BatchNorm):
 class BatchNorm3d(_BatchNorm):
     """Mean 0 and variance 1 of every channel over the volumes of a batch.
 
-    :param num_features: Number of channels: the size of the second axis.
-    :type num_features: int
-    :param eps: Added to the variance.
-    :type eps: float
-    :param momentum: Share of the present batch in the running mean and variance, which ``eval()``
-        uses; None for the mean over all batches.
-    :type momentum: float or None
-    :param affine: Whether there are a learned scale and shift.
-    :type affine: bool
-    :param track_running_stats: Whether there are a running mean and variance; without, ``eval()``
-        uses the batch's, too.
-    :type track_running_stats: bool
-    :param bias: Whether the learned scale has a shift beside it.
-    :type bias: bool
-    :param dtype: Float type; ``config.default_float`` by default.
-    :type dtype: dtype, optional
+    :like: BatchNorm2d
     :see: nn.BatchNorm1d, nn.functional.batch_norm
 
     >>> ag.nn.BatchNorm3d(3)(ag.ones((2, 3, 4, 4, 4))).shape
@@ -300,20 +283,11 @@ class BatchNorm3d(_BatchNorm):
 class SyncBatchNorm(_BatchNorm):
     """Batch normalisation of any number of axes over a group of processes, which is one here.
 
-    :param num_features: Number of channels: the size of the second axis.
-    :type num_features: int
-    :param eps: Added to the variance.
-    :type eps: float
+    :like: BatchNorm2d
     :param momentum: Share of the present batch in the running mean and variance.
     :type momentum: float or None
-    :param affine: Whether there are a learned scale and shift.
-    :type affine: bool
     :param track_running_stats: Whether there are a running mean and variance.
     :type track_running_stats: bool
-    :param bias: Whether the learned scale has a shift beside it.
-    :type bias: bool
-    :param dtype: Float type; ``config.default_float`` by default.
-    :type dtype: dtype, optional
     :see: nn.BatchNorm1d, nn.BatchNorm2d
 
     >>> ag.nn.SyncBatchNorm(3)(ag.ones((2, 3, 4, 4))).shape
@@ -407,21 +381,14 @@ class _InstanceNorm(Tracked, Module):
 class InstanceNorm1d(_InstanceNorm):
     """Mean 0 and variance 1 of every channel of every row.
 
+    :like: BatchNorm2d
     :param num_features: Number of channels.
     :type num_features: int
-    :param eps: Added to the variance.
-    :type eps: float
     :param momentum: Share of a batch in the running mean and variance; None is 0.
     :type momentum: float or None
-    :param affine: Whether there are a learned scale and shift.
-    :type affine: bool
     :param track_running_stats: Whether there are a running mean and variance, which are used in
         evaluation mode.
     :type track_running_stats: bool
-    :param bias: Whether the learned scale has a shift beside it.
-    :type bias: bool
-    :param dtype: Float type; ``config.default_float`` by default.
-    :type dtype: dtype, optional
     :see: nn.InstanceNorm2d, nn.functional.instance_norm
 
     >>> ag.nn.InstanceNorm1d(1, eps=0.0)(ag.tensor([[[1.0, 3.0]]]))
@@ -434,21 +401,7 @@ class InstanceNorm1d(_InstanceNorm):
 class InstanceNorm2d(_InstanceNorm):
     """Mean 0 and variance 1 of every channel of every image.
 
-    :param num_features: Number of channels.
-    :type num_features: int
-    :param eps: Added to the variance.
-    :type eps: float
-    :param momentum: Share of a batch in the running mean and variance; None is 0.
-    :type momentum: float or None
-    :param affine: Whether there are a learned scale and shift.
-    :type affine: bool
-    :param track_running_stats: Whether there are a running mean and variance, which are used in
-        evaluation mode.
-    :type track_running_stats: bool
-    :param bias: Whether the learned scale has a shift beside it.
-    :type bias: bool
-    :param dtype: Float type; ``config.default_float`` by default.
-    :type dtype: dtype, optional
+    :like: InstanceNorm1d
     :see: nn.InstanceNorm1d, nn.InstanceNorm3d, nn.BatchNorm2d, nn.GroupNorm
         nn.functional.instance_norm
 
@@ -462,21 +415,7 @@ class InstanceNorm2d(_InstanceNorm):
 class InstanceNorm3d(_InstanceNorm):
     """Mean 0 and variance 1 of every channel of every volume.
 
-    :param num_features: Number of channels.
-    :type num_features: int
-    :param eps: Added to the variance.
-    :type eps: float
-    :param momentum: Share of a batch in the running mean and variance; None is 0.
-    :type momentum: float or None
-    :param affine: Whether there are a learned scale and shift.
-    :type affine: bool
-    :param track_running_stats: Whether there are a running mean and variance, which are used in
-        evaluation mode.
-    :type track_running_stats: bool
-    :param bias: Whether the learned scale has a shift beside it.
-    :type bias: bool
-    :param dtype: Float type; ``config.default_float`` by default.
-    :type dtype: dtype, optional
+    :like: InstanceNorm1d
     :see: nn.InstanceNorm2d, nn.functional.instance_norm
 
     >>> ag.nn.InstanceNorm3d(3)(ag.ones((2, 3, 4, 4, 4))).shape

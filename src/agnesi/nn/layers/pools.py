@@ -98,19 +98,7 @@ class MaxPool1d(_MaxPool):
 class MaxPool2d(_MaxPool):
     """The greatest element of each window of an image.
 
-    :param kernel_size: Size of the windows.
-    :type kernel_size: int or tuple of int
-    :param stride: Steps between windows; by default those of the kernel.
-    :type stride: int or tuple of int, optional
-    :param padding: Border, which never is the greatest.
-    :type padding: int, tuple, "valid" or "same"
-    :param dilation: Steps between the elements of a window.
-    :type dilation: int or tuple of int
-    :param return_indices: Whether to tell where the greatest lie, too, for :class:`MaxUnpool2d`.
-    :type return_indices: bool
-    :param cover_all: Whether a last, smaller window takes what is left over; also written
-        ``ceil_mode``.
-    :type cover_all: bool
+    :like: MaxPool1d
     :see: nn.MaxPool1d, nn.MaxPool3d, nn.MaxUnpool2d, nn.AvgPool2d, max_pool
 
     >>> ag.nn.MaxPool2d(2)(ag.zeros((1, 1, 4, 6))).shape
@@ -123,19 +111,7 @@ class MaxPool2d(_MaxPool):
 class MaxPool3d(_MaxPool):
     """The greatest element of each window of a volume.
 
-    :param kernel_size: Size of the windows.
-    :type kernel_size: int or tuple of int
-    :param stride: Steps between windows; by default those of the kernel.
-    :type stride: int or tuple of int, optional
-    :param padding: Border, which never is the greatest.
-    :type padding: int, tuple, "valid" or "same"
-    :param dilation: Steps between the elements of a window.
-    :type dilation: int or tuple of int
-    :param return_indices: Whether to tell where the greatest lie, too, for :class:`MaxUnpool2d`.
-    :type return_indices: bool
-    :param cover_all: Whether a last, smaller window takes what is left over; also written
-        ``ceil_mode``.
-    :type cover_all: bool
+    :like: MaxPool1d
     :see: nn.MaxPool2d, max_pool
 
     >>> ag.nn.MaxPool3d(2)(ag.zeros((1, 1, 4, 4, 4))).shape
@@ -148,10 +124,7 @@ class MaxPool3d(_MaxPool):
 class AvgPool1d(_AvgPool):
     """The mean of each window of a row.
 
-    :param kernel_size: Size of the windows.
-    :type kernel_size: int or tuple of int
-    :param stride: Steps between windows; by default those of the kernel.
-    :type stride: int or tuple of int, optional
+    :like: MaxPool1d
     :param padding: Border of zeros.
     :type padding: int, tuple, "valid" or "same"
     :param cover_all: Whether a last, smaller window takes what is left over; it is divided by what
@@ -176,19 +149,7 @@ class AvgPool1d(_AvgPool):
 class AvgPool2d(_AvgPool):
     """The mean of each window of an image.
 
-    :param kernel_size: Size of the windows.
-    :type kernel_size: int or tuple of int
-    :param stride: Steps between windows; by default those of the kernel.
-    :type stride: int or tuple of int, optional
-    :param padding: Border of zeros.
-    :type padding: int, tuple, "valid" or "same"
-    :param cover_all: Whether a last, smaller window takes what is left over; it is divided by what
-        it holds.
-    :type cover_all: bool
-    :param count_include_pad: Whether the border counts.
-    :type count_include_pad: bool
-    :param divisor_override: What sums are divided by, in the place of the numbers of elements.
-    :type divisor_override: float, optional
+    :like: AvgPool1d
     :see: nn.AvgPool1d, nn.AvgPool3d, nn.MaxPool2d, nn.LPPool2d, nn.AdaptiveAvgPool2d, avg_pool
 
     >>> ag.nn.AvgPool2d(2)(ag.ones((1, 1, 2, 2)))
@@ -201,19 +162,7 @@ class AvgPool2d(_AvgPool):
 class AvgPool3d(_AvgPool):
     """The mean of each window of a volume.
 
-    :param kernel_size: Size of the windows.
-    :type kernel_size: int or tuple of int
-    :param stride: Steps between windows; by default those of the kernel.
-    :type stride: int or tuple of int, optional
-    :param padding: Border of zeros.
-    :type padding: int, tuple, "valid" or "same"
-    :param cover_all: Whether a last, smaller window takes what is left over; it is divided by what
-        it holds.
-    :type cover_all: bool
-    :param count_include_pad: Whether the border counts.
-    :type count_include_pad: bool
-    :param divisor_override: What sums are divided by, in the place of the numbers of elements.
-    :type divisor_override: float, optional
+    :like: AvgPool1d
     :see: nn.AvgPool2d, avg_pool
 
     >>> ag.nn.AvgPool3d(2)(ag.zeros((1, 1, 4, 4, 4))).shape
@@ -268,13 +217,7 @@ class MaxUnpool1d(_MaxUnpool):
 class MaxUnpool2d(_MaxUnpool):
     """Undo max pooling of images: maxima at their indices, zeros elsewhere.
 
-    :param kernel_size: Size of the windows of the pooling.
-    :type kernel_size: int or tuple of int
-    :param stride: Steps between them; by default those of the kernel.
-    :type stride: int or tuple of int, optional
-    :param padding: Border of the pooling. The call takes its values, its indices and, where that is
-        not the least, the ``output_size``.
-    :type padding: int or tuple of int
+    :like: MaxUnpool1d
     :see: nn.MaxPool2d, nn.functional.max_unpool
 
     >>> pool, back = ag.nn.MaxPool2d(2, return_indices=True), ag.nn.MaxUnpool2d(2)
@@ -290,13 +233,7 @@ class MaxUnpool2d(_MaxUnpool):
 class MaxUnpool3d(_MaxUnpool):
     """Undo max pooling of volumes: maxima at their indices, zeros elsewhere.
 
-    :param kernel_size: Size of the windows of the pooling.
-    :type kernel_size: int or tuple of int
-    :param stride: Steps between them; by default those of the kernel.
-    :type stride: int or tuple of int, optional
-    :param padding: Border of the pooling. The call takes its values, its indices and, where that is
-        not the least, the ``output_size``.
-    :type padding: int or tuple of int
+    :like: MaxUnpool1d
     :see: nn.MaxUnpool2d, nn.functional.max_unpool
 
     >>> pool, back = ag.nn.MaxPool3d(2, return_indices=True), ag.nn.MaxUnpool3d(2)
@@ -332,16 +269,11 @@ class _LPPool(Module):
 class LPPool1d(_LPPool):
     """The p-norm of each window of a row.
 
+    :like: AvgPool1d
     :param p: Exponent of the norm, above 0.
     :type p: float
-    :param kernel_size: Size of the windows.
-    :type kernel_size: int or tuple of int
-    :param stride: Steps between windows; by default those of the kernel.
-    :type stride: int or tuple of int, optional
     :param cover_all: Whether a last, smaller window takes what is left over.
     :type cover_all: bool
-    :param padding: Border of zeros.
-    :type padding: int, tuple, "valid" or "same"
     :see: nn.LPPool2d, nn.functional.lp_pool
 
     >>> ag.nn.LPPool1d(2, 2)(ag.tensor([[[3.0, 4.0]]]))
@@ -354,16 +286,7 @@ class LPPool1d(_LPPool):
 class LPPool2d(_LPPool):
     """The p-norm of each window of an image.
 
-    :param p: Exponent of the norm, above 0.
-    :type p: float
-    :param kernel_size: Size of the windows.
-    :type kernel_size: int or tuple of int
-    :param stride: Steps between windows; by default those of the kernel.
-    :type stride: int or tuple of int, optional
-    :param cover_all: Whether a last, smaller window takes what is left over.
-    :type cover_all: bool
-    :param padding: Border of zeros.
-    :type padding: int, tuple, "valid" or "same"
+    :like: LPPool1d
     :see: nn.LPPool1d, nn.LPPool3d, nn.AvgPool2d, nn.functional.lp_pool
 
     >>> ag.nn.LPPool2d(2, (1, 2))(ag.tensor([[[[3.0, 4.0]]]]))
@@ -376,16 +299,7 @@ class LPPool2d(_LPPool):
 class LPPool3d(_LPPool):
     """The p-norm of each window of a volume.
 
-    :param p: Exponent of the norm, above 0.
-    :type p: float
-    :param kernel_size: Size of the windows.
-    :type kernel_size: int or tuple of int
-    :param stride: Steps between windows; by default those of the kernel.
-    :type stride: int or tuple of int, optional
-    :param cover_all: Whether a last, smaller window takes what is left over.
-    :type cover_all: bool
-    :param padding: Border of zeros.
-    :type padding: int, tuple, "valid" or "same"
+    :like: LPPool1d
     :see: nn.LPPool2d, nn.functional.lp_pool
 
     >>> ag.nn.LPPool3d(2, 2)(ag.ones((1, 1, 4, 4, 4))).shape
@@ -483,10 +397,7 @@ class AdaptiveMaxPool1d(_AdaptiveMax):
 class AdaptiveMaxPool2d(_AdaptiveMax):
     """Max pooling of images to a given output size, by windows of nearly equal size.
 
-    :param output_size: Places on each axis.
-    :type output_size: int or (int, int)
-    :param return_indices: Whether to tell where they lie, too, as :func:`agnesi.max_pool` does.
-    :type return_indices: bool
+    :like: AdaptiveMaxPool1d
     :see: nn.AdaptiveMaxPool1d, nn.AdaptiveMaxPool3d, nn.AdaptiveAvgPool2d, nn.MaxPool2d
         nn.functional.adaptive_max_pool
 
@@ -500,10 +411,7 @@ class AdaptiveMaxPool2d(_AdaptiveMax):
 class AdaptiveMaxPool3d(_AdaptiveMax):
     """Max pooling of volumes to a given output size, as in :class:`AdaptiveMaxPool2d`.
 
-    :param output_size: Places on each axis.
-    :type output_size: int or (int, int)
-    :param return_indices: Whether to tell where they lie, too, as :func:`agnesi.max_pool` does.
-    :type return_indices: bool
+    :like: AdaptiveMaxPool1d
     :see: nn.AdaptiveMaxPool2d, nn.functional.adaptive_max_pool
 
     >>> ag.nn.AdaptiveMaxPool3d(2)(ag.ones((1, 2, 5, 5, 5))).shape

@@ -365,17 +365,9 @@ class RNN(RNNBase):
 class LSTM(RNNBase):
     """LSTM layers over sequences; a step is that of :class:`LSTMCell`.
 
-    :param input_size, hidden_size, num_layers: Sizes of the inputs and of the states; how many
-        layers.
-    :param bias: Whether to add biases.
-    :param batch_first: Whether sequences come as (batch, length, features) instead of (length,
-        batch, features).
-    :param dropout: Share of each layer's outputs but the last one's that become zero in training.
-    :param bidirectional: Whether there are weights for the other direction too; outputs lie side by
-        side then.
+    :like: RNNBase
     :param proj_size: Size to which ``weight_hr_l0``, of shape (proj_size, hidden_size), brings each
         output and ``h`` (Sak et al. 2014); 0 for none.
-    :param dtype: Float type; ``config.default_float`` by default.
     :raises ValueError: If ``proj_size`` is not below ``hidden_size``.
     :see: nn.LSTMCell, nn.RNN, nn.GRU
 

@@ -52,9 +52,7 @@ class UpsamplingNearest2d(Upsample):
 class UpsamplingBilinear2d(Upsample):
     """Resize images by bilinear interpolation with aligned corners.
 
-    :param size: The size wanted on each axis.
-    :param scale_factor: How many times as large, instead of ``size``.
-    :type scale_factor: float or tuple of float, optional
+    :like: UpsamplingNearest2d
     :see: nn.Upsample
 
     >>> ag.nn.UpsamplingBilinear2d(scale_factor=2)(ag.ones((1, 1, 2, 2))).shape

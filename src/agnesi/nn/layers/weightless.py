@@ -121,15 +121,7 @@ class Dropout2d(_Dropout):
     Near elements of an image tell the same, so that dropping single ones would change little
     (Tompson et al. 2015).
 
-    :param p: Share of the elements that become zero.
-    :type p: float
-    :param inplace: Whether to write into the operand.
-    :type inplace: bool
-    :param generator: Source of randomness; the library's own by default (see
-        :func:`agnesi.manual_seed`).
-    :type generator: Generator, optional
-    :raises ValueError: If ``p`` is not in [0, 1].
-    :raises TypeError: If ``p`` is no number.
+    :like: Dropout1d
     :see: nn.Dropout, nn.functional.dropout2d
 
     >>> y = ag.nn.Dropout2d(0.5)(ag.ones((8, 4, 3, 3)))
@@ -143,15 +135,7 @@ class Dropout2d(_Dropout):
 class Dropout3d(_Dropout):
     """Set random whole channels of volumes to zero in training.
 
-    :param p: Share of the elements that become zero.
-    :type p: float
-    :param inplace: Whether to write into the operand.
-    :type inplace: bool
-    :param generator: Source of randomness; the library's own by default (see
-        :func:`agnesi.manual_seed`).
-    :type generator: Generator, optional
-    :raises ValueError: If ``p`` is not in [0, 1].
-    :raises TypeError: If ``p`` is no number.
+    :like: Dropout1d
     :see: nn.Dropout, nn.functional.dropout3d
 
     >>> ag.nn.Dropout3d(0.5).eval()(ag.ones((1, 2, 3, 3, 3))).shape

@@ -332,10 +332,8 @@ class RandomStructured(_Channels):
 class LnStructured(_Channels):
     """Channels of the smallest norms are pruned.
 
-    :param amount: How many, or which share.
-    :type amount: int or float
+    :like: RandomStructured
     :param n: Of the norm.
-    :param dim: The axis of the channels.
     :see: nn.utils.prune.ln_structured
 
     >>> x = ag.tensor([[3.0, 1.0], [1.0, 1.0]])

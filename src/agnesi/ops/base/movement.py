@@ -431,12 +431,10 @@ def moveaxis(x: TensorLike, /, source: Axis, destination: Axis, *, out: Tensor |
              ) -> Tensor:
     """With axes moved to other positions; the rest keep their order.
 
-    :param x: Of any shape.
+    :like: permute_dims
     :param source, destination: Axes, and the positions that they have in the result.
     :type source, destination: int or sequence of int
-    :returns: A view.
     :raises ValueError: If they do not name as many different axes.
-    :raises IndexError: If an axis is out of range.
     :see: swapaxes, permute_dims, rollaxis
 
     >>> ag.moveaxis(ag.zeros((2, 3, 4)), 0, -1).shape

@@ -189,19 +189,17 @@ class CyclicLR(_Cycle):
 class OneCycleLR(_Cycle):
     """Up once and down for the rest of the training (Smith and Topin, 2018).
 
+    :like: CyclicLR
     :param max_lr: The highest rate, or that of each group.
     :type max_lr: float or list of float
     :param total_steps: Steps in all; by default ``epochs * steps_per_epoch``.
     :param epochs, steps_per_epoch: In place of ``total_steps``.
     :param pct_start: Share of the steps that go up.
     :param anneal_strategy: Along half a cosine, or in a straight line.
-    :param cycle_momentum: Whether the momentum goes down as the rate goes up.
-    :param base_momentum, max_momentum: The lowest and the highest momentum.
     :param div_factor: The first rate is ``max_lr / div_factor``.
     :param final_div_factor: The last one is the first one over this.
     :param three_phase: Whether it goes down to the first rate as fast as it went up, and then to
         the last one.
-    :raises ValueError: If a number is out of its range.
     :see: optim.lr_scheduler.CyclicLR
 
     >>> optimizer = ag.optim.SGD([ag.zeros(1, requires_grad=True)], lr=1.0)

@@ -230,9 +230,7 @@ def factor_of(scheduler: Scheduler, factor: _Factor, epoch: float) -> float:
 class MultiplicativeLR(Scheduler):
     """The last rate times a function of the epoch.
 
-    :param lr_lambda: Gives the factor of an epoch, or of one group each.
-    :type lr_lambda: callable or list of callable
-    :raises ValueError: If it gives a negative factor.
+    :like: LambdaLR
     :see: optim.lr_scheduler.LambdaLR
 
     >>> optimizer = ag.optim.SGD([ag.zeros(1, requires_grad=True)], lr=1.0)
