@@ -195,3 +195,18 @@ def test_a_function_has_the_fields_of_the_one_that_it_is_like_but_its_own():
         ValueError
             If not.
         """)
+
+
+def test_examples_import_what_they_use():
+    def f() -> None:
+        """First line.
+
+        :see: g
+
+        >>> nn.f(np.ones(3))
+        >>> y.data.ag.np
+        """
+
+    f.__module__ = "agnesi.nn.layers"
+    assert shown(f).rpartition("--\n")[2].splitlines()[:3] == [
+        ">>> import numpy as np", ">>> from agnesi import nn", ">>> nn.f(np.ones(3))"]

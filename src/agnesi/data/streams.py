@@ -19,7 +19,6 @@ class IterableDataset(Dataset):
 
     :see: data.DataLoader, data.Dataset
 
-    >>> from agnesi import data
     >>> class Countdown(data.IterableDataset):
     ...     def __iter__(self):
     ...         return iter([3, 2, 1])
@@ -53,7 +52,6 @@ class MappedStream(IterableDataset):
     :raises TypeError: If ``function`` cannot be called.
     :see: data.IterableDataset, data.DataLoader
 
-    >>> from agnesi import data
     >>> list(data.MappedStream([1, 2], lambda x: 10 * x))
     [10, 20]
     """
@@ -88,7 +86,6 @@ class ChainDataset(IterableDataset):
     :raises ValueError: If one is no iterable.
     :see: data.IterableDataset, data.ConcatDataset
 
-    >>> from agnesi import data
     >>> list(data.ChainDataset([[1, 2], [3]]))
     [1, 2, 3]
     """

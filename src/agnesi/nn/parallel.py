@@ -20,8 +20,6 @@ class DataParallel(Module):
     :param dim: The same.
     :see: distributed.data_parallel
 
-    >>> import agnesi as ag
-    >>> from agnesi import nn
     >>> net = nn.DataParallel(nn.Linear(2, 3))
     >>> net(ag.ones((4, 2))).shape, [*net.state_dict()]
     ((4, 3), ['module.weight', 'module.bias'])

@@ -22,7 +22,6 @@ class History(list[dict[str, Any]]):
     :type rows: iterable of mapping
     :see: training.Trainer, training.CSVLogger
 
-    >>> from agnesi import training
     >>> history = training.History([{"epoch": 1, "loss": 4.0}, {"epoch": 2, "loss": 1.0}])
     >>> history.column("loss")
     [4.0, 1.0]

@@ -11,8 +11,9 @@ The source says what the signature does not; ``public`` writes the rest::
         :see: sum, nanmean, nanprod
         '''
 
-Behind the fields comes an example; its heading and ``import agnesi as ag`` are added.  A type is
-what the annotation says, unless a field ``:type x:`` or ``:rtype:`` follows.  A parameter that is
+Behind the fields comes an example; its heading is added, and the imports of ``ag``, of ``np`` and
+of the package that the function stands in, where it begins with none.  A type is what the
+annotation says, unless a field ``:type x:`` or ``:rtype:`` follows.  A parameter that is
 in ``SHARED`` and has no field has the text that stands there, and its error.  Fields that
 begin with ``:like: nansum`` are those of that function, defined earlier in the file, except
 ``:see:`` and what follows anew.  Docstrings that are written in numpydoc stay as they are.
@@ -109,6 +110,9 @@ _KINDS = {
 #: Annotations of containers whose elements have one type, as the docstring names them.
 _OF = {"list": "list", "tuple": "tuple", "frozenset": "frozenset", "Iterator": "iterator",
        "Iterable": "iterable", "Sequence": "sequence"}
+#: Packages whose examples have them by a name, as they import it.
+_PACKAGES = {name: name for name in "data image nn rewrite saving training".split()} | {
+    "distributed": "distributed as dist", "symbolic": "symbolic as T"}
 _STARS: dict[Any, str] = {
     inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**",
 }
@@ -187,9 +191,23 @@ def _written(text: str, function: Any) -> str:
             parts.append(_section(title, "\n".join(rows), indent))
     if example := text[(own or [first])[-1].end():].strip():
         if example.startswith(">>> ") and not example.startswith((">>> import ", ">>> from ")):
-            example = f">>> import agnesi as ag\n{indent}{example}"
+            imports = _imports(example, function.__module__)
+            example = f"\n{indent}".join([*(f">>> {line}" for line in imports), example])
         parts.append(_section("Examples", indent + example, indent))
     return "\n\n".join(parts) + f"\n{indent}"
+
+
+def _imports(example: str, module: str) -> list[str]:
+    """The imports of an example of a function that stands in a module."""
+    own = [f"from agnesi import {_PACKAGES[part]}" for part in module.split(".")
+           if part in _PACKAGES and _uses(example, _PACKAGES[part].rpartition(" ")[2])]
+    numpy = ["import numpy as np"] if _uses(example, "np") else []
+    ours = ["import agnesi as ag"] if not own or _uses(example, "ag") else []
+    return [*ours, *numpy, *own]
+
+
+def _uses(example: str, name: str) -> bool:
+    return re.search(rf"(?<![\w.]){name}\.", example) is not None
 
 
 def _fields(text: str, function: Any) -> list[re.Match[str]]:

@@ -342,7 +342,6 @@ class ModuleList(ModuleSequence):
     :raises TypeError: If an entry is no module.
     :see: nn.ModuleDict, nn.Sequential
 
-    >>> from agnesi import nn
     >>> layers = nn.ModuleList([nn.Linear(2, 3)])
     >>> len(layers.append(nn.Linear(3, 1)))
     2
@@ -365,7 +364,6 @@ class ModuleDict(_Dict):
     :raises TypeError: If an entry is no module.
     :see: nn.ModuleList
 
-    >>> from agnesi import nn
     >>> parts = nn.ModuleDict({"encode": nn.Linear(2, 3)})
     >>> parts["decode"] = nn.Linear(3, 2)
     >>> [name for name, _ in parts.named_parameters()]

@@ -92,8 +92,6 @@ class Module(Stated, Lookups):
 
     :see: nn.Sequential, optim.SGD, optim.Adam, jit
 
-    >>> import agnesi as ag
-    >>> from agnesi import nn
     >>> class Scale(nn.Module):
     ...     def __init__(self):
     ...         self.factor = ag.tensor([2.0], requires_grad=True)
@@ -407,7 +405,6 @@ class Module(Stated, Lookups):
         :returns: In the order of :meth:`named_parameters`; a shared one once.
         :rtype: Iterator of Tensor
 
-        >>> from agnesi import nn
         >>> [tuple(p.shape) for p in nn.Linear(3, 2).parameters()]
         [(2, 3), (2,)]
         """
@@ -503,7 +500,6 @@ class Module(Stated, Lookups):
         :returns: Copies share no memory with the module.
         :rtype: dict of str to Tensor
 
-        >>> from agnesi import nn
         >>> list(nn.Sequential(nn.Linear(3, 2), nn.Tanh()).state_dict())
         ['0.weight', '0.bias']
         """
@@ -632,7 +628,6 @@ class Module(Stated, Lookups):
         :raises TypeError: If ``dtype`` is not a float dtype.
         :raises ValueError: If the device is another.
 
-        >>> from agnesi import nn
         >>> nn.Linear(3, 2).to("float64").weight.dtype
         dtype('float64')
         """

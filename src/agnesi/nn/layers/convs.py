@@ -160,8 +160,6 @@ class Conv1d(_Conv):
         mode.
     :see: nn.Conv2d, conv1d
 
-    >>> import agnesi as ag
-    >>> from agnesi import nn
     >>> nn.Conv1d(4, 8, 3)(ag.ones((2, 4, 5))).shape
     (2, 8, 3)
     """
@@ -232,8 +230,6 @@ class Conv3d(_Conv):
     :like: Conv1d
     :see: nn.Conv2d, conv3d
 
-    >>> import agnesi as ag
-    >>> from agnesi import nn
     >>> nn.Conv3d(1, 2, 3)(ag.ones((1, 1, 4, 4, 4))).shape
     (1, 2, 2, 2, 2)
     """
@@ -344,8 +340,6 @@ class ConvTranspose1d(_ConvTranspose):
     :raises ValueError: If ``padding_mode`` is another one.
     :see: nn.ConvTranspose2d, conv_transpose
 
-    >>> import agnesi as ag
-    >>> from agnesi import nn
     >>> nn.ConvTranspose1d(4, 2, 2, stride=2)(ag.ones((1, 4, 5))).shape
     (1, 2, 10)
     """
@@ -359,8 +353,6 @@ class ConvTranspose2d(_ConvTranspose):
     :like: ConvTranspose1d
     :see: nn.ConvTranspose1d, nn.ConvTranspose3d, nn.Conv2d, conv_transpose
 
-    >>> import agnesi as ag
-    >>> from agnesi import nn
     >>> layer = nn.ConvTranspose2d(4, 2, 3, stride=2, padding=1)
     >>> layer(ag.ones((1, 4, 5, 5))).shape
     (1, 2, 9, 9)
@@ -377,8 +369,6 @@ class ConvTranspose3d(_ConvTranspose):
     :like: ConvTranspose1d
     :see: nn.ConvTranspose2d, conv_transpose
 
-    >>> import agnesi as ag
-    >>> from agnesi import nn
     >>> nn.ConvTranspose3d(2, 1, 2, stride=2)(ag.ones((1, 2, 2, 2, 2))).shape
     (1, 1, 4, 4, 4)
     """

@@ -183,8 +183,6 @@ class EmbeddingBag(Renewed, Module):
     :raises ValueError: If there is no such mode.
     :see: nn.Embedding, nn.functional.embedding_bag
 
-    >>> import agnesi as ag
-    >>> from agnesi import nn
     >>> layer = nn.EmbeddingBag(10, 4)
     >>> layer(ag.tensor([[1, 2, 3], [4, 4, 5]])).shape
     (2, 4)

@@ -72,8 +72,6 @@ class LazyLinear(_Lazy):
     :param dtype: Float type; ``config.default_float`` by default.
     :see: nn.Linear, nn.LazyConv2d
 
-    >>> import agnesi as ag
-    >>> from agnesi import nn
     >>> model = nn.Sequential(nn.LazyLinear(8), nn.ReLU(), nn.LazyLinear(2))
     >>> model(ag.zeros(3, 5)).shape
     (3, 2)
@@ -120,8 +118,6 @@ class LazyConv1d(_LazyConv):
     :type dtype: dtype, optional
     :see: nn.Conv1d, nn.LazyLinear
 
-    >>> import agnesi as ag
-    >>> from agnesi import nn
     >>> nn.LazyConv1d(4, 3)(ag.zeros(2, 5, 8)).shape
     (2, 4, 6)
     """
@@ -135,8 +131,6 @@ class LazyConv2d(_LazyConv):
     :like: LazyConv1d
     :see: nn.Conv2d, nn.LazyLinear
 
-    >>> import agnesi as ag
-    >>> from agnesi import nn
     >>> nn.LazyConv2d(4, 3, padding=1)(ag.zeros(2, 5, 8, 8)).shape
     (2, 4, 8, 8)
     """
@@ -150,8 +144,6 @@ class LazyConv3d(_LazyConv):
     :like: LazyConv1d
     :see: nn.Conv3d, nn.LazyLinear
 
-    >>> import agnesi as ag
-    >>> from agnesi import nn
     >>> nn.LazyConv3d(4, 3)(ag.zeros(2, 5, 8, 8, 8)).shape
     (2, 4, 6, 6, 6)
     """
@@ -176,8 +168,6 @@ class LazyConvTranspose1d(_LazyConvTranspose):
     :type output_padding: int or tuple of int
     :see: nn.ConvTranspose1d, nn.LazyLinear
 
-    >>> import agnesi as ag
-    >>> from agnesi import nn
     >>> nn.LazyConvTranspose1d(4, 3)(ag.zeros(2, 5, 8)).shape
     (2, 4, 10)
     """
@@ -191,8 +181,6 @@ class LazyConvTranspose2d(_LazyConvTranspose):
     :like: LazyConvTranspose1d
     :see: nn.ConvTranspose2d, nn.LazyLinear
 
-    >>> import agnesi as ag
-    >>> from agnesi import nn
     >>> nn.LazyConvTranspose2d(4, 2, stride=2)(ag.zeros(2, 5, 8, 8)).shape
     (2, 4, 16, 16)
     """
@@ -206,8 +194,6 @@ class LazyConvTranspose3d(_LazyConvTranspose):
     :like: LazyConvTranspose1d
     :see: nn.ConvTranspose3d, nn.LazyLinear
 
-    >>> import agnesi as ag
-    >>> from agnesi import nn
     >>> nn.LazyConvTranspose3d(4, 2)(ag.zeros(2, 5, 3, 3, 3)).shape
     (2, 4, 4, 4, 4)
     """
@@ -240,8 +226,6 @@ class LazyBatchNorm1d(_LazyBatchNorm):
     :type dtype: dtype, optional
     :see: nn.BatchNorm1d, nn.LazyLinear
 
-    >>> import agnesi as ag
-    >>> from agnesi import nn
     >>> norm = nn.LazyBatchNorm1d()
     >>> norm(ag.ones(3, 5)).shape, norm.running_mean.shape
     ((3, 5), (5,))
@@ -256,8 +240,6 @@ class LazyBatchNorm2d(_LazyBatchNorm):
     :like: LazyBatchNorm1d
     :see: nn.BatchNorm2d, nn.LazyLinear
 
-    >>> import agnesi as ag
-    >>> from agnesi import nn
     >>> nn.LazyBatchNorm2d()(ag.ones(3, 5, 2, 2)).shape
     (3, 5, 2, 2)
     """
@@ -271,8 +253,6 @@ class LazyBatchNorm3d(_LazyBatchNorm):
     :like: LazyBatchNorm1d
     :see: nn.BatchNorm3d, nn.LazyLinear
 
-    >>> import agnesi as ag
-    >>> from agnesi import nn
     >>> nn.LazyBatchNorm3d()(ag.ones(3, 5, 2, 2, 2)).shape
     (3, 5, 2, 2, 2)
     """
@@ -293,8 +273,6 @@ class LazyInstanceNorm1d(_LazyInstanceNorm):
     :like: LazyBatchNorm1d
     :see: nn.InstanceNorm1d, nn.LazyLinear
 
-    >>> import agnesi as ag
-    >>> from agnesi import nn
     >>> nn.LazyInstanceNorm1d(affine=True)(ag.ones(3, 5, 4)).shape
     (3, 5, 4)
     """
@@ -308,8 +286,6 @@ class LazyInstanceNorm2d(_LazyInstanceNorm):
     :like: LazyBatchNorm1d
     :see: nn.InstanceNorm2d, nn.LazyLinear
 
-    >>> import agnesi as ag
-    >>> from agnesi import nn
     >>> nn.LazyInstanceNorm2d()(ag.ones(3, 5, 2, 2)).shape
     (3, 5, 2, 2)
     """
@@ -323,8 +299,6 @@ class LazyInstanceNorm3d(_LazyInstanceNorm):
     :like: LazyBatchNorm1d
     :see: nn.InstanceNorm3d, nn.LazyLinear
 
-    >>> import agnesi as ag
-    >>> from agnesi import nn
     >>> nn.LazyInstanceNorm3d()(ag.ones(3, 5, 2, 2, 2)).shape
     (3, 5, 2, 2, 2)
     """
