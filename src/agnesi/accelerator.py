@@ -21,18 +21,9 @@ from agnesi.cuda import synchronize as synchronize
 def current_accelerator(check_available: bool = False) -> None:
     """The device that accelerates: there is none.
 
-    Parameters
-    ----------
-    check_available : bool
-        Whether it must be usable.
+    :param check_available: Whether it must be usable.
+    :see: device
 
-    See Also
-    --------
-    device
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.accelerator.current_accelerator() is None
     True
     """

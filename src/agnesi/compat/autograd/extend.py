@@ -156,17 +156,9 @@ def _like(x: Tensor, g: Any, conjugated: bool = True) -> Tensor:
 def primitive(f: Function) -> Function:
     """Make a function of arrays one whose derivatives are given by ``defvjp`` and ``defjvp``.
 
-    Parameters
-    ----------
-    f : callable
-        Of arrays, numbers, nests of them, or anything else; it never meets tensors.
+    :param f: Of arrays, numbers, nests of them, or anything else; it never meets tensors.
+    :returns:
 
-    Returns
-    -------
-    callable
-
-    Examples
-    --------
     >>> import math
     >>> from agnesi.compat.autograd import grad
     >>> from agnesi.compat.autograd.extend import defvjp, primitive

@@ -47,17 +47,10 @@ class BinaryHierarchicalSoftmax(Link):
     A call sums minus the logarithms of the words' chances over the batch, in time that grows with
     the depth of the tree.
 
-    Parameters
-    ----------
-    in_size : int
-        Length of the vectors.
-    tree : nested pairs of int
-        Each word is a leaf.
-
-    Raises
-    ------
-    ValueError
-        If a node of the tree is no pair.
+    :param in_size: Length of the vectors.
+    :param tree: Each word is a leaf.
+    :type tree: nested pairs of int
+    :raises ValueError: If a node of the tree is no pair.
     """
 
     W: Variable

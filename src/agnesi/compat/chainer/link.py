@@ -15,13 +15,9 @@ from agnesi.core.support.errors import ShapeError, at, no_attribute, typed, warn
 class Link:
     """Parameters under names, which are attributes of it.
 
-    Parameters
-    ----------
-    **params : tuple of int
-        Shapes of parameters; a pair of a shape and a dtype for others than float32.
+    :param **params: Shapes of parameters; a pair of a shape and a dtype for others than float32.
+    :type **params: tuple of int
 
-    Examples
-    --------
     >>> from agnesi.compat.chainer import Link
     >>> link = Link(W=(2, 3))
     >>> link.W.data.shape, [name for name, _ in link.namedparams()]

@@ -12,10 +12,8 @@ from agnesi.core.keywords import strictly as _strictly
 class WalkerAlias:
     """Samples of a discrete distribution, each in the same time (Walker, 1977).
 
-    Parameters
-    ----------
-    probs : sequence of float
-        Weights, which need not sum to 1.
+    :param probs: Weights, which need not sum to 1.
+    :type probs: sequence of float
     """
 
     def __init__(self, probs: Any) -> None:

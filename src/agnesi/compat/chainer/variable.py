@@ -242,15 +242,8 @@ class Variable:
     def backward(self, retain_grad: bool = False) -> None:
         """Send gradients back to what it was computed from, adding to those of root variables.
 
-        Parameters
-        ----------
-        retain_grad : bool
-            Whether gradients of what lies between are kept.
-
-        Raises
-        ------
-        ValueError
-            If there are several elements and no ``grad`` was set.
+        :param retain_grad: Whether gradients of what lies between are kept.
+        :raises ValueError: If there are several elements and no ``grad`` was set.
         """
         if self._grad is None:
             if self.data.size != 1:

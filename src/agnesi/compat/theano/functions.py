@@ -232,10 +232,8 @@ class Function:
     def dprint(self, **options: Any) -> Any:
         """Print its graph, as ``theano.printing.debugprint`` does.
 
-        Parameters
-        ----------
-        **options : object
-            Those of ``debugprint``.
+        :param **options: Those of ``debugprint``.
+        :type **options: object
         """
         return importlib.import_module("agnesi.compat.theano.printing").debugprint(self, **options)
 

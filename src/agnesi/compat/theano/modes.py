@@ -68,12 +68,10 @@ class Mode:
     def around(self, compiled: Any, reference: Callable[[], Any]) -> Any:
         """What a function calls: compiled code, or what watches it.
 
-        Parameters
-        ----------
-        compiled : Function
-            Of agnesi's.
-        reference : callable
-            Makes a function of the results and new values, as they are written, that updates none.
+        :param compiled: Of agnesi's.
+        :type compiled: Function
+        :param reference: Makes a function of the results and new values, as they are written, that
+            updates none.
         """
         return compiled
 
@@ -113,10 +111,9 @@ def _is_big(x: np.ndarray) -> np.ndarray:
 class NanGuardMode(_Watching):
     """Refuse NaN, infinities and big values of any operation, and name it.
 
-    Parameters
-    ----------
-    nan_is_error, inf_is_error, big_is_error : bool, optional
-        What is refused; where ``big_is_error``, magnitudes above 1e10.
+    :param nan_is_error, inf_is_error, big_is_error: What is refused; where ``big_is_error``,
+        magnitudes above 1e10.
+    :type nan_is_error: bool, optional
     """
 
     def __init__(self, nan_is_error: bool = True, inf_is_error: bool = True,
@@ -145,11 +142,9 @@ class NanGuardMode(_Watching):
 class MonitorMode(_Watching):
     """Call functions before and behind each operation.
 
-    Parameters
-    ----------
-    pre_func, post_func : callable, optional
-        Called as ``f(i, node, fn)``, or with the graph in front if they take four: ``fn.inputs``
-        and ``fn.outputs`` hold a list with the value of each.
+    :param pre_func, post_func: Called as ``f(i, node, fn)``, or with the graph in front if they
+        take four: ``fn.inputs`` and ``fn.outputs`` hold a list with the value of each.
+    :type pre_func: callable, optional
     """
 
     def __init__(self, pre_func: Any = None, post_func: Any = None, optimizer: Any = "default",

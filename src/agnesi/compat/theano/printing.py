@@ -72,12 +72,9 @@ def pydotprint(fct: Any, outfile: str = "graph.dot", **ignored: Any) -> None:
 class Print:
     """An operation that gives its operand and prints it when it is computed.
 
-    Parameters
-    ----------
-    message : str
-        What is printed in front.
-    attrs : sequence of str
-        Attributes to print, such as ``("shape",)``; by default the value.
+    :param message: What is printed in front.
+    :param attrs: Attributes to print, such as ``("shape",)``; by default the value.
+    :type attrs: sequence of str
     """
 
     def __init__(self, message: str = "", attrs: Any = ("__str__",), **ignored: Any) -> None:

@@ -32,11 +32,8 @@ class ProfileStats:
                 ) -> None:
         """Print the times of all kernels, and sums by operation and line.
 
-        Parameters
-        ----------
-        file : file, optional
-            Where to; by default ``sys.stderr``, as there.
-        n_ops_to_print, n_apply_to_print : int
-            Ignored: there are few kernels.
+        :param file: Where to; by default ``sys.stderr``, as there.
+        :type file: file, optional
+        :param n_ops_to_print, n_apply_to_print: Ignored: there are few kernels.
         """
         print(self._compiled.profile(), file=file or sys.stderr)

@@ -82,11 +82,9 @@ def rebuild_collect_shared(
         no_default_updates: bool = False) -> tuple[list[Any], Any, list[Any]]:
     """Copies of expressions, and the shared variables that they and their updates read.
 
-    Returns
-    -------
-    tuple
-        The inputs, the copies of the outputs, and a list of: a dict from outputs to copies, a dict
-        and a list of pairs of the updates, and the shared variables.
+    :returns: The inputs, the copies of the outputs, and a list of: a dict from outputs to copies, a
+        dict and a list of pairs of the updates, and the shared variables.
+    :rtype: tuple
     """
     given = [x.variable if isinstance(x, In) else x for x in inputs or ()]
     fresh = given if copy_inputs_over else [x.type(x.name) for x in given]

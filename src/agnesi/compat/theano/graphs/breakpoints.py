@@ -15,13 +15,8 @@ from agnesi.ops.base.convert import as_tensor
 class PdbBreakpoint:
     """An operation that gives its operands, and stops in pdb when a condition holds.
 
-    Parameters
-    ----------
-    name : str
-        What is printed where it stops.
+    :param name: What is printed where it stops.
 
-    Examples
-    --------
     >>> import agnesi.compat.theano as theano
     >>> import agnesi.compat.theano.tensor as T
     >>> from agnesi.compat.theano.tests.breakpoint import PdbBreakpoint

@@ -70,12 +70,10 @@ def d3viz(fct: Any, outfile: str | os.PathLike[str], copy_deps: bool = True, *ar
           **keywords: Any) -> None:
     """Write a graph as an HTML file in which nodes can be moved, renamed and expanded.
 
-    Parameters
-    ----------
-    fct : Variable, list of Variable, or compiled function
-        What to draw.
-    outfile : str or path
-        The file.
+    :param fct: What to draw.
+    :type fct: Variable, list of Variable, or compiled function
+    :param outfile: The file.
+    :type outfile: str or path
     """
     graph = _drawn(fct)
     drawn: dict[str, list[Any]] = {"nodes": [], "edges": []}
@@ -98,10 +96,7 @@ class Dot:
     def write(self, path: str | os.PathLike[str], prog: str = "dot", format: str = "raw") -> bool:
         """Write a file: the text, or what Graphviz draws of it.
 
-        Raises
-        ------
-        FileNotFoundError
-            If there is no Graphviz for another format than the text.
+        :raises FileNotFoundError: If there is no Graphviz for another format than the text.
         """
         made = self._text.encode()
         if format not in ("raw", "dot"):

@@ -33,13 +33,11 @@ _CANONICAL_BEFORE = 1
 class LocalOptimizer:
     """A rule for one node.
 
-    Parameters
-    ----------
-    function : callable
-        Takes a node (PyTensor's: the graph, and a node); returns variables for its outputs, or
-        False or None where it changes nothing.
-    tracks : sequence of callable, optional
-        What makes the operations that it is for, such as ``T.exp``, or Ops; all, if None.
+    :param function: Takes a node (PyTensor's: the graph, and a node); returns variables for its
+        outputs, or False or None where it changes nothing.
+    :param tracks: What makes the operations that it is for, such as ``T.exp``, or Ops; all, if
+        None.
+    :type tracks: sequence of callable, optional
     """
 
     def __init__(self, function: Callable[..., Any], tracks: Sequence[Any] | None = None,
@@ -113,11 +111,9 @@ def local_optimizer(tracks: Sequence[Any] | None, inplace: bool = False,
 class PatternSub(LocalOptimizer):
     """A rule in tuples: ``PatternSub((T.exp, (T.log, "x")), "x")``.
 
-    Parameters
-    ----------
-    in_pattern, out_pattern : tuple
-        A function and patterns of its operands; texts stand for any variable, numbers for
-        themselves.
+    :param in_pattern, out_pattern: A function and patterns of its operands; texts stand for any
+        variable, numbers for themselves.
+    :type in_pattern: tuple
     """
 
     def __init__(self, in_pattern: Any, out_pattern: Any, allow_multiple_clients: bool = False,
@@ -165,10 +161,8 @@ def _built(pattern: Any, found: dict[str, Any]) -> Any:
 class OpSub(PatternSub):
     """One operation in the place of another: ``OpSub(T.exp, T.tanh)``.
 
-    Parameters
-    ----------
-    op1, op2 : callable
-        What makes them.
+    :param op1, op2: What makes them.
+    :type op1: callable
     """
 
     def __init__(self, op1: Any, op2: Any, name: str = "", **ignored: Any) -> None:
@@ -179,10 +173,8 @@ class OpSub(PatternSub):
 class OpRemove(LocalOptimizer):
     """An operation's operand in its place: ``OpRemove(view)``.
 
-    Parameters
-    ----------
-    op : callable
-        What makes it.
+    :param op: What makes it.
+    :type op: callable
     """
 
     def __init__(self, op: Any, name: str = "", **ignored: Any) -> None:

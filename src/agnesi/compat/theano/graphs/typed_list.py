@@ -19,10 +19,8 @@ from agnesi.core.support.errors import at, typed
 class TypedListType:
     """Lists of arrays of a type; calling it makes a variable.
 
-    Parameters
-    ----------
-    ttype : TensorType
-        Of the entries.
+    :param ttype: Of the entries.
+    :type ttype: TensorType
     """
 
     def __init__(self, ttype: Any, depth: int = 0) -> None:

@@ -40,13 +40,10 @@ _NAME = "of_node"
 class COp(Op):
     """Base of operations in a file of C code, in sections: ``#section support_code_apply``.
 
-    Parameters
-    ----------
-    func_files : str or list of str
-        The files; relative ones lie beside the file that defines the class.
-    func_name : str, optional
-        The function that computes: of the inputs, and of the addresses of the outputs; it returns
-        0 where it went well.  Without one there is a section ``code``.
+    :param func_files: The files; relative ones lie beside the file that defines the class.
+    :type func_files: str or list of str
+    :param func_name: The function that computes: of the inputs, and of the addresses of the
+        outputs; it returns 0 where it went well.  Without one there is a section ``code``.
     """
 
     def __init__(self, func_files: Any, func_name: str | None = None) -> None:

@@ -21,10 +21,8 @@ class ParamsType:
     A field is a number in C where its type has no axes, a ``PyArrayObject *`` where it has, and a
     ``PyObject *`` where the type is ``theano.gof.generic``.
 
-    Parameters
-    ----------
-    **fields : TensorType or Generic
-        The types by name; an operation's attributes of these names are the values.
+    :param **fields: The types by name; an operation's attributes of these names are the values.
+    :type **fields: TensorType or Generic
     """
 
     def __init__(self, **fields: Any) -> None:
@@ -51,16 +49,12 @@ class ParamsType:
     def get_params(self, *objects: Any, **values: Any) -> types.SimpleNamespace:
         """The values of all fields: attributes of objects, or given by name.
 
-        Parameters
-        ----------
-        *objects : object
-            Their attributes of the fields' names are taken.
-        **values : array_like
-            Values of fields, which come first.
-
-        Returns
-        -------
-        SimpleNamespace
+        :param *objects: Their attributes of the fields' names are taken.
+        :type *objects: object
+        :param **values: Values of fields, which come first.
+        :type **values: array_like
+        :returns:
+        :rtype: SimpleNamespace
         """
         found: dict[str, Any] = {}
         for name, kind in zip(self.fields, self.types, strict=True):

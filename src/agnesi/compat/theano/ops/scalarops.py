@@ -97,13 +97,10 @@ class ScalarOp(Op):
     ``impl(*numbers)`` returns one number (or a tuple); ``grad(inputs, output_grads)`` (or ``L_op``)
     returns expressions.
 
-    Parameters
-    ----------
-    output_types_preference : callable, optional
-        Gives the types of results for those of operands: :func:`upgrade_to_float` and kin, which
-        is :func:`upcast_out` by default.
-    name : str, optional
-        What the operation is called where graphs are shown.
+    :param output_types_preference: Gives the types of results for those of operands:
+        :func:`upgrade_to_float` and kin, which is :func:`upcast_out` by default.
+    :type output_types_preference: callable, optional
+    :param name: What the operation is called where graphs are shown.
     """
 
     nin = -1

@@ -123,19 +123,14 @@ def convolve(kerns: Any, kshp: Any, nkern: int, images: Any, imgshp: Any, step: 
 def max_pool(images: Any, imgshp: Any, maxpoolshp: Any) -> tuple[Variable, np.ndarray]:
     """The greatest elements of patches side by side.
 
-    Parameters
-    ----------
-    images : Variable
-        (images, elements of an image)
-    imgshp : tuple of int
-        (rows, columns) or (channels, rows, columns) of an image
-    maxpoolshp : tuple of int
-        Size of a patch.
-
-    Returns
-    -------
-    Variable, ndarray
-        (images, channels * patches), and (rows, columns) of the patches.
+    :param images: (images, elements of an image)
+    :type images: Variable
+    :param imgshp: (rows, columns) or (channels, rows, columns) of an image
+    :type imgshp: tuple of int
+    :param maxpoolshp: Size of a patch.
+    :type maxpoolshp: tuple of int
+    :returns: (images, channels * patches), and (rows, columns) of the patches.
+    :rtype: Variable, ndarray
     """
     image, outshp = _sizes(imgshp, maxpoolshp, maxpoolshp, "valid")
     x = as_tensor_variable(images).reshape((-1, *image))

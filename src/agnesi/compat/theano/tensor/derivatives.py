@@ -63,30 +63,22 @@ def grad(cost: Any, wrt: Any, consider_constant: Any = None, disconnected_inputs
          null_gradients: str = "raise") -> Any:
     """The derivative of a scalar to a variable, or to each of a list.
 
-    Parameters
-    ----------
-    cost : Variable
-        A scalar; None with ``known_grads``.
-    wrt : Variable or list of Variable
-        A sparse matrix has a derivative at its entries.
-    consider_constant : list of Variable, optional
-        What no derivative goes through.
-    disconnected_inputs : {"raise", "warn", "ignore"}
-        What is done about variables that the cost does not depend on.
-    known_grads : dict, optional
-        Derivatives of the cost to expressions, to go on from.
-    return_disconnected : {"zero", "none", "disconnected"}
-        What stands for a derivative to what the cost does not depend on: zeros, None, or a
-        variable of :class:`DisconnectedType`.
-
-    Returns
-    -------
-    Variable or list of Variable
-
-    Raises
-    ------
-    DisconnectedInputError
-        If the cost does not depend on a variable.
+    :param cost: A scalar; None with ``known_grads``.
+    :type cost: Variable
+    :param wrt: A sparse matrix has a derivative at its entries.
+    :type wrt: Variable or list of Variable
+    :param consider_constant: What no derivative goes through.
+    :type consider_constant: list of Variable, optional
+    :param disconnected_inputs: What is done about variables that the cost does not depend on.
+    :type disconnected_inputs: {"raise", "warn", "ignore"}
+    :param known_grads: Derivatives of the cost to expressions, to go on from.
+    :type known_grads: dict, optional
+    :param return_disconnected: What stands for a derivative to what the cost does not depend on:
+        zeros, None, or a variable of :class:`DisconnectedType`.
+    :type return_disconnected: {"zero", "none", "disconnected"}
+    :returns:
+    :rtype: Variable or list of Variable
+    :raises DisconnectedInputError: If the cost does not depend on a variable.
     """
     if cost is not None and cost.ndim:
         raise TypeError(at(f"grad: cost must be a scalar, not {cost.type}; sum it up"))

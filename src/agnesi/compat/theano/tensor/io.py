@@ -21,16 +21,13 @@ def load(path: Any, dtype: Any, broadcastable: Sequence[bool],
          mmap_mode: Literal["c"] | None = None) -> Variable:
     """An array of a ``.npy`` file, which is read at each call; objects in it are refused.
 
-    Parameters
-    ----------
-    path : str or Generic
-        The file, or ``theano.generic()`` for an input that names it.
-    dtype : dtype
-        Of the array in the file.
-    broadcastable : sequence of bool
-        Which axes have size 1.
-    mmap_mode : {None, "c"}
-        "c" maps the file into memory, of which only what is needed is read.
+    :param path: The file, or ``theano.generic()`` for an input that names it.
+    :type path: str or Generic
+    :param dtype: Of the array in the file.
+    :type dtype: dtype
+    :param broadcastable: Which axes have size 1.
+    :param mmap_mode: "c" maps the file into memory, of which only what is needed is read.
+    :type mmap_mode: {None, "c"}
     """
     if mmap_mode not in (None, "c"):
         raise ValueError(at(f"load: mmap_mode is None or 'c', not {mmap_mode!r}"))

@@ -30,25 +30,15 @@ def _kind(mode: str) -> tuple[Any, int]:
 def save(filename: str | os.PathLike[str], object: Any, mode: str = "binary") -> None:
     """Write a value to a file that Torch7's ``torch.load`` reads.
 
-    Parameters
-    ----------
-    filename : str or os.PathLike
-        The file, conventionally ``*.t7``; an old one is replaced as a whole.
-    object : object
-        Numbers, texts, booleans, None, lists, tuples, dicts, tensors, storages, modules and
-        criterions of ``nn``, nested in any way.
-    mode : {"binary", "ascii", "b32", "b64"}
-        Numbers as they lie in memory, with sizes of 64 or 32 bits, or as text.
+    :param filename: The file, conventionally ``*.t7``; an old one is replaced as a whole.
+    :param object: Numbers, texts, booleans, None, lists, tuples, dicts, tensors, storages, modules
+        and criterions of ``nn``, nested in any way.
+    :type object: object
+    :param mode: Numbers as they lie in memory, with sizes of 64 or 32 bits, or as text.
+    :type mode: {"binary", "ascii", "b32", "b64"}
+    :raises TypeError: If something in it is none of these.
+    :raises OSError: If the file cannot be written; an old one stays.
 
-    Raises
-    ------
-    TypeError
-        If something in it is none of these.
-    OSError
-        If the file cannot be written; an old one stays.
-
-    Examples
-    --------
     >>> import os, tempfile
     >>> from agnesi.compat import torch7 as torch
     >>> path = os.path.join(tempfile.mkdtemp(), "x.t7")
@@ -64,27 +54,15 @@ def save(filename: str | os.PathLike[str], object: Any, mode: str = "binary") ->
 def load(filename: str | os.PathLike[str], mode: str = "binary") -> Any:
     """Read a file that Torch7's ``torch.save`` wrote; functions in it are refused.
 
-    Parameters
-    ----------
-    filename : str or os.PathLike
-        The file.
-    mode : {"binary", "ascii", "b32", "b64"}
-        As it was written.
+    :param filename: The file.
+    :param mode: As it was written.
+    :type mode: {"binary", "ascii", "b32", "b64"}
+    :returns: Tables numbered from 1 on are lists, others dicts; whole numbers are ints.
+    :rtype: object
+    :raises FileFormatError: If the file is none of this format, cut off, or has what is not known
+        here.
+    :raises OSError: If it cannot be read.
 
-    Returns
-    -------
-    object
-        Tables numbered from 1 on are lists, others dicts; whole numbers are ints.
-
-    Raises
-    ------
-    FileFormatError
-        If the file is none of this format, cut off, or has what is not known here.
-    OSError
-        If it cannot be read.
-
-    Examples
-    --------
     >>> import os, tempfile
     >>> from agnesi.compat import torch7 as torch
     >>> path = os.path.join(tempfile.mkdtemp(), "net.t7")

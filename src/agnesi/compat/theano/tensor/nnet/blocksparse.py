@@ -70,16 +70,15 @@ def sparse_block_dot(W: Any, h: Any, inputIdx: Any, b: Any,
                      outputIdx: Any) -> Variable:
     """Products of chosen blocks of a matrix with blocks of its input, and a bias.
 
-    Parameters
-    ----------
-    W : Variable
-        (input blocks, output blocks, size of an input block, size of an output block)
-    h : Variable
-        (batch, blocks that are there, size of an input block), or without the batch
-    inputIdx, outputIdx : Variable
-        (batch, blocks): which blocks ``h`` has, and which ones the result has
-    b : Variable
-        (output blocks, size of an output block)
+    :param W: (input blocks, output blocks, size of an input block, size of an output block)
+    :type W: Variable
+    :param h: (batch, blocks that are there, size of an input block), or without the batch
+    :type h: Variable
+    :param inputIdx, outputIdx: (batch, blocks): which blocks ``h`` has, and which ones the result
+        has
+    :type inputIdx: Variable
+    :param b: (output blocks, size of an output block)
+    :type b: Variable
     """
     W, h, b = map(as_tensor_variable, (W, h, b))
     rows, columns = as_tensor_variable(inputIdx), as_tensor_variable(outputIdx)

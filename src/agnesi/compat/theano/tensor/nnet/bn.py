@@ -39,11 +39,9 @@ def batch_normalization_train(inputs: Any, gamma: Any, beta: Any, axes: Any = "p
                               running_mean: Any = None, running_var: Any = None) -> Any:
     """Normalised by the batch's mean and variance (Ioffe and Szegedy, 2015).
 
-    Returns
-    -------
-    list
-        The result, mean and inverse standard deviation (with the axes that ``gamma`` has), and
-        where running averages are given these after the batch.
+    :returns: The result, mean and inverse standard deviation (with the axes that ``gamma`` has),
+        and where running averages are given these after the batch.
+    :rtype: list
     """
     x, like = as_tensor_variable(inputs), as_tensor_variable(gamma)
     over = _axes(x, axes)

@@ -17,16 +17,14 @@ def conv3d(signals: Any, filters: Any, signals_shape: Any = None, filters_shape:
            border_mode: Any = "valid") -> Variable:
     """Convolution of (volumes, time, channels, rows, columns) with filters of the same order.
 
-    Parameters
-    ----------
-    signals : Variable
-        (volumes, time, channels, rows, columns)
-    filters : Variable
-        (filters, time, channels, rows, columns)
-    signals_shape, filters_shape : tuple of int or None
-        What is known of their sizes.
-    border_mode : {"valid", "full", "half"}
-        Where filters lie: inside, wherever they touch, or centred.
+    :param signals: (volumes, time, channels, rows, columns)
+    :type signals: Variable
+    :param filters: (filters, time, channels, rows, columns)
+    :type filters: Variable
+    :param signals_shape, filters_shape: What is known of their sizes.
+    :type signals_shape: tuple of int or None
+    :param border_mode: Where filters lie: inside, wherever they touch, or centred.
+    :type border_mode: {"valid", "full", "half"}
     """
     return _over_volumes(
         _swapped(signals), _swapped(filters), _reordered(signals_shape), _reordered(filters_shape),

@@ -14,14 +14,12 @@ from agnesi.nn.losses.ctc import ctc_loss
 def ctc(activations: Any, labels: Any, input_lengths: Any) -> Variable:
     """For each sequence, how unlikely its labels are.
 
-    Parameters
-    ----------
-    activations : Variable
-        (time, sequences, features), before softmax; feature 0 is the blank.
-    labels : Variable
-        A row of integers for each sequence; negative ones at the end fill it up.
-    input_lengths : Variable
-        How many steps each sequence has.
+    :param activations: (time, sequences, features), before softmax; feature 0 is the blank.
+    :type activations: Variable
+    :param labels: A row of integers for each sequence; negative ones at the end fill it up.
+    :type labels: Variable
+    :param input_lengths: How many steps each sequence has.
+    :type input_lengths: Variable
     """
     x, y, lengths = (as_tensor_variable(v)._value for v in (activations, labels, input_lengths))
     with floats():
