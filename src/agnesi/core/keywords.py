@@ -447,14 +447,14 @@ def _methods(kind: type) -> None:
     looks = isinstance(new, FunctionType) and _looks_itself(new)
     for name, value in list(vars(kind).items()):
         called = name == "__call__" and ".compat." in kind.__module__
-        if name == "forward" or (name.startswith("_") and not called and (
-                looks or name not in _CONSTRUCTORS)):
+        if name.startswith("_") and not called and (looks or name not in _CONSTRUCTORS):
             continue
         inner = getattr(value, "__func__", value)
         if isinstance(inner, FunctionType) and inner.__code__.co_filename not in (
                 _PUBLIC, __file__):
             numpydoc(inner)
-        if isinstance(inner, FunctionType) and not _looks_itself(_inside(inner)):
+        if name != "forward" and isinstance(inner, FunctionType) and not _looks_itself(
+                _inside(inner)):
             made: Any = strict(inner, kind)
             setattr(kind, name, made if inner is value else type(value)(made))
 

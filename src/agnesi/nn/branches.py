@@ -211,22 +211,13 @@ class Graph(Module):
     def forward(self, *inputs: Any, state: Mapping[str, Any] | None = None) -> Any:
         """Return the outputs; with delayed nodes a pair of them and the next state.
 
-        Parameters
-        ----------
-        *inputs : object
-            As many as there are names.
-        state : mapping of str to Tensor, optional
-            The delayed nodes in the step before.
-
-        Returns
-        -------
-        object
-            A result, a tuple of several, or a pair of it and the next state.
-
-        Raises
-        ------
-        ValueError
-            If there are more or fewer inputs, or the state is incomplete.
+        :param *inputs: As many as there are names.
+        :type *inputs: object
+        :param state: The delayed nodes in the step before.
+        :type state: mapping of str to Tensor, optional
+        :returns: A result, a tuple of several, or a pair of it and the next state.
+        :rtype: object
+        :raises ValueError: If there are more or fewer inputs, or the state is incomplete.
         """
         if len(inputs) != len(self.inputs):
             raise ValueError(at(f"Graph: the inputs are {self.inputs}, and {len(inputs)} are "

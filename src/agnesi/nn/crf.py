@@ -78,28 +78,16 @@ class CRF(Module):
                 ) -> Tensor:
         """The log-likelihood of tags.
 
-        Parameters
-        ----------
-        emissions : Tensor
-            Scores of tags at each step, (length, batch, tags).
-        tags : array_like of int
-            (length, batch).
-        mask : array_like of bool, optional
-            Whether a step belongs to its sequence, whose first one always does.
-        reduction : {"sum", "mean", "token_mean", "none"}
-            What becomes of the likelihoods of sequences.
-
-        Returns
-        -------
-        Tensor
-            A number, or (batch,).
-
-        Raises
-        ------
-        ShapeError
-            If the shapes do not fit.
-        ValueError
-            If there is no such reduction.
+        :param emissions: Scores of tags at each step, (length, batch, tags).
+        :param tags: (length, batch).
+        :type tags: array_like of int
+        :param mask: Whether a step belongs to its sequence, whose first one always does.
+        :type mask: array_like of bool, optional
+        :param reduction: What becomes of the likelihoods of sequences.
+        :type reduction: {"sum", "mean", "token_mean", "none"}
+        :returns: A number, or (batch,).
+        :raises ShapeError: If the shapes do not fit.
+        :raises ValueError: If there is no such reduction.
         """
         if reduction not in ("sum", "mean", "token_mean", "none"):
             raise ValueError(at(f"CRF: there is no reduction {reduction!r}"))

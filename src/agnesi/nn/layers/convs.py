@@ -271,17 +271,10 @@ class _ConvTranspose(_Conv):
     def forward(self, x: Tensor, output_size: ShapeLike | None = None) -> Tensor:
         """The larger images, of ``output_size`` or with it as shape where it is given.
 
-        Parameters
-        ----------
-        x : Tensor
-            (batch, in_channels, ...), or one of them.
-        output_size : tuple of int, optional
-            The sizes wanted, or the whole shape.
-
-        Returns
-        -------
-        Tensor
-            (batch, out_channels, ...).
+        :param x: (batch, in_channels, ...), or one of them.
+        :param output_size: The sizes wanted, or the whole shape.
+        :type output_size: tuple of int, optional
+        :returns: (batch, out_channels, ...).
         """
         x, extra = as_tensor(x), self.output_padding
         if output_size is not None and x.ndim > self.rank:

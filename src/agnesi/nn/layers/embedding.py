@@ -244,20 +244,14 @@ class EmbeddingBag(Renewed, Module):
                 per_sample_weights: Any = None) -> Tensor:
         """One vector for each bag; see :func:`agnesi.nn.functional.embedding_bag`.
 
-        Parameters
-        ----------
-        indices : array_like of int
-            A bag in each row, or, with ``offsets``, all bags one behind the other.
-        offsets : array_like of int, optional
-            Where each bag begins in ``indices``; the first at 0. With ``include_last_offset``
-            the number of indices follows.
-        per_sample_weights : array_like, optional
-            With the mode "sum", a factor for each index.
-
-        Returns
-        -------
-        Tensor
-            Of shape (bags, embedding_dim).
+        :param indices: A bag in each row, or, with ``offsets``, all bags one behind the other.
+        :type indices: array_like of int
+        :param offsets: Where each bag begins in ``indices``; the first at 0. With
+            ``include_last_offset`` the number of indices follows.
+        :type offsets: array_like of int, optional
+        :param per_sample_weights: With the mode "sum", a factor for each index.
+        :type per_sample_weights: array_like, optional
+        :returns: Of shape (bags, embedding_dim).
         """
         return embedding_bag(
             indices, self.weight, offsets, mode=self.mode, per_sample_weights=per_sample_weights,
@@ -316,22 +310,10 @@ class SparseLinear(Module):
     def forward(self, indices: Tensor, values: Tensor) -> Tensor:
         """One row for each of ``indices``, the places of ``values``; a value of 0 fills up.
 
-        Parameters
-        ----------
-        indices : Tensor
-            Of shape (vectors, elements of each): the places of the elements.
-        values : Tensor
-            Of the same shape: the elements; a value of 0 fills up.
-
-        Returns
-        -------
-        Tensor
-            Of shape (vectors, out_features).
-
-        Raises
-        ------
-        ShapeError
-            If the shapes differ, or are not of two axes.
+        :param indices: Of shape (vectors, elements of each): the places of the elements.
+        :param values: Of the same shape: the elements; a value of 0 fills up.
+        :returns: Of shape (vectors, out_features).
+        :raises ShapeError: If the shapes differ, or are not of two axes.
         """
         indices, values = as_tensor(indices), as_tensor(values, self.weight.dtype)
         if indices.shape != values.shape or indices.ndim != 2:

@@ -133,28 +133,18 @@ class RNNBase(Renewed, Module):
         lies behind the end of a sequence is not looked at, outputs are 0 there, last states are
         those of its last step, and the other direction begins with it.
 
-        Parameters
-        ----------
-        x : Tensor
-            (length, batch, features), (batch, length, features) with ``batch_first``, or (length,
-            features); or a PackedSequence, as which outputs come then, too.
-        state : Tensor or pair of Tensor, optional
-            The first states, (layers * directions, batch, hidden_size); zeros by default. A pair
-            ``h, c`` for an LSTM.
-        lengths : array_like of int, optional
-            The length of each sequence.
-
-        Returns
-        -------
-        outputs : Tensor
-            As ``x``, with as many features as hidden ones in all directions.
-        state : Tensor or pair of Tensor
-            The last states, as ``state``.
-
-        Raises
-        ------
-        ShapeError
-            If ``x`` or a state has another shape.
+        :param x: (length, batch, features), (batch, length, features) with ``batch_first``, or
+            (length, features); or a PackedSequence, as which outputs come then, too.
+        :type x: Tensor
+        :param state: The first states, (layers * directions, batch, hidden_size); zeros by default.
+            A pair ``h, c`` for an LSTM.
+        :type state: Tensor or pair of Tensor, optional
+        :param lengths: The length of each sequence.
+        :type lengths: array_like of int, optional
+        :returns outputs: As ``x``, with as many features as hidden ones in all directions.
+        :returns state: The last states, as ``state``.
+        :rtype: Tensor or pair of Tensor
+        :raises ShapeError: If ``x`` or a state has another shape.
         """
         if isinstance(x, PackedSequence):
             return self._packed(x, state)
