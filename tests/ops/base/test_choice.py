@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import agnesi as ag
-from agnesi.ops.base.choice import choose
+from agnesi.ops.base.select import choose
 
 RANDOM = np.random.default_rng(0)
 SPECIAL = [0.0, -0.0, np.inf, -np.inf, np.nan, 1.5]

@@ -30,11 +30,11 @@ from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.creation import made, sizes_of
 from agnesi.ops.base.ensure import ensure
 from agnesi.ops.base.gather.elements import IndexSum
+from agnesi.ops.base.linearity import LinearOp
 from agnesi.ops.base.movement import flatten, moveaxis, reshape
 from agnesi.ops.base.reduce import sum as sum_
 from agnesi.ops.indexing.index import take
 from agnesi.ops.indexing.ranges import Arange
-from agnesi.ops.linearity import LinearOp
 
 _INT64 = np.dtype("int64")
 

@@ -20,10 +20,10 @@ from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.creation import made, sizes_of
 from agnesi.ops.base.gather.elements import IndexSum
+from agnesi.ops.base.linearity import LinearOp
 from agnesi.ops.base.movement import reshape
 from agnesi.ops.indexing.index import take
 from agnesi.ops.indexing.ranges import Arange
-from agnesi.ops.linearity import LinearOp
 
 
 @record

@@ -15,7 +15,7 @@ from agnesi.core.support.aside import elements
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
-from agnesi.ops.linearity import LinearOp
+from agnesi.ops.base.linearity import LinearOp
 
 _ndarray = np.ndarray
 _new = np.ndarray.__new__

@@ -24,7 +24,7 @@ from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.creation import sizes_of
-from agnesi.ops.linearity import LinearOp
+from agnesi.ops.base.linearity import LinearOp
 
 
 # -- operations -----------------------------------------------------------------------------

@@ -24,8 +24,8 @@ from agnesi.core.support.silence import silently
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith
 from agnesi.ops.base.convert import cast
+from agnesi.ops.base.linearity import LinearOp
 from agnesi.ops.base.movement import permute_dims, reshape
-from agnesi.ops.linearity import LinearOp
 
 #: Elements from which rows are not short, and dtypes, for the function of running sums.
 _MIN_ROW_ELEMENTS = 8

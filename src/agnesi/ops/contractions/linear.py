@@ -21,9 +21,9 @@ from agnesi.core.tensor import Tensor
 from agnesi.ops.base.arith import add, conjugate
 from agnesi.ops.base.convert import as_tensor, common
 from agnesi.ops.base.expand import broadcast_to, sum_to
+from agnesi.ops.base.linearity import BilinearOp
 from agnesi.ops.base.movement import reshaped, transposed
 from agnesi.ops.contractions.matmul import MATMUL, MIN_LONG_ELEMENTS, dot2, matmul, product_of
-from agnesi.ops.linearity import BilinearOp
 
 
 @record

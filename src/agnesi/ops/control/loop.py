@@ -26,8 +26,8 @@ from agnesi.core.support.errors import ShapeError
 from agnesi.core.support.record import record
 from agnesi.core.support.tracing import is_tracing
 from agnesi.core.tensor import Tensor, symbol
+from agnesi.ops.base.linearity import LinearOp
 from agnesi.ops.control.body import Body, check_types
-from agnesi.ops.linearity import LinearOp
 
 _INT64 = dtypes.int64
 

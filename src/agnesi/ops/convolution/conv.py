@@ -27,6 +27,7 @@ from agnesi.core.support.record import record
 from agnesi.core.support.silence import silently
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import beside, pair
+from agnesi.ops.base.linearity import BilinearOp
 from agnesi.ops.base.movement import reshape
 from agnesi.ops.base.parameter_checks import of_shape
 from agnesi.ops.base.slices import flip as flipped
@@ -44,7 +45,6 @@ from agnesi.ops.convolution.windows import (
     per_axis,
     within_kernel,
 )
-from agnesi.ops.linearity import BilinearOp
 
 #: Multiply-adds that take NumPy as long as to copy an element of a window.
 _COPY_MULTIPLY_ADDS = 64

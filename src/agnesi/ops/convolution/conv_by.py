@@ -14,12 +14,12 @@ from agnesi.core.dispatch import apply
 from agnesi.core.op import Op
 from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
+from agnesi.ops.base.linearity import BilinearOp
 from agnesi.ops.base.movement import moveaxis, permute_dims, reshape
 from agnesi.ops.base.reduce import sum as sum_of
 from agnesi.ops.contractions.matmul import matmul
 from agnesi.ops.convolution.im2col import Columns, Folded
 from agnesi.ops.convolution.windows import Ints
-from agnesi.ops.linearity import BilinearOp
 from agnesi.ops.signal.fourier import library
 
 _KINDS = {"conv": "forward", "conv_grad_x": "input", "conv_grad_w": "weight"}

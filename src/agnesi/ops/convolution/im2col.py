@@ -21,6 +21,7 @@ from agnesi.core.support.errors import ShapeError
 from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.base.linearity import LinearOp
 from agnesi.ops.base.movement import reshape
 from agnesi.ops.convolution.images import as_images
 from agnesi.ops.convolution.windows import (
@@ -33,7 +34,6 @@ from agnesi.ops.convolution.windows import (
     within_kernel,
 )
 from agnesi.ops.convolution.windows import fold as combined
-from agnesi.ops.linearity import LinearOp
 
 
 @record

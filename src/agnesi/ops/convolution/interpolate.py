@@ -20,11 +20,11 @@ from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops.arrays.replicate import repeated
 from agnesi.ops.base.convert import as_tensor, cast
+from agnesi.ops.base.linearity import LinearOp
 from agnesi.ops.base.movement import reshape
 from agnesi.ops.convolution.pool import adaptive_avg_pool
 from agnesi.ops.convolution.windows import per_axis
 from agnesi.ops.indexing.index import take
-from agnesi.ops.linearity import LinearOp
 
 #: Modes, and how many axes images have then; None for any number.
 _MODES = {

@@ -22,7 +22,8 @@ from agnesi.core.support.config import HOOKS
 from agnesi.core.support.record import record
 from agnesi.core.support.silence import silently
 from agnesi.core.tensor import Tensor
-from agnesi.ops.base.choice import choose
+from agnesi.ops.base.linearity import LinearOp
+from agnesi.ops.base.select import choose
 from agnesi.ops.convolution.windows import (
     MAX_UNROLLED_ELEMENTS,
     Ints,
@@ -36,7 +37,6 @@ from agnesi.ops.convolution.windows import (
     number,
     number_of,
 )
-from agnesi.ops.linearity import LinearOp
 
 #: Multiply-adds that take NumPy as long as one element of a window.
 _TAP_MULTIPLY_ADDS = 8

@@ -26,9 +26,9 @@ from agnesi.ops.base.arith import imag, multiply, real
 from agnesi.ops.base.convert import as_tensor, cast, pair
 from agnesi.ops.base.creation import zeros_like
 from agnesi.ops.base.expand import broadcast_to, sum_to
+from agnesi.ops.base.linearity import LinearOp
 from agnesi.ops.base.movement import reshape
 from agnesi.ops.elementwise.trig import cos, sin
-from agnesi.ops.linearity import LinearOp
 
 
 @record

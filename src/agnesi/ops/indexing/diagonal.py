@@ -24,8 +24,8 @@ from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.creation import filled
 from agnesi.ops.base.expand import broadcast_to
+from agnesi.ops.base.linearity import LinearOp
 from agnesi.ops.base.movement import moveaxis
-from agnesi.ops.linearity import LinearOp
 
 #: An offset beyond the diagonals of any matrix.
 _MAX_OFFSET = 2**31 - 1

@@ -22,11 +22,11 @@ from agnesi.core.tensor import Tensor
 from agnesi.ops.arrays.replicate import repeat
 from agnesi.ops.base import arith
 from agnesi.ops.base.convert import as_tensor, cast
+from agnesi.ops.base.linearity import LinearOp
 from agnesi.ops.base.movement import reshape
 from agnesi.ops.base.parameter_checks import of_shape
 from agnesi.ops.base.reduce import mean
 from agnesi.ops.indexing.join import pad
-from agnesi.ops.linearity import LinearOp
 
 
 @record

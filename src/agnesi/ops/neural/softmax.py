@@ -24,13 +24,13 @@ from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.base import arith, compare, select
 from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.gather.gather_scatter import located, within
+from agnesi.ops.base.linearity import LinearOp
 from agnesi.ops.base.movement import expand_dims
 from agnesi.ops.base.reduce import mean as mean_of
 from agnesi.ops.base.reduce import reducer
 from agnesi.ops.elementwise.explog import exp, log
 from agnesi.ops.indexing.masked import RULES, Selection
 from agnesi.ops.indexing.ranges import Arange
-from agnesi.ops.linearity import LinearOp
 
 # -- logsumexp ----------------------------------------------------------------------------------
 

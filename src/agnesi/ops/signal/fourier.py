@@ -21,8 +21,8 @@ from agnesi.core.support.errors import ShapeError
 from agnesi.core.support.record import record, replace
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import cast
+from agnesi.ops.base.linearity import LinearOp
 from agnesi.ops.base.movement import moveaxis, reshape
-from agnesi.ops.linearity import LinearOp
 from agnesi.ops.signal.transforms import columns, lines, ready, real_lines, real_lines_back
 
 #: The norm with which the transform in the other direction is the adjoint.

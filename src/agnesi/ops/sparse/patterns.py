@@ -22,8 +22,8 @@ from agnesi.ops.base.arith import conjugate, negative
 from agnesi.ops.base.convert import cast
 from agnesi.ops.base.creation import made
 from agnesi.ops.base.gather.gather_scatter import at_indices
+from agnesi.ops.base.linearity import BilinearOp, LinearOp
 from agnesi.ops.indexing.ranges import Arange
-from agnesi.ops.linearity import BilinearOp, LinearOp
 from agnesi.ops.sorting.sort import argsort, searchsorted
 from agnesi.ops.sparse.products import (
     ROWS,

@@ -25,10 +25,10 @@ from agnesi.ops.base.arith import conjugate
 from agnesi.ops.base.convert import cast
 from agnesi.ops.base.creation import made
 from agnesi.ops.base.expand import broadcast_to
+from agnesi.ops.base.linearity import BilinearOp
 from agnesi.ops.base.movement import moveaxis, reshape
 from agnesi.ops.indexing.join import concat
 from agnesi.ops.indexing.ranges import Arange
-from agnesi.ops.linearity import BilinearOp
 
 
 def check_pattern(indices: Any, indptr: Any) -> None:

@@ -30,7 +30,7 @@ from agnesi.ops.base.gather.gather_scatter import (
     spread,
     taken,
 )
-from agnesi.ops.linearity import LinearOp
+from agnesi.ops.base.linearity import LinearOp
 
 #: Arrays up to this size are found in caches; from others compiled code reads rows ahead of their
 #: turn, which NumPy leaves to the processor: it begins with each row anew.
