@@ -357,7 +357,7 @@ def _masked_while(batch: Batch, op: While, operands: list[Tensor],
 
 
 def _where(flag: Tensor, x: Tensor, y: Tensor) -> Tensor:
-    """One of two batches for each example, by one flag per example."""
+    """Return the examples of ``x`` where ``flag``, a bool for each, holds, else those of ``y``."""
     return where(reshape(flag, (*flag.shape, *(1,) * (len(x.shape) - 1))), x, y)
 
 

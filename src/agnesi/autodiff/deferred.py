@@ -129,8 +129,10 @@ class Applied:
 
 @record
 class Pull:
-    """The reverse derivative of a call; operands are cotangents of some results, then the call's
-    own.
+    """The reverse derivative of a call.
+
+    Operands: cotangents of the results that have one (``seeds``), then the operands of the call.
+    Results: gradients of the operands of the call that are ``wanted``.
     """
 
     call: Any
@@ -158,8 +160,10 @@ class Pull:
 
 @record
 class Push:
-    """The forward derivative of a call; operands are tangents of some operands, then the call's
-    own.
+    """The forward derivative of a call.
+
+    Operands: tangents of the operands that have one (``moved``), then the operands of the call.
+    Results: tangents of the results of the call, zeros where there are none.
     """
 
     call: Any

@@ -171,7 +171,8 @@ class Flags:
             self.of[node] = reduce(_either, flags)  # type: ignore[assignment]
 
     def add(self, known: dict[Node, Any], node: Node, g: Any, flag: Tensor | None) -> None:
-        """Add a derivative to the known derivative of a node."""
+        """Add the derivative ``g`` to what is ``known`` of a node; ``flag`` says at run time
+        whether ``g`` counts, None that it always does."""
         before = known.get(node)
         if before is None:
             known[node] = g

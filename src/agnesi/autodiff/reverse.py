@@ -210,7 +210,8 @@ def swept(order: Sequence[Node], seeds: Mapping[Node, Tensor], goals: Collection
 
 
 def _takes_rows(node: Node) -> bool:
-    """Return whether a node is a parameter as it is, whose gradient nobody else sees."""
+    """Return whether the gradient of a node may be given as rows and their indices: a leaf, no
+    view, that has no hooks and is not read by a trace around."""
     if not (node.op is None or (node.op is ALIAS and node.handle is not None)):
         return False
     return not HOOKED.listen(node, _owner(node)) and (

@@ -317,7 +317,8 @@ def free(nest: Any) -> Any:
 
 
 def opened(nest: Any, owner: str = "jvp") -> tuple[Any, Callable[[Any], Any]]:
-    """A nest with dicts of their parameters instead of modules, and what leads back."""
+    """Return a nest with dicts of parameters in place of modules, and the function that puts the
+    modules back."""
     leaves, shape = tree.flatten(nest)
     parts = [dict(x.named_parameters()) if has(x, "with_parameters") else x for x in leaves]
     if all(p is x for p, x in zip(parts, leaves, strict=True)):

@@ -230,7 +230,8 @@ class _Call:
             self.around.meet(node, x)
 
     def _outside(self, node: Node) -> Tensor | None:
-        """The tensor of a node that was there before, or was computed at once."""
+        """Return the tensor of a node that is not batched: one from outside of the function, or
+        made before it ran; None for others."""
         found = self.met.get(node)
         if found is not None:
             x, change = found

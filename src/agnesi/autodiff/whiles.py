@@ -113,7 +113,8 @@ def _segment_steps(body: Body, carries: Sequence[Tensor]) -> int:
 
 
 def _steps_inside(body: Body) -> int:
-    """The steps of segments in a body, times those of segments in these."""
+    """Return the product of the lengths of the loops that lie in each other in a body, the
+    largest that there is; 1 where no length is known."""
     most = 1
     for node in body.graph.nodes:
         op = node.op

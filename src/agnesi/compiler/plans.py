@@ -417,9 +417,11 @@ def _sorted_nodes(ends: Sequence[Node], besides: Sequence[Node], operands: Conta
 
 
 def _directly(step: Step, values: Sequence[Any], known: Any, records: bool) -> Step:
-    """A step with what native code takes instead: a stock of numbers, how a view lies, a C
-    function that gave, for the values that there are, what the step gives, or what applies an
-    operation with several results or picks one of them."""
+    """Return a step of a plan with what native code does in place of the operation: take numbers
+    that were drawn ahead, make a view of a known layout, call a C function, apply an operation with
+    several results, or pick one of those.  Unchanged where there is none of these, and where the C
+    function does not give, on the ``values`` at hand, the bits of ``known``.
+    """
     op, numbers, _ = step
     if type(op) is Item:
         return op, numbers, (None, None, op.index)

@@ -143,7 +143,8 @@ def _is_known(node: Node) -> bool:
 
 
 def _is_suited(node: Node) -> bool:
-    """Return whether the rule of an operation depends on nothing but its parameters and values."""
+    """Return whether the derivative rule of a node's operation reads only its parameters, operands
+    and results, so that it may be compiled for all calls of these types."""
     op = node.op
     return op is None or (_is_known(node) and (op.vjp is not None or node.outputs is None) and not (
         op.user_defined or op.bodies or op.reads or getattr(op, "sparse", False)))

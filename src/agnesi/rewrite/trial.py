@@ -94,7 +94,8 @@ def difference(name: str, old: Node, new: Node, rng: np.random.Generator) -> str
 
 def _example(graph: FunctionGraph, values: Sequence[np.ndarray], before: np.ndarray,
              after: np.ndarray, index: tuple[int, ...]) -> str:
-    """Values before and after at one index, and what variables are there."""
+    """Return a text with the values before and after the rule at one index, and the values of its
+    variables there."""
     before, after = np.atleast_1d(before), np.atleast_1d(after)
     found = []
     for n, v in zip(graph.inputs, values, strict=True):

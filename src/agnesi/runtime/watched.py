@@ -83,13 +83,15 @@ class Items:
 
 
 def pointer(owner: Any, offset: int, value: Any) -> Word:
-    """An object holds this very object at an offset of its memory."""
+    """Return the guard that the word at ``offset`` bytes of an object is the address of
+    ``value``."""
     return Word(id(owner), offset, id(value), keep=(owner, value),
                 extent=type(owner).__basicsize__)
 
 
 class ArrayHeads:
-    """Where arrays lie in memory, and as what: ``resize`` and their attributes change that.
+    """Guards of the heads of NumPy's arrays (address, shape, strides, dtype), which ``resize`` and
+    assignments to attributes change.
 
     :ivar heads: A row for each array: the words from its address on that say so.
     """
@@ -240,8 +242,8 @@ def _by_kind(words: _Words) -> dict[_Kind, list[tuple[int, ...]]]:
 
 
 class _Rows:
-    """Rows of the tables of native code: of words, of parts of words, and of blocks of four words,
-    those that hold the same apart from others."""
+    """The tables of guards that native code compares: single words, masked words, and blocks of
+    four words.  Guards of equal masks share a table."""
 
     def __init__(self, kinds: dict[_Kind, list[tuple[int, ...]]],
                  blocks: Iterable[tuple[tuple[int, ...], np.ndarray]] = ()) -> None:

@@ -108,7 +108,9 @@ def _bytearray_words(container: bytearray, held: bytes) -> list[Word]:
 
 
 def bytes_words(start: int, count: int) -> list[Word]:
-    """Bytes as they are now; those of no whole word are read where that is on the same page."""
+    """Return guards that ``count`` bytes from address ``start`` on stay as they are, by words of 8
+    bytes.  The last bytes are compared by a masked word if they are aligned, so that it lies in the
+    same page, else by a word that overlaps the one before; none where neither is possible."""
     words = [Word(start, at, _word(start, at), extent=count, late=True)
              for at in range(0, count - 7, 8)]
     rest = count % 8

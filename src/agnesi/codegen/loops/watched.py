@@ -32,8 +32,12 @@ class Watch:
 def totals_loop(b: Builder, watch: Watch | None, extent: int | Extent, stop: Value, step: int,
                 carried: list[Value], inside: Size,
                 iteration: Callable[[Value, list[Value]], list[Value]]) -> list[Value]:
-    """The loop ``iteration(index, totals)`` from 0 to ``stop``, which computes ``inside``
-    points for each of its ``extent``; the totals."""
+    """Emit a loop that carries totals, and return them at its end.
+
+    ``iteration(index, totals)`` emits a pass, ``step`` further each time, up to ``stop``; it
+    computes ``inside`` points for each of the ``extent``.  A long loop is cut into parts, between
+    which ``watch`` looks whether it is to end early.
+    """
     def iterations(start: Value, stop: Value, carried: list[Value], nonempty: bool) -> list[Value]:
         with b.loop(start, stop, step, carried, nonempty=nonempty) as loop:
             loop.carry(*iteration(loop.index, loop.carried))

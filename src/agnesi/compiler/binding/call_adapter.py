@@ -113,7 +113,8 @@ class _Text:
                 for leaf in self.leaves(c, name)]
 
     def _fields_only(self, tree: Tree, value: str) -> None:
-        """A dataclass must have its fields, and nothing else."""
+        """Write the check that an object of a dataclass has the fields of its type, and no other
+        attributes."""
         kind: Any = tree.kind
         if kind.__dictoffset__ == 0:
             self.require(" and ".join([f"hasattr({value}, {n!r})" for n in tree.extra]) or "True")

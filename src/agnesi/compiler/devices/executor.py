@@ -80,7 +80,8 @@ def _of_op(device: str, op: Op, types: tuple[Type, ...]) -> Callable[..., Any]:
 
 def _of_function(device: str, function: Callable[..., Any], settings: Settings, name: str,
                  leaves: Sequence[Any], tree: Tree) -> tuple[Any, Any]:
-    """The program of a function, and what makes its result of the program's."""
+    """Trace a function of ``leaves`` and return its program for the device, and the function that
+    builds the user's results from those of the program."""
     symbols = [stand_in(x.shape, x.dtype) if isinstance(x, Tensor) else x for x in leaves]
     args, keywords = tree.build(symbols)
     inputs: list[Any] = [s.node for s in symbols if isinstance(s, Tensor)]

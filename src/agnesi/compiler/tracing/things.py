@@ -141,7 +141,7 @@ def is_library(file: str) -> bool:
 
 
 def is_librarys_cache(value: Any) -> bool:
-    """Return whether a value keeps the results of a library's own function."""
+    """Return whether a value is a function of a library under ``functools.lru_cache``."""
     if not isinstance(value, functools._lru_cache_wrapper):
         return False
     code = getattr(value.__wrapped__, "__code__", None)

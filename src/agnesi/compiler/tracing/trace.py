@@ -220,8 +220,9 @@ class Trace:
         self.hooks.append((x, hooks))
 
     def depends_on_recording(self, version: Any, reads: Any) -> bool:
-        """Return whether a version, traced while operations are recorded, does something else where
-        they are not: it takes gradients of what it has from outside, or looks what has some."""
+        """Return whether a specialization that was traced with recording on must be traced again
+        for calls with it off: gradients flow to what it has from outside, and it takes gradients or
+        reads ``requires_grad``."""
         flows = version.parameters or self.begun or any(version.assumed.requiring)
         return version.recording and bool(flows) and (
             reads.asks(FLAGS) or bool(self.gradients))

@@ -198,7 +198,8 @@ def nested(function: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> st
 
 def stranger(error: Exception, function: Any, args: tuple[Any, ...],
              keywords: dict[str, Any]) -> str:
-    """Return which argument caused an error of Python or NumPy, by the types in its message."""
+    """Return a text such as "x cannot be str": which argument caused an error of Python or NumPy,
+    by the types that its message names; empty where none fits."""
     text = str(error)
     given = [entry for entry in _given(function, args, keywords) if entry[3] is not entry[2]]
     if any(words in text for words in _OF_ARRAYS):

@@ -34,7 +34,8 @@ class Changes:
 
 
 def note_change(counter: list[Any], before: int, part: np.ndarray) -> None:
-    """Note that the last change, ``before`` which there was another, wrote this part only."""
+    """Note that the last change wrote ``part`` only; ``before`` is the number of the change before
+    it."""
     if type(counter[1]) is not Changes:
         counter.insert(1, Changes())
     counter[1].parts.append((before, counter[0], part))

@@ -32,7 +32,8 @@ def use(empty: Empty) -> None:
 
 
 def are_few(xs: Sequence[np.ndarray], limit: int = MIN_POOLED_ELEMENTS) -> bool:
-    """Return whether operands are small, and so is what comes of them."""
+    """Return whether all operands have fewer elements than ``limit``, and an elementwise or outer
+    result of them has few more."""
     sizes = [x.size for x in xs]
     most = _MOST_SPREAD * limit
     return max(sizes) < limit and (math.prod(sizes) <= most or spread(xs) <= most)

@@ -374,7 +374,8 @@ class Mode:
         return new
 
     def is_within(self, other: Mode) -> bool:
-        """Return whether it is another one, or was set in a block within that one's."""
+        """Return whether this mode is ``other``, or was set by a ``with`` block inside of
+        ``other``'s."""
         mode: Mode | None = self
         while mode is not None and mode is not other:
             mode = mode.around

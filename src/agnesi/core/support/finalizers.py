@@ -20,7 +20,8 @@ _MODULES = "agnesi.", "importlib.", "weakref", "_weakrefset"
 
 
 class _Again:
-    """``now`` lets Python handle a Ctrl-C, but not before the hook is left: no line is run here."""
+    """``now`` sets the flag of a Ctrl-C, which Python handles after the hook has returned: it is an
+    attribute of C's, so that no line of Python is run in between, at which it would be handled."""
 
     interrupt = staticmethod(_thread.interrupt_main)
     now = property(operator.methodcaller("interrupt"))

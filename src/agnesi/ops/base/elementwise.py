@@ -356,7 +356,8 @@ def prepared(op: Elementwise, xs: tuple[Any, ...]) -> tuple[Tensor, ...]:
 
 
 def _order(op: Elementwise, x: Any) -> Tensor:
-    """A whole number, which a float may hold; compiled code looks whether it does."""
+    """Return an operand that takes whole numbers as int64; floats must hold whole numbers, which
+    compiled code checks when it runs."""
     order = as_tensor(x)
     rule = f"{op.name} takes whole numbers for its order"
     if order.dtype.kind not in "biuf" or (

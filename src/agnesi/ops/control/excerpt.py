@@ -64,8 +64,10 @@ class Excerpt:
 
 
 def _kept(leaf: Node) -> Node:
-    """A leaf that rules made; of a number, one in memory that nobody can write: derivatives take
-    its value as a tensor, which would be one that may change, and rules would not see the number.
+    """Return a leaf that rules made; a scalar constant with its value in read-only memory.
+
+    Derivatives make a tensor of that value.  In memory that can be written it would be one that may
+    change, and rules would no longer see the number.
     """
     value = constant_value(leaf) if leaf.shape == () else None
     if value is None or not value.flags.writeable:

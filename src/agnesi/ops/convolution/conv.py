@@ -77,7 +77,7 @@ def _by_group(g: np.ndarray, groups: int) -> np.ndarray:
     return parts.transpose(1, 0, 3, 2).reshape(groups, rows, channels // groups)
 
 def _work(op: Any, a: np.ndarray, b: np.ndarray) -> int:
-    """Return the cost of any of the three in NumPy, in multiply-adds of its products.
+    """Return the cost of a convolution, or of one of its gradients, in NumPy, in multiply-adds.
 
     Most of it is often to copy windows, above all where few filters read each.
     """

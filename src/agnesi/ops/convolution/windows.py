@@ -184,7 +184,8 @@ def _tap(start: Affine, n: int, d: int) -> Callable[[Affine], Pixel]:
 
 def _window(i: Affine, span: tuple[int, int], count: int, k: int,
             s: int) -> Callable[[Affine], Pixel]:
-    """Windows over position ``i``, which counts the border: the last of them first."""
+    """Return a function from ``j`` to the ``j``-th window over position ``i`` of the bordered
+    image, the last one first: its index, whether there is one, and which tap of it ``i`` is."""
     quotient, rest = i.divmod(s)
     least, most = span[0] // s, span[1] // s
 

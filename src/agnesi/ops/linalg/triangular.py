@@ -53,7 +53,8 @@ class Solution(MatrixOp):
     keep_output = True
 
     def part(self, a: Tensor) -> Tensor:
-        """The part that counts of a matrix, or of a change of it."""
+        """Return the entries of a matrix, or of its tangent, that the solution depends on; the
+        others as zeros."""
         return a
 
     def infer(self, a: Any, b: Any) -> Any:

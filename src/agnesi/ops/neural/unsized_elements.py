@@ -29,7 +29,7 @@ from agnesi.ops.sorting.sort import Sort
 
 
 def _complete(ndim: int, entries: Sequence[Any]) -> Sequence[Any]:
-    """Entries of a key with one for each of so many axes."""
+    """Return the entries of a key, filled up with full slices to one for each of ``ndim`` axes."""
     taken = sum(e is not None and e is not Ellipsis for e in entries)
     rest = (slice(None),) * (ndim - taken)
     at = next((i for i, e in enumerate(entries) if e is Ellipsis), len(entries))

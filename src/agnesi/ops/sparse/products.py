@@ -101,7 +101,11 @@ def _flat(x: Tensor) -> Tensor:
 
 def joined_pattern(indices: Tensor, indptr: Tensor, columns: Any,
                    length: Any) -> tuple[Tensor, Tensor]:
-    """The patterns of all examples along the diagonal of one."""
+    """Return the CSR indices and row starts of the block-diagonal matrix of all examples.
+
+    :param indices: Columns of the elements, (length, elements).
+    :param indptr: Starts of the rows, (length, rows + 1).
+    """
     number = reshape(made(Arange(0, 1, length, dtypes.int64), length), (length, 1))
     position = _flat(cast(indices, dtypes.int64) + number * columns)
     starts = _flat(cast(indptr[:, :-1], dtypes.int64) + number * indices.shape[1])

@@ -57,7 +57,8 @@ def log_of_gamma(node: Node) -> Tensor | None:
 @BOOK.rewriter(_STAGE, ops=["divide", "multiply"],
                operands=["gamma", "multiply", "reciprocal"])
 def quotient_of_gammas(node: Node) -> Tensor | None:
-    """What may overflow over gammas that may: there it is the exponential of a logarithm."""
+    """A quotient whose factors above and below may overflow, gammas among them, is computed as
+    the exponential of its logarithm where they would."""
     if node.dtype.kind != "f" or not _has_gamma(node):
         return None
     product = factors(node, _MOST_FACTORS)
@@ -186,8 +187,8 @@ def _has_logarithm(node: Node) -> bool:
 
 
 def _direct(side: Sequence[Node], large: Tensor) -> list[Tensor]:
-    """Factors as they are, 1 where they are too large: as long as they are finite, so are the
-    derivatives of what is not chosen."""
+    """Return the factors themselves, with 1 for operand and value where ``large`` holds: this side
+    of the ``where`` is not chosen there, but its derivatives must stay finite."""
     found = []
     for n in side:
         if _has_logarithm(n):

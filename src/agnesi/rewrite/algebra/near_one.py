@@ -67,8 +67,8 @@ def logs_of_ratios(node: Node) -> Tensor | None:
 
 
 def _with_exact_log(term: Node, other: Node) -> Tensor | None:
-    """A product with the logarithm of a quotient, computed of what the quotient is less 1, if the
-    other term has to do with the quotient."""
+    """Return a product with a factor log(a / b), rewritten with log1p((a - b) / b); None where it
+    has none, or where ``other`` does not depend on the quotient, so that nothing cancels."""
     if term.op_name not in ("log", "multiply", "divide", "negative"):
         return None
     product = factors(term, _MOST_FACTORS)

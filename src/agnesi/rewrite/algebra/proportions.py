@@ -125,7 +125,8 @@ def _power_in(node: Node, axes: Axes) -> Node | None:
 
 
 def _weighed(node: Node, e: Node, x: Tensor) -> Tensor | None:
-    """The exponent of a multiple of an exponential where it counts."""
+    """Return the exponent ``x`` of the exponential ``e`` that ``node`` is a multiple of, with -inf
+    where a factor is zero; None where ``node`` is no such multiple."""
     if node is e:
         return x
     name = node.op_name

@@ -321,7 +321,8 @@ def _products(node: Node) -> tuple[Product, Product] | None:
 
 
 def _opposed(node: Node) -> tuple[Product, Product] | None:
-    """``p`` and ``q`` of a sum p - q of two products with one number."""
+    """Return the products ``p`` and ``q`` of a node that is p - q and whose numeric factors are
+    equal; None for all others."""
     pair = _two(node)
     if pair is None or pair[0].number != -pair[1].number:
         return None

@@ -93,7 +93,9 @@ def _taps(node: Node) -> Node | None:
 def _of_winners(
     node: Node, image: Node, pool: Tensor, steps: int = _MAX_RECOMPUTED_OPS
 ) -> Tensor | None:
-    """A pointwise function of an image for the greatest elements of its windows."""
+    """Return ``node``, a pointwise function of ``image``, with ``pool``, the maxima of windows of
+    the image, in place of the image; None where it is no such function of at most ``steps``
+    operations."""
     if node is image:
         return pool
     if all(n == 1 for n in node.shape[2 - len(image.shape):]):

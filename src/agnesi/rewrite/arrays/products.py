@@ -216,7 +216,8 @@ BOOK.add(GraphRule("sums_of_products", "specialize", ("product",), (), sums_of_p
 
 # -- what follows a product ---------------------------------------------------------------------
 def _as_rows(node: Node, shape: tuple[Any, ...], flat: tuple[Any, ...]) -> Tensor | None:
-    """An operand of something of ``shape``, for the same with its leading axes as one."""
+    """Return an operand of an elementwise operation with a result of ``shape``, reshaped for a
+    result of ``flat``, in which all axes but the last are one; None where it would be repeated."""
     if node.shape == shape:
         return reshape(symbol(node), flat)
     if surely(lambda: all(n == 1 for n in node.shape[:-1])):

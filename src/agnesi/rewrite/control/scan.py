@@ -89,7 +89,7 @@ class Model:
                 self._input(("carry", n, classes.get((scan, i), 0)), n.shape, n)
                 for i, n in enumerate(firsts)
             ]
-            given += [self._constant(n) for n in constants]
+            given += [self.constant_for(n) for n in constants]
             results = self._body(op.body.graph, given)
             for i, first in enumerate(firsts):
                 inside = given[op.sequences + i]
@@ -129,7 +129,7 @@ class Model:
             (source,) = outer.inputs
             extra = len(outer.shape) - len(source.shape)
             if extra or source.shape[0] == 1:
-                value = self._constant(source if extra else graph_node(
+                value = self.constant_for(source if extra else graph_node(
                     reshape(symbol(source), tuple(source.shape[1:]))))
                 if value.shape == row:
                     return value
@@ -138,7 +138,9 @@ class Model:
         self.sequences[inside] = outer
         return inside
 
-    def _constant(self, outer: Node) -> Node:
+    def constant_for(self, outer: Node) -> Node:
+        """Return the node of the body that stands for a node outside which has one value in all
+        iterations: a constant where it is a known number, else an input."""
         value = constant_value(outer)
         if value is not None and value.size == 1:
             return self.interner.add(constant(value))
@@ -214,10 +216,6 @@ class Model:
         self.rows = {k: done[n] for k, n in self.rows.items()}
         if self.stop is not None:
             self.stop = done[self.stop]
-
-    def constant_for(self, outer: Node) -> Node:
-        """A constant of the body that stands for a node outside."""
-        return self._constant(outer)
 
     # -- putting together -------------------------------------------------------------------
     def built(self, improve: Callable[[FunctionGraph], FunctionGraph],

@@ -54,7 +54,8 @@ def _moved(graph: FunctionGraph, constants: Sequence[Node]) -> Moved:
 
 def _taking(graph: FunctionGraph, moved: Sequence[Node], outside: Sequence[Node],
             first: int) -> FunctionGraph:
-    """The graph with further inputs, some of them instead of what was moved out."""
+    """Return the graph with an input more for each node of ``outside``; those from ``first`` on
+    replace the nodes that were ``moved`` out of the loop."""
     new = [Node(None, (), n.shape, n.dtype) for n in outside]
     replace = dict(zip(moved, new[first:], strict=False))
     return FunctionGraph((*graph.inputs, *new), substituted(graph.outputs, replace))

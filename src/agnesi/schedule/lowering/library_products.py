@@ -31,10 +31,11 @@ def in_library(node: Node, library: Library, a: Matrix, b: Matrix) -> str:
 
 
 def taps_in_library(node: Node, sizes: ConvSizes, library: Library) -> str:
-    """The function for a convolution of one tap, which is a product; empty for all others.
+    """Return the symbol of the library's product for a convolution whose filters have one element;
+    empty for all others.
 
-    Threads of a library and ours would wait for each other alternately, and both of them busily:
-    sixty such kernels took twice as long with two threads.
+    Not where the library keeps threads of its own beside ours: they would wait for each other by
+    turns, spinning; sixty such kernels took twice as long with two threads.
     """
     fits = library.threads > 0 and max(sizes.kernel) == 1
     return library.symbols.get(name_of(node.dtype), "") if fits else ""

@@ -209,7 +209,8 @@ def flat(dense: Dense) -> Dense:
 
 def group_axes(kernel: Convolution, counts: tuple[Any, ...], steps: tuple[tuple[int, int], ...],
                channels: int) -> tuple[tuple[Axis, ...], tuple[Store, ...], Expr]:
-    """The body over axes (n, group, o, d, h, w): position ``first + step * i`` of each."""
+    """Return new axes (n, group, o, d, h, w) of ``counts`` elements, and a kernel's epilogue and
+    sum over them, of which ``i`` along a spatial axis is position ``first + step * i``."""
     sizes = kernel.sizes
     extents = (sizes.batch, sizes.groups, channels, *counts)
     new = fresh_axes(extents, {*kernel.axes, *axes_in(kernel.body)})
@@ -228,7 +229,8 @@ def _index(axis: Axis, step: int = 1, first: int = 0) -> Affine:
 
 
 def substituted(kernel: Convolution, indices: list[Affine]) -> tuple[tuple[Store, ...], Expr]:
-    """The body with other indices for the axes of the result, and the sum as it reads it."""
+    """Return a kernel's epilogue with ``indices`` in place of the axes of the result, and the load
+    of the accumulated sum that stands in it."""
     change = Substitution(dict(zip(kernel.axes, indices, strict=True)))
     body = tuple(Store(s.buffer, change.index(s.offset), change(s.value)) for s in kernel.body)
     at = tuple(Affine(0, {a: 1}) for a in kernel.axes)

@@ -51,7 +51,8 @@ class TilePlan:
         return sum(self.areas)
 
     def lines_for(self, elements: int) -> int:
-        """Return the bytes of so many elements, and of a vector that is read beyond them."""
+        """Return the bytes, as whole cache lines, of an area of so many elements, of which a vector
+        load may read up to one vector beyond the last."""
         return whole_lines((elements + self.lanes) * self.itemsize)
 
     def split(self, b: Builder, scratch: Value) -> list[Value]:

@@ -84,7 +84,8 @@ def blocks_for(spec: GemmSpec, machine: Machine, beside: bool, large: bool) -> B
 
 
 def _in_long_lines(spec: GemmSpec, machine: Machine, found: Blocks) -> Blocks:
-    """Blocks of as many lines of B from memory as the hardware prefetches streams."""
+    """Return blocks whose extent along k is the number of rows of B that the hardware prefetcher
+    follows at once: rows are read from memory in full length, each a stream of its own."""
     static = is_static(spec.sizes[1:3])
     cut = tiles_of_runs(spec, machine) if static else found.cut
     once = static and row_tiles(cut) == 1

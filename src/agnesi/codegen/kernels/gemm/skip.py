@@ -107,7 +107,8 @@ class SkipUnit(TileUnit):
         return self.operands.a.address(b, self.batch, i, k)
 
     def _unless_finite(self, panel: Panel, count: int) -> Value:
-        """All bits of a mask if the packed block has an element that is not finite, or none."""
+        """Return a mask of ``count`` ones if the packed block of B has an element that is not
+        finite, which zeros of A must meet, else 0."""
         b, lanes = self.b, self.plan.lanes
         type_ = vector(self.type, lanes)
         zero = const(type_, 0)

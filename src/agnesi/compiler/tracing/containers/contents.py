@@ -35,7 +35,7 @@ NAMESPACES = (SimpleNamespace, threading.local)
 
 
 class Contents(Source):
-    """A guard on the whole content of a container, in order."""
+    """A guard on what ``take`` gives of a container, such as all of its entries in order."""
 
     __slots__ = ("container", "owner", "take")
 

@@ -142,8 +142,9 @@ def home(value: Any) -> ModuleType | None:
 
 def answers(module: Any, names: frozenset[str], local: bool = False
             ) -> Iterator[tuple[Any, Callable[[], Source]]]:
-    """What code of some names asks through a module: keys and sources; ``local`` where no name of
-    its own module is that.
+    """Yield what code that uses ``names`` learns about the process through a module, such as its
+    settings: a key, and what makes the source.  ``local``: none of these names is a global of the
+    code's own module.
 
     :raises OnlyEagerError: If each call has another answer.
     """

@@ -89,7 +89,8 @@ def warn(message: Any, category: Any = None, stacklevel: int = 1, source: Any = 
 
 
 def _listen() -> Callable[[], None] | None:
-    """Let loggers hand their records to the traces of this process; nothing where it has none."""
+    """Let ``logging.Logger.handle`` hand records to the trace that runs, and return what undoes
+    that; None where ``logging`` is not imported."""
     logging = imported("logging")
     if logging is None:
         return None

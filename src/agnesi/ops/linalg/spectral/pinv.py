@@ -174,7 +174,8 @@ class LeastSquares(MatrixOp):
 
 
 def inverse_of(x: Tensor, share: Any) -> Tensor:
-    """The pseudo-inverses, with a share for all matrices or one for each."""
+    """Return the pseudo-inverses of matrices (..., m, n); singular values up to ``share`` times the
+    largest count as zero, one number for all matrices or one for each."""
     share = cast(as_tensor(share), dtypes.real_of(x.dtype))
     return apply(PINV, x, reshape(share, (*share.shape, 1, 1)))
 

@@ -193,7 +193,8 @@ class Both:
     def _carry_lines(self, matrix: Matrix, layout: Any, lines: Value, bands: Value, source: Value,
                      target: Value, pitches: tuple[Value, Value],
                      vectors: tuple[int, Value, int]) -> None:
-        """Lines of so many bands of squares; ``pitches`` of squares and of their elements."""
+        """Transform ``lines`` of ``bands`` squares by ``matrix``; ``pitches``: elements of the
+        target from a square to the next, and from an element of a square to the next."""
         b, (high, wide), (pitch, gap) = self.b, (self.plan.high, self.plan.wide), pitches
         with b.loop(i64(0), lines) as down, b.loop(i64(0), wide.step, nonempty=True) as phase:
             here = self._at(source, (self._corner(high, down.index), layout.line),
