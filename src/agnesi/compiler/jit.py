@@ -523,7 +523,9 @@ def jit(
     Results lie in memory of their own, also where the function returns or keeps an argument, or a
     view of one or of other state, which are the same or share memory when it runs eagerly.  No
     gradient flows on from the results of a training step, which has taken it: to differentiate them
-    is an error, to read them is not.  What neither
+    is an error, to read them is not.  Gradients that it leaves at arguments are there after each
+    call, added to what was there; to arguments that were computed the function leaves them eagerly,
+    as hooks want it.  What neither
     results nor state come from is not computed, but what eager code checks of it is (that an index
     is in range, a matrix regular, ``ensure``): only bodies of loops and branches leave such checks
     out.  A call that such a check fails has changed nothing; before an error that Python

@@ -121,3 +121,17 @@ def test_each_of_several_results_has_gradients_where_it_depends():
     assert [[g is None for g in gs] for gs in found[:4]] == [
         [False, True, True, True], [True, False, True, True], [True, True, True, False],
         [False, True, False, True]]
+
+
+def test_what_is_only_changed_in_place_has_no_gradient():
+    w, b = (ag.tensor([1.0, 2.0], requires_grad=True) for _ in range(2))
+
+    @ag.jit
+    def f(x):
+        with ag.no_grad():
+            w.mul_(0.5)
+        return x * b
+
+    for _ in range(2):
+        gs = ag.autograd.grad(f(ag.ones(2)).sum(), [w, b], allow_unused=True)
+        assert gs[0] is None and gs[1].tolist() == [1.0, 1.0]

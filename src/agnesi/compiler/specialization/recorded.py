@@ -261,7 +261,7 @@ def _nodes_of(version: Any, results: Sequence[Node]) -> list[set[Node]]:
         indices = {id(p): i for i, p in enumerate(version.ends)}
         for node in toposort(results, lambda n: not n.requires_grad or n in ends):
             owner = node.handle() if node.handle is not None else None
-            if id(owner) in several:
+            if id(owner) in several and id(owner) in indices:
                 found[indices[id(owner)]].add(node)
     return found
 

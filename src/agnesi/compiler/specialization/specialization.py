@@ -284,7 +284,8 @@ class Version(Retiring):
         reached = closing.flowing(nodes, thawed)
         #: Whether gradients arrive at arguments as only the function itself leaves them there.
         self.reached = trace.reached
-        written = any(r.written for r in trace.grads.values()) or bool(self.arrived)
+        written = trace.reached or bool(self.arrived) or any(
+            r.written for r in trace.grads.values())
         self.pure = not updates and not written and not self.effects
         #: Tensors that it changes without being given them.
         self.changed = [x for x, _ in updates if isinstance(x, Tensor)]
@@ -306,22 +307,23 @@ class Version(Retiring):
         #: Where gradients may leave the function, those of them that only a value was given for,
         #: and where some do; what else it reads without being given it, and could be changed.
         self.borrowed = trace.borrowed
-        self.parameters, self.ends, self.read = closing.leaving(trace, reached, self.changed)
+        left = closing.flowing(nodes[:returned], thawed)
+        self.parameters, self.ends, self.read = closing.leaving(trace, left, self.changed)
         #: The arguments that gradients arrive at.
-        self.fed = [*closing.fed(trace, symbols, reached), *(
-            i for n, i in thawed.items() if n in reached)]
+        self.fed = [*closing.fed(trace, symbols, left), *(
+            i for n, i in thawed.items() if n in left)]
         #: What of that gradients of each result arrive at, where there are several.
         self.links: list[list[int]] = []
         if self.records and len(self.tensors) > 1:
             inputs = {id(x): n for n, x in trace.arguments.items()}
-            self.links = closing.links(nodes[: len(self.tensors)], reached,
+            self.links = closing.links(nodes[: len(self.tensors)], left,
                                        [inputs[id(symbols[i])] for i in self.fed], self.ends)
         #: The results that no gradient flows through any more, by index, and whether it would flow
-        #: to arguments, of which each call has others; or to nothing else, and eager code lets it.
+        #: to arguments, of which each call has others; or did not flow there yet.
         self.spent, self.joins = spent(
             self, [n if taught and n in reached else None for n in nodes[:returned]],
             {*trace.arguments, *thawed})
-        self.open = self.joins and not self.parameters
+        self.open = self.joins and not (self.parameters and self.arrived.takes(self.fed))
         self.unrecorded = not STATE.recording and bool(self.parameters or trace.begun)
 
     @cached_property

@@ -94,6 +94,7 @@ class ModuleReads(SourceTable):
 
     def _module(self, module: ModuleType, path: str, code: CodeType) -> None:
         """Read the attributes of a module that code may use, and those of modules in it."""
+        self.meet(type(module), type(module).__name__)
         held = vars(module)
         names = {*code.co_names, *assigned_in(code)}
         if not LIST_ALL.isdisjoint(names):

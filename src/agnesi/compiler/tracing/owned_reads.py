@@ -56,9 +56,10 @@ class OwnedReads(TensorFacts):
         for held in [n for n in owned if n[:2] != "__"] if name in LIST_ALL else ():
             self._of_owned(owned, path, held)
         value = owned.get(name, MISSING)
-        if value is MISSING and not queried and name not in self._assigned:
+        computes = "__getattr__" in owned and "__name__" in owned  # a module
+        if value is MISSING and not (queried or computes) and name not in self._assigned:
             return
-        if value is MISSING and queried and "__name__" in owned:
+        if value is MISSING and (queried or computes) and "__name__" in owned:
             self.computed(owned, path)
         path = f"{path}.{name}"
         self._add((id(owned), name), lambda: Name(path, owned, name, value))

@@ -202,6 +202,7 @@ class Reads(OwnedReads):
             self._class(value, path)
         elif isinstance(value, ModuleType):
             if not of_library(value):
+                self.meet(type(value), type(value).__name__)
                 self._owned(vars(value), path)
         else:
             self._container(value, path)

@@ -30,6 +30,10 @@ class Arrived:
     def __bool__(self) -> bool:
         return bool(self._given or self._cleared or self._thawed)
 
+    def takes(self, arguments: Sequence[int]) -> bool:
+        """Return whether it assigns or adds to gradients of all these."""
+        return {i for i, _ in self._given}.issuperset(arguments)
+
     def leave(self, gradients: Sequence[Tensor], leaves: Sequence[Any]) -> None:
         """Give the arguments of a call, among its ``leaves``, what the code computed."""
         for i in self._thawed:
