@@ -241,6 +241,21 @@ def modules(J):
 
 
 @program
+def modules_that_compute(J):
+    class Kind(types.ModuleType):
+        rate = property(lambda self: self.table["rate"])
+
+    lazy, kind = types.ModuleType("its_lazy_settings"), Kind("its_kind")
+    lazy.table, kind.table = {"rate": 2.0}, {"rate": 3.0}
+    lazy.__getattr__ = lambda name: lazy.table[name]
+    fs = [J(lambda x: x * lazy.rate), J(lambda x: x * kind.rate)]
+    for change in (int, lambda: lazy.table.update(rate=5.0), lambda: kind.table.update(rate=6.0),
+                   lambda: setattr(Kind, "rate", 7.0), lambda: setattr(lazy, "rate", 8.0)):
+        change()
+        yield [f(ag.ones(1)) for f in fs]
+
+
+@program
 def variables_of_contexts_and_threads(J):
     variable, local = contextvars.ContextVar("k", default=1.0), threading.local()
     local.k = 2.0
