@@ -167,3 +167,30 @@ def test_hooks_see_gradients_at_arguments():
         run(x, y)
         assert x.grad.tolist() == [3.0, 10.0]
     assert seen_by_hook == [[3.0, 10.0]] * 2
+
+
+def assigned(x):
+    x.grad = x.detach() * 2
+    raise KeyError
+
+
+def thawed(x):
+    x.requires_grad_()
+    raise KeyError
+
+
+def added(x):
+    (x**2).sum().backward()
+    raise KeyError
+
+
+@pytest.mark.parametrize("function", [assigned, thawed, added])
+def test_what_happened_before_an_error_has_happened(function):
+    seen_by = []
+    for run in (function, ag.jit(function)):
+        x = ag.tensor([1.0, 2.0], requires_grad=function is not thawed)
+        for _ in range(2):
+            with pytest.raises(KeyError):
+                run(x)
+            seen_by.append((x.requires_grad, None if x.grad is None else x.grad.tolist()))
+    assert seen_by[:2] == seen_by[2:]

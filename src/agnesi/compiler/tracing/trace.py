@@ -328,8 +328,9 @@ class Trace:
         self.nodes[id(x)] = node
 
     def changes_tensors(self) -> bool:
-        """Return whether a tensor from outside has another value, or gradient, by now."""
-        return any([self.nodes.get(i) is not node for i, (_, node) in self.leaves.items()]) or any(
+        """Return whether a tensor from outside has another value, gradient or flag by now."""
+        flags = [x._requires_grad is not n.requires_grad for n, x in self.arguments.items() if n]
+        return bool(self.left) or any(flags) or any([self.nodes.get(i) is not node for i, (_, node) in self.leaves.items()]) or any(
             [record.written for record in self.grads.values()])
 
     def count(self, counter: list[Any]) -> None:
