@@ -17,7 +17,7 @@ from agnesi.core.op import typed
 from agnesi.core.programs import in_program
 from agnesi.core.public import higher
 from agnesi.core.support.dtypes import is_inexact
-from agnesi.core.support.errors import DTypeError, ShapeError, at, user_where
+from agnesi.core.support.errors import DTypeError, RankError, ShapeError, at, user_where
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.base.convert import as_array, as_tensor, cast, check_unmasked
 from agnesi.ops.base.literals import literal, stored
@@ -128,7 +128,7 @@ class Shared(Tensor):
                 )
             )
         if array.ndim != self.ndim:
-            raise ShapeError(
+            raise RankError(
                 at(
                     f"the shared variable {self._as_held()} has {self.ndim} axes; a value "
                     f"of shape {array.shape} does not fit: its number of axes cannot change"

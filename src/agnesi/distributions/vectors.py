@@ -16,6 +16,7 @@ from agnesi.distributions import constraints as C
 from agnesi.distributions.base import Distribution, described
 from agnesi.distributions.discrete import Categorical
 from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.base.ensure import ensured_sizes
 from agnesi.ops.base.movement import expand_dims, reshape
 from agnesi.ops.contractions.matmul import matmul
 from agnesi.ops.linalg.cholesky import cholesky
@@ -150,10 +151,13 @@ class MultivariateNormal(Distribution):
             scale_tril = cholesky(as_tensor(covariance_matrix) if precision_matrix is None
                                   else inv(precision_matrix))
         self._take(validate_args, loc=loc, scale_tril=scale_tril)
+        text = (f"loc is {typed(self.loc)}, but the matrix is {typed(self.scale_tril)}; they must "
+                "have one size")
+        if not fits(self.loc.shape[-1:], self.scale_tril.shape[-1:]):
+            raise ValueError(at(f"MultivariateNormal: {text}"))
+        self.loc = ensured_sizes("MultivariateNormal", self.loc, self.loc.shape[-1:],
+                                 self.scale_tril.shape[-1:], text, error="ValueError")
         self._event_shape = self.loc.shape[-1:]
-        if self._event_shape != self.scale_tril.shape[-1:]:
-            raise ValueError(at(f"MultivariateNormal: loc is {typed(self.loc)}, but the matrix is "
-                                f"{typed(self.scale_tril)}; they must have one size"))
 
     @property
     def covariance_matrix(self) -> Tensor:

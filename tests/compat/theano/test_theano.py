@@ -70,6 +70,14 @@ def test_in_place_operators_make_new_expressions():
         x[0] = 5
 
 
+def test_numbers_of_axes_that_differ_are_type_errors():
+    x, m, w = T.dvector("x"), T.dmatrix("m"), theano.shared(np.zeros(3))
+    for call in (lambda: T.concatenate([x, m]), lambda: theano.function([x], x)([[1.0]]),
+                 lambda: w.set_value(np.zeros((2, 2)))):
+        with pytest.raises(TypeError):
+            call()
+
+
 def test_sizes_are_expressions():
     v = T.dmatrix("v")
     n = v.shape[0]

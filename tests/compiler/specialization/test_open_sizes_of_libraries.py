@@ -49,6 +49,7 @@ def agrees(f, *cases):
 ASKING = {
     "qr": (L.qr, ((4, 3), (3, 3), (2, 5))), "rq": (L.rq, ((3, 3), (4, 4))),
     "lu": (L.lu, ((4, 3), (3, 5))), "lu_factor": (lambda x: L.lu_factor(x)[0], ((4, 3), (3, 5))),
+    "polar": (lambda x: L.polar(x)[0], ((5, 3), (3, 3), (2, 4))),
     "svd": (lambda x: L.svd(x)[1], ((4, 3), (3, 3))),
     "svd of full matrices": (lambda x: abs(L.svd(x)[0]), ((3, 3), (4, 4))),
 }
@@ -124,6 +125,8 @@ CHECKED = {
     "coo": (lambda v: ag.sparse_coo_tensor([[0, 1], [2, 0]], v, (2, 3)).to_dense(), [(2,)],
             [(3,)]),
     "svd_lowrank": (lambda x: abs(ag.svd_lowrank(x, 2, niter=6)[1]), [(5, 2)], [(5, 1)]),
+    "normal": (lambda m, s: ag.distributions.MultivariateNormal(m, s).log_prob(m + 1),
+               [(3,), (3, 3)], [(2,), (3, 3)]),
     "pool": (lambda x: F.fractional_max_pool2d(x, 2, 3, _random_samples=ag.full((1, 1, 2), 0.3)),
              [(1, 1, 7, 6)], [(1, 1, 7, 3)]),
 }
@@ -136,6 +139,8 @@ def test_sizes_that_must_fit_are_compared_in_the_call(name):
     arrays = [given(*s) for s in good]
     inputs = opened(*arrays)
     made = ag.function(inputs, f(*inputs))
+    if name == "normal":
+        arrays[1] = arrays[1] @ arrays[1].T
     expected = f(*map(ag.tensor, arrays))
     assert_allclose(made(*arrays), expected.numpy(), rtol=1e-6, atol=1e-9, strict=True)
     if bad is not None:

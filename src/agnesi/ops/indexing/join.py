@@ -23,7 +23,7 @@ from agnesi.core.storage.lists import MANY_OPERANDS, many_values
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import elements
 from agnesi.core.support.config import HOOKS, MODE
-from agnesi.core.support.errors import ShapeError, check_allocatable, typed
+from agnesi.core.support.errors import RankError, ShapeError, check_allocatable, typed
 from agnesi.core.support.foreign import attribute_of
 from agnesi.core.support.record import record
 from agnesi.core.support.tracing import is_known
@@ -65,7 +65,7 @@ class Concat(Op):
         first = xs[0].shape
         for x in xs[1:]:
             if len(x.shape) != len(first):
-                raise ShapeError(f"operands have {len(first)} and {len(x.shape)} dimensions")
+                raise RankError(f"operands have {len(first)} and {len(x.shape)} dimensions")
             for a, (n, m) in enumerate(zip(first, x.shape, strict=True)):
                 if a != self.axis and n != m and is_settled((n, m)):
                     raise ShapeError(

@@ -12,7 +12,6 @@ import numpy as np
 
 from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply, apply_many
-from agnesi.core.ir.dims import is_settled
 from agnesi.core.public import planned, public
 from agnesi.core.support import dtypes
 from agnesi.core.support.record import record
@@ -82,7 +81,7 @@ class UnitaryFactor(MatrixOp):
 
 def _tall(a: Any) -> bool:
     m, n = a.shape[-2:]
-    return bool(m == n or (is_settled((m, n)) and m > n) or smaller(m, n) == n)
+    return bool(m == n or smaller(m, n) == n or m > n)
 
 
 def _for_tall(a: Tensor, u: Tensor, rule: Any) -> Tensor:
