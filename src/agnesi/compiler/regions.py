@@ -69,10 +69,9 @@ class Regions:
         self._share = share
         #: What is called until compiled code pays.
         self._meanwhile = function if meanwhile is None else meanwhile
-        #: Regions by types; None where it cannot be one, before it is traced the number of calls.
-        self._found: dict[Any, Region | int | None] = {}
-        #: Nanoseconds of a call, as guessed, by types of which calls are counted.
-        self._guesses: dict[Any, int] = {}
+        #: Regions by types; None where it cannot be one, before it is traced the number of calls,
+        #: and the nanoseconds of one, as guessed.
+        self._found: dict[Any, Region | tuple[int, int] | None] = {}
         #: Those made before eager work was counted anew, which has happened so often.
         self._spare: dict[Any, Region] = {}
         self._recounts = HOOKS.recounts
@@ -100,9 +99,9 @@ class Regions:
         key = mode.recording, tree, firsts, *types
         if self._recounts != HOOKS.recounts:
             self._recount()
-        region = self._found.get(key, 0)
+        region = self._found.get(key, (0, 0))
         if type(region) is not Region:
-            region = self._counted(key, region, leaves) if type(region) is int else None
+            region = self._counted(key, region, leaves) if type(region) is tuple else None
         if region is None:
             return self._meanwhile(*args, **keywords)
         if region.code.unpaid > 0 and (_WITHIN.get() or not region.pays()):
@@ -145,19 +144,15 @@ class Regions:
         self._recounts = HOOKS.recounts
         self._spare = {k: r for k, r in self._found.items() if isinstance(r, Region)}
         self._found.clear()
-        self._guesses.clear()
 
-    def _counted(self, key: Any, calls: int, leaves: Sequence[Any]) -> Region | None:
+    def _counted(self, key: Any, before: Any, leaves: Sequence[Any]) -> Region | None:
         """The region for types that were there so often before, if that is often enough."""
-        if self._wanted:
-            return self._made(key, leaves)
-        if _WITHIN.get():
-            return None
-        guess = self._guesses.get(key) if calls else None
-        if guess is None:
+        if self._wanted or _WITHIN.get():
+            return self._made(key, leaves) if self._wanted else None
+        calls, guess = before
+        if not calls:
             sizes = [float(x.size) for x in leaves if type(x) is Tensor]
             guess = int((_FEW_CALLS + _DEEP_ELEMENT * sum(sizes)) * self._share(leaves))
-            self._guesses[key] = guess
         WORK.pays(guess)
         if calls >= BEFORE and (guess >= _LONG_NANOSECONDS or calls * guess >= worth.TRACING):
             made = self._made(key, leaves)
@@ -171,8 +166,7 @@ class Regions:
                 return made
         if len(self._found) >= _KEPT and not calls:
             self._found.clear()
-            self._guesses.clear()
-        self._found[key] = calls + 1
+        self._found[key] = calls + 1, guess
         return None
 
     def _made(self, key: Any, leaves: Sequence[Any]) -> Region | None:
