@@ -86,3 +86,28 @@ def test_without_records_operands_that_require_gradients_go_into_native_code(com
         assert not y.requires_grad and y.grad_fn is None
         np.testing.assert_allclose(y.numpy(), known, rtol=1e-6)
     assert x.requires_grad and ag.nn.functional.selu(x).requires_grad
+
+
+def test_large_operands_wait_no_longer_than_before(compiled: Any) -> None:
+    x, y = (ag.tensor(np.random.default_rng(k).standard_normal(400_000)) for k in range(2))
+    WORK.left = 1e12
+    assert calls_until(compiled, lambda: ag.nn.functional.silu(x), 100) < 100
+    compiled.clear()
+    WORK.left = 0
+    assert calls_until(compiled, lambda: ag.addcmul(x, y, y), 100) < 100  # where sums cancel
+
+
+def test_what_sweeps_over_memory_often_is_compiled(compiled: Any) -> None:
+    x = ag.tensor(np.random.default_rng(0).standard_normal((1200, 1200)).astype("float32"))
+    eager = ag.nn.functional.layer_norm(x, (1200,)).numpy()
+    with ag.no_grad():
+        plans: list[Any] = []
+        make = HOOKS.plan
+        HOOKS.plan = lambda *call: plans.append(make(*call)) or plans[-1]
+        try:
+            for _ in range(20):
+                found = ag.nn.functional.layer_norm(x, (1200,))
+        finally:
+            HOOKS.plan = make
+    assert [type(plan) for plan in plans] == [RegionPlan]
+    np.testing.assert_allclose(found.numpy(), eager, rtol=1e-5, atol=1e-6)

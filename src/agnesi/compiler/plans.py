@@ -42,6 +42,8 @@ from agnesi.ops.random.generators import Draw, repeated
 _MAX_OPERATIONS = 100
 #: Operations that compute from which on a compiled region has less to do.
 _MIN_COMPILED = 3
+#: Traits of what Python's operators do, and of choices between such values.
+_ARITHMETIC = frozenset(("cheap", "operator"))
 #: How far a compiled result may be off what it is compared with, by dtype.
 _ROUNDING = {"e": 1e-2, "f": 1e-5, "d": 1e-12, "F": 1e-5, "D": 1e-12}
 #: Elements of results up to which a plan is tried at all, so that it can be compared.
@@ -78,14 +80,16 @@ def plan(function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str
     if not (computing or copies) or any("draws" in op.traits for op, *_ in made.steps):
         return made
     records = _are_recorded(xs)
-    much = _is_much(computing)
+    much = _is_much(computing) or (not made.quick and _sweep_often(computing))
     if much and not apart:
         return None
     if much and not all(y.array.flags.c_contiguous for y in found):
         return made  # compiled results lie in row-major order
     if made.quick and apart and (much or not records):
-        made.calls_left = np.array([_calls_before_region(made, arrays, much)])
-        made.last_count = not much and _numpy_calls(made) <= 1
+        calls = made.calls_again = _calls_before_region(made, arrays, much)
+        made.calls_left = np.array([calls])
+        if not much:
+            made.calls_again = _calls_before_region(made, arrays, much, False) - calls
     if made.quick or not much:
         return made
     return _region(function, args, keywords, xs, records, made)
@@ -99,6 +103,12 @@ def _are_recorded(xs: Sequence[Tensor]) -> bool:
 def _is_much(computing: Sequence[Op]) -> bool:
     """Return whether operations are many, or one of them makes many calls of NumPy's."""
     return len(computing) >= _MIN_COMPILED or any("composed" in op.traits for op in computing)
+
+
+def _sweep_often(computing: Sequence[Op]) -> bool:
+    """Return whether operations go over memory more often than compiled code does."""
+    return sum([op.pointwise for op in computing]) > 1 or any(
+        "multipass" in op.traits for op in computing)
 
 
 def _tried(function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any],
@@ -140,10 +150,11 @@ def _is_quick(op: Op, operands: list[Any]) -> bool:
     return type(op) is Item or op.work is None or op.work(*operands) < MIN_ASIDE_NANOSECONDS
 
 
-def _calls_before_region(made: Plan, arrays: Sequence[np.ndarray], much: bool) -> int:
+def _calls_before_region(made: Plan, arrays: Sequence[np.ndarray], much: bool,
+                         several: bool = True) -> int:
     """Calls by a plan after which it is compiled: they take about as long as that, whatever the
     sizes; of few operations more, as the gain is small, but the fewer the more calls of NumPy's
-    these take.
+    these take, where ``several`` of them count.
 
     The time is no measured one, so that a program is compiled in the same step each time.
     """
@@ -161,7 +172,7 @@ def _calls_before_region(made: Plan, arrays: Sequence[np.ndarray], much: bool) -
         elements += _SLOW_ELEMENTS * most if "unvectorized" in op.traits else most
     if much:
         return int(_price(made) // time) + 1
-    taken = _CALL_ELEMENTS * _numpy_calls(made) + elements
+    taken = _CALL_ELEMENTS * (_numpy_calls(made) if several else 1) + elements
     return max(1, int(CALLS_BEFORE_REGION * _CALL_ELEMENTS // taken))
 
 
@@ -186,14 +197,12 @@ def compiled_plan(made: Plan, function: Callable[..., Any], args: tuple[Any, ...
     if (not much and not all(map(_needs_no_copy, xs))) or any(map(_is_few_repeated, xs)):
         return made  # they would be copied
     if not much:
-        if not (made.last_count or WORK.pays(_FEW_PRICE)):
-            left = CALLS_BEFORE_REGION - CALLS_BEFORE_REGION // _numpy_calls(made)
-            made.calls_left, made.last_count = np.array([left]), True
+        if made.calls_again > 0 and not WORK.pays(_FEW_PRICE):
+            made.calls_left, made.calls_again = np.array([made.calls_again]), 0
             return made
         WORK.loaded()
     elif not WORK.pays(_price(made)):  # so far
-        made.calls_left = np.array([_calls_before_region(
-            made, _arrays_of(made.values(xs)), much)])
+        made.calls_left = np.array([made.calls_again])
         return made
     try:
         plan = _region(function, args, keywords, xs, records, made, True)
@@ -252,10 +261,14 @@ def _order(x: Any) -> tuple[int, ...] | None:
 
 
 def _magnitude(made: Plan, xs: Sequence[Tensor]) -> float:
-    """How large the numbers are that results are sums of, which may cancel; 0 where there are no
-    sums."""
-    if all(op.pointwise or "movement" in op.traits for op, *_ in made.steps):
-        return 0.0
+    """How large the numbers are that results are sums of, which may cancel: also those of two
+    products, one of which compiled code does not round; 0 where there are no sums."""
+    ops = [op for op, *_ in made.steps if "movement" not in op.traits]
+    if all(op.pointwise for op in ops):
+        if len(ops) < 2 or not all(op.traits & _ARITHMETIC for op in ops):
+            return 0.0
+        return max([float(abs(x.array[np.isfinite(x.array)]).max(initial=0)) for x in xs
+                    if x.dtype.kind in "fc"], default=0.0)
     sizes = [np.linalg.norm(x.array[np.isfinite(x.array)]) for x in xs if x.dtype.kind in "fc"]
     return float(max(sizes, default=0.0))
 

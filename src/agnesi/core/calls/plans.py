@@ -51,7 +51,7 @@ class Plan:
     """Operations in order: each reads operands, constants and results before it, by index; behind
     the indices is what native code may call instead (``Op.c_call``), or None."""
 
-    __slots__ = ("build", "calls_left", "constants", "element", "ends", "last_count", "quick",
+    __slots__ = ("build", "calls_again", "calls_left", "constants", "element", "ends", "quick",
                  "steps")
 
     def __init__(self, constants: Iterable[Tensor], steps: Iterable[Step],
@@ -66,8 +66,9 @@ class Plan:
         self.element = False
         #: Calls before it is to be compiled, an array that is counted down; None where not.
         self.calls_left: np.ndarray | None = None
-        #: Whether it is compiled after these calls, also where no compiler was loaded before.
-        self.last_count = False
+        #: So many calls again, if a compiler would have to be loaded for it after those; 0 where it
+        #: is compiled all the same.
+        self.calls_again = 0
 
     def __call__(self, xs: Sequence[Tensor]) -> Any:
         return self.result(self.values(xs))

@@ -38,6 +38,7 @@ TRAITS = {
     "meets": "waits for other processes when a declared graph runs: in the order of the program, "
              "which its first operand and first result are there to keep",
     "composed": "its ``perform`` makes many calls of NumPy, however few the elements",
+    "multipass": "its ``perform`` goes over its operand several times, compiled code once or twice",
     "nonlinear": "sums of its operand's elements are not enough: of complex numbers, the real part "
                  "of the result is not that of the real parts",
     "unvectorized": "NumPy takes its elements one after the other, some 10 ns for each",

@@ -37,6 +37,7 @@ class Standardize(Op):
     eps: float
     work = elements(8)
     name = "standardize"
+    traits = frozenset(("multipass",))
     by_types = True
     keep_inputs = (0,)
     keep_output = True
