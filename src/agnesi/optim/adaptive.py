@@ -13,7 +13,7 @@ from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.base.arith import sign, sqrt
 from agnesi.ops.base.select import clip, where
 from agnesi.ops.sparse.coordinates import COO
-from agnesi.optim.decay import Decaying
+from agnesi.optim.decay import Counting, Decaying
 from agnesi.optim.groups import Parameters
 from agnesi.optim.hyper import Hyper
 
@@ -80,7 +80,7 @@ class Adagrad(Decaying):
         p[rows] = p[rows] - rate.astype(p.dtype) * slopes / (sqrt(sums) + self.eps)
 
 
-class Adadelta(Decaying):
+class Adadelta(Counting):
     """AdaDelta: steps in the ratio of running means of steps and gradients (Zeiler, 2012).
 
     :like: Adagrad
@@ -115,7 +115,7 @@ class Adadelta(Decaying):
         p.sub_(self.lr * step)
 
 
-class RMSprop(Decaying):
+class RMSprop(Counting):
     """RMSprop: steps scaled by the running root mean square of gradients (Hinton, 2012).
 
     :like: Adagrad
@@ -162,7 +162,7 @@ class RMSprop(Decaying):
         p.sub_(self.lr * step)
 
 
-class Rprop(Decaying):
+class Rprop(Counting):
     """Rprop: steps whose sizes follow the signs of gradients (Riedmiller and Braun, 1993).
 
     :param etas: Factors of a step's size where the sign has changed, and where it has not.

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from agnesi.core.options import NotNegative
 from agnesi.core.support.errors import at
+from agnesi.core.tensor import wrap
 from agnesi.ops.sparse.coordinates import COO
 from agnesi.optim.groups import Parameters
 from agnesi.optim.hyper import Hyper
@@ -72,3 +75,20 @@ class Decaying(Optimizer):
         if self.decays and self.decoupled:
             p.mul_(1 - self.lr * self.weight_decay)
         return g + self.weight_decay * p if self.decays and not self.decoupled else g
+
+
+class Counting(Decaying):
+    """Base of optimizers that count steps only since PyTorch's states have the count.
+
+    :see: optim.Optimizer
+    """
+
+    def __init__(self, parameters: Parameters, lr: NotNegative, *, weight_decay: NotNegative = 0.0,
+                 maximize: bool = False) -> None:
+        super().__init__(parameters, lr, weight_decay=weight_decay, maximize=maximize)
+        self._steps = wrap(np.array(0))
+
+    def begin(self) -> tuple[Any, ...]:
+        steps: Any = self._steps
+        steps.add_(1)
+        return ()

@@ -167,11 +167,14 @@ class LBFGS(Optimizer):
         memory = self.memory
         own = {
             "steps": self.steps, "direction": d, "length": t, "gradient": g,
-            "scale": memory.scale, "moves": np.array(memory.moves).reshape(-1, size),
-            "turns": np.array(memory.turns).reshape(-1, size),
+            "scale": memory.scale,
         }
-        return {**super().state_dict(copy),
-                "state": {0: {word: wrap(np.array(own[name])) for name, word in _WORDS.items()}}}
+        kept: dict[str, Any] = {_WORDS[name]: wrap(np.array(value)) for name, value in own.items()}
+        for name, vectors in (("moves", memory.moves), ("turns", memory.turns)):
+            kept[_WORDS[name]] = [wrap(v.copy()) for v in vectors]
+        kept["ro"] = [wrap(np.array(1 / (y @ s))) for s, y in zip(memory.moves, memory.turns,
+                                                                 strict=True)]
+        return {**super().state_dict(copy), "state": {0: kept}}
 
     @renamed(state_dict="state")
     def load_state_dict(self, state: Mapping[str, Any]) -> None:

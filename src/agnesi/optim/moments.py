@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 from agnesi.core.options import Decay, NotNegative, NotNegativeBound
-from agnesi.core.tensor import wrap
+from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.base.arith import abs as size_of
 from agnesi.ops.base.arith import sign, sqrt
 from agnesi.ops.base.reduce import sum as sum_of
 from agnesi.ops.base.select import maximum, where
 from agnesi.optim.adam import Adam, two_betas
+from agnesi.optim.counts import counter
 from agnesi.optim.decay import Decaying
 from agnesi.optim.groups import Parameters
 from agnesi.optim.hyper import Hyper
@@ -259,6 +260,10 @@ class ASGD(Decaying):
         rate = where(eta != eta, self._decayed(done), eta)
         eta.copy_(self._decayed(done + 1))
         return rate, 1.0 / maximum(1.0, done - self.t0)
+
+    def derived(self, i: int) -> dict[str, Tensor]:
+        done: Any = counter(self, "steps", i)
+        return {"mu": 1.0 / maximum(1.0, done.astype("float64") - self.t0)}
 
     def _decayed(self, steps: Any) -> Any:
         return self.lr / (1 + self.lambd * self.lr * steps) ** self.alpha

@@ -329,6 +329,14 @@ class Optimizer(Hooked, Written):
         """
         return self.slot_words.get(name, name)
 
+    def derived(self, i: int) -> dict[str, Tensor]:
+        """Return what PyTorch keeps of a parameter and this optimizer computes from the rest.
+
+        :param i: Which of the group's parameters.
+        :returns: Tensors in PyTorch's words; none by default.
+        """
+        return {}
+
     def begin(self) -> tuple[Any, ...]:
         """Return values that the updates of one step share, computed once for all parameters.
 

@@ -158,6 +158,9 @@ def worded(optimizer: Any, copy: bool) -> dict[str, Any]:
         for name, word, i, t in _tensors(part):
             if name not in _SHARED or part.own_slots:
                 state.setdefault(places[i], {})[word] = kept(t)
+        for i, n in enumerate(places):
+            if n in state:
+                state[n].update(part.derived(i))
         groups.append({**{name: _number(group[name]) for name in group if name != "params"},
                        "params": list(places)})
     return {"state": dict(sorted(state.items())), "param_groups": groups}
