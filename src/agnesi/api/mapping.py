@@ -76,7 +76,6 @@ def apply_over_axes(func: Callable[..., Any], x: TensorLike, axes: Axis, *,
 
     :param func: ``func(x, axis)``, which drops the axis or leaves it with size 1, as
         :func:`agnesi.sum`.
-    :param x: Of any shape.
     :param axes: One after another.
     :type axes: int or sequence of int
     :returns: With as many axes as ``x``.

@@ -37,7 +37,6 @@ def same_state(module: Module, group: Group | None = None) -> Module:
     """Copy the weights of rank 0 to all processes, before a module is sharded.
 
     :param module: Its parameters and buffers change in place.
-    :param group: Which processes; all by default.
     :returns: The same one.
     :raises CollectiveError: If a process has another module.
     :see: distributed.broadcast, distributed.data_parallel

@@ -22,7 +22,6 @@ class ShardedBatches(Sampler, Explained):
     :type sampler: Sampler or iterable of int
     :param batch_size: How many a batch has, in all processes together.
     :param drop_last: Whether a last batch that is not full is left out.
-    :param group: Which processes; all by default.
     :see: data.DataLoader, distributed.data_parallel
 
     >>> import agnesi as ag

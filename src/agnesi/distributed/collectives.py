@@ -66,7 +66,6 @@ def all_reduce(x: TensorLike, op: str = "sum", group: Group | None = None) -> Te
     :param x: Of the same shape and dtype in all processes.
     :param op: What is made of the values.
     :type op: {"sum", "mean", "max", "min", "prod"}
-    :param group: Which processes; all by default.
     :returns: Of the shape and dtype of ``x``.  Derivatives are those of the sum of all processes'
         losses: the gradient of a sum is the sum of all processes' gradients.
     :raises ValueError: If there is no such ``op``.
@@ -108,7 +107,6 @@ def all_gather(x: TensorLike, axis: int | None = 0, group: Group | None = None) 
     :param axis: Along which axis they are joined; None stacks them along a new first one, as
         scalars are.
     :type axis: int or None
-    :param group: Which processes; all by default.
     :returns: ``size`` times as long along ``axis``, in the order of ranks.
     :raises TypeError: If ``axis`` is no integer.
     :raises ShapeError: If the axis is out of range.
@@ -147,7 +145,6 @@ def reduce_scatter(x: TensorLike, op: str = "sum", axis: int = 0,
     :param op: What is made of the values.
     :type op: {"sum", "mean", "max", "min", "prod"}
     :param axis: Which axis is cut in equal parts, in the order of ranks.
-    :param group: Which processes; all by default.
     :returns: As long as ``x`` but for ``axis``.
     :raises ValueError: If there is no such ``op``.
     :raises DTypeError: If the mean is asked of integers, or an extreme of complex numbers.
@@ -203,7 +200,6 @@ def broadcast(x: TensorLike, root: int = 0, group: Group | None = None) -> Tenso
 
     :param x: Of the same shape and dtype in all processes; only the values of ``root`` count.
     :param root: Whose.
-    :param group: Which processes; all by default.
     :returns: The same in all processes.  Its gradient goes to the one that gave it.
     :raises ValueError: If ``root`` is none of the ranks.
     :raises CollectiveError: If processes do not agree, or one is missing.
@@ -264,7 +260,6 @@ def recv(like: TensorLike, source: int, group: Group | None = None) -> Tensor:
 def barrier(group: Group | None = None) -> None:
     """Wait until all processes are here, in compiled code too.
 
-    :param group: Which processes; all by default.
     :raises CollectiveError: If one is missing, or elsewhere.
     :see: distributed.all_reduce, distributed.same_state
 

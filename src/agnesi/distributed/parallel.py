@@ -218,7 +218,6 @@ def data_parallel(model: Module, optimizer: Optimizer, group: Group | None = Non
 
     :param model: What is trained; losses must be means over examples.
     :param optimizer: Of its parameters.
-    :param group: Which processes; all by default.
     :param bucket_bytes: Gradients that are smaller go together, so many bytes at most.
     :param compress: Whether gradients travel as float16, which halves what is moved and rounds
         them to 11 bits; each bucket has a scale, a power of two, and sums are of the gradients'

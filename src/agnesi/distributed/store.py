@@ -23,7 +23,6 @@ class KVStore(Explained):
     :param update: ``update(key, total, value)`` changes the value in place, or returns the new one,
         for the sum of what all pushed; without it the sum takes its place.
     :type update: callable, optional
-    :param group: Which processes; all by default.
     :see: distributed.data_parallel, distributed.Central
 
     >>> store = dist.KVStore(lambda key, total, value: value.sub_(0.5 * total))

@@ -63,7 +63,6 @@ class ColumnLinear(Module):
     :param layer: The whole layer, the same in all processes.
     :param gather: Whether all get the whole output; else each keeps its part, as :class:`RowLinear`
         takes it.
-    :param group: Which processes; all by default.
     :raises ShapeError: If the outputs cannot be shared out equally.
     :see: distributed.RowLinear, distributed.Mesh
 
@@ -90,7 +89,6 @@ class RowLinear(Module):
     """A linear layer split by inputs: each process has some columns of the weight.
 
     :param layer: The whole layer, the same in all processes.
-    :param group: Which processes; all by default.
     :raises ShapeError: If the inputs cannot be shared out equally.
     :see: distributed.ColumnLinear
 
@@ -114,7 +112,6 @@ class ShardedEmbedding(Module):
     """An embedding table whose rows are distributed over the processes.
 
     :param layer: The whole table, the same in all processes.
-    :param group: Which processes; all by default.
     :raises ShapeError: If the rows cannot be shared out equally.
     :see: distributed.ColumnLinear
 

@@ -18,11 +18,8 @@ from agnesi.optim.optimizer import Optimizer
 class Decaying(Optimizer):
     """Base of optimizers with weight decay; a subclass calls :meth:`slope` in ``update``.
 
-    :param parameters: What to optimise, or groups of it with options of their own.
-    :param lr: Learning rate.
     :param weight_decay: Multiple of the parameter that is added to its gradient; with ``decoupled``
         the share of ``lr`` by which the parameter shrinks.
-    :param maximize: Whether to go up along the gradient.
     :param decoupled: Whether decay stays apart from the gradient (Loshchilov and Hutter, 2019).
     :see: optim.Optimizer
 

@@ -147,12 +147,8 @@ class AutoEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn to give back features.
 
-        :param X: (samples, features).
-        :type X: array_like or sparse matrix
         :param y: Not used.
         :type y: object
-        :param sample_weight: How much each sample counts.
-        :type sample_weight: array_like, optional
         :returns: Itself.
         :rtype: AutoEncoder
         """
@@ -167,8 +163,6 @@ class AutoEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     def transform(self, X: Any) -> np.ndarray:
         """The few numbers of each sample.
 
-        :param X: (samples, features).
-        :type X: array_like or sparse matrix
         :returns: (samples, n_components).
         """
         return self._predicted(X, "encoder")

@@ -169,12 +169,8 @@ class Classifier(ClassifierMixin, Estimator):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn classes from data.
 
-        :param X: (samples, features).
-        :type X: array_like or sparse matrix
         :param y: The class of each sample, or a matrix with 1 for each label that it has.
         :type y: array_like
-        :param sample_weight: How much each sample counts.
-        :type sample_weight: array_like, optional
         :returns: Itself.
         :rtype: Classifier
         :raises ValueError: If X and y do not fit, or an option is out of its range.
@@ -190,14 +186,10 @@ class Classifier(ClassifierMixin, Estimator):
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Go once through more data.
 
-        :param X: (samples, features).
-        :type X: array_like or sparse matrix
         :param y: The class of each sample, or a matrix with 1 for each label that it has.
         :type y: array_like
         :param classes: All classes, for the first call; labels need none.
         :type classes: array_like, optional
-        :param sample_weight: How much each sample counts.
-        :type sample_weight: array_like, optional
         :returns: Itself.
         :rtype: Classifier
         :raises ValueError: If classes are missing in the first call, or others come later.
@@ -222,8 +214,6 @@ class Classifier(ClassifierMixin, Estimator):
     def decision_function(self, X: Any) -> np.ndarray:
         """The scores of classes; of two classes how much larger the second's is.
 
-        :param X: (samples, features).
-        :type X: array_like or sparse matrix
         :returns: (samples, classes), or (samples,).
         """
         scores = self._predicted(X)
@@ -233,8 +223,6 @@ class Classifier(ClassifierMixin, Estimator):
     def predict_proba(self, X: Any) -> np.ndarray:
         """The probabilities of classes: the softmax of the scores, of labels their sigmoid.
 
-        :param X: (samples, features).
-        :type X: array_like or sparse matrix
         :returns: (samples, classes).
         """
         return np.exp(self.predict_log_proba(X))
@@ -242,8 +230,6 @@ class Classifier(ClassifierMixin, Estimator):
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """The logarithms of the probabilities.
 
-        :param X: (samples, features).
-        :type X: array_like or sparse matrix
         :returns: (samples, classes).
         """
         scores = self._predicted(X)
@@ -256,8 +242,6 @@ class Classifier(ClassifierMixin, Estimator):
     def predict(self, X: Any) -> np.ndarray:
         """The class of the largest score; of labels 1 for each with a positive score.
 
-        :param X: (samples, features).
-        :type X: array_like or sparse matrix
         :returns: (samples,) or (samples, labels).
         """
         places = self._chosen_of(self._predicted(X))
@@ -386,12 +370,8 @@ class Regressor(RegressorMixin, Estimator):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn numbers from data.
 
-        :param X: (samples, features).
-        :type X: array_like or sparse matrix
         :param y: (samples,) or (samples, targets).
         :type y: array_like
-        :param sample_weight: How much each sample counts.
-        :type sample_weight: array_like, optional
         :returns: Itself.
         :rtype: Regressor
         :raises ValueError: If X and y do not fit, or an option is out of its range.
@@ -402,12 +382,8 @@ class Regressor(RegressorMixin, Estimator):
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Go once through more data.
 
-        :param X: (samples, features).
-        :type X: array_like or sparse matrix
         :param y: (samples,) or (samples, targets).
         :type y: array_like
-        :param sample_weight: How much each sample counts.
-        :type sample_weight: array_like, optional
         :returns: Itself.
         :rtype: Regressor
         :raises ValueError: If X and y do not fit.
@@ -417,8 +393,6 @@ class Regressor(RegressorMixin, Estimator):
     def predict(self, X: Any) -> np.ndarray:
         """Return the module's results.
 
-        :param X: (samples, features).
-        :type X: array_like or sparse matrix
         :returns: (samples,) or (samples, targets), as the targets were.
         """
         outputs = self._predicted(X)

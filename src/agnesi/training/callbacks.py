@@ -59,8 +59,6 @@ class Callback(Written):
     def on_epoch_end(self, trainer: Any, row: dict[str, Any]) -> None:
         """After an epoch and its evaluation.
 
-        :param trainer: Who trains.
-        :type trainer: Trainer
         :param row: The numbers of this epoch, as the history has them.
         """
 

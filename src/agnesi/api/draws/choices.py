@@ -111,7 +111,6 @@ def permuted(x: TensorLike, *, axis: int | None = None, generator: Generator | N
 
     Without an axis, all elements are mixed.
 
-    :param x: Of any shape.
     :param axis: An axis; also written ``dim``.
     :returns: A copy, of the shape and dtype of ``x``.
     :raises IndexError: If the axis is out of range.

@@ -221,7 +221,6 @@ def square_diagonal(diagonal: TensorLike) -> CSC:
 def csm_properties(a: SparseTensor) -> tuple[Tensor, Tensor, Tensor, Any]:
     """``data, indices, indptr, shape``.
 
-    :param a: A sparse matrix.
     :returns: Three tensors, and a tuple of two sizes.
     :rtype: tuple
     :see: sparse.csm_data, sparse.csm_indices, sparse.csm_indptr, sparse.csm_shape
@@ -236,7 +235,6 @@ def csm_properties(a: SparseTensor) -> tuple[Tensor, Tensor, Tensor, Any]:
 def csm_data(a: SparseTensor) -> Tensor:
     """The entries.
 
-    :param a: A sparse matrix.
     :returns: A vector.
     :see: sparse.csm_indices, sparse.csm_indptr, sparse.csm_shape
 
@@ -250,7 +248,6 @@ def csm_data(a: SparseTensor) -> Tensor:
 def csm_indices(a: SparseTensor) -> Tensor:
     """The column of each entry (CSR), or its row (CSC).
 
-    :param a: A sparse matrix.
     :returns: A vector.
     :see: sparse.csm_data, sparse.csm_indptr, sparse.csm_shape
 
@@ -264,7 +261,6 @@ def csm_indices(a: SparseTensor) -> Tensor:
 def csm_indptr(a: SparseTensor) -> Tensor:
     """Where the entries of each row (CSR) or column (CSC) begin.
 
-    :param a: A sparse matrix.
     :returns: A vector.
     :see: sparse.csm_data, sparse.csm_indices, sparse.csm_shape
 
@@ -278,7 +274,6 @@ def csm_indptr(a: SparseTensor) -> Tensor:
 def csm_shape(a: SparseTensor) -> Any:
     """The shape.
 
-    :param a: A sparse matrix.
     :returns: Two sizes.
     :rtype: tuple of int
     :see: sparse.csm_data, sparse.csm_indices, sparse.csm_indptr
@@ -323,7 +318,6 @@ def csc_from_dense(x: TensorLike) -> CSC:
 def dense_from_sparse(a: SparseTensor) -> Tensor:
     """The matrix with all its zeros.
 
-    :param a: A sparse matrix.
     :returns: Of its shape and dtype.
     :see: sparse.csr_from_dense, sparse.to_scipy
 
@@ -338,7 +332,6 @@ def dense_from_sparse(a: SparseTensor) -> Tensor:
 def transpose(a: SparseTensor) -> Any:
     """The transpose, of the other format.
 
-    :param a: A sparse matrix.
     :returns: CSC of CSR and the other way round; on the same three tensors.
     :rtype: SparseTensor
     :see: sparse.csr, sparse.csc
@@ -353,7 +346,6 @@ def transpose(a: SparseTensor) -> Any:
 def neg(a: SparseTensor) -> Any:
     """``-a``.
 
-    :param a: A sparse matrix.
     :returns: Of the same pattern.
     :rtype: SparseTensor
     :see: sparse.sub
@@ -445,7 +437,6 @@ def col_scale(a: SparseTensor, s: TensorLike) -> Any:
 def sp_sum(a: SparseTensor, axis: int | None = None) -> Tensor:
     """The sum of all elements, or of those along an axis (dense).
 
-    :param a: A sparse matrix.
     :param axis: 0 or 1.
     :returns: One number, or a vector.
     :raises IndexError: If the axis is out of range.
@@ -579,7 +570,6 @@ def spsolve(a: SparseTensor, b: TensorLike) -> Tensor:
 def norm(a: SparseTensor, ord: Any = None) -> Tensor:
     """The Frobenius norm; or the greatest sum of magnitudes of a column (1) or row (inf).
 
-    :param a: A sparse matrix.
     :param ord: Which norm.
     :type ord: {None, "fro", 1, inf}
     :returns: One real number.

@@ -202,7 +202,6 @@ class MRG_RandomStreams(Simple):  # noqa: N801 - Theano's name
         :type low, high: number or Tensor
         :param dtype: A float type; ``config.default_float`` by default.
         :type dtype: dtype, optional
-        :param nstreams: How many streams take turns; by default as many as the size asks for.
         :returns: Its numbers are other ones in each call of a function.
         """
         sizes, kind = sizes_in(size) or (), self._float(dtype)
@@ -221,7 +220,6 @@ class MRG_RandomStreams(Simple):  # noqa: N801 - Theano's name
         :type avg, std: number or Tensor
         :param dtype: A float type; ``config.default_float`` by default.
         :type dtype: dtype, optional
-        :param nstreams: How many streams take turns; by default as many as the size asks for.
         :returns: Its numbers are other ones in each call of a function.
         """
         sizes, kind = sizes_in(size) or (), self._float(dtype)
@@ -246,7 +244,6 @@ class MRG_RandomStreams(Simple):  # noqa: N801 - Theano's name
         :type p: number or Tensor
         :param dtype: Type of the result.
         :type dtype: dtype
-        :param nstreams: How many streams take turns; by default as many as the size asks for.
         :returns: Its numbers are other ones in each call of a function.
         """
         sizes = sizes_in(size) or ()
@@ -268,7 +265,6 @@ class MRG_RandomStreams(Simple):  # noqa: N801 - Theano's name
         :type pvals: Tensor
         :param dtype: Type of the result.
         :type dtype: dtype
-        :param nstreams: How many streams take turns; by default as many as the size asks for.
         :returns: Its numbers are other ones in each call of a function.
         :raises ValueError: If ``pvals`` is no matrix, or ``size`` is given.
         """
@@ -297,7 +293,6 @@ class MRG_RandomStreams(Simple):  # noqa: N801 - Theano's name
         :param replace: Whether the same may be drawn again.
         :param p: A matrix with the chances of each draw in a row.
         :type p: array_like, optional
-        :param nstreams: How many streams take turns; by default as many as the size asks for.
         :returns: Its numbers are other ones in each call of a function.
         :raises ValueError: If the arguments are others than these.
         """
@@ -318,7 +313,6 @@ class MRG_RandomStreams(Simple):  # noqa: N801 - Theano's name
         :type size: int, Dim or tuple, optional
         :param n: How many numbers.
         :type n: int or Dim
-        :param nstreams: How many streams take turns; by default as many as the size asks for.
         :returns: Of int64; its numbers are other ones in each call of a function.
         """
         sizes = (*(sizes_in(size) or ()), *(sizes_in(n) or ()))
@@ -333,7 +327,6 @@ class MRG_RandomStreams(Simple):  # noqa: N801 - Theano's name
         :type size: int, Dim or tuple, optional
         :param dtype: Type of the result.
         :type dtype: dtype
-        :param nstreams: How many streams take turns; by default as many as the size asks for.
         :returns: Its numbers are other ones in each call of a function.
         """
         sizes = sizes_in(size) or ()
@@ -346,7 +339,6 @@ class MRG_RandomStreams(Simple):  # noqa: N801 - Theano's name
 
         :param length: How many.
         :type length: int or Dim
-        :param nstreams: How many streams take turns; by default as many as the size asks for.
         :returns: A vector of uint8; its numbers are other ones in each call of a function.
         """
         found = self._draw(sizes_in(length), nstreams)

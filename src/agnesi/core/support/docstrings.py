@@ -87,6 +87,17 @@ SHARED = {
     ("optimizer", "Optimizer"): Shared("Whose ``lr`` is set."),
     ("parameters", "Parameters"): Shared(
         "What to optimise, or groups of it with options of their own."),
+    ("x", "TensorLike"): Shared("Of any shape."),
+    ("a", "SparseTensor"): Shared("A sparse matrix."),
+    ("X", "Any"): Shared("(samples, features).", kind="array_like or sparse matrix"),
+    ("sample_weight", "Any"): Shared("How much each sample counts.", kind="array_like, optional"),
+    ("group", "Group | None"): Shared("Which processes; all by default."),
+    ("trainer", "Any"): Shared("Who trains.", kind="Trainer"),
+    ("nstreams", "int | None"): Shared(
+        "How many streams take turns; by default as many as the size asks for."),
+    ("algorithm", "Any"): Shared(
+        "How it is computed, as for :func:`agnesi.conv2d`.",
+        kind="str, (str, str, str) or dict, optional"),
     **dict.fromkeys(
         (("reduction", "str"), ("reduction", "Literal['mean', 'sum', 'none']")),
         Shared("What becomes of the losses.", kind='{"mean", "sum", "none"}')),

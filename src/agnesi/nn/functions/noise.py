@@ -138,8 +138,6 @@ class FeatureAlphaDropout(_AlphaDropout):
 
     :param p: Chance of a channel to be dropped in training.
     :type p: float
-    :param inplace: Whether to write into the operand.
-    :type inplace: bool
     :raises ValueError: If ``p`` is not in [0, 1].
     :see: nn.functional.feature_alpha_dropout, nn.AlphaDropout
 

@@ -149,8 +149,6 @@ class Hardtanh(Overwriting):
 class Hardsigmoid(Overwriting):
     """``x / 6 + 1 / 2``, no smaller than 0 and no larger than 1.
 
-    :param inplace: Whether to write into the operand.
-    :type inplace: bool
     :see: nn.functional.hardsigmoid, nn.Sigmoid, nn.Hardswish
 
     >>> ag.nn.Hardsigmoid()(ag.tensor([-3.0, 0.0]))
@@ -164,8 +162,6 @@ class Hardsigmoid(Overwriting):
 class Hardswish(Overwriting):
     """``x * hardsigmoid(x)`` (Howard et al., 2019).
 
-    :param inplace: Whether to write into the operand.
-    :type inplace: bool
     :see: nn.functional.hardswish, nn.SiLU, nn.Hardsigmoid
 
     >>> ag.nn.Hardswish()(ag.tensor([-3.0, 3.0]))

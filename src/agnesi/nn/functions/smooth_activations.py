@@ -183,8 +183,6 @@ class CELU(Overwriting):
 class SELU(Overwriting):
     """A scaled :func:`elu` that keeps mean and variance (Klambauer et al., 2017).
 
-    :param inplace: Whether to write into the operand.
-    :type inplace: bool
     :see: nn.functional.selu, nn.ELU, nn.CELU
 
     >>> ag.nn.SELU()(ag.tensor([0.0, 1.0]))
@@ -198,8 +196,6 @@ class SELU(Overwriting):
 class Mish(Overwriting):
     """``x * tanh(softplus(x))`` (Misra, 2019).
 
-    :param inplace: Whether to write into the operand.
-    :type inplace: bool
     :see: nn.functional.mish, nn.SiLU, nn.GELU
 
     >>> ag.nn.Mish()(ag.tensor([0.0, 20.0]))

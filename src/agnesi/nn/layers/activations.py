@@ -72,8 +72,6 @@ class Softplus(Module):
 class ReLU(Overwriting):
     """Zero for negative elements, the others as they are.
 
-    :param inplace: Whether to write into the operand.
-    :type inplace: bool
     :see: relu, nn.ReLU6, nn.LeakyReLU, nn.GELU
 
     >>> ag.nn.ReLU()(ag.tensor([-1.0, 2.0]))
@@ -87,8 +85,6 @@ class ReLU(Overwriting):
 class ReLU6(Hardtanh):
     """Elements limited to [0, 6].
 
-    :param inplace: Whether to write into the operand.
-    :type inplace: bool
     :see: nn.ReLU, nn.functional.relu6
 
     >>> ag.nn.ReLU6()(ag.tensor([-1.0, 2.0, 8.0]))
@@ -108,8 +104,6 @@ class ReLU6(Hardtanh):
 class SiLU(Overwriting):
     """``x * sigmoid(x)``, also called swish.
 
-    :param inplace: Whether to write into the operand.
-    :type inplace: bool
     :see: nn.functional.silu, nn.GELU, nn.Sigmoid
 
     >>> ag.nn.SiLU()(ag.zeros(1))

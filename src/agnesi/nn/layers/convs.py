@@ -154,8 +154,6 @@ class Conv1d(_Conv):
     :type padding_mode: {"zeros", "reflect", "replicate", "circular"}
     :param dtype: Float type; ``config.default_float`` by default.
     :type dtype: dtype, optional
-    :param algorithm: How it is computed, as for :func:`agnesi.conv2d`.
-    :type algorithm: str, (str, str, str) or dict, optional
     :raises ValueError: If the channels do not fall into the groups, or there is no such padding or
         mode.
     :see: nn.Conv2d, conv1d
@@ -328,8 +326,6 @@ class ConvTranspose1d(_ConvTranspose):
     :param dilation: Steps between the elements of a window.
     :param padding_mode: Taken from PyTorch\'s calls, which have no other one here.
     :param dtype: Float type; ``config.default_float`` by default.
-    :param algorithm: How it is computed, as for :func:`agnesi.conv2d`.
-    :type algorithm: str, (str, str, str) or dict, optional
     :raises ValueError: If ``padding_mode`` is another one.
     :see: nn.ConvTranspose2d, conv_transpose
 

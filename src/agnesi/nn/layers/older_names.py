@@ -67,8 +67,6 @@ class NLLLoss2d(NLLLoss):
     :type weight: array_like, optional
     :param ignore_index: A class that does not count.
     :type ignore_index: int or None
-    :param reduction: What becomes of the losses.
-    :type reduction: {"mean", "sum", "none"}
     :see: nn.NLLLoss
 
     >>> target = ag.zeros((1, 3, 3), dtype="int64")

@@ -99,8 +99,6 @@ class Dropout1d(_Dropout):
 
     :param p: Share of the elements that become zero.
     :type p: float
-    :param inplace: Whether to write into the operand.
-    :type inplace: bool
     :param generator: Source of randomness; the library's own by default (see
         :func:`agnesi.manual_seed`).
     :type generator: Generator, optional

@@ -38,7 +38,6 @@ __all__ = [
 def shape(x: TensorLike) -> tuple[Size, ...]:
     """The shape.
 
-    :param x: Of any shape.
     :returns: Sizes that are not known yet are :class:`Dim`.
     :see: ndim, size
 
@@ -52,7 +51,6 @@ def shape(x: TensorLike) -> tuple[Size, ...]:
 def ndim(x: TensorLike) -> int:
     """How many axes there are.
 
-    :param x: Of any shape.
     :returns: 0 for numbers.
     :see: shape, size
 
@@ -66,7 +64,6 @@ def ndim(x: TensorLike) -> int:
 def size(x: TensorLike, axis: int | None = None) -> Any:
     """How many elements there are, in all or along an axis.
 
-    :param x: Of any shape.
     :param axis: Which axis.
     :returns: Or a :class:`Dim` where it is not known yet.
     :rtype: int

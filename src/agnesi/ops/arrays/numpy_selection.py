@@ -88,7 +88,6 @@ def compress(condition: TensorLike, x: TensorLike, axis: int | None = None, *,
     :param condition: A vector; it may be shorter than the axis, or longer where it is false behind
         the axis' end.
     :type condition: array_like of bool
-    :param x: Of any shape.
     :returns: As ``x``, but shorter on the axis.
     :raises ShapeError: If the condition is no vector.
     :raises IndexError: If it is true behind the axis' end.
@@ -114,7 +113,6 @@ def extract(condition: TensorLike, x: TensorLike, *, out: Tensor | None = None) 
     """The flat elements where a condition holds.
 
     :param condition: Of as many elements as ``x``; what is not 0 counts as true.
-    :param x: Of any shape.
     :returns: A vector.
     :raises TraceError: In the body of a loop or of ``vmap``, unless it is reduced there (``sum``,
         ``max``): sizes cannot change.
@@ -284,7 +282,6 @@ def piecewise(x: TensorLike, condlist: Any, funclist: Sequence[Any], *args: Any,
               out: Tensor | None = None, **keywords: Any) -> Tensor:
     """Functions on the positions where their conditions hold; of several, the last.
 
-    :param x: Of any shape.
     :param condlist: Of the shape of ``x``.
     :type condlist: sequence of array_like of bool, or one
     :param funclist: One for each condition, and optionally one for all others (0 by default).

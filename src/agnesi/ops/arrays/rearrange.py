@@ -287,7 +287,6 @@ def append(x: TensorLike, values: TensorLike, axis: int | None = None, *, out: T
            ) -> Tensor:
     """Append ``values`` to ``x`` along an axis; both are flattened by default.
 
-    :param x: Of any shape.
     :param values: Of the shape of ``x`` but for the axis; dtypes are promoted.
     :returns: A copy; a vector without an axis.
     :raises ShapeError: If shapes differ on another axis.
@@ -323,7 +322,6 @@ def delete(x: TensorLike, obj: TensorLike, axis: int | None = None, *, out: Tens
            ) -> Tensor:
     """Delete some slices of an axis; of the flat elements by default.
 
-    :param x: Of any shape.
     :param obj: Which positions go; in a graph, a tensor of them decides the size of the result.
     :type obj: int, slice, or array_like of int or bool
     :returns: A copy; a vector without an axis.
@@ -411,7 +409,6 @@ def _positions(index: Tensor, n: int) -> Tensor:
 def resize(x: TensorLike, new_shape: Any, *, out: Tensor | None = None) -> Tensor:
     """Another shape, filled with the elements again and again.
 
-    :param x: Of any shape.
     :param new_shape: The sizes.
     :type new_shape: int or sequence of int
     :returns: A copy; zeros where ``x`` is empty.
@@ -437,7 +434,6 @@ def trim_zeros(x: TensorLike, trim: str = "fb", axis: Axis = None, *, out: Tenso
                ) -> Tensor:
     """Without the zeros in front ("f") and behind ("b") along axes (all by default).
 
-    :param x: Of any shape.
     :param trim: "f", "b" or both.
     :param axis: Along which axes; all by default.
     :returns: A copy of the box that holds all that is not zero.
@@ -502,7 +498,6 @@ def ediff1d(x: TensorLike, to_end: TensorLike | None = None, to_begin: TensorLik
             out: Tensor | None = None) -> Tensor:
     """Differences of neighbours among the flat elements, with more in front and behind.
 
-    :param x: Of any shape.
     :param to_end, to_begin: Put behind and in front of the differences, as they are.
     :returns: A vector of the dtype of ``x``.
     :see: diff, gradient

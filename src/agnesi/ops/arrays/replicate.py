@@ -197,7 +197,6 @@ def copy(x: TensorLike, *, out: Tensor | None = None) -> Tensor:
 def tile(x: TensorLike, /, reps: Any, *, out: Tensor | None = None) -> Tensor:
     """The whole repeated along axes.
 
-    :param x: Of any shape.
     :param reps: How often along each axis, the last ones last.
     :type reps: int or tuple of int
     :returns: ``max(x.ndim, len(reps))`` axes, each as long as the copies together.
@@ -244,7 +243,6 @@ def repeat(x: TensorLike, /, repeats: TensorLike, axis: int | None = None, *,
            out: Tensor | None = None) -> Tensor:
     """Each element repeated, along an axis or of the flat elements.
 
-    :param x: Of any shape.
     :param repeats: One count for all, or a count for each element of the axis.
     :type repeats: int or sequence of int
     :returns: As ``x``, but as long on the axis as the counts sum up to.

@@ -69,7 +69,6 @@ def astype(x: TensorLike, /, dtype: DTypeLike, *, copy: bool = True, device: str
            out: Tensor | None = None) -> Tensor:
     """The values as another dtype.
 
-    :param x: Of any shape.
     :param dtype: The new type.
     :param copy: Whether to copy where the type is already right.
     :param device: Only "cpu".

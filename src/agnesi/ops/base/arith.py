@@ -225,7 +225,6 @@ pow = power
 def sign(input: TensorLike, out: Tensor | None = None) -> Tensor:
     """-1, 0 or 1 by the sign of each element; ``x / abs(x)`` for complex numbers.
 
-    :param x: Of any shape.
     :returns: Of the shape and dtype of ``x``; NaN for NaN, 0 for -0.0. Its gradient is 0.
     :see: signbit, copysign, abs
 

@@ -170,7 +170,6 @@ def reshape(x: TensorLike, /, shape: ShapeLike, *, order: str = "C", copy: bool 
             out: Tensor | None = None) -> Tensor:
     """The elements, in row-major order, in another shape.
 
-    :param x: Of any shape.
     :param shape: One size may be -1: it is found from the others.
     :param order: "F" takes and puts the elements in column-major order instead.
     :type order: {"C", "F"}
@@ -264,7 +263,6 @@ def ravel(x: TensorLike, order: str = "C", *, out: Tensor | None = None) -> Tens
 
     With ``order="F"`` they are in column-major order.
 
-    :param x: Of any shape.
     :param order: Row-major or column-major order of the elements.
     :type order: {"C", "F"}
     :returns: A vector of all elements.
@@ -297,7 +295,6 @@ def contiguous(x: Tensor) -> Tensor:
 def squeeze(x: TensorLike, /, axis: Axis = None, *, out: Tensor | None = None) -> Tensor:
     """Without the axes of size 1, or without those named.
 
-    :param x: Of any shape.
     :param axis: Which axes go; by default all of size 1. Also written ``dim``.
     :type axis: int or tuple of int, optional
     :returns: A view.
@@ -326,7 +323,6 @@ def squeeze(x: TensorLike, /, axis: Axis = None, *, out: Tensor | None = None) -
 def expand_dims(x: TensorLike, /, axis: Axis, *, out: Tensor | None = None) -> Tensor:
     """Insert axes of size 1, at the positions ``axis`` of the result.
 
-    :param x: Of any shape.
     :param axis: Positions of the new axes in the result.
     :type axis: int or tuple of int
     :returns: A view.
@@ -351,7 +347,6 @@ def permute_dims(x: TensorLike, /, axes: Sequence[int] | None = None, *,
                  out: Tensor | None = None) -> Tensor:
     """Axes in another order; reversed without ``axes``.
 
-    :param x: Of any shape.
     :param axes: Axis ``i`` of the result is axis ``axes[i]`` of ``x``.
     :returns: A view.
     :raises ValueError: If ``axes`` does not name each axis once.
@@ -409,7 +404,6 @@ def transposed(x: Tensor) -> Tensor:
 def swapaxes(x: TensorLike, axis1: int, axis2: int, *, out: Tensor | None = None) -> Tensor:
     """With two axes exchanged.
 
-    :param x: Of any shape.
     :param axis1, axis2: The two axes.
     :returns: A view.
     :raises IndexError: If an axis is out of range.
@@ -460,7 +454,6 @@ def moveaxis(x: TensorLike, /, source: Axis, destination: Axis, *, out: Tensor |
 def dimshuffle(x: TensorLike, *pattern: Any, out: Tensor | None = None) -> Tensor:
     """Axes in another order, new ones where the pattern says "x", unit ones dropped (Theano's).
 
-    :param x: Of any shape.
     :param *pattern: For each axis of the result: which axis of ``x`` it is, or "x" for a new one of
         size 1. One tuple is taken, too.
     :type *pattern: int or "x"

@@ -273,7 +273,6 @@ def _inside(at: Any, shape: Shape, x: Any, starts: Sequence[int]) -> Any:
 def flip(x: TensorLike, /, axis: Axis = None, *, out: Tensor | None = None) -> Tensor:
     """Reverse the order of the elements along axes (all by default).
 
-    :param x: Of any shape.
     :param axis: Which axes; all by default. Also written ``dim``.
     :type axis: int or tuple of int, optional
     :returns: A view.

@@ -402,8 +402,6 @@ def conv1d(x: TensorLike, w: TensorLike, bias: TensorLike | None = None, stride:
     :param dilation: Steps between the elements of a window.
     :param groups: Channels and filters fall into so many groups that do not meet.
     :param flip: Whether filters are turned around first, as mathematics defines convolutions.
-    :param algorithm: How it is computed, as for :func:`agnesi.conv2d`.
-    :type algorithm: str, (str, str, str) or dict, optional
     :returns: (batch, filters, pixels); windows that would stick out are dropped.
     :raises ShapeError: If the channels do not fit, a window is larger than the image, or channels
         and filters do not fall into the groups.

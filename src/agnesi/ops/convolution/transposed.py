@@ -53,8 +53,6 @@ def conv_transpose(x: TensorLike, w: TensorLike, bias: TensorLike | None = None,
         stride.  Below the stride, or the dilation, whichever is greater.
     :param groups: Channels and filters fall into so many groups that do not meet.
     :param dilation: Steps between the elements of a window.
-    :param algorithm: How it is computed, as for :func:`agnesi.conv2d`.
-    :type algorithm: str, (str, str, str) or dict, optional
     :returns: (batch, channels of the result, ...), ``(n - 1) * stride - borders + dilation * (size
         - 1) + output_padding + 1`` on each axis.
     :raises ShapeError: If the channels do not fit or do not fall into the groups.

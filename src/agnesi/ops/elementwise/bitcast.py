@@ -108,7 +108,6 @@ def bitcast(x: TensorLike, dtype: DTypeLike, /, *, out: Tensor | None = None) ->
     size make the last axis twice as long, larger ones shorter.  The result is a view where memory
     allows it; no gradient flows through it, but between complex numbers and their parts.
 
-    :param x: Of any shape.
     :param dtype: Of the result; bools are made of bools only, as not all bits are one.
     :returns: Of the shape of ``x``, but for the last axis where sizes of elements differ.
     :raises DTypeError: For bools made of numbers.

@@ -174,7 +174,6 @@ def take(x: TensorLike, indices: TensorLike, /, axis: int | None = None, *, mode
          out: Tensor | None = None) -> Tensor:
     """Elements at indices along an axis, or of the flat elements.
 
-    :param x: Of any shape.
     :param indices: Their shape stands for the axis.
     :type indices: array_like of int
     :param mode: What becomes of indices beyond the ends: an error, counted on from the other end,
@@ -238,7 +237,6 @@ def take_along_axis(x: TensorLike, indices: TensorLike, /, axis: int | None = -1
                     out: Tensor | None = None) -> Tensor:
     """Elements that ``indices`` names along an axis, position by position.
 
-    :param x: Of any shape.
     :param indices: As many axes as ``x``; it broadcasts with ``x`` on the others than ``axis``.
     :type indices: array_like of int
     :param axis: An axis, counted from the end where negative; by default the elements are taken
@@ -269,7 +267,6 @@ def take_along_axis(x: TensorLike, indices: TensorLike, /, axis: int | None = -1
 def gather(x: TensorLike, axis: int, index: TensorLike, *, out: Tensor | None = None) -> Tensor:
     """``take_along_axis`` with PyTorch's name and order; the index may be smaller than ``x``.
 
-    :param x: Of any shape.
     :param index: As many axes as ``x``; on the others than ``axis`` it may be shorter.
     :type index: array_like of int
     :returns: ``x[..., index[i, j, k], ...]`` for every index; of the shape of ``index`` and the

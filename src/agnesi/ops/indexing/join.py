@@ -471,7 +471,6 @@ def roll(x: TensorLike, /, shift: TensorLike, axis: Axis = None, *,
          out: Tensor | None = None) -> Tensor:
     """Elements moved on along axes; those that fall off the end come in at the start.
 
-    :param x: Of any shape.
     :param shift: By how many positions, to the end where positive; one for each axis or one for
         all.
     :type shift: int or tuple of int

@@ -35,7 +35,6 @@ def pad(x: TensorLike, pad_width: Any, mode: str = "constant", constant_values: 
         reflect_type: Literal["even", "odd"] = "even", out: Tensor | None = None) -> Tensor:
     """With a border around it.
 
-    :param x: Of any shape.
     :param pad_width: Elements to put before and behind each axis; not negative.
     :type pad_width: int, (before, after), or one such pair for each axis
     :param mode: What the border holds: ``constant_values``, zeros ("empty"), the nearest element,

@@ -123,7 +123,6 @@ def unique(x: TensorLike, *, return_index: bool = False, return_inverse: bool = 
            fill_value: TensorLike | None = None) -> Any:
     """The different elements, in order; optionally where they are and how often.
 
-    :param x: Of any shape.
     :param return_index, return_inverse, return_counts: Whether to return where each is found first,
         which of them each element is, and how often each is there.
     :param axis: Gives the different slices at positions of an axis instead of elements.
@@ -253,7 +252,6 @@ def _starts(ordered: Tensor, equal_nan: bool = True) -> Tensor:
 def unique_all(x: TensorLike, /) -> UniqueAll:
     """The different elements, where each is found first, which one each element is, how often.
 
-    :param x: Of any shape.
     :returns values, indices, inverse_indices, counts: Every NaN is an element of its own.
         ``values[inverse_indices]`` is ``x``.
     :raises TraceError: In the body of a loop or of ``vmap``, where sizes cannot change.
@@ -275,7 +273,6 @@ def unique_all(x: TensorLike, /) -> UniqueAll:
 def unique_counts(x: TensorLike, /) -> UniqueCounts:
     """The different elements, and how often each is there; every NaN is one of its own.
 
-    :param x: Of any shape.
     :returns values, counts: Vectors, in ascending order; the counts are int64.
     :raises TraceError: In the body of a loop or of ``vmap``, where sizes cannot change.
     :see: unique, unique_all, bincount, mode
@@ -291,7 +288,6 @@ def unique_counts(x: TensorLike, /) -> UniqueCounts:
 def unique_inverse(x: TensorLike, /) -> UniqueInverse:
     """The different elements, and which of them each element is; every NaN is one of its own.
 
-    :param x: Of any shape.
     :returns values, inverse_indices: ``values[inverse_indices]`` is ``x``.
     :raises TraceError: In the body of a loop or of ``vmap``, where sizes cannot change.
     :see: unique, unique_all
@@ -307,7 +303,6 @@ def unique_inverse(x: TensorLike, /) -> UniqueInverse:
 def unique_values(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """The different elements, in order; every NaN is one of its own.
 
-    :param x: Of any shape.
     :returns: A vector of the dtype of ``x``.
     :raises TraceError: In the body of a loop or of ``vmap``, where sizes cannot change.
     :see: unique, unique_all, sort

@@ -376,7 +376,6 @@ def histogram_bin_edges(x: TensorLike, bins: TensorLike = 10, range: Any = None,
                         weights: TensorLike | None = None, *, out: Tensor | None = None) -> Tensor:
     """The edges that :func:`histogram` would use.
 
-    :param x: Of any shape.
     :param bins: How many, or their edges, or one of NumPy's rules, such as "auto".
     :type bins: int, array_like or str
     :param range: From where to where; all elements by default.

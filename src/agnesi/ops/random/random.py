@@ -259,7 +259,6 @@ def dropout(x: TensorLike, p: float = 0.5, training: bool = True, *,
             generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """``x`` with a share ``p`` of its elements zero and the others divided by ``1 - p``.
 
-    :param x: Of any shape.
     :param p: Chance of an element to become zero.
     :type p: float or Tensor
     :param training: Otherwise ``x`` is given back as it is.

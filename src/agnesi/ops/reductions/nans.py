@@ -82,7 +82,6 @@ def nancumsum(x: TensorLike, /, axis: int | None = None, *, dtype: DTypeLike = N
               out: Tensor | None = None) -> Tensor:
     """Running sums along an axis (of the flat elements by default); NaN adds nothing.
 
-    :param x: Of any shape.
     :param dtype: What to compute in and to give.
     :returns: Of the shape of ``x``; a vector without an axis.
     :see: cumsum, nansum
