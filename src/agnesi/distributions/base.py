@@ -213,9 +213,7 @@ class Distribution(Explained):
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         """Draws as functions of the parameters, to which gradients flow.
 
-        :param sample_shape: How many, before the batch.
-        :type sample_shape: tuple of int
-        :returns: Of shape (*sample_shape, *batch_shape, *event_shape).
+        :like: Distribution.sample
         :raises NotImplementedError: If the values are discrete.
         """
         raise self._absent("rsample: its draws are no smooth functions of the parameters")

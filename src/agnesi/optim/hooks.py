@@ -67,10 +67,8 @@ class Hooked:
                                       ) -> RemovableHandle:
         """Call a function with the state that was read.
 
+        :like: Hooked.register_state_dict_pre_hook
         :param hook: ``hook(optimizer, state_dict)``: changes it, or returns another.
-        :param prepend: Whether it is called before the others.
-        :returns: Its ``remove()`` takes the hook away.
-        :raises TypeError: If it is no function.
         :see: optim.Optimizer
         """
         return _registered(self, "state_dict", "behind", hook, prepend)
@@ -79,10 +77,8 @@ class Hooked:
                                           ) -> RemovableHandle:
         """Call a function with a state before it is loaded.
 
+        :like: Hooked.register_state_dict_pre_hook
         :param hook: ``hook(optimizer, state_dict)``, a copy: changes it, or returns another.
-        :param prepend: Whether it is called before the others.
-        :returns: Its ``remove()`` takes the hook away.
-        :raises TypeError: If it is no function.
         :see: optim.Optimizer
         """
         return _registered(self, "load_state_dict", "before", hook, prepend)
@@ -91,10 +87,7 @@ class Hooked:
                                            ) -> RemovableHandle:
         """Call a function when a state was loaded.
 
-        :param hook: ``hook(optimizer)``.
-        :param prepend: Whether it is called before the others.
-        :returns: Its ``remove()`` takes the hook away.
-        :raises TypeError: If it is no function.
+        :like: Hooked.register_state_dict_pre_hook
         :see: optim.Optimizer
         """
         return _registered(self, "load_state_dict", "behind", hook, prepend)

@@ -186,12 +186,9 @@ class Classifier(ClassifierMixin, Estimator):
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Go once through more data.
 
-        :param y: The class of each sample, or a matrix with 1 for each label that it has.
-        :type y: array_like
+        :like: Classifier.fit
         :param classes: All classes, for the first call; labels need none.
         :type classes: array_like, optional
-        :returns: Itself.
-        :rtype: Classifier
         :raises ValueError: If classes are missing in the first call, or others come later.
         """
         again = hasattr(self, "module_")
@@ -382,10 +379,7 @@ class Regressor(RegressorMixin, Estimator):
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Go once through more data.
 
-        :param y: (samples,) or (samples, targets).
-        :type y: array_like
-        :returns: Itself.
-        :rtype: Regressor
+        :like: Regressor.fit
         :raises ValueError: If X and y do not fit.
         """
         return self._run(X, y, sample_weight, hasattr(self, "module_"), 1)

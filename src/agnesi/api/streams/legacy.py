@@ -293,14 +293,12 @@ class RandomStreams(Simple):
                     dtype: DTypeLike = None) -> RandomVariable:
         """How often each thing comes up in ``n`` trials of chances ``pvals``.
 
+        :like: RandomStreams.gen
         :param size: Shape of the draw.
         :type size: int, Dim or tuple, optional
         :param n: Number of trials.
         :param pvals: The chances, a vector.
         :type pvals: array_like
-        :param dtype: That of the result; by default what NumPy draws.
-        :type dtype: dtype, optional
-        :returns: Its numbers are other ones in each call of a function.
         """
         return self._vectors("multinomial", size, (n, pvals), pvals, dtype=dtype)
 
@@ -313,8 +311,7 @@ class RandomStreams(Simple):
                p: TensorLike | None = None, dtype: DTypeLike = None) -> RandomVariable:
         """Numbers below ``a``, or elements of a vector.
 
-        :param size: Shape of the draw.
-        :type size: int, Dim or tuple, optional
+        :like: RandomStreams.multinomial
         :param a: How many numbers, or the vector.
         :type a: int or array_like
         :param replace: Whether the same may be drawn again.
@@ -322,7 +319,6 @@ class RandomStreams(Simple):
         :type p: array_like, optional
         :param dtype: That of the result; by default that of ``a``.
         :type dtype: dtype, optional
-        :returns: Its numbers are other ones in each call of a function.
         """
         a = as_tensor(a)
         size = () if size is None else size
@@ -352,13 +348,9 @@ class RandomStreams(Simple):
                     dtype: DTypeLike = None) -> RandomVariable:
         """The numbers below ``n`` in random order, once for each place of ``size``.
 
-        :param size: Shape of the draw.
-        :type size: int, Dim or tuple, optional
+        :like: RandomStreams.multinomial
         :param n: How many numbers.
         :type n: int, Dim or Tensor
-        :param dtype: That of the result; by default what NumPy draws.
-        :type dtype: dtype, optional
-        :returns: Its numbers are other ones in each call of a function.
         """
         return self.gen("permutation", () if size is None else size, (n,), each=sizes_in(n),
                         dtype=dtype)

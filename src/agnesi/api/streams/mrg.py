@@ -214,13 +214,9 @@ class MRG_RandomStreams(Simple):  # noqa: N801 - Theano's name
                nstreams: int | None = None) -> RandomVariable:
         """Normal numbers, by the transformation of Box and Muller: cosines, then sines.
 
-        :param size: Shape of the draw.
-        :type size: int, Dim or tuple, optional
+        :like: MRG_RandomStreams.uniform
         :param avg, std: Mean and standard deviation.
         :type avg, std: number or Tensor
-        :param dtype: A float type; ``config.default_float`` by default.
-        :type dtype: dtype, optional
-        :returns: Its numbers are other ones in each call of a function.
         """
         sizes, kind = sizes_in(size) or (), self._float(dtype)
         n = product(sizes)
@@ -237,14 +233,12 @@ class MRG_RandomStreams(Simple):  # noqa: N801 - Theano's name
                  nstreams: int | None = None) -> RandomVariable:
         """Numbers of successes in ``n`` trials of chance ``p``.
 
-        :param size: Shape of the draw.
-        :type size: int, Dim or tuple, optional
+        :like: MRG_RandomStreams.uniform
         :param n: Number of trials.
         :param p: Chance of a success.
         :type p: number or Tensor
         :param dtype: Type of the result.
         :type dtype: dtype
-        :returns: Its numbers are other ones in each call of a function.
         """
         sizes = sizes_in(size) or ()
         found = self._draw((*sizes, n), nstreams)
@@ -258,14 +252,11 @@ class MRG_RandomStreams(Simple):  # noqa: N801 - Theano's name
                     nstreams: int | None = None) -> RandomVariable:
         """How often each thing comes up in ``n`` trials: a row for each row of ``pvals``.
 
+        :like: MRG_RandomStreams.binomial
         :param size: Nothing else is taken.
         :type size: None
-        :param n: Number of trials.
         :param pvals: A matrix with the chances of each draw in a row.
         :type pvals: Tensor
-        :param dtype: Type of the result.
-        :type dtype: dtype
-        :returns: Its numbers are other ones in each call of a function.
         :raises ValueError: If ``pvals`` is no matrix, or ``size`` is given.
         """
         pvals = as_tensor(pvals)
@@ -323,11 +314,7 @@ class MRG_RandomStreams(Simple):  # noqa: N801 - Theano's name
                  ) -> RandomVariable:
         """Integers from 0 to the greatest of int64.
 
-        :param size: Shape of the draw.
-        :type size: int, Dim or tuple, optional
-        :param dtype: Type of the result.
-        :type dtype: dtype
-        :returns: Its numbers are other ones in each call of a function.
+        :like: MRG_RandomStreams.binomial
         """
         sizes = sizes_in(size) or ()
         found = self._draw((3, *sizes), nstreams)

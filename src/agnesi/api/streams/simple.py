@@ -45,22 +45,18 @@ class Simple(Streams):
     def rand(self, *sizes: Any, dtype: DTypeLike = None) -> RandomVariable:
         """The same, with the sizes one by one.
 
+        :like: Simple.random
         :param *sizes: Shape of the draw.
         :type *sizes: int or Dim
-        :param dtype: A float type; as for ``uniform`` by default.
-        :type dtype: dtype, optional
-        :returns: Its numbers are other ones in each call of a function.
         """
         return self.random(sizes, dtype)
 
     def randn(self, *sizes: Any, dtype: DTypeLike = None) -> RandomVariable:
         """Numbers of the standard normal distribution, with the sizes one by one.
 
-        :param *sizes: Shape of the draw.
-        :type *sizes: int or Dim
+        :like: Simple.rand
         :param dtype: A float type; as for ``normal`` by default.
         :type dtype: dtype, optional
-        :returns: Its numbers are other ones in each call of a function.
         """
         found: RandomVariable = self.normal(sizes, dtype=dtype)
         return found
@@ -89,13 +85,11 @@ class Simple(Streams):
                   dtype: DTypeLike = None) -> RandomVariable:
         """Shares that sum to 1.
 
-        :param size: Shape of the draw.
-        :type size: int, Dim or tuple, optional
+        :like: Simple.random
         :param alpha: The shapes, a vector.
         :type alpha: array_like
         :param dtype: That of the result; by default what NumPy draws.
         :type dtype: dtype, optional
-        :returns: Its numbers are other ones in each call of a function.
         """
         found: RandomVariable = self._vectors("dirichlet", size, (alpha,), alpha, dtype=dtype)
         return found
@@ -105,15 +99,11 @@ class Simple(Streams):
                             dtype: DTypeLike = None) -> RandomVariable:
         """Normal vectors.
 
-        :param size: Shape of the draw.
-        :type size: int, Dim or tuple, optional
+        :like: Simple.dirichlet
         :param mean: A vector.
         :type mean: array_like
         :param cov: A matrix of covariances.
         :type cov: array_like
-        :param dtype: That of the result; by default what NumPy draws.
-        :type dtype: dtype, optional
-        :returns: Its numbers are other ones in each call of a function.
         """
         found: RandomVariable = self._vectors(
             "multivariate_normal", size, (mean, cov), mean, dtype=dtype)
@@ -124,13 +114,9 @@ class Simple(Streams):
                         dtype: DTypeLike = None) -> RandomVariable:
         """Integers in [low, high], both included.
 
-        :param size: Shape of the draw.
-        :type size: int, Dim or tuple, optional
+        :like: Simple.dirichlet
         :param low, high: The bounds.
         :type low, high: int or Tensor, optional
-        :param dtype: That of the result; by default what NumPy draws.
-        :type dtype: dtype, optional
-        :returns: Its numbers are other ones in each call of a function.
         """
         return self.randint(size, low, as_tensor(high) + 1, dtype)
 
@@ -139,13 +125,7 @@ class Simple(Streams):
                 dtype: DTypeLike = None) -> RandomVariable:
         """Integers in [low, high), or in [0, low).
 
-        :param size: Shape of the draw.
-        :type size: int, Dim or tuple, optional
-        :param low, high: The bounds.
-        :type low, high: int or Tensor, optional
-        :param dtype: That of the result; by default what NumPy draws.
-        :type dtype: dtype, optional
-        :returns: Its numbers are other ones in each call of a function.
+        :like: Simple.random_integers
         """
         params = (0, low) if high is None else (low, high)
         found: RandomVariable = self._distributed("randint", size, params, dtype)

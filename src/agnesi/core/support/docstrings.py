@@ -15,12 +15,13 @@ Behind the fields comes an example; its heading is added, and the imports of ``a
 of the package that the function stands in, where it begins with none.  A type is what the
 annotation says, unless a field ``:type x:`` or ``:rtype:`` follows.  A parameter that is
 in ``SHARED`` and has no field has the text that stands there, and its error.  Fields that
-begin with ``:like: nansum`` are those of that function, defined earlier in the file, except
+begin with ``:like: nansum`` are those of that function or ``Class.method`` of the file, except
 ``:see:`` and what follows anew.  Docstrings that are written in numpydoc stay as they are.
 """
 
 from __future__ import annotations
 
+import functools
 import inspect
 import re
 import sys
@@ -227,8 +228,8 @@ def _fields(text: str, function: Any) -> list[re.Match[str]]:
     first, *rest = _FIELD.finditer(text)
     if first[2] != "like":
         return [first, *rest]
-    other = vars(sys.modules[function.__module__])[first[4]].__doc__._text
-    return [*(f for f in _fields(other, function) if f[2] != "see"), *rest]
+    other: Any = functools.reduce(getattr, first[4].split("."), sys.modules[function.__module__])
+    return [*(f for f in _fields(other.__doc__._text, function) if f[2] != "see"), *rest]
 
 
 def _complete(entries: dict[str, dict[str, Entry]], function: Any, indent: str) -> None:

@@ -146,12 +146,10 @@ class Hooked:
                               ) -> RemovableHandle:
         """Call a function with what each ``forward`` gives; it may give something else.
 
+        :like: Hooked.register_forward_pre_hook
         :param hook: ``hook(module, args, output)``, or ``hook(module, args, kwargs, output)``:
             gives None, or another output.
-        :param prepend: Whether it comes before those that there are.
-        :param with_kwargs: Whether it gets arguments by name, too.
         :param always_call: Whether it is called, with None, where ``forward`` fails.
-        :returns: Its ``remove()`` takes the hook away.
 
         >>> net, seen = ag.nn.Tanh(), []
         >>> handle = net.register_forward_hook(lambda module, args, output: seen.append(output))

@@ -441,11 +441,7 @@ class Module(Stated, Lookups):
                       remove_duplicate: bool = True) -> Iterator[tuple[str, Tensor]]:
         """Other tensors that ``__init__`` or :meth:`register_buffer` put there, dotted names.
 
-        :param prefix: What the names begin with, followed by a point.
-        :param recurse: Whether to look into modules inside, too.
-        :param remove_duplicate: Whether a shared one has its first name only.
-        :returns: In the order in which they were assigned.
-        :rtype: Iterator of (str, Tensor)
+        :like: Module.named_parameters
         """
         held = self._held(recurse, shared=not remove_duplicate)
         found = ((dotted(prefix, n), t) for n, t, owner, name in held
