@@ -137,7 +137,6 @@ class custom_vjp(_Custom[P, R]):  # noqa: N801 - used as a decorator
     :param function: What to compute where nobody differentiates.
     :type function: callable
     :param nondiff_argnums: Arguments without derivative, of any type; ``backward`` gets them first.
-    :type nondiff_argnums: sequence of int
     :see: custom_jvp, vjp, op, stop_gradient
 
     >>> @ag.custom_vjp
@@ -345,7 +344,6 @@ class custom_jvp(_Custom[P, R]):  # noqa: N801 - used as a decorator
     :param function: What to compute.
     :type function: callable
     :param nondiff_argnums: Arguments without derivative, of any type; the rule gets them first.
-    :type nondiff_argnums: sequence of int
     :see: custom_vjp, jvp, op
 
     >>> @ag.custom_jvp

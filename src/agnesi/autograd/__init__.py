@@ -119,7 +119,6 @@ def Variable(data: TensorLike, requires_grad: bool = False, volatile: bool = Fal
     """A tensor: what PyTorch called a variable before tensors had gradients.
 
     :param data: The value; a tensor is given back as it is, unless it shall require a gradient.
-    :type data: array_like
     :param requires_grad: Whether it requires a gradient.
     :param volatile: Taken from old programs; ``no_grad`` says it now.
     :returns: The tensor.

@@ -54,7 +54,6 @@ def synchronize(device: object = None) -> None:
     """Wait for GPUs: results are there when a call returns.
 
     :param device: Which one.
-    :type device: object, optional
     :see: device
 
     >>> ag.cuda.synchronize()
@@ -76,7 +75,6 @@ def memory_allocated(device: object = None) -> int:
     """Bytes that tensors on a GPU take.
 
     :param device: Which one.
-    :type device: object, optional
     :returns: 0.
     :see: device
 
@@ -93,7 +91,6 @@ def reset_peak_memory_stats(device: object = None) -> None:
     """Forget the most that tensors on a GPU have taken: there are none.
 
     :param device: Which one.
-    :type device: object, optional
     :see: device
 
     >>> ag.cuda.reset_peak_memory_stats()

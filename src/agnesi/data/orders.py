@@ -22,7 +22,6 @@ class Blocks(Sequence[Any]):
     memory of one block, and can be gone on with anywhere at the cost of one block.
 
     :param draw: Draws so many numbers from a generator, ``draw(generator, count)``, as an array.
-    :type draw: callable
     :param count: How many numbers there are.
     :param generator: What all of them follow from.
     :param block: How many are drawn at once.

@@ -222,7 +222,6 @@ class Distribution(Explained):
         """The logarithm of the density, or of the probability, of values.
 
         :param value: It broadcasts with the batch.
-        :type value: array_like
         :returns: Without the axes of the event.
         :raises ValueError: If a value cannot be, where that is checked.
         :raises NotImplementedError: If there is no formula.
@@ -233,7 +232,6 @@ class Distribution(Explained):
         """The probability of what is not greater.
 
         :param value: It broadcasts with the batch.
-        :type value: array_like
         :returns: Probabilities.
         :raises NotImplementedError: If there is no formula.
         """
@@ -243,7 +241,6 @@ class Distribution(Explained):
         """The value of which a probability is not greater.
 
         :param value: Probabilities; they broadcast with the batch.
-        :type value: array_like
         :returns: Values.
         :raises NotImplementedError: If there is no formula.
         """

@@ -19,7 +19,6 @@ class Constraint:
 
     :param condition: The condition, as errors tell it.
     :param check: Takes a tensor and gives where the condition holds.
-    :type check: callable
     :param event_dim: How many axes at the end belong to one value.
     :see: distributions.Distribution
 

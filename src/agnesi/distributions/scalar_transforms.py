@@ -53,7 +53,6 @@ class Transform:
         """The logarithm of the absolute slope.
 
         :param x, y: A value, and what it is taken to.
-        :type x, y: array_like
         :returns: Of their shape, without the axes of an event.
         """
         return self._slope(as_tensor(x), as_tensor(y))

@@ -68,7 +68,6 @@ class Mean(Metric):
         """Add values.
 
         :param value: Of any shape.
-        :type value: array_like
         :param weight: How much each counts; broadcast to their shape.
         :type weight: array_like
         """

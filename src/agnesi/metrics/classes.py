@@ -217,13 +217,10 @@ class Precision(_OfMatrix):
     """The share of a label's predictions that are right; 0 where there are none.
 
     :param num_classes: How many labels there are.
-    :type num_classes: int
     :param average: Of label 1 only (with two labels, by default), the mean over labels that occur
         (with more, by default), of all samples together, the mean by how often labels occur, or of
         each label.
-    :type average: {"binary", "macro", "micro", "weighted", "none"}, optional
     :param threshold: Above which scores of the targets' shape mean label 1.
-    :type threshold: float
     :raises ValueError: If ``average`` is none of these, or ``num_classes`` is less than 2.
     :see: metrics.ConfusionMatrix, metrics.Accuracy
 

@@ -71,7 +71,6 @@ class ParallelTable(ConcatTable):
     """Call one module on each entry of a tuple or list; the result is the tuple of theirs.
 
     :param *modules: The modules.
-    :type *modules: Module
     :see: nn.Parallel, nn.ConcatTable
 
     >>> net = ag.nn.ParallelTable(ag.nn.Linear(3, 2), ag.nn.Linear(4, 2))

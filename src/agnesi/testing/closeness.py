@@ -33,7 +33,6 @@ def assert_close(
     :param rtol, atol: Close means ``abs(actual - expected) <= atol + rtol * abs(expected)``; both
         or none are given. By default those of the dtype, 1.3e-6 and 1e-5 for float32, 1e-7 for
         float64, 0 for integers; of two dtypes the greater ones.
-    :type rtol, atol: float, optional
     :param equal_nan: Whether NaN is close to NaN.
     :param check_device: Taken from PyTorch's calls, and not needed.
     :param check_dtype: Whether dtypes must be the same.

@@ -16,9 +16,7 @@ class RateTest:
     """Losses by learning rate, as :func:`agnesi.training.find_lr` found them.
 
     :param rates: Learning rates, growing.
-    :type rates: list of float
     :param losses: The loss of each, smoothed.
-    :type losses: list of float
     :see: training.find_lr
 
     >>> training.RateTest([0.01, 0.1, 1.0, 10.0], [4.0, 3.9, 1.0, 9.0]).suggestion

@@ -253,7 +253,6 @@ class SparseTensor(Words):
         """The same matrix with entries of another dtype.
 
         :param dtype: Their type.
-        :type dtype: dtype
         :returns: Of the same pattern.
         :rtype: SparseTensor
         """
@@ -499,7 +498,6 @@ class CSR(SparseTensor):
 
     :param data, indices, indptr: Entries of any dtype, their rows (CSC) or columns (CSR), and where
         those of each column (row) begin; the latter are int32 or int64.
-    :type data, indices, indptr: array_like
     :param shape: Sizes.
     :type shape: (int, int)
     :see: sparse.CSC, sparse.csr, sparse.coo, sparse.SparseTensor

@@ -215,7 +215,6 @@ class RandomStreams(Simple):
         :param each: Shape of one draw.
         :type each: tuple
         :param dtype: That of the result; by default what NumPy draws.
-        :type dtype: dtype, optional
         :returns: Its numbers are other ones in each call of a function.
 
         >>> import agnesi as ag
@@ -281,7 +280,6 @@ class RandomStreams(Simple):
         :type size: int, Dim or tuple, optional
         :param params: The parameters.
         :param dtype: Type of the draw.
-        :type dtype: dtype
         :returns: Its numbers are other ones in each call of a function.
         """
         method, move = affine
@@ -298,7 +296,6 @@ class RandomStreams(Simple):
         :type size: int, Dim or tuple, optional
         :param n: Number of trials.
         :param pvals: The chances, a vector.
-        :type pvals: array_like
         """
         return self._vectors("multinomial", size, (n, pvals), pvals, dtype=dtype)
 
@@ -316,9 +313,7 @@ class RandomStreams(Simple):
         :type a: int or array_like
         :param replace: Whether the same may be drawn again.
         :param p: A chance for each.
-        :type p: array_like, optional
         :param dtype: That of the result; by default that of ``a``.
-        :type dtype: dtype, optional
         """
         a = as_tensor(a)
         size = () if size is None else size

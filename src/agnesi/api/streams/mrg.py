@@ -201,7 +201,6 @@ class MRG_RandomStreams(Simple):  # noqa: N801 - Theano's name
         :param low, high: The bounds.
         :type low, high: number or Tensor
         :param dtype: A float type; ``config.default_float`` by default.
-        :type dtype: dtype, optional
         :returns: Its numbers are other ones in each call of a function.
         """
         sizes, kind = sizes_in(size) or (), self._float(dtype)
@@ -238,7 +237,6 @@ class MRG_RandomStreams(Simple):  # noqa: N801 - Theano's name
         :param p: Chance of a success.
         :type p: number or Tensor
         :param dtype: Type of the result.
-        :type dtype: dtype
         """
         sizes = sizes_in(size) or ()
         found = self._draw((*sizes, n), nstreams)
@@ -283,7 +281,6 @@ class MRG_RandomStreams(Simple):  # noqa: N801 - Theano's name
         :type a: int or None
         :param replace: Whether the same may be drawn again.
         :param p: A matrix with the chances of each draw in a row.
-        :type p: array_like, optional
         :returns: Its numbers are other ones in each call of a function.
         :raises ValueError: If the arguments are others than these.
         """

@@ -31,7 +31,6 @@ class Simple(Streams):
         :param size: Shape of the draw.
         :type size: int, Dim or tuple, optional
         :param dtype: A float type; as for ``uniform`` by default.
-        :type dtype: dtype, optional
         :returns: Its numbers are other ones in each call of a function.
 
         >>> import agnesi as ag
@@ -56,7 +55,6 @@ class Simple(Streams):
 
         :like: Simple.rand
         :param dtype: A float type; as for ``normal`` by default.
-        :type dtype: dtype, optional
         """
         found: RandomVariable = self.normal(sizes, dtype=dtype)
         return found
@@ -87,9 +85,7 @@ class Simple(Streams):
 
         :like: Simple.random
         :param alpha: The shapes, a vector.
-        :type alpha: array_like
         :param dtype: That of the result; by default what NumPy draws.
-        :type dtype: dtype, optional
         """
         found: RandomVariable = self._vectors("dirichlet", size, (alpha,), alpha, dtype=dtype)
         return found
@@ -101,9 +97,7 @@ class Simple(Streams):
 
         :like: Simple.dirichlet
         :param mean: A vector.
-        :type mean: array_like
         :param cov: A matrix of covariances.
-        :type cov: array_like
         """
         found: RandomVariable = self._vectors(
             "multivariate_normal", size, (mean, cov), mean, dtype=dtype)

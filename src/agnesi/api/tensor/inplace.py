@@ -193,7 +193,6 @@ def copy_(self: Tensor, other: TensorLike) -> Tensor:
     """Take the values of another array, converted and broadcast to this tensor's type.
 
     :param other: It broadcasts to the tensor's shape; leading axes of size 1 may be more.
-    :type other: array_like
     :returns: The tensor itself.
     :raises ShapeError: If the shapes do not fit.
     """

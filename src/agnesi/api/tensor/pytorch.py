@@ -385,7 +385,6 @@ def equal(self: Tensor, other: TensorLike) -> Tensor:
     """Return whether both have the same shape and elements; ``x == y`` compares each.
 
     :param other: Of any shape.
-    :type other: array_like
     :returns: One bool, of shape ().
     """
     return array_equal(self, other)
@@ -397,7 +396,6 @@ def cross(self: Tensor, other: TensorLike, axis: int | None = None) -> Tensor:
     """The cross product of vectors of three elements.
 
     :param other: It broadcasts.
-    :type other: array_like
     :param axis: The axis of size 3, by default the first one of that size, where :func:`cross`
         takes the last; also written ``dim``.
     :returns: Of the broadcast shape.
@@ -485,7 +483,6 @@ def where(self: Tensor, condition: TensorLike, other: TensorLike) -> Tensor:
     :param condition: What decides; it broadcasts.
     :type condition: array_like of bool
     :param other: The elements elsewhere; it broadcasts.
-    :type other: array_like
     :returns: Of the broadcast shape and the promoted dtype.
     :raises ShapeError: If the shapes do not broadcast.
     """
@@ -498,9 +495,7 @@ def new_tensor(self: Tensor, data: TensorLike, *, dtype: DTypeLike = None, devic
     """A tensor of the data, of this tensor's dtype.
 
     :param data: Numbers, nested sequences, arrays, or a tensor.
-    :type data: array_like
     :param dtype: Another dtype.
-    :type dtype: dtype, optional
     :param device: Only "cpu", which is the default.
     :type device: str, optional
     :returns: Of memory of its own.
@@ -518,7 +513,6 @@ def new_full(self: Tensor, size: ShapeLike, fill_value: TensorLike, *, dtype: DT
 
     :like: new_tensor
     :param size: Sizes of the axes.
-    :type size: int or tuple of int
     :param fill_value: What each element is.
     :type fill_value: number
     :returns: Of that shape.

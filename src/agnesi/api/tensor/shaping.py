@@ -260,7 +260,6 @@ def to(self: Tensor, *target: Any, dtype: DTypeLike = None, device: object = Non
     :param *target: What to become like.
     :type *target: dtype, Tensor or device
     :param dtype: The dtype, by name.
-    :type dtype: dtype, optional
     :param device: "cpu", or "emulated": a device for tests, which runs loop nests in a memory of
         its own.
     :type device: str, optional

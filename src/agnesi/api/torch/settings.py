@@ -111,7 +111,6 @@ def is_autocast_enabled(device_type: str | None = None) -> bool:
     """Whether operations choose the precision of their operands: never, dtypes decide it.
 
     :param device_type: Any: there is one device.
-    :type device_type: str, optional
     :returns: False, also inside of ``amp.autocast``, which changes nothing.
     :see: set_default_dtype
 

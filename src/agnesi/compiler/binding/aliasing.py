@@ -57,9 +57,7 @@ class Footprint:
     """The memory that a function uses beside its arguments.
 
     :param written, read: Tensors that it changes, and others that it reads.
-    :type written, read: sequence of Tensor
     :param mutated: Indices of the arguments that it changes.
-    :type mutated: sequence of int
     """
 
     def __init__(self, written: Sequence[Tensor], read: Sequence[Tensor],

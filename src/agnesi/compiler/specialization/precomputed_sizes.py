@@ -59,9 +59,7 @@ class SizeQueries:
         elements of that size, and values that the code which computed it hands on.
     :param inputs: Those that are tensors.  What is forwarded is known when its size is asked for:
         from then on it is an argument, in all three lists.
-    :type inputs: list of Node
     :param known: What computes the sizes.
-    :type known: sequence of Computed
     :param exact: Whether sizes are the numbers that they were when the computations were found.
     """
 

@@ -614,7 +614,6 @@ class Module(Stated, Lookups):
         :param *target: What to become like.
         :type *target: dtype, Tensor or device
         :param dtype: A float dtype, by name.
-        :type dtype: dtype, optional
         :param device: Only "cpu", which is the default, or "meta".
         :type device: str, optional
         :param non_blocking, memory_format: Taken from PyTorch's calls, and not needed.

@@ -96,7 +96,6 @@ def softmax(x: TensorLike, axis: Axis = None, *, dtype: DTypeLike = None, out: T
 
     :param x: Scores; integers become the default float dtype.
     :param axis: Of vectors and matrices the last one by default.
-    :type axis: int or tuple of int, optional
     :param dtype: What to compute in.
     :returns: Of the shape of ``x``; positive numbers that sum to 1 along the axis.
     :raises TypeError: For more than two axes without one that is named.

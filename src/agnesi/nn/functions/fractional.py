@@ -175,13 +175,10 @@ class FractionalMaxPool2d(_FractionalMaxPool):
     """The greatest elements of windows at random places of images (Graham, 2014).
 
     :param kernel_size: Size of the windows.
-    :type kernel_size: int or tuple of int
     :param output_size: How many windows there are along each axis.
-    :type output_size: int or tuple of int, optional
     :param output_ratio: Their share of the image's sizes, in place of ``output_size``.
     :type output_ratio: float or tuple of float, optional
     :param return_indices: Whether to tell where the greatest lie, too.
-    :type return_indices: bool
     :raises ValueError: If not exactly one of ``output_size`` and ``output_ratio`` is given.
     :see: nn.functional.fractional_max_pool2d, nn.MaxPool2d
 

@@ -137,7 +137,6 @@ class FeatureAlphaDropout(_AlphaDropout):
     """:class:`AlphaDropout` of whole channels.
 
     :param p: Chance of a channel to be dropped in training.
-    :type p: float
     :raises ValueError: If ``p`` is not in [0, 1].
     :see: nn.functional.feature_alpha_dropout, nn.AlphaDropout
 

@@ -258,7 +258,6 @@ class LogSoftmax(_Softmax):
     """The logarithm of the softmax along an axis.
 
     :param dim: The axis; of vectors and matrices the last one by default.
-    :type dim: int, optional
     :see: nn.Softmax, log_softmax, nll_loss
 
     >>> ag.nn.LogSoftmax(-1)(ag.zeros(2))

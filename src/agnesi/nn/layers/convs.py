@@ -135,25 +135,17 @@ class Conv1d(_Conv):
     """Cross-correlation of rows with learned filters.
 
     :param in_channels, out_channels: Channels before and after.
-    :type in_channels, out_channels: int
     :param kernel_size: Size of the filters.
-    :type kernel_size: int or tuple of int
     :param stride: Steps between windows, one for all axes or one for each.
-    :type stride: int or tuple of int
     :param padding: Border of zeros: a width for all axes or one for each, or (before, after) pairs;
         "same" keeps the size under a stride of 1.
     :type padding: int, tuple, "valid", "same" or "full"
     :param dilation: Steps between the elements of a window.
-    :type dilation: int or tuple of int
     :param groups: Channels and filters fall into so many groups that do not meet.
-    :type groups: int
     :param bias: Whether to add a bias for each channel.
-    :type bias: bool
     :param padding_mode: What the border holds: zeros, the elements mirrored at the edge, those of
         the edge, or those of the other side.
-    :type padding_mode: {"zeros", "reflect", "replicate", "circular"}
     :param dtype: Float type; ``config.default_float`` by default.
-    :type dtype: dtype, optional
     :raises ValueError: If the channels do not fall into the groups, or there is no such padding or
         mode.
     :see: nn.Conv2d, conv1d

@@ -99,23 +99,16 @@ class LazyConv1d(_LazyConv):
     """A :class:`Conv1d` whose first call tells the number of its input's channels.
 
     :param out_channels: Channels of the result.
-    :type out_channels: int
     :param kernel_size: Size of the filters.
-    :type kernel_size: int or tuple of int
     :param stride: Steps between filters.
-    :type stride: int or tuple of int
     :param padding: Border added on every side, or its name.
     :type padding: int, tuple of int, or str
     :param dilation: Distance of a filter's elements.
-    :type dilation: int or tuple of int
     :param groups: Groups of channels that do not see each other.
-    :type groups: int
     :param bias: Whether a number is added to every channel.
-    :type bias: bool
     :param padding_mode: What the border consists of.
     :type padding_mode: str
     :param dtype: Float type; ``config.default_float`` by default.
-    :type dtype: dtype, optional
     :see: nn.Conv1d, nn.LazyLinear
 
     >>> nn.LazyConv1d(4, 3)(ag.zeros(2, 5, 8)).shape
@@ -165,7 +158,6 @@ class LazyConvTranspose1d(_LazyConvTranspose):
 
     :like: LazyConv1d
     :param output_padding: Elements that are added at one end of the result.
-    :type output_padding: int or tuple of int
     :see: nn.ConvTranspose1d, nn.LazyLinear
 
     >>> nn.LazyConvTranspose1d(4, 3)(ag.zeros(2, 5, 8)).shape
@@ -212,18 +204,13 @@ class LazyBatchNorm1d(_LazyBatchNorm):
     """A :class:`BatchNorm1d` whose first call tells the number of its input's channels.
 
     :param eps: Added to the variance.
-    :type eps: float
     :param momentum: Share of the present batch in the running mean and variance; None for the mean
         over all batches.
     :type momentum: float or None
     :param affine: Whether there are a learned scale and shift.
-    :type affine: bool
     :param track_running_stats: Whether there are a running mean and variance.
-    :type track_running_stats: bool
     :param bias: Whether the learned scale has a shift beside it.
-    :type bias: bool
     :param dtype: Float type; ``config.default_float`` by default.
-    :type dtype: dtype, optional
     :see: nn.BatchNorm1d, nn.LazyLinear
 
     >>> norm = nn.LazyBatchNorm1d()

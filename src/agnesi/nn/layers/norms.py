@@ -243,21 +243,15 @@ class BatchNorm2d(_BatchNorm):
     """Mean 0 and variance 1 of every channel over the images of a batch.
 
     :param num_features: Number of channels: the size of the second axis.
-    :type num_features: int
     :param eps: Added to the variance.
-    :type eps: float
     :param momentum: Share of the present batch in the running mean and variance, which ``eval()``
         uses; None for the mean over all batches.
     :type momentum: float or None
     :param affine: Whether there are a learned scale and shift.
-    :type affine: bool
     :param track_running_stats: Whether there are a running mean and variance; without, ``eval()``
         uses the batch's, too.
-    :type track_running_stats: bool
     :param bias: Whether the learned scale has a shift beside it.
-    :type bias: bool
     :param dtype: Float type; ``config.default_float`` by default.
-    :type dtype: dtype, optional
     :see: nn.BatchNorm1d, nn.functional.batch_norm
 
     >>> ag.nn.BatchNorm2d(3)(ag.ones((2, 3, 4, 4))).shape
@@ -287,7 +281,6 @@ class SyncBatchNorm(_BatchNorm):
     :param momentum: Share of the present batch in the running mean and variance.
     :type momentum: float or None
     :param track_running_stats: Whether there are a running mean and variance.
-    :type track_running_stats: bool
     :see: nn.BatchNorm1d, nn.BatchNorm2d
 
     >>> ag.nn.SyncBatchNorm(3)(ag.ones((2, 3, 4, 4))).shape
@@ -383,12 +376,10 @@ class InstanceNorm1d(_InstanceNorm):
 
     :like: BatchNorm2d
     :param num_features: Number of channels.
-    :type num_features: int
     :param momentum: Share of a batch in the running mean and variance; None is 0.
     :type momentum: float or None
     :param track_running_stats: Whether there are a running mean and variance, which are used in
         evaluation mode.
-    :type track_running_stats: bool
     :see: nn.InstanceNorm2d, nn.functional.instance_norm
 
     >>> ag.nn.InstanceNorm1d(1, eps=0.0)(ag.tensor([[[1.0, 3.0]]]))

@@ -27,7 +27,6 @@ def Buffer(data: TensorLike, persistent: bool = True) -> Tensor:  # noqa: N802 -
     PyTorch's word for it.
 
     :param data: Its value; shares memory with a tensor that is given.
-    :type data: array_like
     :param persistent: True: ``register_buffer(persistent=False)`` is for others.
     :returns: Without a gradient.
     :raises ValueError: If it is not persistent, which no tensor tells.
@@ -64,7 +63,6 @@ class NLLLoss2d(NLLLoss):
     """:class:`NLLLoss` of images.
 
     :param weight: Of the classes.
-    :type weight: array_like, optional
     :param ignore_index: A class that does not count.
     :type ignore_index: int or None
     :see: nn.NLLLoss

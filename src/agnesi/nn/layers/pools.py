@@ -74,18 +74,13 @@ class MaxPool1d(_MaxPool):
     """The greatest element of each window of a row.
 
     :param kernel_size: Size of the windows.
-    :type kernel_size: int or tuple of int
     :param stride: Steps between windows; by default those of the kernel.
-    :type stride: int or tuple of int, optional
     :param padding: Border, which never is the greatest.
     :type padding: int, tuple, "valid" or "same"
     :param dilation: Steps between the elements of a window.
-    :type dilation: int or tuple of int
     :param return_indices: Whether to tell where the greatest lie, too, for :class:`MaxUnpool2d`.
-    :type return_indices: bool
     :param cover_all: Whether a last, smaller window takes what is left over; also written
         ``ceil_mode``.
-    :type cover_all: bool
     :see: nn.MaxPool2d, max_pool
 
     >>> ag.nn.MaxPool1d(2)(ag.zeros((1, 1, 6))).shape
@@ -129,11 +124,8 @@ class AvgPool1d(_AvgPool):
     :type padding: int, tuple, "valid" or "same"
     :param cover_all: Whether a last, smaller window takes what is left over; it is divided by what
         it holds.
-    :type cover_all: bool
     :param count_include_pad: Whether the border counts.
-    :type count_include_pad: bool
     :param divisor_override: What sums are divided by, in the place of the numbers of elements.
-    :type divisor_override: float, optional
     :see: nn.AvgPool2d, avg_pool
 
     >>> ag.nn.AvgPool1d(2)(ag.tensor([[[1.0, 3.0]]]))
@@ -197,12 +189,9 @@ class MaxUnpool1d(_MaxUnpool):
     """Undo max pooling of rows: maxima at their indices, zeros elsewhere.
 
     :param kernel_size: Size of the windows of the pooling.
-    :type kernel_size: int or tuple of int
     :param stride: Steps between them; by default those of the kernel.
-    :type stride: int or tuple of int, optional
     :param padding: Border of the pooling. The call takes its values, its indices and, where that is
         not the least, the ``output_size``.
-    :type padding: int or tuple of int
     :see: nn.MaxUnpool2d, nn.functional.max_unpool
 
     >>> pool, back = ag.nn.MaxPool1d(2, return_indices=True), ag.nn.MaxUnpool1d(2)
@@ -271,9 +260,7 @@ class LPPool1d(_LPPool):
 
     :like: AvgPool1d
     :param p: Exponent of the norm, above 0.
-    :type p: float
     :param cover_all: Whether a last, smaller window takes what is left over.
-    :type cover_all: bool
     :see: nn.LPPool2d, nn.functional.lp_pool
 
     >>> ag.nn.LPPool1d(2, 2)(ag.tensor([[[3.0, 4.0]]]))
@@ -384,7 +371,6 @@ class AdaptiveMaxPool1d(_AdaptiveMax):
     :param output_size: Places on each axis.
     :type output_size: int or (int, int)
     :param return_indices: Whether to tell where they lie, too, as :func:`agnesi.max_pool` does.
-    :type return_indices: bool
     :see: nn.AdaptiveMaxPool2d, nn.functional.adaptive_max_pool
 
     >>> ag.nn.AdaptiveMaxPool1d(2)(ag.ones((1, 2, 5))).shape

@@ -41,7 +41,6 @@ class Unflatten(Module):
 
     :param dim: The axis.
     :param unflattened_size: Sizes of the axes in its place; one of them may be -1.
-    :type unflattened_size: tuple of int
     :see: nn.Flatten, reshape
 
     >>> ag.nn.Unflatten(1, (3, -1))(ag.zeros((2, 12, 5))).shape
@@ -98,10 +97,8 @@ class Dropout1d(_Dropout):
     """Set random whole channels of rows to zero in training.
 
     :param p: Share of the elements that become zero.
-    :type p: float
     :param generator: Source of randomness; the library's own by default (see
         :func:`agnesi.manual_seed`).
-    :type generator: Generator, optional
     :raises ValueError: If ``p`` is not in [0, 1].
     :raises TypeError: If ``p`` is no number.
     :see: nn.Dropout, nn.functional.dropout1d

@@ -207,7 +207,6 @@ class TripletMarginWithDistanceLoss(Loss):
     """``max(0, d(anchor, positive) - d(anchor, negative) + margin)`` for a distance of your own.
 
     :param distance_function: Gives the distances of pairs; the Euclidean one by default.
-    :type distance_function: callable, optional
     :param margin: By how much farther.
     :param swap: Whether the distance of positive and negative counts, where it is the smaller one.
     :see: nn.functional.triplet_margin_with_distance_loss, nn.TripletMarginLoss

@@ -83,7 +83,6 @@ def as_strided(x: TensorLike, size: ShapeLike, stride: ShapeLike,
     :param size: Sizes of the result.
     :param stride: Elements of ``x`` from one to the next along each axis of the result.
     :param storage_offset: Where the first one is; 0 by default.
-    :type storage_offset: int, optional
     :returns: Of the dtype of ``x``.
     :raises ShapeError: If an element lies behind the end.
     :raises ValueError: If a number is negative, there are not as many steps as sizes, or ``x`` does

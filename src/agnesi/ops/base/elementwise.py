@@ -129,7 +129,6 @@ class Elementwise(Op):
     :param kinds: dtype kinds that the operation takes, of "biufc"; integers become floats where
         only floats are taken.
     :param expand: The row in terms of other scalar operations of the loop language, for lowering.
-    :type expand: callable, optional
     :param lowered: False leaves the row to NumPy in compiled functions too.
     :param loop: A universal function (``module.name``, or ``module.name:k`` for its k-th result)
         whose inner loops compute the row in compiled code; then it is not lowered.

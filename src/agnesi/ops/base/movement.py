@@ -296,7 +296,6 @@ def squeeze(x: TensorLike, /, axis: Axis = None, *, out: Tensor | None = None) -
     """Without the axes of size 1, or without those named.
 
     :param axis: Which axes go; by default all of size 1. Also written ``dim``.
-    :type axis: int or tuple of int, optional
     :returns: A view.
     :raises ShapeError: If a named axis has another size than 1.
     :raises IndexError: If an axis is out of range.
@@ -324,7 +323,6 @@ def expand_dims(x: TensorLike, /, axis: Axis, *, out: Tensor | None = None) -> T
     """Insert axes of size 1, at the positions ``axis`` of the result.
 
     :param axis: Positions of the new axes in the result.
-    :type axis: int or tuple of int
     :returns: A view.
     :raises IndexError: If a position is out of range.
     :raises ValueError: If a position is named twice.

@@ -321,7 +321,6 @@ def mean(x: TensorLike, /, axis: Axis = None, *, dtype: DTypeLike = None, keepdi
     Integers give the default float; ``dtype`` says which type to compute in and to give.
 
     :param x: Numbers to average; bool counts as 0 and 1.
-    :type x: array_like
     :param dtype: What to compute in and to give; by default that of ``x``, or the default float
         dtype for integers and bool.
     :param where: Which elements count; broadcast to the shape of ``x``.

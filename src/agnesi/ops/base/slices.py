@@ -274,7 +274,6 @@ def flip(x: TensorLike, /, axis: Axis = None, *, out: Tensor | None = None) -> T
     """Reverse the order of the elements along axes (all by default).
 
     :param axis: Which axes; all by default. Also written ``dim``.
-    :type axis: int or tuple of int, optional
     :returns: A view.
     :raises IndexError: If an axis is out of range.
     :see: fliplr, flipud, roll, rot90

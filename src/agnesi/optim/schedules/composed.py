@@ -26,9 +26,7 @@ class SequentialLR(Scheduler):
     """One schedule after the other, each from its own beginning.
 
     :param schedulers: In their order.
-    :type schedulers: sequence of Scheduler
     :param milestones: The epochs at which the second and later ones begin.
-    :type milestones: sequence of int
     :raises ValueError: If there are not as many milestones as changes.
     :see: optim.lr_scheduler.ChainedScheduler
 
@@ -87,7 +85,6 @@ class ChainedScheduler(Scheduler):
     """Several schedules of one optimizer, each of which changes the rates that the one before set.
 
     :param schedulers: In their order: those that multiply, as most do, give their product.
-    :type schedulers: sequence of Scheduler
     :param optimizer: Theirs, by default.
     :raises ValueError: If they are not all of one optimizer.
     :see: optim.lr_scheduler.SequentialLR

@@ -138,7 +138,6 @@ class CyclicLR(_Cycle):
         step.
     :param gamma: For "exp_range".
     :param scale_fn: The height by its number, in the place of ``mode``.
-    :type scale_fn: callable, optional
     :param scale_mode: Whether that is the cycle's number, from 1, or the step's, from 0.
     :param cycle_momentum: Whether the momentum goes down as the rate goes up.
     :param base_momentum, max_momentum: The lowest and the highest momentum.

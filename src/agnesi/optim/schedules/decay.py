@@ -54,7 +54,6 @@ class MultiStepLR(Scheduler):
     """``lr`` times ``gamma`` at given epochs.
 
     :param milestones: The epochs.
-    :type milestones: sequence of int
     :param gamma: Factor of each change.
     :raises ValueError: If the epochs do not rise.
     :see: optim.lr_scheduler.StepLR

@@ -66,7 +66,6 @@ class Graph:
         """The graph as a compiled function: of its inputs, then of parameters without a value.
 
         :param **options: As :func:`agnesi.function` takes them.
-        :type **options: Any
         :returns: Which returns what the outputs are.
         :rtype: Function
 

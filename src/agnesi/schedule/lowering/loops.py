@@ -34,7 +34,6 @@ class Maker:
         of those outputs replace, by their numbers.
     :type schedule: callable
     :param constant: The buffer outside of a constant of a body.
-    :type constant: callable
     """
 
     def __init__(self, schedule: Schedule, constant: Callable[[Node], Buffer]) -> None:

@@ -48,11 +48,9 @@ class Remaker:
     """Decides which values are computed again.
 
     :param kernels: In order.
-    :type kernels: sequence of Kernel
     :param shared: Results that take over the memory of a state.
     :type shared: mapping of Buffer to Buffer
     :param takes: ``takes(kernel, old, new)``: whether a kernel may write ``new`` over ``old``.
-    :type takes: callable
     :param costs: What the target takes its time for.
     """
 
