@@ -223,3 +223,13 @@ def test_logarithms_of_products_keep_what_is_undefined(function):
     infinite = ~np.isfinite(points).all(1)
     assert np.isnan(compiled)[infinite & np.isnan(eager)].all()
     assert not np.isnan(compiled)[~np.isnan(eager)].any()
+
+
+def test_logarithms_of_quotients_beyond_all_numbers():
+    """Those of negative quotients are undefined, and those of others finite; NaN is NaN."""
+    some = [1e-300, -1e-300, 0.5, -0.5, 3.0, 1e308, -1e308, math.nan]
+    x, y = map(np.array, zip(*itertools.product(some, some), strict=True))
+    found = ag.jit(lambda x, y: x - ag.log(x / y))(ag.tensor(x), ag.tensor(y)).numpy()
+    with np.errstate(all="ignore"):
+        exact = x - (np.log(abs(x)) - np.log(abs(y)))
+    np.testing.assert_allclose(found, np.where(x * np.sign(y) > 0, exact, math.nan), 1e-14)

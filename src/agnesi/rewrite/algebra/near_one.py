@@ -13,6 +13,7 @@ from agnesi.core.ir.node import Node
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.base.arith import abs as abs_
 from agnesi.ops.base.arith import sqrt
+from agnesi.ops.base.convert import number
 from agnesi.ops.base.select import where
 from agnesi.ops.elementwise.explog import log, log1p
 from agnesi.rewrite.algebra.fractions import over_one
@@ -27,6 +28,9 @@ _STAGE = "stabilize"
 #: How far from 1 a value may be that is taken as 1 and a difference.
 _FARTHEST_FROM_ONE = 0.5
 _MOST_FACTORS = 8
+#: By bytes of a number, half of the binary exponent by which quotients beyond all numbers are
+#: scaled.
+_HALF_RANGE = {8: 511, 4: 63}
 
 
 def _less_one(node: Node) -> Tensor | None:
@@ -91,12 +95,22 @@ def _log_of_ratio(above: Node, below: Node) -> Tensor:
     """log(a / b) as log1p((a - b) / b), or as -log1p((b - a) / a) where b is greater.
 
     Where the smaller one is zero or the greater one infinite, so is the logarithm, or it is NaN.
+    Where the quotient of others is beyond all numbers, it is scaled.
     """
     a, b = symbol(above), symbol(below)
     small = abs_(a) < abs_(b)
     least, most = where(small, a, b), where(small, b, a)
     apart = (most - least) / least
+    power = _HALF_RANGE[above.dtype.itemsize]
+    far = (abs_(apart) == math.inf) & (least != 0) & (abs_(most) < math.inf)
+
+    def beyond(value: float, other: float) -> Tensor:
+        return where(far, number(value, above.dtype), other)
+
+    scaled = (most * beyond(2.0 ** -power, 1)) / (least * beyond(2.0 ** power, 1))
+    apart = where(far, where(scaled > 0, scaled, math.nan) - 1, apart)
     found = log1p(where(small & (apart == -math.inf), math.inf, apart))
+    found = found + beyond(2 * power * math.log(2), 0)
     return where(small, -found, found)
 
 
