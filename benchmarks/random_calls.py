@@ -35,7 +35,7 @@ KNOWN = {
     "eigh eig svd schur rq qr null_space orth qr_multiply orthogonal_procrustes":
         "signs and phases of vectors are not defined, nor what is computed of unsymmetric operands",
     "eigvals roots subspace_angles": "in any order, and near 0",
-    "lu_factor": "SciPy's pivots, counted from 0; PyTorch's are counted from 1",
+    "lu lu_factor lu_factor_ex": "SciPy's pivots, counted from 0; PyTorch's are counted from 1",
     "lstsq": "residuals also where NumPy leaves them out",
     "hardtanh threshold": "of integers PyTorch rounds the bounds",
     "multilabel_soft_margin_loss cumulative_trapezoid trapezoid trapz histc histogram bucketize":

@@ -98,3 +98,16 @@ from agnesi.symbolic import *
 assert vector("x").ndim == 1 and arange(3).shape == concat([tile(1, 3)]).shape
 assert "Any" not in globals()
 """)
+
+
+def test_what_a_hook_needs_is_loaded_by_its_first_use():
+    """A list of tensors as the first operand of a process: who stacks it was loaded by others."""
+    _run("""
+import agnesi as ag
+from agnesi.core.support.config import HOOKS, Hooks
+idle = {n for n in vars(Hooks) if n[0] != "_"} - vars(HOOKS).keys()
+assert idle == {"in_order", "constants", "recounts", "behind_effects", "stream", "threads",
+                "lock"}, idle
+x = ag.ones((3, 4))
+assert ag.abs([x, x]).shape == (2, 3, 4)
+""")

@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy
 
 import agnesi as ag
 from agnesi import nn, optim, symbolic
 from agnesi.compat import chainer, hints, torch7
 from agnesi.compat import theano as theanos
-from agnesi.compat.autograd import scipy
 from agnesi.compat.hints import jax, jax_libraries, layers, theano, torch
 from agnesi.compat.hints import numpy as numpys
 from agnesi.compat.torch7 import nn as torch7nn
@@ -56,6 +56,8 @@ OWNERS: dict[str, Any] = {
     "Distribution": ag.distributions.Normal(0.0, 1.0), "Generator": ag.random.Generator(0),
     "Tensor": W, "Module": nn.ReLU(), "Optimizer": optim.SGD([W], 0.1),
 }
+for _part in "fft integrate interpolate ndimage optimize signal special stats".split():
+    importlib.import_module(f"scipy.{_part}")
 KNOWN: dict[str, Any] = {
     "variable": OWNERS["chainer.Variable"], "expression": OWNERS["theano.Variable"],
     "theano": theanos,
@@ -68,7 +70,8 @@ KNOWN: dict[str, Any] = {
     "trainer": OWNERS["Trainer"], "F": chainer.functions, "L": chainer.links, "chainer": chainer,
     "torch": torch7, "tnn": torch7nn, "tensor": OWNERS["torch7.Tensor"],
     "link": OWNERS["chainer.Link"],
-    "module": OWNERS["torch7.Module"], "serializers": chainer.serializers, "scipy": scipy,
+    "module": OWNERS["torch7.Module"], "serializers": chainer.serializers,
+    "scipy": scipy,
     "dist": OWNERS["Distribution"], "chain": chainer.Chain(), "np": np,
     "generator": OWNERS["Generator"],
     "optimizer": OWNERS["Optimizer"], "scheduler": optim.lr_scheduler.StepLR(

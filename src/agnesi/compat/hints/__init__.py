@@ -7,8 +7,8 @@ What must hold: no table is read before a name is missed.
 
 #: Which texts tell of an owner's names: files and their names, the first ones first.
 TEXTS = {
-    "module 'agnesi'": "torch.ORDERED torch.TORCH jax.JAX jax.JNP numpy.NUMPY theano.THEANO "
-                       "jax.LAX theano.TENSOR jax_libraries.EQUINOX "
+    "module 'agnesi'": "scipy.SCIPY torch.ORDERED torch.TORCH jax.JAX jax.JNP numpy.NUMPY "
+                       "theano.THEANO jax.LAX theano.TENSOR jax_libraries.EQUINOX "
                        "jax_libraries.FUNCTIONAL jax_libraries.OPTAX jax_libraries.LOSSES",
     "module 'agnesi.nn'":
         "layers.NN jax_libraries.NN jax_libraries.FUNCTIONAL jax_libraries.STAX",
@@ -23,8 +23,9 @@ TEXTS = {
     "module 'agnesi.autograd'": "modules.AUTOGRAD", "module 'agnesi.func'": "modules.FUNC",
     "module 'agnesi.utils'": "modules.UTILS", "module 'agnesi.utils.data'": "modules.DATA",
     "module 'agnesi.sparse'": "numpy.SPARSE",
-    "module 'agnesi.special'": "modules.SPECIAL", "module 'agnesi.linalg'": "modules.LINALG",
-    "module 'agnesi.fft'": "modules.FFT", "module 'agnesi.testing'": "modules.TESTING",
+    "module 'agnesi.special'": "modules.SPECIAL scipy.SPECIAL",
+    "module 'agnesi.linalg'": "modules.LINALG",
+    "module 'agnesi.fft'": "modules.FFT scipy.FFT", "module 'agnesi.testing'": "modules.TESTING",
     "module 'agnesi.distributions'": "modules.DISTRIBUTIONS",
     "module 'agnesi.nn.utils'": "modules.NN_UTILS",
     "module 'agnesi.nn.parallel'": "modules.PARALLEL",
