@@ -540,3 +540,15 @@ def test_derivatives_of_polynomials_count_as_numpys(dtype: str) -> None:
         found, wanted = ag.polyder(ag.tensor(p), m).numpy(), np.polyder(p, m)
         np.testing.assert_array_equal(found, wanted)
         assert found.dtype.kind == wanted.dtype.kind
+
+
+def test_what_the_page_for_newcomers_says_of_numbers_that_are_not_numpys():
+    n, b = ag.arange(3), ag.tensor([True, False])
+    assert ag.sum(n, initial=1.5).item() == 4.5
+    assert ag.max(n, initial=7.5).item() == 7.5
+    for function in (ag.floor, ag.ceil, ag.trunc):
+        assert function(b).dtype == ag.float32
+    for found in (*ag.linalg.eig(ag.eye(2)), ag.linalg.eigvals(ag.eye(2)), ag.roots([1.0, -1.0])):
+        assert found.dtype.kind == "c"
+    assert ag.fft.irfftn(ag.ones((2, 3)), s=(2, -1)).shape == (2, 4)
+    assert ag.linalg.qr(ag.eye(2), mode="r").shape == (2, 2)
