@@ -511,3 +511,16 @@ def test_a_function_that_knows_symbols_without_being_given_them():
     np.testing.assert_allclose(value, 2 * np.sin(0.5) - 3 * np.sin(1), rtol=1e-6)
     np.testing.assert_allclose(slope, np.sin([0.5, -1]), rtol=1e-6)
     assert other == -2
+
+
+def test_other_memory_is_given_once():
+    b, c = ag.tensor([1.0, 2.0], requires_grad=True), ag.ones(2)
+
+    def f(x):
+        c.data = c.data + 1
+        x.data = x.data * 2
+        return x * b * c
+
+    x = ag.tensor([1.0, 3.0])
+    ag.checkpoint(f, x).sum().backward()
+    assert (x.tolist(), c.tolist(), b.grad.tolist()) == ([2.0, 6.0], [2.0, 2.0], [4.0, 12.0])

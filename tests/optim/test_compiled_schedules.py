@@ -80,3 +80,21 @@ def test_rates_are_set_in_compiled_steps() -> None:
         step(ag.tensor(rate))
         assert w.item() == before - rate and optimizer.lr == 0.25
     assert len(step.specialisations) == 1
+
+
+def test_a_step_in_a_recorded_call_happens_once():
+    found = []
+    for wrap in (lambda f: f, ag.jit):
+        optimizer = ag.optim.SGD([ag.ones(1, requires_grad=True)], lr=0.5)
+        schedule = ag.optim.lr_scheduler.StepLR(optimizer, 2, 0.5)
+
+        def f(x, schedule=schedule):
+            schedule.step()
+            return x * schedule.get_last_lr()[0]
+
+        f = wrap(f)
+        for _ in range(5):
+            x = ag.ones(1, requires_grad=True)
+            f(x).sum().backward()
+            found.append((x.grad.item(), schedule.last_epoch))
+    assert found[:5] == found[5:] and found[4] == (0.125, 5)

@@ -408,7 +408,8 @@ def graph_node(x: Tensor) -> Node:
 
 # -- in place -------------------------------------------------------------------------------
 def notice(what: str) -> None:
-    """Let the traces under way know what happens: "derived", "passing" or "spilled"."""
+    """Let the traces under way know what happens: "derived", "passing", "spilled", or "acted" where
+    Python gives values once."""
     trace = MODE.get().trace
     while trace is not None:
         trace.noticed.add(what)

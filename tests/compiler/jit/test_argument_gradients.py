@@ -184,7 +184,13 @@ def added(x):
     raise KeyError
 
 
-@pytest.mark.parametrize("function", [assigned, thawed, added])
+def changed(x):
+    with ag.no_grad():
+        x.add_(1)
+    raise KeyError
+
+
+@pytest.mark.parametrize("function", [assigned, thawed, added, changed])
 def test_what_happened_before_an_error_has_happened(function):
     seen_by = []
     for run in (function, ag.jit(function)):
@@ -192,5 +198,6 @@ def test_what_happened_before_an_error_has_happened(function):
         for _ in range(2):
             with pytest.raises(KeyError):
                 run(x)
-            seen_by.append((x.requires_grad, None if x.grad is None else x.grad.tolist()))
+            grad = None if x.grad is None else x.grad.tolist()
+            seen_by.append((x.requires_grad, x.tolist(), grad))
     assert seen_by[:2] == seen_by[2:]

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.autodiff.recompute import After
-from agnesi.core.dispatch import apply, assign, record_many
+from agnesi.core.dispatch import apply, assign, notice, record_many
 from agnesi.core.op import Op
 from agnesi.core.public import explain_errors
 from agnesi.core.support import tree
@@ -143,6 +143,8 @@ def ordered(op: Op, xs: Sequence[Tensor]) -> list[Tensor]:
             "results are needed: give it a result and use that, or write a function for ag.jit"
         )
     token, *results = applied(op, _ORDER, *xs)
+    if results:
+        notice("acted")
     assign(_ORDER, token)
     _WITH_EFFECTS.add(current_trace())
     return results

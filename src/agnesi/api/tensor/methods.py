@@ -239,8 +239,6 @@ def _called(place: str) -> Method:
 HOOKS.tensor = _called("agnesi.api.torch.kinds:usual_tensor")
 HOOKS.deferred = _called("agnesi.autodiff.deferred:deferred")
 HOOKS.deferred_rule = _called("agnesi.autodiff.deferred:deferred_rule")
-
-
 HOOKS.stack = _called("agnesi.ops.indexing.join:stack")
 _divmod = _called("agnesi.ops.elementwise.numeric:divmod")
 

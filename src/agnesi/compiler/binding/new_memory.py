@@ -17,6 +17,7 @@ from agnesi.core.dispatch import current, touch
 from agnesi.core.ir.node import Node
 from agnesi.core.op import typed
 from agnesi.core.storage.views import root, share, views_of
+from agnesi.core.support.config import MODE
 from agnesi.core.support.errors import TraceError, at
 from agnesi.core.support.tracing import current_trace, outermost
 from agnesi.core.tensor import Tensor, symbol
@@ -132,6 +133,8 @@ class NewMemory:
 def part(x: Tensor, value: Any) -> None:
     """Move a tensor to new memory with a copy of a value; views of the old memory stay with
     that."""
+    if (watch := MODE.get().watch) is not None:
+        watch(x)
     x.array = np.array(value)
     x._version = [touch(x)]  # apart from what it was before, which has the other counter
 

@@ -360,8 +360,8 @@ def eager_causes(version: Any) -> list[str]:
                      "hooks: give them with ag.value_and_grad, which is compiled")
     if version.spills:
         found.append("gradients flow into tensors that it changes: change them in `with "
-                     "ag.no_grad():`, or return what they become; or it assigns gradients beside "
-                     "results that others flow through: assign them outside")
+                     "ag.no_grad():`, or return what they become; or it assigns gradients, or lets "
+                     "Python act, beside results that others flow through: do that outside")
     if version.passing:
         found.append("gradients go on to what a tensor that it uses was computed from: "
                      "compute that inside, or use it detached")

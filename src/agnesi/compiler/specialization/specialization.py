@@ -300,7 +300,8 @@ class Version(Retiring):
         changes = closing.flow_into_changed(nodes, reached, updates, taught)
         #: Whether gradients flow into what it changes.
         self.spills = "spilled" in trace.noticed or (
-            self.records and (bool(self.effects) or written)) or (changes and not taught)
+            self.records and (bool(self.effects) or written or "acted" in trace.noticed)) or (
+            changes and not taught)
         #: Whether a step that took gradients itself leaves something that others flow through.
         self.leaves_record = (taught or written) and closing.leaves_record(
             nodes, reached, updates, trace)

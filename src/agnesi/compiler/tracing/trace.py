@@ -88,7 +88,7 @@ class Trace:
         self.thawed: list[Tensor] = []
         #: Whether a derivative was taken in the body of a loop ("derived"), and whether what was
         #: computed before the trace is derived further ("passing") or changed ("spilled"), which
-        #: only Python can do.
+        #: only Python can do, or whether Python gives values once ("acted").
         self.noticed: set[str] = set()
         #: Counters of changes, and what they were before the trace.
         self.counts: dict[int, tuple[list[Any], int]] = {}
@@ -329,8 +329,9 @@ class Trace:
 
     def changes_tensors(self) -> bool:
         """Return whether a tensor from outside has another value, gradient or flag by now."""
-        flags = [x._requires_grad is not n.requires_grad for n, x in self.arguments.items() if n]
-        return bool(self.left) or any(flags) or any([self.nodes.get(i) is not node for i, (_, node) in self.leaves.items()]) or any(
+        given = [x.node is not n or x._requires_grad is not n.requires_grad
+                 for n, x in self.arguments.items() if n is not None]
+        return bool(self.left) or any(given) or any([self.nodes.get(i) is not node for i, (_, node) in self.leaves.items()]) or any(
             [record.written for record in self.grads.values()])
 
     def count(self, counter: list[Any]) -> None:
