@@ -13,6 +13,7 @@ import agnesi.testing.samples
 from agnesi.autodiff import pullbacks
 from agnesi.core.dispatch import apply
 from agnesi.ops.base.elementwise import TABLE
+from agnesi.ops.base.reduce import Reduce
 
 ROWS = sorted(name for name, op in TABLE.items() if op.differentiable and op.kinds.count("f")
               and not op.whole and op.arity < 3)
@@ -68,6 +69,53 @@ def test_other_types_and_numbers_have_their_own():
 
     x = values(3)
     np.testing.assert_allclose(ag.jit(ag.grad(f))(x), ag.grad(f)(x), rtol=1e-6)
+
+
+def test_a_rule_that_reads_no_values_is_asked_once_for_a_cotangent(monkeypatch):
+    """The parts of one repeated number are that number repeated; equal sums have one cotangent."""
+    asked = []
+    rule = Reduce.vjp
+    monkeypatch.setattr(Reduce, "vjp", lambda self, *args: asked.append(self) or rule(self, *args))
+
+    def f(x: Any) -> Any:
+        return ag.stack([ag.sin(x * (i + 1.0)).sum() for i in range(20)]).sum()
+
+    def joined(x: Any) -> Any:
+        return (ag.concat([x * x, x[:1], x * 3.0]).mean() ** 2).sum()
+
+    compiled = ag.jit(ag.grad(f), optimizer="None")
+    found = compiled(values(4))
+    assert len(asked) == 2
+    assert not any(name == "getitem" for name, *_ in nodes(compiled.graph))
+    np.testing.assert_allclose(found, ag.grad(f)(values(4)), rtol=1e-12)
+    for g in (f, joined):
+        second = ag.grad(lambda x, g=g: (ag.grad(g)(x) ** 2).sum())
+        np.testing.assert_allclose(ag.jit(second)(values(5)), second(values(5)), rtol=1e-12)
+
+
+@pytest.mark.parametrize("change", range(3))
+def test_gradients_of_one_number_have_memory_of_their_own(change):
+    def made() -> Any:
+        return [ag.tensor([1.5, 2.5], requires_grad=True) for _ in range(3)]
+
+    def step(ps: Any) -> Any:
+        loss = ag.stack(ps).sum() + ag.concat([ps[0], ps[1]]).sum()
+        loss.backward()
+        if change == 0:
+            ps[0].grad *= 2.0
+        elif change == 1:
+            ps[1].grad[1] = 7.0
+            ps[0].grad.add_(ps[1].grad)
+        else:
+            ps[2].grad = ps[1].grad
+            ps[2].grad[0] = 5.0
+        return loss.detach()
+
+    ours, theirs = made(), made()
+    compiled = ag.jit(lambda: step(ours), keep_grads=True)
+    np.testing.assert_array_equal(compiled(), step(theirs))
+    for p, q in zip(ours, theirs, strict=True):
+        np.testing.assert_array_equal(p.grad, q.grad)
 
 
 def test_values_that_were_changed_in_place_are_refused_as_before():

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import agnesi as ag
+from agnesi.compiler.tracing import alike
 from agnesi.core.graph import constant_value
 from agnesi.rewrite import outlining
 from agnesi.schedule.clustering import clustering
@@ -207,6 +208,29 @@ def test_updates_of_many_parameters_happen_in_place():
         for p, q in zip(ours, theirs, strict=True):
             np.testing.assert_allclose(p.numpy(), q.numpy(), rtol=1e-9)
         assert segments(compiled)
+
+
+def test_updates_that_read_other_results_of_segments_share_a_body(monkeypatch):
+    """Segments are read as a whole: no update has an operand that is one of their results."""
+    monkeypatch.setattr(alike, "MIN_OPERATIONS", 30)
+    monkeypatch.setattr(alike, "SEGMENT_OPERATIONS", 40)
+    parameters = [ag.nn.Parameter(values(5, seed=i).numpy()) for i in range(48)]
+    optimizer = ag.optim.Adam(parameters, lr=0.01)
+
+    @ag.jit
+    def step(x):
+        optimizer.zero_grad()
+        loss = ag.stack([((p - x) ** 2).sum() for p in parameters]).sum()
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    step(values(5))
+    found = [n for n in step.graph.nodes if n.op is not None and n.op.name == "segment"]
+    updates = [n for n in found if len(n.op.body.graph) > 20]
+    assert len(updates) == 24 and len({n.op.reads for n in updates}) > 1
+    assert len({id(n.op.body) for n in updates}) == 1
+    assert not any(n.op is not None and n.op.name == "item" for u in updates for n in u.inputs)
 
 
 def test_states_that_lie_anyhow_and_results_that_are_several():

@@ -25,7 +25,8 @@ they are differentiated (``stable.py``, ``compiler/compilation/stable_forms.py``
   arguments keep their values, so Python may branch on them.
 - ``deferred.py``: calls that must know sizes which are not known yet.
 - ``opgraph.py``: graphs as operations, and calls of ``ag.function`` inside of other graphs.
-- ``pullbacks.py``: rules of elementwise operations, which a trace asks once for operands of a kind.
+- ``pullbacks.py``: rules that a trace asks once: of elementwise operations, and those that read no
+  values.
 - ``checkpoint.py``, ``recompute.py``: segments that are computed again instead of kept.
 
 What must hold: a rule gives each operand a cotangent of the operand's shape and dtype

@@ -1,12 +1,13 @@
 """Pullbacks of elementwise operations in a trace: made once for operands of a kind, then reused.
 
 The rule of an elementwise operation asks for types only, so the nodes that it gives are those of
-the first operation with operands of the same types, on other operands.
+the first operation with operands of the same types, on other operands.  Rules that read no values,
+as those of sums, give the same cotangents wherever they are given the same one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from agnesi.core.ir.dims import is_static
@@ -47,13 +48,45 @@ class _Pullback:
         return tuple([None if i < 0 else symbol(nodes[i]) for i in self.results])
 
 
-def pulled(node: Node, g: Any) -> tuple[Tensor | None, ...] | None:
-    """The cotangents of the operands of an elementwise operation; None where each is looked at."""
-    mode, trace = MODE.get(), current_trace()
+def _known_to(mode: Any, g: Any) -> dict[Any, Any] | None:
+    """What the present trace knows of pullbacks; None where they are looked at one by one."""
+    trace = current_trace()
     if trace is None or mode.line is None or mode.examples is not None or not (
             trace.keeps_nodes and trace.of_values) or trace.reads.changes:
         return None
     if type(g) is not Tensor or g.array is not None or g._view is not None:
+        return None
+    return trace.pullbacks
+
+
+def shared(node: Node, g: Any, rule: Callable[[], Sequence[Any]]) -> Sequence[Any]:
+    """The cotangents of operands by a rule that reads no values, which are the same ones for the
+    same cotangent and operands of the same types."""
+    op, inputs, mode = node.op, node.inputs, MODE.get()
+    known = None if op.outputs > 1 or op.bodies else _known_to(mode, g)
+    if known is None or op.needs_result(inputs) or any(
+            [op.needs(i, inputs) for i in range(len(inputs))]):
+        return rule()
+    key = op, g.node, mode.line, mode.recording, tuple(
+        [(n.shape, n.dtype, n.requires_grad, n.weak) for n in inputs])
+    try:
+        found = known.get(key)
+    except TypeError:  # the operation has no hash
+        return rule()
+    if found is None:
+        parts = rule()
+        if any([p is not None and (type(p) is not Tensor or p.array is not None
+                                   or p._view is not None) for p in parts]):
+            return parts
+        found = known[key] = [None if p is None else p.node for p in parts]
+    return [None if n is None else symbol(n) for n in found]
+
+
+def pulled(node: Node, g: Any) -> tuple[Tensor | None, ...] | None:
+    """The cotangents of the operands of an elementwise operation; None where each is looked at."""
+    mode, trace = MODE.get(), current_trace()
+    known_to = _known_to(mode, g)
+    if known_to is None:
         return None
     given: tuple[Any, ...] = (*node.inputs, node, g.node)
     shape = node.shape
@@ -62,9 +95,9 @@ def pulled(node: Node, g: Any) -> tuple[Tensor | None, ...] | None:
                 n.shape != shape and n.value is None):
             return None
     key = id(node.op), mode.recording, tuple([(n.shape, n.dtype, n.requires_grad) for n in given])
-    known = trace.pullbacks.get(key)
+    known = known_to.get(key)
     if known is None:
-        known = trace.pullbacks[key] = node.op, _made(node, given, trace)  # by whose id it is found
+        known = known_to[key] = node.op, _made(node, given, trace)  # by whose id it is found
     found = known[1]
     return found(given, mode.line) if found else None
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.autodiff.hooks import HOOKED
-from agnesi.autodiff.pullbacks import pulled
+from agnesi.autodiff.pullbacks import pulled, shared
 from agnesi.autodiff.recording import alias, enable_grad, is_leaf, no_grad
 from agnesi.autodiff.rules import Unknown, cotangents, tangents
 from agnesi.autodiff.stable import stable_roots
@@ -285,7 +285,7 @@ def _aliased(node: Any) -> Any:
     return node
 
 
-def _pullback(node: Node, g: Any) -> tuple[Any, ...]:
+def _pullback(node: Node, g: Any) -> Sequence[Any]:
     op = node.op
     if op.vjp is None and op.jvp is None:
         if not op.differentiable:
@@ -294,6 +294,14 @@ def _pullback(node: Node, g: Any) -> tuple[Any, ...]:
     if is_tracing() and isinstance(op, Elementwise) and not op.user_defined and (
             found := pulled(node, g)) is not None:
         return found
+    if op.vjp is not None and not op.user_defined and len(node.inputs) == 1 and is_tracing():
+        return shared(node, g, lambda: _by_rule(node, g))
+    return _by_rule(node, g)
+
+
+def _by_rule(node: Node, g: Any) -> Sequence[Any]:
+    """Cotangents of operands by the operation's own rule."""
+    op = node.op
     xs, y = read_by_rules(node)
     if op.vjp is not None:
         if op.user_defined:

@@ -254,7 +254,9 @@ class FunctionGraph:
             if t is not None:
                 tensors.setdefault(id(t), new)
         order = toposort(outputs, done.__contains__)
-        if any(["meets" in n.traits for n in order]):
+        ops = {id(n.op): n.op for n in order}  # there are fewer
+        meets = any([op is not None and "meets" in op.traits for op in ops.values()])
+        if meets:
             order = executed(outputs, done.__contains__)
         merged: dict[Any, tuple[Node, ...]] = {}  # those that wait for processes, in order
         last: Node | None = None
@@ -263,7 +265,7 @@ class FunctionGraph:
                 continue
             if node.op is not None:
                 operands = tuple([done[n] for n in node.inputs])
-                if "meets" in node.op.traits:
+                if meets and "meets" in node.op.traits:
                     key = node.op, operands
                     if key not in merged:
                         behind = [interner.add(item_of(done[last], 0))] if last else operands[:1]

@@ -398,6 +398,8 @@ class _Bodies:
         self._interner = interner
         self._settled = settled
         self._ops: dict[Any, Any] = {}
+        #: By identity, with the body itself: several operations may hold one.
+        self._bodies: dict[int, tuple[Body, Body]] = {}
 
     def rebuilt(self, node: Node, inputs: tuple[Node, ...]) -> Node:
         """The one node for a node on ``inputs``, whose operation holds settled graphs."""
@@ -413,10 +415,17 @@ class _Bodies:
     def _better(self, op: Any) -> Any:
         """Return an operation with settled graphs; itself where they are so already."""
         if op not in self._ops:
-            bodies = {n: getattr(op, n).mapped(self._settled) for n in op.bodies}
+            bodies = {n: self._body(getattr(op, n)) for n in op.bodies}
             same = all([getattr(op, n) is body for n, body in bodies.items()])
             self._ops[op] = op if same else replace(op, **bodies)
         return self._ops[op]
+
+    def _body(self, body: Body) -> Body:
+        """Return a body with a settled graph, which is one for all operations that hold it."""
+        found = self._bodies.get(id(body))
+        if found is None:
+            found = self._bodies[id(body)] = body, body.mapped(self._settled)
+        return found[1]
 
     def graph(self, graph: FunctionGraph) -> FunctionGraph:
         """The graph with settled ones inside; the interner gets its nodes."""

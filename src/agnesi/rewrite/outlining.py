@@ -25,7 +25,7 @@ from agnesi.core.expansion import Simpler
 from agnesi.core.graph import FunctionGraph, constant_value
 from agnesi.core.ir.dims import product
 from agnesi.core.ir.node import Node, toposort
-from agnesi.core.op import item_of
+from agnesi.core.op import Item, item_of
 from agnesi.core.substitution import copied
 from agnesi.core.support.gc_pause import no_gc
 from agnesi.ops.control.body import Body
@@ -269,6 +269,9 @@ class _Outlining:
 
     def _keep(self, node: Node) -> None:
         """Take a node over as it is, on what its operands are now."""
+        if type(node.op) is Segment:
+            self._done[node] = self._recalled(node)
+            return
         inputs = tuple([self._value(n) for n in node.inputs])
         self._done[node] = node if inputs == node.inputs else copied(node, inputs)
 
@@ -286,23 +289,44 @@ class _Outlining:
             found.name = node.name
         return found
 
+    def _recalled(self, node: Node) -> Node:
+        """A call that there was before: it reads other calls as a whole, too."""
+        reads = [self._read(node.inputs[k]) if i < 0 else (self._done[node.inputs[k]], i)
+                 for k, i in node.op.reads]
+        op, inputs = self._reading(node.op.body, reads)
+        if inputs == node.inputs:
+            return node
+        new = copied(node, inputs)
+        new.op = op
+        return new
+
+    def _read(self, node: Node) -> tuple[Node, int]:
+        """What is read for a value, and which of its results; -1 for the value itself."""
+        part = self._parts.get(node)
+        if part is None and type(node.op) is Item and type(node.inputs[0].op) is Segment:
+            return self._done[node.inputs[0]], node.op.index
+        return part or (self._done.get(node, node), -1)
+
+    def _reading(self, body: Body, reads: Sequence[tuple[Node, int]]
+                 ) -> tuple[Segment, tuple[Node, ...]]:
+        """The call of a body that reads this, and its operands."""
+        operands: dict[Node, int] = {}
+        places = tuple([(operands.setdefault(n, len(operands)), i) for n, i in reads])
+        key = id(body), places
+        op = self._ops.get(key)
+        if op is None:
+            op = self._ops[key] = Segment(body, places)
+        return op, tuple(operands)
+
     def _call(self, segment: _Segment) -> None:
         """Put a call instead of a segment."""
-        operands: dict[Node, int] = {}
-        reads = []
-        for node in segment.operands:
-            parent, index = self._parts.get(node) or (self._done.get(node, node), -1)
-            reads.append((operands.setdefault(parent, len(operands)), index))
         body = self._bodies.get(segment.key)
         if body is None:
             body = self._bodies[segment.key] = segment.body()
-        key = segment.key, tuple(reads)
-        op = self._ops.get(key)
-        if op is None:
-            op = self._ops[key] = Segment(body, tuple(reads))
+        op, operands = self._reading(body, [self._read(n) for n in segment.operands])
         several = op.outputs > 1
         first = segment.results[0]
-        call = Node(op, tuple(operands), () if several else first.shape, first.dtype,
+        call = Node(op, operands, () if several else first.shape, first.dtype,
                     where=first.where, name=None if several else first.name)
         if several:
             call.outputs = tuple([(n.shape, n.dtype) for n in segment.results])

@@ -281,7 +281,8 @@ class Version(Retiring):
         differentiate those results is an error (``core/storage/spent.py``).
         """
         thawed = trace.thawed_at(symbols)
-        reached = closing.flowing(nodes, thawed)
+        order = closing.carrying(nodes)
+        reached = closing.flowing(order, thawed)
         #: Whether gradients arrive at arguments as only the function itself leaves them there.
         self.reached = trace.reached
         written = trace.reached or bool(self.arrived) or any(
@@ -295,7 +296,7 @@ class Version(Retiring):
             trace.refuse_thawed()
         self.flows = [n in reached and not taught for n in nodes[: len(self.tensors)]]
         #: Results that require gradients only by leaves made inside; whether each is such a leaf.
-        self.begun = closing.begun_results(nodes, len(self.tensors), self.flows, thawed)
+        self.begun = closing.begun_results(nodes, len(self.tensors), self.flows, order, thawed)
         self.records = any(self.flows) or bool(self.begun)
         changes = closing.flow_into_changed(nodes, reached, updates, taught)
         #: Whether gradients flow into what it changes.

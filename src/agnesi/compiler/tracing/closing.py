@@ -18,20 +18,25 @@ from agnesi.core.tensor import Tensor
 from agnesi.ops.identity import ALIAS, STOP
 
 
-def flowing(results: Sequence[Any], thawed: Collection[Any] = ()) -> set[Any]:
+def carrying(results: Sequence[Any]) -> list[Any]:
+    """Return the nodes that gradients of results may flow through, operands first."""
+    return [n for n in toposort(results, lambda n: not n.requires_grad) if n.requires_grad]
+
+
+def flowing(order: Sequence[Any], thawed: Collection[Any] = ()) -> set[Any]:
     """Return the nodes through which gradients flow to a leaf that requires one, or to one of those
     of ``thawed`` arguments.
 
     Others carry only what a derivative taken inside of the function asked for.
     """
-    return _reaching(results, lambda n: _is_leaf(n) or n in thawed)
+    return _reaching(order, lambda n: _is_leaf(n) or n in thawed)
 
 
-def _reaching(results: Sequence[Any], is_end: Callable[[Any], bool]) -> set[Any]:
+def _reaching(order: Sequence[Any], is_end: Callable[[Any], bool]) -> set[Any]:
     """Return the nodes through which gradients flow to certain leaves."""
     reaching: set[Any] = set()
-    for node in toposort(results, lambda n: not n.requires_grad):
-        if node.requires_grad and (is_end(node) or not reaching.isdisjoint(node.inputs)):
+    for node in order:
+        if is_end(node) or not reaching.isdisjoint(node.inputs):
             reaching.add(node)
     return reaching
 
@@ -42,7 +47,7 @@ def begins_inside(node: Any) -> bool:
             and node.requires_grad and node.handle().array is None)
 
 
-def begun_results(nodes: Sequence[Any], count: int, flows: Sequence[bool],
+def begun_results(nodes: Sequence[Any], count: int, flows: Sequence[bool], order: Sequence[Any],
                   thawed: Collection[Any] = ()) -> dict[int, bool]:
     """Return which of the first ``count`` results require gradients only by leaves that the
     function made itself (``x.detach().requires_grad_()``), each with whether it is the leaf; those
@@ -50,7 +55,8 @@ def begun_results(nodes: Sequence[Any], count: int, flows: Sequence[bool],
 
     :raises OnlyEagerError: If such a leaf is returned, or kept, beside what is computed from it.
     """
-    found = _reaching(nodes, lambda n: begins_inside(n) and n not in thawed)
+    made = [n for n in order if begins_inside(n) and n not in thawed]
+    found = _reaching(order, set(made).__contains__) if made else set()
     leaves = {n for n in nodes if n in found and begins_inside(n)}
     others = [n for n in nodes if n in found and n not in leaves]
     if not leaves.isdisjoint(toposort(others, lambda n: not n.requires_grad)) or (

@@ -26,6 +26,9 @@ from agnesi.ops.base.creation import constant
 from agnesi.ops.base.gather.gather_scatter import Ensured
 from agnesi.ops.control.body import Body
 
+#: Operations that may raise which are looked at before all that results need is.
+_FEW = 64
+
 
 def with_dead_checks(trace: Any, results: Sequence[Node], token: Node | None) -> list[Node]:
     """The results, and where it is needed a value that exists where ``token`` does and no check of
@@ -40,7 +43,7 @@ def with_dead_checks(trace: Any, results: Sequence[Node], token: Node | None) ->
 def checked(token: Node | None, raising: Sequence[Node], results: Sequence[Node]) -> Node | None:
     """A value that exists where ``token`` does, and is it, and no check fails that results do not
     depend on."""
-    if not raising:
+    if not raising or (len(raising) <= _FEW and not any(map(_may_raise, raising))):
         return token
     oldest = min(map(creation, raising))
     live = set(toposort(results, lambda n: creation(n) < oldest))  # which reads none of them
@@ -49,6 +52,12 @@ def checked(token: Node | None, raising: Sequence[Node], results: Sequence[Node]
         made = {key for n in live if _is_result(n) for key in _checks_inside(n)}
         dead = [n for n in dead if not _is_result(n) or not _checks_inside(n) <= made]
     return _with_checks(token, dead, [n for n in raising if n in live]) if dead else token
+
+
+def _may_raise(node: Node) -> bool:
+    """Return whether an operation checks something on operands of its types."""
+    return _is_result(node) or getattr(node.op, "user_defined", False) or any(
+        [True for _ in checks_of(node)])
 
 
 def keep_body_checks(results: Iterable[Node]) -> None:

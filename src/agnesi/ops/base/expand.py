@@ -14,7 +14,7 @@ from agnesi.core.ir.extents import guess
 from agnesi.core.support.aside import elements
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.support.record import record
-from agnesi.core.tensor import Tensor
+from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.base.linearity import LinearOp
 
 _ndarray = np.ndarray
@@ -141,6 +141,14 @@ def broadcast_to(x: Tensor, shape: Shape) -> Tensor:
         return x
     op = BroadcastTo(shape)
     return apply(op, x) if dims.is_static(shape) else symbolic(op, (x,))
+
+
+def number_behind(x: Tensor) -> Tensor | None:
+    """The number that is each element of a symbolic tensor; None where that is not known."""
+    node = None if x.array is not None or x._view is not None else x.node
+    if node is None or type(node.op) is not BroadcastTo or node.op.view or node.inputs[0].shape:
+        return None
+    return symbol(node.inputs[0])
 
 
 def sum_to(x: Tensor, shape: Shape) -> Tensor:

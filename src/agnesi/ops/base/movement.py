@@ -24,6 +24,7 @@ from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.creation import sizes_of
+from agnesi.ops.base.expand import broadcast_to, number_behind
 from agnesi.ops.base.linearity import LinearOp
 
 
@@ -76,7 +77,8 @@ class Reshape(LinearOp):
         return Reshape(shape)
 
     def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
-        return (apply(Reshape(x.shape), g),)
+        number = number_behind(g)
+        return (apply(Reshape(x.shape), g) if number is None else broadcast_to(number, x.shape),)
 
     def lower(self, at: Any, x: Any) -> Any:
         if product(x.shape) == 0:

@@ -27,13 +27,13 @@ from agnesi.core.support.errors import RankError, ShapeError, check_allocatable,
 from agnesi.core.support.foreign import attribute_of
 from agnesi.core.support.record import record
 from agnesi.core.support.tracing import is_known
-from agnesi.core.tensor import Tensor, wrap
+from agnesi.core.tensor import Tensor, symbol, wrap
 from agnesi.core.valuedims import size_of
 from agnesi.ops.base.arith import remainder, subtract
 from agnesi.ops.base.convert import as_tensor, cast, common, written
 from agnesi.ops.base.creation import filled
 from agnesi.ops.base.ensure import ensured_by
-from agnesi.ops.base.expand import broadcast_to
+from agnesi.ops.base.expand import broadcast_to, number_behind
 from agnesi.ops.base.movement import atleast_1d, atleast_2d, atleast_3d, expand_dims, reshape
 from agnesi.ops.base.slices import FULL, Slice, SlicePut, Unslice, flip
 from agnesi.ops.indexing.index import take
@@ -81,6 +81,9 @@ class Concat(Op):
     def vjp(self, g: Tensor, y: Tensor, *xs: Tensor) -> tuple[Any, ...]:
         start: Size = 0
         results: list[Any] = []
+        if (number := number_behind(g)) is not None:
+            pieces = {shape: broadcast_to(number, shape).node for shape in {x.shape for x in xs}}
+            return tuple([symbol(pieces[x.shape]) if x._requires_grad else None for x in xs])
         for x in xs:
             stop = combine("+", start, x.shape[self.axis])
             results.append(_cut(g, self.axis, start, stop) if x._requires_grad else None)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -46,8 +47,10 @@ def group_independent(program: Program) -> Program:
         return program
     if request.target.threads < 2:
         return program
-    traffic = [_Traffic(program, kernel) for kernel in program.kernels]
-    left = deque(traffic)
+    work = [_work(kernel, request.target) for kernel in program.kernels]
+    if sum(work) < _MIN_GROUP_INSTRUCTIONS:
+        return program
+    left = deque(map(partial(_Traffic, program), program.kernels, work))
     result: list[Kernel] = []
     while left:
         members = [left.popleft()]
@@ -68,12 +71,12 @@ def group_independent(program: Program) -> Program:
 class _Traffic:
     """A kernel with the memory that it reads and writes, and its work if it may be a member."""
 
-    def __init__(self, program: Program, kernel: Kernel) -> None:
+    def __init__(self, program: Program, kernel: Kernel, work: int) -> None:
         reads, writes = program.dependence.traffic.of(kernel)
         self.kernel = kernel
         self.reads = {_owner(b, program.shared) for b in (*reads, *kernel.waits)}
         self.writes = {_owner(b, program.shared) for b in writes}
-        self.work = _work(kernel, program.request.target)
+        self.work = work
 
     @property
     def moves(self) -> bool:
