@@ -9,13 +9,13 @@ from typing import Any
 
 from agnesi.autodiff.recording import alias
 from agnesi.autodiff.reverse import backprop, beginnings, missing_rule, read_by_rules, seed
-from agnesi.autodiff.rules import cotangents, tangents
+from agnesi.autodiff.rules import cotangents, deferred_rule, tangents
 from agnesi.autodiff.stable import stable_roots
 from agnesi.core.dispatch import current
 from agnesi.core.ir.node import Node, executed
 from agnesi.core.op import Item, typed
 from agnesi.core.public import higher
-from agnesi.core.support.config import HOOKS, STATE, switched
+from agnesi.core.support.config import STATE, switched
 from agnesi.core.support.errors import TraceError, at
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor
@@ -63,11 +63,8 @@ def _tangent(node: Node, ts: list[Any]) -> Any:
     if not op.user_defined:
         try:
             return op.jvp(ts, y, *xs)
-        except TraceError:  # of a program, it may ask for sizes that its run knows
-            found = HOOKS.deferred_rule(op, ts, xs, True)
-            if found is NotImplemented:
-                raise
-            return found
+        except TraceError as error:
+            return deferred_rule(error, op, ts, xs, True)
     found = tangents(op, ts, y, xs, node)
     return found if op.outputs > 1 else found[0]
 

@@ -10,7 +10,7 @@ import numpy as np
 from agnesi.autodiff.hooks import HOOKED
 from agnesi.autodiff.pullbacks import pulled, shared
 from agnesi.autodiff.recording import alias, enable_grad, is_leaf, no_grad
-from agnesi.autodiff.rules import Unknown, cotangents, tangents
+from agnesi.autodiff.rules import Unknown, cotangents, deferred_rule, tangents
 from agnesi.autodiff.stable import stable_roots
 from agnesi.core.dispatch import current, touch
 from agnesi.core.ir.node import Node, executed, toposort, waiting
@@ -308,11 +308,8 @@ def _by_rule(node: Node, g: Any) -> Sequence[Any]:
             return cotangents(op, g, y, xs)
         try:
             return op.vjp(g, y, *xs)
-        except TraceError:  # of a program, it may ask for sizes that its run knows
-            found = HOOKS.deferred_rule(op, g, xs, False)
-            if found is NotImplemented:
-                raise
-            return found
+        except TraceError as error:
+            return deferred_rule(error, op, g, xs, False)
     return transposed(lambda us: tangents(op, us, y, xs, node), xs, g if op.outputs > 1 else [g])
 
 

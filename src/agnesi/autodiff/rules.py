@@ -5,7 +5,7 @@ from __future__ import annotations
 import dis
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from agnesi.core.ir.node import Node
 from agnesi.core.op import Op, title_of, typed
@@ -15,6 +15,7 @@ from agnesi.core.support.errors import (
     DTypeError,
     GradientError,
     ShapeError,
+    TraceError,
     Where,
     at,
     call_user,
@@ -28,6 +29,12 @@ Rule = Callable[..., Any]
 
 #: Functions that read variables by their names.
 _LOOKS_UP = frozenset(("locals", "vars", "eval", "exec"))
+
+
+class Deferral:
+    """What puts a rule off, ``rule(op, moves, xs, forward)``; ``agnesi.api`` sets it."""
+
+    rule: ClassVar[Callable[..., Any]] = staticmethod(lambda op, moves, xs, forward: NotImplemented)
 
 
 class Unknown:
@@ -73,6 +80,16 @@ def check_linked(parts: Sequence[Any], gs: Sequence[Any], name: str) -> None:
                 "gradients it was given, so that it has no derivative, and the function no "
                 "forward-mode and no second one: compute it in operations of tensors, without "
                 "detach() and NumPy, or mark it once_differentiable"))
+
+
+def deferred_rule(error: TraceError, op: Op, moves: Any, xs: Sequence[Tensor], forward: bool
+                  ) -> Any:
+    """What a rule gives once the sizes are known that it asked for in a program; else the error.
+    """
+    found = Deferral.rule(op, moves, xs, forward)
+    if found is NotImplemented:
+        raise error
+    return found
 
 
 def tangents(op: Op, ts: Any, y: Any, xs: Sequence[Tensor], node: Node) -> Sequence[Any]:

@@ -188,7 +188,8 @@ def test_bases_whose_size_is_the_rank():
 
 
 @pytest.mark.parametrize("after", [
-    lambda y: y.reshape(-1), lambda y: ag.ravel(y.T), lambda y: y[1:, None], lambda y: y.T.reshape(6)
+    lambda y: y.reshape(-1), lambda y: ag.ravel(y.T), lambda y: y[1:, None],
+    lambda y: y.T.reshape(6),
 ])
 def test_guesses_of_sizes_that_do_not_fit_together(after):
     """An open size that broadcasts to a fixed one was guessed to be another."""

@@ -20,7 +20,7 @@ from agnesi.api.tensor import (
     show,
     ufunc,
 )
-from agnesi.autodiff import hooks, recording, reverse
+from agnesi.autodiff import hooks, recording, reverse, rules
 from agnesi.core.accepted import TensorLike
 from agnesi.core.calls import modules
 from agnesi.core.ir.dims import Dim
@@ -238,7 +238,7 @@ def _called(place: str) -> Method:
 
 HOOKS.tensor = _called("agnesi.api.torch.kinds:usual_tensor")
 HOOKS.deferred = _called("agnesi.autodiff.deferred:deferred")
-HOOKS.deferred_rule = _called("agnesi.autodiff.deferred:deferred_rule")
+rules.Deferral.rule = _called("agnesi.autodiff.deferred:deferred_rule")
 HOOKS.stack = _called("agnesi.ops.indexing.join:stack")
 _divmod = _called("agnesi.ops.elementwise.numeric:divmod")
 

@@ -91,8 +91,6 @@ class Hooks:
     strong: Callable[[Any, Any], Any] = staticmethod(lambda op, xs: xs)
     #: Results of a call that failed for unknown sizes: ``deferred(function, args, keywords)``.
     deferred: Callable[..., Any] = staticmethod(lambda function, args, keywords: NotImplemented)
-    #: A derivative whose rule failed for them: ``deferred_rule(op, moves, xs, forward)``.
-    deferred_rule: Callable[..., Any] = staticmethod(lambda op, moves, xs, forward: NotImplemented)
     #: The state of a stream for a symbolic program, which begins with numbers of a generator.
     stream: Callable[[Any], Any] = staticmethod(lambda generator: generator.state)
     #: The size that an integer scalar of a program stands for: ``size(tensor, name)``.
