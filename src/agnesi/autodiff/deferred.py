@@ -395,9 +395,8 @@ def _types(call: Call, xs: Sequence[Tensor], names: list[Dim]) -> tuple[Any, Any
 
 def _trials(call: Call, xs: Sequence[Tensor], names: list[Dim]) -> tuple[list[Any], list[Any]]:
     """Return example sizes with which the call succeeds, and the result types for each of them."""
-    held = [v for v in call.given if isinstance(v, np.ndarray)]
-    fixed = {n for n in [*itertools.chain(*(x.shape for x in (*xs, *held))), *call.given]
-             if type(n) is int and n > 1}
+    shapes = [x.shape for x in xs] + [v.shape for v in call.given if isinstance(v, np.ndarray)]
+    fixed = {n for n in [*itertools.chain(*shapes), *call.given] if type(n) is int and n > 1}
     trials = [*_TRIED, *((n,) for n in sorted(fixed)[:_MOST_FIXED])]
     for sizes in trials:
         apart = [{name: first + step * i for i, name in enumerate(names)}

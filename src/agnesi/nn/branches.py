@@ -6,11 +6,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from agnesi.core.op import typed
+from agnesi.core.shapes import fits
 from agnesi.core.support.errors import ShapeError, at
 from agnesi.core.tensor import Tensor
 from agnesi.nn.base.containers import ModuleList
 from agnesi.nn.base.module import Module
 from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.base.ensure import ensured_sizes
 from agnesi.ops.indexing.index import select
 from agnesi.ops.indexing.join import concat
 
@@ -112,9 +114,12 @@ class Parallel(Concat):
 
     def forward(self, x: Tensor) -> Tensor:
         x = as_tensor(x)
-        if x.ndim <= self.input_dim or x.shape[self.input_dim] != len(self.entries):
-            raise ShapeError(at(f"Parallel: {len(self.entries)} modules need as many slices along "
-                                f"axis {self.input_dim}, which {typed(x)} has not"))
+        text = (f"{len(self.entries)} modules need as many slices along axis {self.input_dim}, "
+                f"which {typed(x)} has not")
+        sizes, wanted = x.shape[self.input_dim:][:1], (len(self.entries),)
+        if not fits(sizes, wanted):
+            raise ShapeError(at(f"Parallel: {text}"))
+        x = ensured_sizes("Parallel", x, sizes, wanted, text)
         return concat([module(select(x, self.input_dim, i))
                        for i, module in enumerate(self.entries)], self.dim)
 

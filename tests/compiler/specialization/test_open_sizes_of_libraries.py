@@ -99,6 +99,7 @@ def test_of_no_elements(f):
     assert ag.function([x], f(x))(np.zeros((0, 0))).size in (0, 4)
 
 
+TREE = ag.nn.BinaryHierarchicalSoftmax(6, [0, [1, 2]], "none", dtype="float64")
 #: Functions, operands that fit and others that do not.
 CHECKED = {
     "companion": (L.companion, [(3,)], [(1,)]),
@@ -127,6 +128,9 @@ CHECKED = {
     "svd_lowrank": (lambda x: abs(ag.svd_lowrank(x, 2, niter=6)[1]), [(5, 2)], [(5, 1)]),
     "normal": (lambda m, s: ag.distributions.MultivariateNormal(m, s).log_prob(m + 1),
                [(3,), (3, 3)], [(2,), (3, 3)]),
+    "hierarchy": (lambda x, t: TREE(x, (t * 2).astype("int64")), [(4, 6), (4,)],
+                  [(4, 6), (3,)]),
+    "parallel": (ag.nn.Parallel(1, 1, ag.nn.Tanh(), ag.nn.Sigmoid()), [(3, 2, 4)], [(3, 3, 4)]),
     "pool": (lambda x: F.fractional_max_pool2d(x, 2, 3, _random_samples=ag.full((1, 1, 2), 0.3)),
              [(1, 1, 7, 6)], [(1, 1, 7, 3)]),
 }

@@ -12,6 +12,7 @@ from agnesi.api import functions as F
 from agnesi.core.accepted import DTypeLike
 from agnesi.core.op import typed
 from agnesi.core.options import Count, Positive
+from agnesi.core.shapes import fits
 from agnesi.core.support.errors import DTypeError, ShapeError, at
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.nn import init
@@ -23,6 +24,7 @@ from agnesi.nn.layers.linear import Linear
 from agnesi.nn.layers.sequential import Sequential
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.creation import empty
+from agnesi.ops.base.ensure import ensured_sizes
 from agnesi.ops.base.gather.gather_scatter import checked_within
 
 
@@ -49,10 +51,12 @@ def _rows(layer: Module, x: Any, target: Any, features: int) -> tuple[Tensor, Te
     x, target, name = as_tensor(x), as_tensor(target), type(layer).__name__
     if target.dtype.kind not in "iu":
         raise DTypeError(at(f"{name}: targets must be integers, not {typed(target)}"))
-    if x.shape != (*target.shape, features) or target.ndim > 1:
-        raise ShapeError(at(f"{name}: the input must be (batch, {features}) with targets (batch,), "
-                            f"or ({features},) with one target, not {typed(x)} with "
-                            f"{typed(target)}"))
+    text = (f"the input must be (batch, {features}) with targets (batch,), or ({features},) with "
+            f"one target, not {typed(x)} with {typed(target)}")
+    wanted = (*target.shape, features)
+    if target.ndim > 1 or not fits(x.shape, wanted):
+        raise ShapeError(at(f"{name}: {text}"))
+    x = ensured_sizes(name, x, x.shape, wanted, text)
     return (x, target) if target.ndim else (x[None], target[None])
 
 
