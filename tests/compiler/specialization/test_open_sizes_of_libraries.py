@@ -100,6 +100,7 @@ def test_of_no_elements(f):
 
 
 TREE = ag.nn.BinaryHierarchicalSoftmax(6, [0, [1, 2]], "none", dtype="float64")
+GRU = ag.nn.GRU(3, 2, dtype="float64")
 #: Functions, operands that fit and others that do not.
 CHECKED = {
     "companion": (L.companion, [(3,)], [(1,)]),
@@ -131,6 +132,9 @@ CHECKED = {
     "hierarchy": (lambda x, t: TREE(x, (t * 2).astype("int64")), [(4, 6), (4,)],
                   [(4, 6), (3,)]),
     "parallel": (ag.nn.Parallel(1, 1, ag.nn.Tanh(), ag.nn.Sigmoid()), [(3, 2, 4)], [(3, 3, 4)]),
+    "gru": (lambda x, h: GRU(x, h)[0], [(4, 2, 3), (1, 2, 2)], [(4, 2, 3), (1, 1, 2)]),
+    "ctc": (lambda x, t: F.ctc_loss(F.log_softmax(x, -1), t.astype("int64") + 1, [4, 4, 4],
+                                    [1, 1, 1]), [(4, 3, 3), (3, 1)], [(4, 3, 3), (1, 1)]),
     "pool": (lambda x: F.fractional_max_pool2d(x, 2, 3, _random_samples=ag.full((1, 1, 2), 0.3)),
              [(1, 1, 7, 6)], [(1, 1, 7, 3)]),
 }

@@ -39,6 +39,7 @@ from agnesi.nn.layers.steps import steps
 from agnesi.nn.utils.rnn import PackedSequence
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.creation import zeros
+from agnesi.ops.base.ensure import ensured_sizes
 from agnesi.ops.base.movement import expand_dims, sized, squeeze, swapaxes
 from agnesi.ops.base.parameter_checks import demanded
 from agnesi.ops.base.select import where
@@ -194,13 +195,13 @@ class RNNBase(Renewed, Module):
         found = as_state(state, self, self._kind)
         found = tuple(expand_dims(s, 1) for s in found) if single else found
         for s, shape in zip(found, shapes, strict=True):
-            if s.ndim != 3 or any(
-                m != n for m, n in zip(s.shape, shape, strict=True) if is_static((m, n))
-            ):
+            if not fits(s.shape, shape):
                 raise ShapeError(at(
                     f"{type(self).__name__}: a first state must be {shape}, not {typed(s)}"
                 ))
-        return found
+        return tuple(ensured_sizes(
+            type(self).__name__, s, s.shape, shape, f"a first state must be {shape}, not {typed(s)}"
+        ) for s, shape in zip(found, shapes, strict=True))
 
     def _live(self, x: Tensor, lengths: Any, single: bool) -> Tensor:
         """Return whether a step belongs to a sequence, of shape (length, batch, 1)."""

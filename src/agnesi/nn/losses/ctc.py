@@ -19,7 +19,7 @@ from agnesi.ops.arrays.replicate import broadcast_to
 from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.creation import filled
 from agnesi.ops.base.movement import expand_dims, reshape, sized
-from agnesi.ops.base.parameter_checks import demanded
+from agnesi.ops.base.parameter_checks import demanded, of_shape
 from agnesi.ops.base.select import maximum, where
 from agnesi.ops.elementwise.explog import logaddexp
 from agnesi.ops.indexing.index import as_index, take, take_along_axis
@@ -94,7 +94,7 @@ def ctc_loss(log_probs: TensorLike, targets: TensorLike, input_lengths: TensorLi
     if targets.dtype.kind not in "iu":
         raise DTypeError(f"targets must be integers, not {typed(targets)}: convert them with "
                          ".astype('int64')")
-    _refuse(log_probs, targets, blank)
+    targets = _checked(log_probs, targets, blank)
     if log_probs.ndim == 2:
         found = ctc_loss(expand_dims(log_probs, 1), targets, _of_one(input_lengths),
                          _of_one(target_lengths), blank, reduction, zero_infinity)
@@ -119,19 +119,22 @@ def ctc_loss(log_probs: TensorLike, targets: TensorLike, input_lengths: TensorLi
     return reduced_loss(cast(loss, log_probs.dtype), reduction)
 
 
-def _refuse(log_probs: Tensor, targets: Tensor, blank: int) -> None:
+def _checked(log_probs: Tensor, targets: Tensor, blank: int) -> Tensor:
+    """The targets, which fit the rest."""
     if log_probs.dtype.kind not in "fV":
         raise DTypeError(f"log_probs must be floats, not {typed(log_probs)}")
     if log_probs.ndim not in (2, 3) or targets.ndim not in (1, log_probs.ndim - 1):
         raise ShapeError("log_probs must be (length, batch, labels) and targets (batch, length) or "
                          "(sum of lengths,); or of one sequence (length, labels) and (length,), "
                          f"not {typed(log_probs)} and {typed(targets)}")
-    batches = (log_probs.shape[1], targets.shape[0])
-    if targets.ndim == 2 and is_static(batches) and batches[0] != batches[1]:
-        raise ShapeError(f"there are {batches[0]} sequences of log_probs, {batches[1]} of targets")
+    if targets.ndim == 2:
+        count, wanted = targets.shape[0], log_probs.shape[1]
+        targets = of_shape("ctc_loss", targets, (wanted, targets.shape[1]),
+                           f"there are {wanted} sequences of log_probs, {count} of targets")
     labels = log_probs.shape[-1]
     if isinstance(labels, int) and not 0 <= blank < labels:
         raise ValueError(f"blank={blank} is none of {labels} labels")
+    return targets
 
 
 def _lengths(name: str, given: Any, batch: Any, most: Any) -> Tensor:
