@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 import agnesi as ag
 from agnesi.core.support.config import HOOKS
+from agnesi.runtime import eager
 
 F = ag.nn.functional
 
@@ -61,3 +63,17 @@ def test_short_ways_give_what_the_long_ones_give(call: Any) -> None:
 def test_errors_are_in_the_users_words(call: Any, words: str) -> None:
     with pytest.raises((ag.ShapeError, IndexError), match=words):
         call(ag.ones((3, 2)))
+
+
+def test_calls_without_a_plan_are_left_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(HOOKS, "replayed", eager.builtin("replayed"))
+    x, mask = ag.ones(5, requires_grad=True), ag.tensor([True, False, True, True, False])
+    for _ in range(40):
+        ag.masked_select(x, mask)  # whose size the values decide
+    entered: list[str] = []
+    sys.setprofile(lambda frame, event, arg: entered.append(frame.f_code.co_name))
+    try:
+        found = ag.masked_select(x, mask)
+    finally:
+        sys.setprofile(None)
+    assert found.shape == (3,) and "getitem" in entered and "by_plan" not in entered

@@ -1622,6 +1622,12 @@ look:
   %new = icmp eq ptr %plan, null
   br i1 %new, label %by.python, label %kind
 kind:
+  %without = icmp eq ptr %plan, %none
+  br i1 %without, label %forgo, label %known.kind
+forgo:                                        ; there is no plan, as `by_plan` says
+  call void @decref(ptr %key.is)
+  br label %unknown
+known.kind:
   %type = call ptr @field(ptr %plan, i64 8)
   %plan.type = call ptr @word_of(ptr %table, i64 {w:Plan})
   %is.plan = icmp eq ptr %type, %plan.type
