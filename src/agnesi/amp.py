@@ -182,11 +182,8 @@ class GradScaler:
         :param optimizer: The optimizer.
         :type optimizer: Optimizer
         :param *args: What its ``step`` takes.
-        :type *args: object
         :param **keywords: The same by name.
-        :type **keywords: object
         :returns: What its ``step`` gives, or None.
-        :rtype: object
         :raises TypeError: If it is no optimizer.
         """
         if not hasattr(optimizer, "step"):

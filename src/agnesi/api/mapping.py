@@ -37,9 +37,7 @@ def apply_along_axis(func1d: Callable[..., Any], axis: int, x: TensorLike, *args
         axis.
     :param x: At least one axis.
     :param *args: Further arguments of ``func1d``.
-    :type *args: object
     :param **keywords: Further keywords of ``func1d``.
-    :type **keywords: object
     :returns: As ``x``, with the axes of the function's result in the place of the axis.
     :see: vmap, apply_over_axes, vectorize
 

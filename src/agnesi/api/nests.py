@@ -21,7 +21,6 @@ def structure(nest: Any, is_leaf: Leaf = None) -> tree.Tree:
     """The structure of a nest, without its leaves.
 
     :param nest: Lists, tuples, dicts, dataclasses of anything.
-    :type nest: object
     :param is_leaf: Of a container, whether it is a leaf, too.
     :returns: Equal for nests of equal shape.
     :see: tree.flatten, tree.unflatten
@@ -38,7 +37,6 @@ def unflatten(treedef: tree.Tree, leaves: Iterable[Any]) -> Any:
     :param treedef: A shape, as :func:`agnesi.tree.flatten` gives it.
     :param leaves: As many as it has, in order.
     :returns: Such a nest.
-    :rtype: object
     :raises TypeError: If ``treedef`` is no shape.
     :raises ValueError: If there are more or fewer leaves.
     :see: tree.flatten, tree.structure
@@ -79,7 +77,6 @@ def reduce(function: Callable[[Any, Any], Any], nest: Any, initializer: Any = _N
     :param initializer: What to begin with, in place of the first leaf.
     :type initializer: object, optional
     :returns: What the last call gave.
-    :rtype: object
     :raises TypeError: If there are no leaves and no ``initializer``.
     :see: tree.leaves, tree.map
 
@@ -101,9 +98,7 @@ def transpose(outer_treedef: tree.Tree, inner_treedef: tree.Tree | None,
     :param outer_treedef: The shape of what is outside now.
     :param inner_treedef: The shape of what is inside now; None finds it.
     :param pytree_to_transpose: The nest.
-    :type pytree_to_transpose: object
     :returns: A nest of the inner shape, around nests of the outer one.
-    :rtype: object
     :raises ValueError: If the nest has another shape.
     :see: tree.structure, tree.map
 
@@ -148,7 +143,6 @@ def flatten_with_path(nest: Any, is_leaf: Leaf = None) -> tuple[
     """The leaves of a nest, each with the path to it, and the nest's structure.
 
     :param nest: Lists, tuples, dicts, dataclasses of anything.
-    :type nest: object
     :param is_leaf: Of a container, whether it is a leaf, too.
     :returns leaves: Pairs of a path and a leaf; a path is a tuple of keys, which have a ``key`` (of
         a dict), an ``idx`` (of a list or tuple) or a ``name`` (of a field).
@@ -214,9 +208,7 @@ def map_with_path(function: Callable[..., Any], nest: Any, *others: Any,
     :like: structure
     :param function: Of a path, which is a tuple of keys, and a leaf of each nest.
     :param *others: Nests of the same shape.
-    :type *others: object
     :returns: A nest of that shape.
-    :rtype: object
     :raises ValueError: If the nests differ.
     :see: tree.map, tree.flatten_with_path, tree.keystr
 

@@ -69,12 +69,9 @@ def checkpoint(function: Callable[..., Any], /, *args: Any, **keywords: Any) -> 
     :param function: A function or module.  Run twice, it must do the same: apart from changes of
         tensors in place, it has no side effects.
     :param *args: Its arguments: tensors, nested containers of them, anything else.
-    :type *args: object
     :param **keywords: Further arguments, by name; those by which PyTorch chooses its way
         (``use_reentrant``, ``preserve_rng_state``) say nothing.
-    :type **keywords: object
     :returns: What the function returns; or the function itself, checkpointed.
-    :rtype: object
     :raises TypeError: If the first argument is no function.
     :raises GradientError: In the backward pass, if an argument was changed in place since, or a
         tensor that the function uses without being given it (in operations that are recorded).
@@ -143,7 +140,6 @@ def checkpoint_sequential(functions: Iterable[Callable[[Any], Any]], segments: i
     :param use_reentrant, preserve_rng_state: Taken from PyTorch's calls: there is one way, which
         draws the same random numbers again.
     :returns: What the last function returns.
-    :rtype: object
     :raises ValueError: If ``segments`` is negative.
     :see: checkpoint, nn.Sequential
 

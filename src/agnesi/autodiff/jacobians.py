@@ -47,7 +47,6 @@ def jacobian(f: Callable[P, Any], argnums: int | Sequence[int] = 0, *, mode: str
 
     :param f: A function of tensors, or of nested containers of them.
     :param argnums: Which arguments to differentiate.
-    :type argnums: int or sequence of int
     :param mode: Forward mode computes a column for each element of the arguments, reverse mode a
         row for each element of the result, all of them at once.  "auto" takes what is fewer.
     :type mode: {"auto", "forward", "reverse"}

@@ -91,7 +91,6 @@ def grad(
     :type wrt: Tensor or sequence of Tensor
     :param grad_outputs: Cotangent of ``cost``; needed where it is not a scalar.
     :param argnums: Which arguments of the function to differentiate.
-    :type argnums: int or sequence of int
     :param has_aux: Whether the function returns ``(value, something else)``; the result is then
         ``(gradient, something else)``.
     :param create_graph: Record the gradient of computed tensors too, so that it can be
@@ -223,7 +222,6 @@ def value_and_grad(
     :param f: A function of tensors, modules, or nested containers of them, whose result is a scalar
         tensor.  The gradient to a module is a dict with those to its parameters, by name.
     :param argnums: Which arguments to differentiate.
-    :type argnums: int or sequence of int
     :param has_aux: Whether ``f`` returns ``(value, something else)``.
     :returns: It takes what ``f`` takes, and gives ``(value, gradient)``, or ``((value, something
         else), gradient)``.

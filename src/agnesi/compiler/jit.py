@@ -370,7 +370,6 @@ class Jit(Direct, Inspectable, Generic[P, R]):
         tensors that the function uses without being given them where they are now.
 
         :param *args: Arguments of the types and sizes that it will get; their values do not matter.
-        :type *args: object
         :param form: "pointers": ``int f(const T *in, ..., T *out, ...)``, with a pointer to a
             contiguous array for each tensor among the arguments and then the results; results must
             not lie over anything else, and 0 is returned unless a check failed.  "values": ``double

@@ -25,7 +25,6 @@ def default_collate(samples: Sequence[Any]) -> Any:
         dicts of them.
     :type samples: sequence
     :returns: A batch of the samples' structure, with tensors of shape (samples, ...).
-    :rtype: object
     :raises ShapeError: If arrays have different shapes.
     :raises ValueError: If containers have different lengths, or dicts different keys.
     :raises TypeError: If samples are None, or one dict.

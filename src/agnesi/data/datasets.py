@@ -286,7 +286,6 @@ def ptb(folder: _Path, split: str = "train", tokenizer: Any = None) -> tuple[np.
     :param split: Which part.
     :type split: {"train", "valid", "test"}
     :param tokenizer: Has ``encode(text)``; by default words of the training part are numbered.
-    :type tokenizer: object, optional
     :returns tokens: All words in their order, as :class:`agnesi.data.TokenWindows` takes them.
     :rtype: numpy.ndarray of int64
     :returns tokenizer: What numbered them.

@@ -222,7 +222,6 @@ class DataLoader(Written):
         """Go on where a loader of the same dataset was: the next iteration gives the rest.
 
         :param state: As :meth:`state_dict` gives it.
-        :type state: mapping
         :raises KeyError: If it is no such state.
         """
         check_state("DataLoader", state)

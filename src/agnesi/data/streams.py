@@ -71,7 +71,6 @@ class MappedStream(IterableDataset):
         :param sample: What the function takes; a tuple holds several arguments.
         :type sample: object
         :returns: What it gives.
-        :rtype: object
         """
         args = sample if type(sample) is tuple else (sample,)
         return self.function(*args, generator=batch_generator()) if self._draws else (

@@ -102,7 +102,6 @@ def read_csv(path: Path_, target: str | int | None = None,
     :type columns: sequence of str or int, optional
     :param dtype: Of the samples.
     :param **options: Passed on to ``pandas.read_csv``, which must be installed then.
-    :type **options: object
     :returns: As :func:`agnesi.data.from_frame` makes it.
     :raises FileNotFoundError: If there is no such file.
     :raises FileFormatError: If rows have different lengths, or it is no text (a ValueError).

@@ -102,7 +102,6 @@ class RayWorkers:
 
         :param function: What Ray can pickle.
         :param *args: The same for all.
-        :type *args: object
         :param each: Further arguments of each actor.
         :returns: What it returned, by rank.
         :raises CollectiveError: If an actor died.
@@ -127,7 +126,6 @@ class RayWorkers:
 
         :param function: Of one argument.
         :param items: Its arguments.
-        :type items: iterable
         :returns: In the order of ``items``.
         :raises CollectiveError: If an actor died.
         :raises Exception: What the function raised first.

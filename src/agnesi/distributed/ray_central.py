@@ -51,7 +51,6 @@ class RayCentral:
 
         :param rule: What an exchange does.
         :param **options: For Ray, such as ``num_cpus``, which is 0 by default.
-        :type **options: object
         :returns: To be handed to the workers.
         :rtype: actor
         :raises TypeError: If that is no rule.

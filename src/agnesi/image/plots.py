@@ -34,7 +34,6 @@ def imshow(image: TensorLike, path: str | os.PathLike[str] | None = None, **opti
     :param image: (channels, height, width) of 1 or 3 channels, or (height, width).
     :param path: A file to write it to, by its ending.
     :param **options: For matplotlib's ``imshow``.
-    :type **options: object
     :returns: The picture.
     :rtype: matplotlib.figure.Figure
     :raises ImportError: If matplotlib is not there.

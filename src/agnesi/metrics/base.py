@@ -114,7 +114,6 @@ class Metric(Written, Explained):
         """Go on from what :meth:`state_dict` gave.
 
         :param state: As :meth:`state_dict` gives it.
-        :type state: mapping
         :raises KeyError, ValueError, TypeError: If it is of another metric; nothing is changed
             then.
         """

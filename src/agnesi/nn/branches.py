@@ -216,11 +216,9 @@ class Graph(Module):
         """Return the outputs; with delayed nodes a pair of them and the next state.
 
         :param *inputs: As many as there are names.
-        :type *inputs: object
         :param state: The delayed nodes in the step before.
         :type state: mapping of str to Tensor, optional
         :returns: A result, a tuple of several, or a pair of it and the next state.
-        :rtype: object
         :raises ValueError: If there are more or fewer inputs, or the state is incomplete.
         """
         if len(inputs) != len(self.inputs):

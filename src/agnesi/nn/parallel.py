@@ -16,7 +16,6 @@ class DataParallel(Module):
     :param device_ids: Taken from PyTorch's calls.
     :type device_ids: sequence, optional
     :param output_device: The same.
-    :type output_device: object, optional
     :param dim: The same.
     :see: distributed.data_parallel
 

@@ -284,7 +284,6 @@ class Optimizer(Hooked, Written):
         :param g: Its gradient.
         :type g: Tensor
         :param *rest: The parameter's slots, then what :meth:`begin` gave.
-        :type *rest: object
         :raises NotImplementedError: Unless a subclass has its own.
         """
         raise NotImplementedError(at(f"{type(self).__name__} has no update(self, p, g, ...), which "
@@ -297,7 +296,6 @@ class Optimizer(Hooked, Written):
         :type p: Tensor
         :param g: Its gradient, with places on the first axis only.
         :param *rest: The parameter's slots, then what :meth:`begin` gave.
-        :type *rest: object
         :raises TypeError: Unless a subclass has its own.
         """
         raise TypeError(at(f"{type(self).__name__} takes no sparse gradients, and that of "
@@ -350,7 +348,6 @@ class Optimizer(Hooked, Written):
 
         :param closure: Computes the gradients first, and gives the loss.
         :returns: What ``closure`` gave; None without.
-        :rtype: object
         :raises TypeError: If ``closure`` is no function.
         """
         loss = None

@@ -76,7 +76,6 @@ class SGD(Decaying):
         :type p: Tensor
         :param g: Its gradient.
         :param *rest: The momentum and the share of the gradient that enters it, if there are.
-        :type *rest: object
         """
         rows, slopes = self.row_slopes(g, total=False)
         if "momentum" in self.terms:

@@ -200,7 +200,6 @@ def update_bn(loader: Iterable[Any], model: Module, device: str | None = None) -
     """Compute the running statistics of batch normalisations anew, as means over all batches.
 
     :param loader: Batches; of tuples and lists the first entry is the input.
-    :type loader: iterable
     :param model: Is called with them in training mode.
     :param device: Only "cpu".
     :see: optim.swa_utils.AveragedModel, nn.BatchNorm1d
@@ -229,7 +228,6 @@ class SWALR(Scheduler):
     """From the present rates to constant ones for stochastic weight averaging.
 
     :param swa_lr: The constant rate, or that of each group.
-    :type swa_lr: float or list of float
     :param anneal_epochs: Epochs until then.
     :param anneal_strategy: Along half a cosine, or in a straight line.
     :param last_epoch: The epoch to go on behind; -1 begins anew.

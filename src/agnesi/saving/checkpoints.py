@@ -37,7 +37,6 @@ def save_checkpoint(path: Path_, /, **parts: Any) -> None:
     :param **parts: By names of your own: objects with ``state_dict()`` (modules, optimizers,
         schedules, generators, loaders, metrics), and data: numbers, texts, arrays, tensors, lists,
         tuples and dicts of them.
-    :type **parts: object
     :raises TypeError: If something is neither; it is named.
     :raises ValueError: If the path ends as files of another format do.
     :raises OSError: If the file cannot be written; an old one stays.
@@ -69,7 +68,6 @@ def load_checkpoint(path: Path_, /, **parts: Any) -> dict[str, Any]:
     :param path: What :func:`save_checkpoint` wrote.
     :param **parts: Objects by the names under which they were saved; those of a file that nobody
         asks for stay there.
-    :type **parts: object
     :returns: The data that was saved with them.
     :rtype: dict of str to object
     :raises FileFormatError: If the file is no checkpoint, cut off, or damaged (a ValueError);

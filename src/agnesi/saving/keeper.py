@@ -87,7 +87,6 @@ class Checkpoints:
 
         :param step: Its number; saved as ``step``, too.
         :param **parts: As :func:`agnesi.saving.save_checkpoint` takes them.
-        :type **parts: object
         :returns: The file.
         :rtype: pathlib.Path
         :raises OSError: If it cannot be written; the earlier ones stay.
@@ -105,7 +104,6 @@ class Checkpoints:
         :param step: Its number; by default the last one that is whole: where a disk has damaged a
             file, a warning says so and the one before is taken.
         :param **parts: Objects by the names under which they were saved.
-        :type **parts: object
         :returns: The data that was saved with them, ``step`` among it.
         :rtype: dict of str to object
         :raises FileNotFoundError: If there is none.

@@ -300,7 +300,6 @@ class Estimator(BaseEstimator):
 
         :param **params: Options by name; what is called with those of a module or optimizer is its
             class, or the function that makes it.
-        :type **params: object
         :returns: Itself.
         :rtype: Estimator
         :raises ValueError: If there is no such option, or a module was given that is there already.

@@ -80,7 +80,6 @@ class Callback(Written):
         """Go on from what :meth:`state_dict` gave.
 
         :param state: As :meth:`state_dict` gives it.
-        :type state: mapping
         """
 
 

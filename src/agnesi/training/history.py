@@ -19,7 +19,6 @@ class History(list[dict[str, Any]]):
     """Rows of numbers by name, one for each epoch, and their curves.
 
     :param rows: The first rows.
-    :type rows: iterable of mapping
     :see: training.Trainer, training.CSVLogger
 
     >>> history = training.History([{"epoch": 1, "loss": 4.0}, {"epoch": 2, "loss": 1.0}])

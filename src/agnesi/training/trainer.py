@@ -387,7 +387,6 @@ class Trainer(Written, Explained):
         """Go on from what :meth:`state_dict` gave.
 
         :param state: As :meth:`state_dict` gives it.
-        :type state: mapping
         :raises KeyError: If it is no such state.
         :raises ValueError: If there are other callbacks, or gradients are accumulated otherwise.
         """

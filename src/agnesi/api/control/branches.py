@@ -32,7 +32,6 @@ def switch(index: TensorLike, branches: Sequence[Callable[..., R]], *operands: A
     :type index: int or Tensor
     :param branches: In compiled code all run once on symbols, and return nests of the same types.
     :param *operands: What the branches get.
-    :type *operands: object
     :returns: What the branch returned.
     :rtype: nest of Tensor
     :raises TypeError: If there are no branches, or they return different nests.

@@ -304,7 +304,6 @@ def cond(condition: TensorLike, then: Branch, otherwise: Branch, *operands: Any)
     :type then, otherwise: callable
     :param *operands: What the branches get, as it is: they may as well use what they find around
         them.
-    :type *operands: object
     :returns: What the branch returned, in memory of its own.
     :rtype: nest of Tensor
     :raises TypeError: If the condition is not a bool scalar, or the branches return different

@@ -110,7 +110,6 @@ class Function:
     things in the place of ``forward``, which then takes no ``ctx``.
 
     :param *args: None: a class is not called itself, but by ``apply``.
-    :type *args: object
     :raises TypeError: If there are any.
     :see: custom_vjp, op, autograd.FunctionCtx
 
@@ -144,9 +143,7 @@ class Function:
         """The results for arguments, of which tensors get gradients.
 
         :param *args: What ``forward`` takes.
-        :type *args: object
         :returns: What ``forward`` returns, its tensors with the derivative.
-        :rtype: object
         :raises TypeError: If the class has no ``forward`` or ``backward``.
         :raises GradientError: From ``backward``, if it does not give as many gradients as there are
             arguments.

@@ -203,7 +203,7 @@ def copy_(self: Tensor, other: TensorLike) -> Tensor:
     return assign(self, broadcast_to(value, self.shape))
 
 
-def add_(self: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
+def add_(self: Tensor, other: TensorLike, *, alpha: Any = 1) -> Tensor:
     """``self += alpha * other``, in place.
 
     :like: copy_
@@ -215,7 +215,7 @@ def add_(self: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     return _add(self, other if type(alpha) is int and alpha == 1 else alpha * other)
 
 
-def sub_(self: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
+def sub_(self: Tensor, other: TensorLike, *, alpha: Any = 1) -> Tensor:
     """``self -= alpha * other``, in place.
 
     :like: add_

@@ -427,9 +427,7 @@ def sort(self: Tensor, *args: Any, **keywords: Any) -> Ordered:
     """An axis in order, and where its elements were: as ``x.sort(dim=-1)``.
 
     :param *args: None: NumPy's and PyTorch's arguments by place differ.
-    :type *args: object
     :param **keywords: ``dim`` or ``axis``, ``descending``, ``stable``.
-    :type **keywords: object
     :returns values, indices: Of the shape of the tensor; the indices are int64.
     :raises TypeError: Unless the axis is named: NumPy sorts in place.
     """

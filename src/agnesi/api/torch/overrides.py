@@ -23,7 +23,6 @@ def has_torch_function(relevant_args: Iterable[Any]) -> bool:
     """Return whether one of the operands has a ``__torch_function__``; tensors of ours have none.
 
     :param relevant_args: The operands.
-    :type relevant_args: iterable
     :returns: False where all are tensors or numbers.
     :see: has_torch_function_unary, has_torch_function_variadic, handle_torch_function
 
@@ -40,7 +39,6 @@ def has_torch_function_unary(tensor: Any) -> bool:
     """Return whether the operand has a ``__torch_function__``.
 
     :param tensor: The operand.
-    :type tensor: object
     :returns: False of a tensor or number.
     :see: has_torch_function
 
@@ -57,7 +55,6 @@ def has_torch_function_variadic(*args: Any) -> bool:
     """Return whether one of the operands has a ``__torch_function__``.
 
     :param *args: The operands.
-    :type *args: object
     :returns: False where all are tensors or numbers.
     :see: has_torch_function
 
@@ -76,13 +73,9 @@ def handle_torch_function(public_api: Callable[..., Any], relevant_args: Iterabl
 
     :param public_api: The function that was called.
     :param relevant_args: Operands that may have one.
-    :type relevant_args: iterable
     :param *args: The function's arguments.
-    :type *args: object
     :param **kwargs: Those by name.
-    :type **kwargs: object
     :returns: What it gives.
-    :rtype: object
     :raises TypeError: If none gives anything but NotImplemented.
     :see: has_torch_function
 

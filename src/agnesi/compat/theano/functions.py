@@ -233,7 +233,6 @@ class Function:
         """Print its graph, as ``theano.printing.debugprint`` does.
 
         :param **options: Those of ``debugprint``.
-        :type **options: object
         """
         return importlib.import_module("agnesi.compat.theano.printing").debugprint(self, **options)
 

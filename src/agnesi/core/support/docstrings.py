@@ -118,6 +118,10 @@ _KINDS = {
     "dict[str, Any]": "dict", "list[Any]": "list", "tuple[Any, ...]": "tuple",
     "tuple[Decay, Decay]": "tuple of float", "_Operands": "Tensor or sequence of Tensor",
     **dict.fromkeys("Sizes Counts".split(), "int or tuple of int"),
+    "Any": "object", "Iterable[Any]": "iterable", "Mapping[str, Any]": "mapping",
+    "Iterable[Tensor] | Tensor": "iterable of Tensor",
+    "int | Sequence[int]": "int or sequence of int",
+    "NotNegative | list[NotNegative]": "float or list of float",
 }
 #: Annotations of containers whose elements have one type, as the docstring names them.
 _OF = {"list": "list", "tuple": "tuple", "frozenset": "frozenset", "Iterator": "iterator",

@@ -409,7 +409,6 @@ def flatten(nest: Any, is_leaf: Callable[[Any], bool] | None = None,
     """The leaves of a nest of containers, in order, and its structure.
 
     :param nest: Lists, tuples, dicts, dataclasses and registered classes around leaves.
-    :type nest: object
     :param is_leaf: Of a container, whether it is a leaf, too.
     :param opens: Of an object that is no container, whether it is one, of its attributes.
     :returns leaves: In order; those of dicts in the order of entries.
@@ -494,7 +493,6 @@ def leaves(nest: Any, is_leaf: Callable[[Any], bool] | None = None) -> list[Any]
     """The leaves of a nest, in order: all values in it that are no containers.
 
     :param nest: Lists, tuples, dicts, dataclasses of anything.
-    :type nest: object
     :param is_leaf: Of a container, whether it is a leaf, too.
     :returns: The leaves.
     :see: tree.flatten, tree.map
@@ -511,12 +509,9 @@ def map_leaves(function: Callable[..., Any], nest: Any, *others: Any,
 
     :param function: Of a leaf of each nest.
     :param nest: Lists, tuples, dicts, dataclasses and registered classes around leaves.
-    :type nest: object
     :param *others: Nests of the same shape.
-    :type *others: object
     :param is_leaf: Of a container, whether it is a leaf, too.
     :returns: A nest of that shape.
-    :rtype: object
     :raises ValueError: If the nests differ.
     :see: tree.flatten
 

@@ -71,7 +71,6 @@ class Workers(Explained):
 
         :param function: A function of a module, or what else can be pickled.
         :param *args: The same for all.
-        :type *args: object
         :param each: Further arguments of each process.
         :returns: What it returned, by rank.
         :raises CollectiveError: If a process was killed.
@@ -94,7 +93,6 @@ class Workers(Explained):
 
         :param function: Of one argument.
         :param items: Its arguments.
-        :type items: iterable
         :returns: In the order of ``items``.
         :raises CollectiveError: If a process was killed.
         :raises TypeError: If something cannot be pickled.

@@ -184,7 +184,6 @@ class ModuleSequence(_Container):
         """Add entries at the end.
 
         :param entries: What the list holds.
-        :type entries: iterable
         :returns: The list.
         """
         more = [("", self._checked(e, i)) for i, e in enumerate(entries, len(self.entries))]

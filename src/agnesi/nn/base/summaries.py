@@ -99,9 +99,7 @@ def summary(model: Module, *inputs: Any, **keywords: Any) -> Summary:
 
     :param model: The model; it is called as in evaluation mode, and nothing of it changes.
     :param *inputs: Its arguments.
-    :type *inputs: object
     :param **keywords: Its arguments by name.
-    :type **keywords: object
     :returns: A table when printed.
     :see: nn.Module
 

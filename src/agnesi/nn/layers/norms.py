@@ -295,7 +295,6 @@ class SyncBatchNorm(_BatchNorm):
 
         :param module: Any.
         :param process_group: Not needed.
-        :type process_group: object, optional
         :returns: ``module``.
         """
         return module

@@ -37,7 +37,6 @@ def get_total_norm(tensors: Iterable[Tensor] | Tensor, norm_type: Order = 2.0,
     """The norm of all elements of several tensors.
 
     :param tensors: Of any shapes.
-    :type tensors: iterable of Tensor
     :param norm_type: Of the norm; ``inf`` is the largest size.
     :param error_if_nonfinite: Whether a norm that is no finite number is an error.
     :returns: One number; 0 for no tensors.
@@ -63,7 +62,6 @@ def clip_grads_with_norm_(parameters: Iterable[Tensor] | Tensor, max_norm: NotNe
     """Scale gradients, whose total norm is given, down to ``max_norm``.
 
     :param parameters: Whose ``grad`` is scaled.
-    :type parameters: iterable of Tensor
     :param max_norm: The largest norm.
     :param total_norm: Their norm.
     :raises TypeError: If what is given is neither a tensor nor an iterable of tensors.
@@ -92,7 +90,6 @@ def clip_grad_norm_(parameters: Iterable[Tensor] | Tensor, max_norm: NotNegative
 
     :like: get_total_norm
     :param parameters: Whose ``grad`` is scaled; those without one do not count.
-    :type parameters: iterable of Tensor
     :param max_norm: The largest norm.
     :returns: The norm before.
     :see: nn.utils.clip_grad_value_, nn.utils.get_total_norm
@@ -120,7 +117,6 @@ def clip_grad_value_(parameters: Iterable[Tensor] | Tensor, clip_value: NotNegat
     """Hold every element of all gradients between ``-clip_value`` and ``clip_value``.
 
     :param parameters: Whose ``grad`` is clipped.
-    :type parameters: iterable of Tensor
     :param clip_value: The largest size of an element.
     :raises TypeError: If what is given is neither a tensor nor an iterable of tensors.
     :see: nn.utils.clip_grad_norm_
@@ -144,7 +140,6 @@ def add_grad_noise_(parameters: Iterable[Tensor] | Tensor, std: TensorLike, *,
     Neelakantan et al. (2015) take ``std = (eta / (1 + t) ** 0.55) ** 0.5`` in step t.
 
     :param parameters: Whose ``grad`` is changed.
-    :type parameters: iterable of Tensor
     :param std: The noise's standard deviation.
     :type std: float or Tensor
     :raises TypeError: If what is given is neither a tensor nor an iterable of tensors.

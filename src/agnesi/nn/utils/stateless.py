@@ -29,10 +29,8 @@ def functional_call(module: Module, parameters: _Given, args: Any = (),
     :param args: The arguments.
     :type args: object or tuple
     :param kwargs: Arguments by name.
-    :type kwargs: mapping, optional
     :param strict: Whether all must be given.
     :returns: What the module gives.
-    :rtype: object
     :raises KeyError: If a name is that of no parameter and no buffer, or one is missing and
         ``strict``.
     :see: nn.Module.with_parameters, func.stack_module_state

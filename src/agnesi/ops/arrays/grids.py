@@ -315,9 +315,7 @@ def fromfunction(function: Callable[..., Any], shape: ShapeLike, *, dtype: DType
     :param shape: Sizes of the axes; not negative. They may be given as several arguments, too.
     :param dtype: Type of the coordinates; the default float dtype by default.
     :param **keywords: Handed to the function.
-    :type **keywords: object
     :returns: What the function returns.
-    :rtype: object
     :see: indices, meshgrid, mgrid
 
     >>> ag.fromfunction(lambda i, j: i + j, (2, 2))

@@ -157,7 +157,6 @@ def frombuffer(buffer: Any, dtype: DTypeLike = None, count: int = -1, offset: in
     """A vector over the bytes of a buffer, without a copy.
 
     :param buffer: With the buffer protocol, as bytes.
-    :type buffer: object
     :param dtype: Type of the elements; by default the default float dtype
         (``config.default_float``).
     :param count: How many elements; -1 is all.

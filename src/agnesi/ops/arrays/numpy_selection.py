@@ -288,9 +288,7 @@ def piecewise(x: TensorLike, condlist: Any, funclist: Sequence[Any], *args: Any,
         All are computed on the whole of ``x``; gradients come from those that are chosen.
     :type funclist: sequence of callables or numbers
     :param *args: Handed to the functions.
-    :type *args: object
     :param **keywords: Handed to the functions.
-    :type **keywords: object
     :returns: Of the shape and dtype of ``x``.
     :raises ValueError: If there are not as many functions as conditions, or one more.
     :see: select, where, choose

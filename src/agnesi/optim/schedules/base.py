@@ -115,7 +115,6 @@ class Scheduler(Written):
 
         :param name: What it is, for an error.
         :param value: One for all groups, or a list or tuple of as many.
-        :type value: object
         :returns: One for each group.
         :raises ValueError: If there are more or fewer than groups.
         :raises TypeError: If a factor of the rate is no function.

@@ -133,7 +133,6 @@ class ReduceLROnPlateau(Scheduler):
         metrics above 0.
     :param cooldown: Epochs after a reduction in which nothing is counted.
     :param min_lr: The lowest rate, or that of each group.
-    :type min_lr: float or list of float
     :param eps: Smaller changes of the rate are not made.
     :raises ValueError: If ``factor`` is not below 1, or there is no such mode.
     :see: optim.lr_scheduler.StepLR

@@ -131,7 +131,6 @@ class CyclicLR(_Cycle):
     """Up and down in a straight line between two rates (Smith, 2017).
 
     :param base_lr, max_lr: The lowest and the highest rate, or those of each group.
-    :type base_lr, max_lr: float or list of float
     :param step_size_up: Steps up.
     :param step_size_down: Steps down; as many as up.
     :param mode: Whether the height stays, is halved with each cycle, or falls by ``gamma`` in each
@@ -190,7 +189,6 @@ class OneCycleLR(_Cycle):
 
     :like: CyclicLR
     :param max_lr: The highest rate, or that of each group.
-    :type max_lr: float or list of float
     :param total_steps: Steps in all; by default ``epochs * steps_per_epoch``.
     :param epochs, steps_per_epoch: In place of ``total_steps``.
     :param pct_start: Share of the steps that go up.

@@ -50,7 +50,6 @@ class ParamsType:
         """The values of all fields: attributes of objects, or given by name.
 
         :param *objects: Their attributes of the fields' names are taken.
-        :type *objects: object
         :param **values: Values of fields, which come first.
         :type **values: array_like
         :returns:

@@ -33,7 +33,6 @@ def save(filename: str | os.PathLike[str], object: Any, mode: str = "binary") ->
     :param filename: The file, conventionally ``*.t7``; an old one is replaced as a whole.
     :param object: Numbers, texts, booleans, None, lists, tuples, dicts, tensors, storages, modules
         and criterions of ``nn``, nested in any way.
-    :type object: object
     :param mode: Numbers as they lie in memory, with sizes of 64 or 32 bits, or as text.
     :type mode: {"binary", "ascii", "b32", "b64"}
     :raises TypeError: If something in it is none of these.
@@ -58,7 +57,6 @@ def load(filename: str | os.PathLike[str], mode: str = "binary") -> Any:
     :param mode: As it was written.
     :type mode: {"binary", "ascii", "b32", "b64"}
     :returns: Tables numbered from 1 on are lists, others dicts; whole numbers are ints.
-    :rtype: object
     :raises FileFormatError: If the file is none of this format, cut off, or has what is not known
         here.
     :raises OSError: If it cannot be read.
