@@ -135,7 +135,7 @@ class Version(Retiring):
         if pattern is not None:
             self._settle(graph)
         self.seconds = time.perf_counter() - start
-        self.compiled = Compiled(
+        self.compiled: Compiled = Compiled(
             arguments, graph, returned, updates, self._result_kind() if self.plain else "tuple",
             [True] * returned, settings=owner.settings, name=owner.name, guards=self._guards(),
             watched=self.watched, slow=owner.ask_others if self.flat else missed, nodes=self.spent,
@@ -324,7 +324,7 @@ class Version(Retiring):
         #: to arguments, of which each call has others; or did not flow there yet.
         self.spent, self.joins = spent(
             self, [n if taught and n in reached else None for n in nodes[:returned]],
-            {*trace.arguments, *thawed})
+            {n for n in (*trace.arguments, *thawed) if n is not None})
         self.open = self.joins and not (self.parameters and self.arrived.takes(self.fed))
         self.unrecorded = not STATE.recording and bool(self.parameters or trace.begun)
 

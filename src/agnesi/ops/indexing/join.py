@@ -82,7 +82,8 @@ class Concat(Op):
         start: Size = 0
         results: list[Any] = []
         if (number := number_behind(g)) is not None:
-            pieces = {shape: broadcast_to(number, shape).node for shape in {x.shape for x in xs}}
+            pieces: dict[Any, Any] = {
+                shape: broadcast_to(number, shape).node for shape in {x.shape for x in xs}}
             return tuple([symbol(pieces[x.shape]) if x._requires_grad else None for x in xs])
         for x in xs:
             stop = combine("+", start, x.shape[self.axis])

@@ -242,7 +242,8 @@ def unless_infinite_rows(a: Tensor, x: Tensor) -> Tensor:
     LAPACK, which eliminates our rows as its columns, multiplies a row by zero where its pivot is
     infinite, and leaves zeros of what is infinite or NaN beside it.
     """
-    wild = total(cast(logical_not(isfinite(a)), a.dtype if a.dtype.kind == "f" else dtypes.int32), -1)
+    counted = a.dtype if a.dtype.kind == "f" else dtypes.int32
+    wild = total(cast(logical_not(isfinite(a)), counted), -1)
     wild = any_of(greater(wild, 1), axis=-1)
     axes = (1,) * (len(x.shape) - len(wild.shape))
     return where(reshape(wild, (*wild.shape, *axes)), math.nan, x)
