@@ -309,7 +309,7 @@ class Version(Retiring):
         #: Where gradients may leave the function, those of them that only a value was given for,
         #: and where some do; what else it reads without being given it, and could be changed.
         self.borrowed = trace.borrowed
-        left = closing.flowing(nodes[:returned], thawed)
+        left = closing.flowing(closing.carrying(nodes[:returned]), thawed)
         self.parameters, self.ends, self.read = closing.leaving(trace, left, self.changed)
         #: The arguments that gradients arrive at.
         self.fed = [*closing.fed(trace, symbols, left), *(
