@@ -111,3 +111,18 @@ def test_what_sweeps_over_memory_often_is_compiled(compiled: Any) -> None:
             HOOKS.plan = make
     assert [type(plan) for plan in plans] == [RegionPlan]
     np.testing.assert_allclose(found.numpy(), eager, rtol=1e-5, atol=1e-6)
+
+
+def test_recorded_plans_of_several_results_stay(compiled: Any) -> None:
+    x = ag.linspace(-1, 1, 15).requires_grad_()
+    WORK.left, seed = 0, ag.ones(15)
+
+    def step() -> None:
+        x.grad = None
+        ag.cummax(x, 0)[0].backward(seed)
+
+    for _ in range(1500):
+        step()
+    assert "cummax" not in [name for name, _ in compiled]
+    with ag.no_grad():
+        assert calls_until(compiled, lambda: ag.cummax(x, 0), 1500) < 1500

@@ -85,7 +85,7 @@ def plan(function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str
         return None
     if much and not all(y.array.flags.c_contiguous for y in found):
         return made  # compiled results lie in row-major order
-    if made.quick and apart and (much or not records):
+    if made.quick and apart and (not records or (much and not _is_taped(made))):
         calls = made.calls_again = _calls_before_region(made, arrays, much)
         made.calls_left = np.array([calls])
         if not much:
@@ -103,6 +103,13 @@ def _are_recorded(xs: Sequence[Tensor]) -> bool:
 def _is_much(computing: Sequence[Op]) -> bool:
     """Return whether operations are many, or one of them makes many calls of NumPy's."""
     return len(computing) >= _MIN_COMPILED or any("composed" in op.traits for op in computing)
+
+
+def _is_taped(made: Plan) -> bool:
+    """Return whether a plan has several results of operations that have one each: recorded as one
+    operation, they take longer than one by one, whose backward pass is compiled as well."""
+    return made.build is not None and all(op.outputs == 1 and type(op) is not Item
+                                          for op, *_ in made.steps)
 
 
 def _sweep_often(computing: Sequence[Op]) -> bool:
