@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from agnesi.core.ir import kernels, loops
+from agnesi.core.ir import loops
 from agnesi.core.op import Item, Op
 from agnesi.ops.base.elementwise import Elementwise
 
@@ -92,8 +92,13 @@ def _calls_of_row(row: Elementwise) -> int:
     if row.expand is None:
         return _FEW_CALLS
     operand = loops.cast(loops.index(loops.Axis(0, 2).index), "float32")
-    formula = row.expand(*[operand] * row.arity)
-    return max(_FEW_CALLS, sum(bool(part.args) for part in kernels.walk([formula])))
+    found, waiting = set(), [row.expand(*[operand] * row.arity)]
+    while waiting:
+        part = waiting.pop()
+        if part.args and part not in found:
+            found.add(part)
+            waiting += part.args
+    return max(_FEW_CALLS, len(found))
 
 
 def _products(op: Any, shape: Sequence[int], operands: Sequence[Sequence[int]], call: float
