@@ -66,7 +66,8 @@ def _over_one(node: Node, exact: bool, any_term: bool = False) -> Tensor | None:
     products = [factors(n, _MOST_FACTORS) for _, n in signed]
     if not any(p.first.below or p.then.below for p in products):
         return None
-    if not all(math.isfinite(p.number) for p in products):  # beside infinity all terms vanish
+    # Beside infinity all terms vanish, and 0 times a value need not.
+    if not all(math.isfinite(p.number) and p.number for p in products):
         return None
     for (sign, _), p in zip(signed, products, strict=True):
         p.number *= sign
@@ -205,7 +206,7 @@ def conjugate_of_root(node: Node) -> Tensor | None:
     products = [factors(n, _MOST_FACTORS) for _, n in signed]
     roots = dict.fromkeys(n for p in products for n in (*p.above(), *p.below())
                           if n.op_name == "sqrt")
-    if len(roots) != 1 or not all(math.isfinite(p.number) for p in products):
+    if len(roots) != 1 or not all(math.isfinite(p.number) and p.number for p in products):
         return None
     (root,) = roots
     below = Counter[Node]()

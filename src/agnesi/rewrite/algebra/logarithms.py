@@ -54,6 +54,8 @@ def log_of(node: Node, depth: int = _MAX_DEPTH, term: bool = False) -> Tensor | 
     if node.op is None or node.dtype.kind != "f" or not depth:
         return None
     name = node.op_name
+    if name == "erfcx" and at_least(node.inputs[0], 0.0):
+        return None  # which neither overflows nor vanishes
     if name in _LEAVES:
         x = symbol(node.inputs[0])
         return _vanished(name, x) if term and name in _VANISHED else _LEAVES[name](x)
