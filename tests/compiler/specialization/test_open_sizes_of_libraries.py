@@ -114,6 +114,7 @@ CHECKED = {
     "solve_ex": (lambda a, b: L.solve_ex(a, b)[0], [(3, 3), (3,)], [(1, 3), (3,)]),
     "csr": (lambda d: ag.sparse.CSR(d, [0, 1], [0, 1, 2], (2, 2)).to_dense(), [(2,)], [(3,)]),
     "row_scale": (lambda d: ag.sparse.row_scale(ag.sparse.eye(2), d).data, [(2,)], [(3,)]),
+    "sparse product": (lambda d: ag.sparse.eye(4) @ d, [(4, 2)], [(1, 2)]),
     "sampling_dot": (lambda a, b: ag.sparse.sampling_dot(a, b, ag.sparse.eye(2)).data,
                      [(2, 3), (2, 3)], [(2, 3), (2, 1)]),
     "spsolve": (lambda b: ag.sparse.spsolve(ag.sparse.eye(2), b), [(2,)], [(3,)]),
@@ -156,6 +157,21 @@ def test_sizes_that_must_fit_are_compared_in_the_call(name):
         for call in (made, lambda *xs: f(*map(ag.tensor, xs))):
             with pytest.raises((ValueError, ag.ShapeError)):
                 call(*wrong)
+
+
+def test_ranks_are_found_by_the_sizes_of_the_run():
+    """The least singular value that counts follows from them, also where they are not known."""
+    x, b = T.matrix("x"), T.vector("b")
+    outputs = [L.pinv(x), L.lstsq(x, b).x, L.matrix_rank(x), L.lstsq(x, b).rank]
+    f, g = ag.function([x, b], outputs), ag.jit(lambda x, b: [L.pinv(x), L.lstsq(x, b).x])
+    for m, n in ((5, 4), (9, 7), (30, 20), (3, 8)):
+        a, v = given(m, 1) @ given(1, n), given(m)
+        first, second, *ranks = f(a, v)
+        found = [first, second, *(t.numpy() for t in g(ag.tensor(a), ag.tensor(v)))]
+        expected = [L.pinv(ag.tensor(a)).numpy(), L.lstsq(ag.tensor(a), ag.tensor(v)).x.numpy()]
+        for k, value in enumerate(found):
+            assert_allclose(value, expected[k % 2], rtol=1e-9, atol=1e-12)
+        assert ranks == [1, 1]
 
 
 def test_frames_of_an_open_number_of_frequencies():

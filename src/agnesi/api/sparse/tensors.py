@@ -11,7 +11,7 @@ from agnesi.api.sparse import layout
 from agnesi.api.tensor import methods
 from agnesi.core.accepted import DTypeLike, TensorLike
 from agnesi.core.dispatch import apply
-from agnesi.core.ir.dims import Dim, is_open
+from agnesi.core.ir.dims import is_open
 from agnesi.core.op import renamed_error, typed
 from agnesi.core.public import F, explain_errors
 from agnesi.core.shapes import axis_of, fits
@@ -403,9 +403,12 @@ class SparseTensor(Words):
         if x.ndim not in (1, 2):
             raise ShapeError(f"a sparse matrix is multiplied by a vector or matrix, not {typed(x)}")
         n, m = self.shape[1], x.shape[0]
-        if n != m and not isinstance(n, Dim) and not isinstance(m, Dim):
-            raise ShapeError(f"inner sizes differ: {n} (last axis of {self.shape}) and {m} "
-                             f"(first axis of {x.shape})")
+        if n != m:
+            text = (f"inner sizes differ: {n} (last axis of {self.shape}) and {m} (first axis of "
+                    f"{x.shape})")
+            if not fits((n,), (m,)):
+                raise ShapeError(text)
+            x = ensured_sizes("matmul", x, (m,), (n,), text)
         data, x = pair(self.data, x)
         op = ROWS if self.major == 0 else ColumnProduct(self.shape[0])
         if x.ndim == 1 and _only_values(data, x, self.indices):  # the short way

@@ -9,6 +9,7 @@ import numpy as np
 from agnesi.core import shapes
 from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply, apply_many
+from agnesi.core.ir.dims import combine
 from agnesi.core.public import planned, public
 from agnesi.core.support import dtypes
 from agnesi.core.support.record import record
@@ -180,11 +181,12 @@ def inverse_of(x: Tensor, share: Any) -> Tensor:
     return apply(PINV, x, reshape(share, (*share.shape, 1, 1)))
 
 
-def default_rtol(x: Tensor) -> float:
-    """Return the default relative tolerance, by the sizes and the precision."""
-    m, n = x.shape[-2:]
-    size = max(m, n) if isinstance(m, int) and isinstance(n, int) else 1
-    return float(np.finfo(dtypes.real_of(x.dtype)).eps) * size
+def default_rtol(x: Tensor) -> Any:
+    """Return the default relative tolerance, by the sizes and the precision: a number, or a tensor
+    where the sizes are those of the run."""
+    size, kind = combine("max", *x.shape[-2:]), dtypes.real_of(x.dtype)
+    eps = float(np.finfo(kind).eps)
+    return eps * size if isinstance(size, int) else arith.multiply(cast(as_tensor(size), kind), eps)
 
 
 def _share(x: Tensor, first: Any, second: Any, names: str) -> Any:
@@ -257,11 +259,13 @@ def lstsq(a: TensorLike, b: TensorLike, rcond: float | None = None) -> LstsqResu
     """
     a, b = matrix_pair(a, b)
     a = matrix(a)
-    share = float(default_rtol(a) if rcond is None else rcond)
-    share = share if 0 < share < 1 else float(np.finfo(dtypes.real_of(a.dtype)).eps)  # as LAPACK
+    share = default_rtol(a) if rcond is None else float(rcond)
+    known = not isinstance(share, Tensor)
+    if known and not 0 < share < 1:
+        share = float(np.finfo(dtypes.real_of(a.dtype)).eps)  # as LAPACK
     check_rows(a.shape, b.shape)
     many = b if len(b.shape) > 1 else reshape(b, (*b.shape, 1))
-    x = apply(LeastSquares(share), a, many)
+    x = apply(LeastSquares(share), a, many) if known else times(inverse_of(a, share), many)
     left = arith.subtract(many, times(a, x))
     residuals = sum(arith.real(arith.multiply(left, arith.conj(left))), -2)
     values = apply(VALUES, a)
