@@ -10,6 +10,7 @@ import pytest
 
 import agnesi as ag
 from agnesi import symbolic as T
+from agnesi.core.support.errors import RankError
 
 LSTM = ag.nn.LSTM(4, 2)
 AxisError = np.exceptions.AxisError
@@ -80,7 +81,7 @@ CASES = [
     (lambda m: ag.concat([m("float32", 3, 4), m("float32", 3, 5)]), ag.ShapeError,
      "concat([float32[3, 4], float32[3, 5]]): sizes 4 and 5 differ on axis 1; only axis 0, "
      "along which operands are joined, may differ"),
-    (lambda m: ag.concat([m("float32", 3, 4), m("float32", 3)]), ag.ShapeError,
+    (lambda m: ag.concat([m("float32", 3, 4), m("float32", 3)]), RankError,
      "concat([float32[3, 4], float32[3]]): operands have 2 and 1 dimensions"),
     (lambda m: ag.stack([m("float32", 3), m("float32", 4)]), ag.ShapeError,
      "stack([float32[3], float32[4]]): shapes (3,) and (4,) differ; stack takes equal ones"),
