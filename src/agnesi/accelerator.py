@@ -24,6 +24,7 @@ def current_accelerator(check_available: bool = False) -> None:
     :param check_available: Whether it must be usable.
     :see: device
 
+    >>> import agnesi as ag
     >>> ag.accelerator.current_accelerator() is None
     True
     """

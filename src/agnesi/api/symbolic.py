@@ -106,6 +106,7 @@ def variable(name: str | None, dtype: DTypeLike, shape: Sequence[int | str | Dim
     :raises DTypeError: If there is no such dtype.
     :see: symbolic.tensor, symbolic.vector, symbolic.matrix, function
 
+    >>> from agnesi import symbolic as T
     >>> T.variable("x", "float32", (None, 3)).dtype
     dtype('float32')
     """
@@ -146,6 +147,7 @@ def tensor(  # type: ignore[no-redef]
     :returns: Symbolic.
     :see: symbolic.variable, symbolic.matrix, agnesi.tensor
 
+    >>> from agnesi import symbolic as T
     >>> T.tensor("int32", (None, "time", 3), name="z").ndim
     3
     """
@@ -163,6 +165,7 @@ def Variable(name: str, shape: Sequence[Any] = (None,), dtype: DTypeLike = None)
     :returns: Symbolic.
     :see: symbolic.variable, symbolic.Constant
 
+    >>> from agnesi import symbolic as T
     >>> T.Variable("A") * T.Variable("B") + T.Constant(1)
     <vector add: float64[...]>
     """
@@ -176,6 +179,7 @@ def Constant(value: TensorLike) -> Tensor:  # noqa: N802 - a constructor
     :returns: Symbolic, of the value's shape and dtype.
     :see: symbolic.variable, shared
 
+    >>> from agnesi import symbolic as T
     >>> x = T.scalar("x")
     >>> (x + T.Constant(2.0)).eval({x: 1.0})
     array(3.)
@@ -233,6 +237,7 @@ def scalars(*names: str) -> tuple[Tensor, ...]:
     :returns: Of dtype ``config.symbolic_float``.
     :see: symbolic.scalar, symbolic.vectors
 
+    >>> from agnesi import symbolic as T
     >>> a, b = T.scalars("a", "b")
     """
     return tuple(scalar(n) for n in names)
@@ -245,6 +250,7 @@ def vectors(*names: str) -> tuple[Tensor, ...]:
     :returns: Of dtype ``config.symbolic_float``.
     :see: symbolic.vector, symbolic.matrices
 
+    >>> from agnesi import symbolic as T
     >>> a, b = T.vectors("a", "b")
     """
     return tuple(vector(n) for n in names)
@@ -257,6 +263,7 @@ def matrices(*names: str) -> tuple[Tensor, ...]:
     :returns: Of dtype ``config.symbolic_float``.
     :see: symbolic.matrix, symbolic.vectors
 
+    >>> from agnesi import symbolic as T
     >>> a, b = T.matrices("a", "b")
     """
     return tuple(matrix(n) for n in names)
@@ -278,6 +285,8 @@ def jacobian(expression: Tensor, wrt: Tensor | Sequence[Tensor], *,
         "error".
     :see: symbolic.hessian, symbolic.grad, jacrev
 
+    >>> import agnesi as ag
+    >>> from agnesi import symbolic as T
     >>> x = T.vector("x")
     >>> f = ag.function([x], T.jacobian(x**2 * x[0], x))
     >>> f([2.0, 3.0])
@@ -312,6 +321,8 @@ def hessian(cost: Tensor, wrt: Tensor | Sequence[Tensor], *,
         ``disconnected`` is "error".
     :see: symbolic.jacobian, symbolic.grad, hvp
 
+    >>> import agnesi as ag
+    >>> from agnesi import symbolic as T
     >>> x = T.vector("x")
     >>> ag.function([x], T.hessian((x**3).sum(), x))([1.0, 2.0])
     array([[ 6.,  0.],

@@ -379,6 +379,8 @@ class Jit(Direct, Inspectable, Generic[P, R]):
             used.
         :raises TraceError: If the function changes tensors in place or needs Python.
 
+        >>> import agnesi as ag
+        >>> import numpy as np
         >>> f = ag.jit(ag.value_and_grad(lambda x: (x * x).sum()))
         >>> f.c_function(np.zeros(3)).signature
         'int (const double */*3*/, double */*1*/, double */*3*/)'

@@ -30,6 +30,7 @@ def default_collate(samples: Sequence[Any]) -> Any:
     :raises TypeError: If samples are None, or one dict.
     :see: data.PadCollate, data.DataLoader
 
+    >>> from agnesi import data
     >>> data.default_collate([([1.0, 2.0], "one"), ([3.0, 4.0], "two")])
     ([tensor([1., 3.]), tensor([2., 4.])], ['one', 'two'])
     """
@@ -98,6 +99,8 @@ class PadCollate:
     :raises ValueError: If ``multiple_of`` is less than 1.
     :see: data.default_collate, data.BucketBatchSampler
 
+    >>> import numpy as np
+    >>> from agnesi import data
     >>> data.PadCollate(lengths=True)([np.array([1, 2, 3]), np.array([4])])
     (tensor([[1, 2, 3],
            [4, 0, 0]]), tensor([3, 1]))

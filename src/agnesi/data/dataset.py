@@ -44,6 +44,7 @@ class Dataset:
 
     :see: data.DataLoader, data.TensorDataset, data.IterableDataset
 
+    >>> from agnesi import data
     >>> class Squares(data.Dataset):
     ...     def __len__(self):
     ...         return 5
@@ -220,6 +221,8 @@ class MappedDataset(Dataset):
     :raises TypeError: If ``function`` cannot be called, or whole batches cannot be had.
     :see: data.Dataset, data.DataLoader
 
+    >>> import numpy as np
+    >>> from agnesi import data
     >>> def noisy(x, generator):
     ...     return x + generator.normal(size=x.shape)
     >>> noised = data.TensorDataset(np.zeros((4, 3))).map(noisy)
@@ -270,6 +273,8 @@ class Subset(Dataset):
     :raises TypeError: If ``indices`` is no list.
     :see: data.random_split, data.ConcatDataset
 
+    >>> import numpy as np
+    >>> from agnesi import data
     >>> data.Subset(data.TensorDataset(np.arange(5)), [4, 2])[0]
     (tensor(4),)
     """
@@ -312,6 +317,8 @@ class ConcatDataset(Dataset):
     :raises ValueError: If there are none.
     :see: data.Subset
 
+    >>> import numpy as np
+    >>> from agnesi import data
     >>> a, b = data.TensorDataset(np.arange(2)), data.TensorDataset(np.arange(3))
     >>> both = data.ConcatDataset([a, b])
     >>> len(both), both[-1]
@@ -347,6 +354,7 @@ class StackDataset(Dataset):
     :raises TypeError: If one has no length.
     :see: data.TensorDataset, data.ConcatDataset
 
+    >>> from agnesi import data
     >>> data.StackDataset(images=[10, 20], labels=["a", "b"])[1]
     {'images': 20, 'labels': 'b'}
     """
@@ -393,6 +401,8 @@ def random_split(dataset: Sized, lengths: Lengths,
     :raises TypeError: If they are no numbers.
     :see: data.Subset
 
+    >>> import numpy as np
+    >>> from agnesi import data
     >>> [len(part) for part in data.random_split(data.TensorDataset(np.arange(10)), [0.75, 0.25])]
     [8, 2]
     """

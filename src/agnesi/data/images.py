@@ -52,6 +52,7 @@ def read_image(path: str | os.PathLike[str], mode: str = "RGB",
     :raises OSError: If it cannot be read.
     :see: data.write_image, data.ImageFolder
 
+    >>> from agnesi import data
     >>> try:
     ...     image = data.read_image("nowhere.png")
     ... except (ImportError, FileNotFoundError):
@@ -109,6 +110,8 @@ def write_image(image: Any, path: str | os.PathLike[str]) -> None:
     :raises ShapeError: If it is no image.
     :see: data.read_image
 
+    >>> import agnesi as ag
+    >>> from agnesi import data
     >>> try:
     ...     data.write_image(ag.zeros((3, 2, 2)), "/nowhere/black.png")
     ... except (ImportError, OSError):

@@ -27,6 +27,8 @@ class Blocks(Sequence[Any]):
     :param block: How many are drawn at once.
     :see: data.Sampler, data.RandomSampler
 
+    >>> import agnesi as ag
+    >>> from agnesi import data
     >>> class Noisy(data.Sampler):
     ...     def order(self, generator):
     ...         return data.Blocks(lambda g, n: g.integers(0, 6, n).numpy(), 10**15, generator)

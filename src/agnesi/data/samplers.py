@@ -25,6 +25,8 @@ class Sampler(Written):
 
     :see: data.DataLoader, data.RandomSampler, data.BucketBatchSampler, data.Blocks
 
+    >>> import numpy as np
+    >>> from agnesi import data
     >>> class Backwards(data.Sampler):
     ...     def order(self, generator):
     ...         return np.arange(4)[::-1]
@@ -60,6 +62,7 @@ class SequentialSampler(Sampler):
     :type data_source: Dataset
     :see: data.RandomSampler
 
+    >>> from agnesi import data
     >>> list(data.SequentialSampler("abc"))
     [0, 1, 2]
     """
@@ -86,6 +89,7 @@ class RandomSampler(Sampler):
     :raises ValueError: If there are no samples to draw from.
     :see: data.SequentialSampler, data.WeightedRandomSampler
 
+    >>> from agnesi import data
     >>> sorted(map(int, data.RandomSampler("abc")))
     [0, 1, 2]
     """
@@ -120,6 +124,7 @@ class SubsetRandomSampler(Sampler):
     :raises TypeError: If they are no vector.
     :see: data.RandomSampler, data.Subset
 
+    >>> from agnesi import data
     >>> sorted(map(int, data.SubsetRandomSampler([4, 7])))
     [4, 7]
     """
@@ -149,6 +154,7 @@ class WeightedRandomSampler(Sampler):
         replacement.
     :see: data.RandomSampler
 
+    >>> from agnesi import data
     >>> set(data.WeightedRandomSampler([0.0, 1.0, 0.0], 5)) == {1}
     True
     """
@@ -187,6 +193,7 @@ class BatchSampler(Sampler):
     :raises ValueError: If ``batch_size`` is less than 1.
     :see: data.BucketBatchSampler
 
+    >>> from agnesi import data
     >>> [list(batch) for batch in data.BatchSampler(data.SequentialSampler("abc"), 2)]
     [[0, 1], [2]]
     """
@@ -222,6 +229,7 @@ class BucketBatchSampler(Sampler):
     :raises ValueError: If a size is less than 1.
     :see: data.PadCollate, data.BatchSampler
 
+    >>> from agnesi import data
     >>> sampler = data.BucketBatchSampler([5, 1, 4, 2], 2, shuffle=False)
     >>> [list(map(int, batch)) for batch in sampler]
     [[1, 3], [2, 0]]

@@ -19,6 +19,7 @@ class IterableDataset(Dataset):
 
     :see: data.DataLoader, data.Dataset
 
+    >>> from agnesi import data
     >>> class Countdown(data.IterableDataset):
     ...     def __iter__(self):
     ...         return iter([3, 2, 1])
@@ -52,6 +53,7 @@ class MappedStream(IterableDataset):
     :raises TypeError: If ``function`` cannot be called.
     :see: data.IterableDataset, data.DataLoader
 
+    >>> from agnesi import data
     >>> list(data.MappedStream([1, 2], lambda x: 10 * x))
     [10, 20]
     """
@@ -85,6 +87,7 @@ class ChainDataset(IterableDataset):
     :raises ValueError: If one is no iterable.
     :see: data.IterableDataset, data.ConcatDataset
 
+    >>> from agnesi import data
     >>> list(data.ChainDataset([[1, 2], [3]]))
     [1, 2, 3]
     """

@@ -35,6 +35,7 @@ def from_frame(frame: Any, target: str | int | None = None,
     :raises TypeError: If the columns are no list.
     :see: data.read_csv, data.read_parquet
 
+    >>> from agnesi import data
     >>> rows = {"age": [20, 30], "income": [1.5, 2.5], "kind": ["b", "a"]}
     >>> dataset = data.from_frame(rows, target="kind")
     >>> dataset[0], dataset.classes
@@ -190,6 +191,7 @@ def read_parquet(path: Path_, target: str | None = None, columns: Sequence[str] 
     :raises KeyError, ValueError, TypeError: As :func:`agnesi.data.from_frame` raises them.
     :see: data.from_frame, data.read_csv
 
+    >>> from agnesi import data
     >>> try:
     ...     dataset = data.read_parquet("nowhere.parquet")
     ... except (ImportError, FileNotFoundError):

@@ -207,6 +207,7 @@ class TokenWindows(Dataset):
     :raises ValueError: If there are too few tokens, or sizes are less than 1.
     :see: data.TextDataset, data.CharTokenizer
 
+    >>> from agnesi import data
     >>> windows = data.TokenWindows([1, 2, 3, 4, 5, 6, 7], length=3)
     >>> windows.take([0, 1])
     (tensor([[1, 2, 3],

@@ -41,6 +41,8 @@ def same_state(module: Module, group: Group | None = None) -> Module:
     :raises CollectiveError: If a process has another module.
     :see: distributed.broadcast, distributed.data_parallel
 
+    >>> import agnesi as ag
+    >>> from agnesi import distributed as dist
     >>> layer = dist.same_state(ag.nn.Linear(2, 1))
     """
     found = world(group)

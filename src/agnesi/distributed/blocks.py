@@ -38,6 +38,9 @@ def map_blocks(function: Callable[..., Any], blocks: Any, *, workers: Workers | 
     :raises ValueError: If results have other axes than Dask is told.
     :see: distributed.Workers
 
+    >>> import numpy as np
+    >>> import agnesi as ag
+    >>> from agnesi import distributed as dist
     >>> sums = dist.map_blocks(ag.jit(lambda x: x.sum()), (np.full(3, i) for i in range(3)))
     >>> [int(s) for s in sums]
     [0, 3, 6]

@@ -138,6 +138,8 @@ class ASGD(_Elementwise):
 
     :see: distributed.EASGD, distributed.Central
 
+    >>> import numpy as np
+    >>> from agnesi import distributed as dist
     >>> dist.ASGD().exchange(np.array([3.0]), np.array([10.0]), np.array([2.0]))
     (array([11.]), array([11.]))
     """
@@ -155,6 +157,8 @@ class EASGD(_Elementwise):
     :raises ValueError: If ``alpha`` is 0 or less, or more than 1.
     :see: distributed.ASGD, distributed.Central
 
+    >>> import numpy as np
+    >>> from agnesi import distributed as dist
     >>> dist.EASGD(0.25).exchange(np.array([3.0]), np.array([11.0]), np.array([0.0]))
     (array([5.]), array([9.]))
     """
@@ -195,6 +199,8 @@ class Central(Explained):
     :raises CollectiveError: If a process has other parameters.
     :see: distributed.ASGD, distributed.EASGD, distributed.launch
 
+    >>> import agnesi as ag
+    >>> from agnesi import distributed as dist
     >>> w = ag.tensor([4.0], requires_grad=True)
     >>> central = dist.Central([w], dist.EASGD(0.5))
     >>> w.array[...] = 8.0

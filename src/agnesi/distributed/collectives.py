@@ -73,6 +73,8 @@ def all_reduce(x: TensorLike, op: str = "sum", group: Group | None = None) -> Te
     :raises CollectiveError: If processes do not agree, or one is missing.
     :see: distributed.reduce_scatter, distributed.all_gather, distributed.data_parallel
 
+    >>> import agnesi as ag
+    >>> from agnesi import distributed as dist
     >>> dist.all_reduce(ag.tensor([1.0, 2.0]))  # of one process
     tensor([1., 2.])
     """
@@ -113,6 +115,8 @@ def all_gather(x: TensorLike, axis: int | None = 0, group: Group | None = None) 
     :raises CollectiveError: If processes do not agree, or one is missing.
     :see: distributed.all_reduce, distributed.broadcast
 
+    >>> import agnesi as ag
+    >>> from agnesi import distributed as dist
     >>> dist.all_gather(ag.tensor([1.0, 2.0]), axis=None)
     tensor([[1., 2.]])
     """
@@ -152,6 +156,8 @@ def reduce_scatter(x: TensorLike, op: str = "sum", axis: int = 0,
     :raises CollectiveError: If processes do not agree, or one is missing.
     :see: distributed.all_reduce, distributed.all_gather
 
+    >>> import agnesi as ag
+    >>> from agnesi import distributed as dist
     >>> dist.reduce_scatter(ag.tensor([1.0, 2.0]))
     tensor([1., 2.])
     """
@@ -181,6 +187,8 @@ def all_to_all(x: TensorLike, split_axis: int = 0, concat_axis: int = 0,
     :raises ShapeError: If an axis is out of range, or cannot be cut in equal parts.
     :see: distributed.all_gather, distributed.reduce_scatter
 
+    >>> import agnesi as ag
+    >>> from agnesi import distributed as dist
     >>> dist.all_to_all(ag.tensor([1.0, 2.0]))
     tensor([1., 2.])
     """
@@ -205,6 +213,8 @@ def broadcast(x: TensorLike, root: int = 0, group: Group | None = None) -> Tenso
     :raises CollectiveError: If processes do not agree, or one is missing.
     :see: distributed.all_gather, distributed.same_state
 
+    >>> import agnesi as ag
+    >>> from agnesi import distributed as dist
     >>> dist.broadcast(ag.tensor([1.0, 2.0]))
     tensor([1., 2.])
     """
@@ -229,6 +239,8 @@ def send(x: TensorLike, to: int, group: Group | None = None) -> Tensor:
     :raises CollectiveError: If the receiver is missing.
     :see: distributed.recv, distributed.all_to_all
 
+    >>> import agnesi as ag
+    >>> from agnesi import distributed as dist
     >>> if dist.world_size() > 1:
     ...     dist.send(ag.ones(3), to=1) if dist.rank() == 0 else dist.recv(ag.zeros(3), source=0)
     """
@@ -263,6 +275,7 @@ def barrier(group: Group | None = None) -> None:
     :raises CollectiveError: If one is missing, or elsewhere.
     :see: distributed.all_reduce, distributed.same_state
 
+    >>> from agnesi import distributed as dist
     >>> dist.barrier()
     """
     if not passes(group, "barrier"):

@@ -103,6 +103,8 @@ def shard(x: TensorLike, axes: Sequence[str | None], mesh: Mesh) -> Tensor:
         ``axes`` names.
     :see: distributed.unshard
 
+    >>> import agnesi as ag
+    >>> from agnesi import distributed as dist
     >>> mesh = dist.Mesh((-1,), ("model",))
     >>> dist.shard(ag.ones((4, 2)), ("model", None), mesh).shape  # of one process
     (4, 2)
@@ -139,6 +141,8 @@ def unshard(x: TensorLike, axes: Sequence[str | None], mesh: Mesh) -> Tensor:
     :returns: The same in all processes.
     :see: distributed.shard
 
+    >>> import agnesi as ag
+    >>> from agnesi import distributed as dist
     >>> mesh = dist.Mesh((-1,), ("model",))
     >>> dist.unshard(ag.ones((4, 2)), ("model", None), mesh).shape  # of one process
     (4, 2)

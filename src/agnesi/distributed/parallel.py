@@ -234,6 +234,8 @@ def data_parallel(model: Module, optimizer: Optimizer, group: Group | None = Non
     :raises CollectiveError: If a process has another model.
     :see: distributed.launch, distributed.all_reduce
 
+    >>> import agnesi as ag
+    >>> from agnesi import distributed as dist
     >>> net = ag.nn.Linear(3, 1)
     >>> optimizer = ag.optim.SGD(net.parameters(), lr=0.1)
     >>> parallel = dist.data_parallel(net, optimizer)  # the one line

@@ -25,6 +25,8 @@ class KVStore(Explained):
     :type update: callable, optional
     :see: distributed.data_parallel, distributed.Central
 
+    >>> import agnesi as ag
+    >>> from agnesi import distributed as dist
     >>> store = dist.KVStore(lambda key, total, value: value.sub_(0.5 * total))
     >>> store.init("w", ag.ones(2))
     >>> store.push("w", ag.tensor([1.0, 2.0]))

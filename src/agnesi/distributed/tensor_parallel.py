@@ -66,6 +66,8 @@ class ColumnLinear(Module):
     :raises ShapeError: If the outputs cannot be shared out equally.
     :see: distributed.RowLinear, distributed.Mesh
 
+    >>> import agnesi as ag
+    >>> from agnesi import distributed as dist
     >>> layer = dist.ColumnLinear(ag.nn.Linear(3, 4))
     >>> layer(ag.ones((2, 3))).shape  # of one process
     (2, 4)
@@ -92,6 +94,8 @@ class RowLinear(Module):
     :raises ShapeError: If the inputs cannot be shared out equally.
     :see: distributed.ColumnLinear
 
+    >>> import agnesi as ag
+    >>> from agnesi import distributed as dist
     >>> first = dist.ColumnLinear(ag.nn.Linear(3, 4), gather=False)
     >>> second = dist.RowLinear(ag.nn.Linear(4, 2))
     >>> second(first(ag.ones((5, 3))).tanh()).shape
@@ -115,6 +119,8 @@ class ShardedEmbedding(Module):
     :raises ShapeError: If the rows cannot be shared out equally.
     :see: distributed.ColumnLinear
 
+    >>> import agnesi as ag
+    >>> from agnesi import distributed as dist
     >>> layer = dist.ShardedEmbedding(ag.nn.Embedding(10, 3))
     >>> layer(ag.tensor([1, 7])).shape
     (2, 3)

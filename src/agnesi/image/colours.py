@@ -32,6 +32,8 @@ def rgb_to_yuv(image: TensorLike) -> Tensor:
     :raises ShapeError: If it is no image of three channels.
     :see: image.yuv_to_rgb, image.rgb_to_grey
 
+    >>> import agnesi as ag
+    >>> from agnesi import image
     >>> image.rgb_to_yuv(ag.ones((3, 1, 1)))[0]
     tensor([[1.]])
     """
@@ -44,6 +46,8 @@ def yuv_to_rgb(image: TensorLike) -> Tensor:
     :like: rgb_to_yuv
     :see: image.rgb_to_yuv
 
+    >>> import agnesi as ag
+    >>> from agnesi import image
     >>> x = ag.arange(3.0).reshape(3, 1, 1)
     >>> bool((abs(image.yuv_to_rgb(image.rgb_to_yuv(x)) - x) < 1e-5).all())
     True
@@ -59,6 +63,8 @@ def rgb_to_grey(image: TensorLike) -> Tensor:
     :raises ShapeError: If it is no image of three channels.
     :see: image.rgb_to_yuv
 
+    >>> import agnesi as ag
+    >>> from agnesi import image
     >>> image.rgb_to_grey(ag.ones((3, 1, 2))).shape
     (1, 1, 2)
     """
@@ -71,6 +77,8 @@ def rgb_to_hsv(image: TensorLike) -> Tensor:
     :like: rgb_to_yuv
     :see: image.hsv_to_rgb
 
+    >>> import agnesi as ag
+    >>> from agnesi import image
     >>> image.rgb_to_hsv(ag.tensor([0.0, 0.5, 0.0]).reshape(3, 1, 1)).ravel()
     tensor([0.33333334, 1.        , 0.5       ])
     """
@@ -91,6 +99,8 @@ def hsv_to_rgb(image: TensorLike) -> Tensor:
     :like: rgb_to_yuv
     :see: image.rgb_to_hsv
 
+    >>> import agnesi as ag
+    >>> from agnesi import image
     >>> image.hsv_to_rgb(ag.tensor([0.5, 1.0, 1.0]).reshape(3, 1, 1)).ravel()
     tensor([0., 1., 1.])
     """

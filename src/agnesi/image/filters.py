@@ -39,6 +39,7 @@ def gaussian_kernel(size: Count = 3, sigma: float = 0.25, *, normalize: bool = T
     :returns: (size, size).
     :see: image.convolve, image.laplacian_kernel
 
+    >>> from agnesi import image
     >>> kernel = image.gaussian_kernel(3)
     >>> kernel.shape, round(float(kernel.sum()), 5)
     ((3, 3), 1.0)
@@ -54,6 +55,7 @@ def laplacian_kernel(size: Count = 3, sigma: float = 0.25, *, dtype: DTypeLike =
     :like: gaussian_kernel
     :see: image.convolve, image.gaussian_kernel
 
+    >>> from agnesi import image
     >>> abs(float(image.laplacian_kernel(5).sum())) < 1e-5
     True
     """
@@ -74,6 +76,8 @@ def convolve(image: TensorLike, kernel: TensorLike, mode: str = "same") -> Tenso
     :raises ValueError: If there is no such mode.
     :see: image.gaussian_kernel, nn.functional.conv2d
 
+    >>> import agnesi as ag
+    >>> from agnesi import image
     >>> image.convolve(ag.ones((1, 2, 2)), ag.ones((2, 2)), "full")
     tensor([[[1., 2., 1.],
              [2., 4., 2.],

@@ -40,6 +40,8 @@ def imshow(image: TensorLike, path: str | os.PathLike[str] | None = None, **opti
     :raises ShapeError: If it is no image.
     :see: image.hist, image.plot, data.write_image
 
+    >>> import agnesi as ag
+    >>> from agnesi import image
     >>> try:
     ...     figure = image.imshow(ag.ones((3, 4, 4)))
     ... except ImportError:
@@ -67,6 +69,8 @@ def hist(x: TensorLike, bins: int = 30, path: str | os.PathLike[str] | None = No
     :raises ImportError: If matplotlib is not there.
     :see: image.plot, histogram
 
+    >>> import agnesi as ag
+    >>> from agnesi import image
     >>> try:
     ...     figure = image.hist(ag.arange(10.0))
     ... except ImportError:
@@ -84,6 +88,8 @@ def plot(*lines: TensorLike, path: str | os.PathLike[str] | None = None) -> Any:
     :param *lines: Vectors, or matrices (points, 2) of x and y.
     :see: image.hist, image.imshow
 
+    >>> import agnesi as ag
+    >>> from agnesi import image
     >>> try:
     ...     figure = image.plot(ag.arange(10.0) ** 2)
     ... except ImportError:

@@ -25,6 +25,8 @@ def scale(image: TensorLike, height: int, width: int, mode: str = "bilinear") ->
     :raises ValueError: If there is no such mode.
     :see: image.rotate, nn.functional.interpolate
 
+    >>> import agnesi as ag
+    >>> from agnesi import image
     >>> image.scale(ag.tensor([[[0.0, 2.0]]]), 1, 3)
     tensor([[[0., 1., 2.]]])
     """

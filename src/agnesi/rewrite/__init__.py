@@ -232,6 +232,7 @@ def forget_rule(name: str) -> None:
     :raises ValueError: If there is none of this name.
     :see: rewrite.rewrite_rule
 
+    >>> from agnesi import rewrite
     >>> x = rewrite.variables("x")
     >>> rule = rewrite.rewrite_rule(x + x, x * 2, name="doubled")
     >>> rewrite.forget_rule("doubled")

@@ -78,6 +78,7 @@ def rules(stages: tuple[str, ...] = STAGES) -> list[Rule]:
     :returns: The user's among them.
     :see: rewrite.rewrite_rule, rewrite.rewrite
 
+    >>> from agnesi import rewrite
     >>> len(rewrite.rules()) > 50
     True
     """
@@ -90,6 +91,7 @@ def custom_rules() -> bool:
     :returns: Whether there are any.
     :see: rewrite.rewrite_rule, rewrite.forget_rule
 
+    >>> from agnesi import rewrite
     >>> rewrite.custom_rules()
     False
     """

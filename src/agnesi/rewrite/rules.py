@@ -344,6 +344,7 @@ def pattern_rule(pattern: Tensor, replacement: Any, *, name: str, stage: str,
     :raises ShapeError: If the replacement has another shape.
     :see: rewrite.rewrite_rule, rewrite.variables
 
+    >>> from agnesi import rewrite
     >>> x = rewrite.variables("x")
     >>> rewrite.pattern_rule(x + x, x * 2, name="twice", stage="canonicalize").ops
     ('add',)

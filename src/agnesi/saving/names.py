@@ -27,6 +27,7 @@ def rename(state: Mapping[str, V],
     :raises ValueError: If a new name has more ``*`` than the old one.
     :see: saving.load_file, saving.open_file
 
+    >>> from agnesi import saving
     >>> saving.rename({"h.0.attn.w": 1, "h.1.attn.w": 2, "head.w": 3, "mask": 4},
     ...               {"h.*.attn": "layers.*.attention", "mask": None})
     {'layers.0.attention.w': 1, 'layers.1.attention.w': 2, 'head.w': 3}

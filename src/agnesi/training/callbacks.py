@@ -23,6 +23,7 @@ class Callback(Written):
 
     :see: training.Trainer, training.EarlyStopping
 
+    >>> from agnesi import training
     >>> class Shout(training.Callback):
     ...     def on_epoch_end(self, trainer, row):
     ...         print(f"epoch {row['epoch']}: {row['loss']:.3f}")
@@ -120,6 +121,7 @@ class EarlyStopping(_Watching):
     :raises ValueError: If ``patience`` is less than 1, or ``mode`` none of the two.
     :see: training.ModelCheckpoint, training.Trainer
 
+    >>> from agnesi import training
     >>> training.EarlyStopping("val_accuracy", patience=5).mode
     'max'
     """
@@ -229,6 +231,7 @@ class TimeBudget(Callback):
     :param seconds: From the beginning of ``fit``.
     :see: training.EarlyStopping
 
+    >>> from agnesi import training
     >>> training.TimeBudget(3600).seconds
     3600
     """

@@ -21,6 +21,7 @@ class History(list[dict[str, Any]]):
     :param rows: The first rows.
     :see: training.Trainer, training.CSVLogger
 
+    >>> from agnesi import training
     >>> history = training.History([{"epoch": 1, "loss": 4.0}, {"epoch": 2, "loss": 1.0}])
     >>> history.column("loss")
     [4.0, 1.0]

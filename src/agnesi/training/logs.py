@@ -23,6 +23,7 @@ class CSVLogger(Callback):
     :param path: The file.
     :see: training.JSONLogger, training.TensorBoardLogger
 
+    >>> from agnesi import training
     >>> training.CSVLogger("log.csv").path.name
     'log.csv'
     """
@@ -46,6 +47,7 @@ class JSONLogger(Callback):
     :param path: The file; lines are added behind those that are there.
     :see: training.CSVLogger
 
+    >>> from agnesi import training
     >>> training.JSONLogger("log.jsonl").path.name
     'log.jsonl'
     """
@@ -64,6 +66,7 @@ class TensorBoardLogger(Callback):
     :raises ImportError: If tensorboardX is not there.
     :see: training.CSVLogger
 
+    >>> from agnesi import training
     >>> try:
     ...     logger = training.TensorBoardLogger("/nowhere")
     ... except (ImportError, OSError):

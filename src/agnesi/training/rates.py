@@ -19,6 +19,7 @@ class RateTest:
     :param losses: The loss of each, smoothed.
     :see: training.find_lr
 
+    >>> from agnesi import training
     >>> training.RateTest([0.01, 0.1, 1.0, 10.0], [4.0, 3.9, 1.0, 9.0]).suggestion
     0.1
     """

@@ -190,6 +190,8 @@ def callback(function: Callable[..., Any], like: Any, *args: Any, effect: bool =
     :raises TypeError: If the function returns something else than it should.
     :see: print, op, custom_vjp, ensure
 
+    >>> import agnesi as ag
+    >>> import numpy as np
     >>> f = ag.jit(lambda x: ag.callback(np.sort, x, x * 2) + 1)
     >>> f(ag.tensor([3.0, 1.0]))
     tensor([3., 7.])

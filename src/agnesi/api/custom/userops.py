@@ -469,6 +469,8 @@ def op(function: Rule | None = None, *, outputs: int = 1, like: int | None = Non
     :raises RuntimeError: If there is no C compiler, once compiled code needs it.
     :see: Op, Function, custom_vjp, elementwise, callback
 
+    >>> import agnesi as ag
+    >>> import numpy as np
     >>> @ag.op(vjp=lambda g, y, x: g / (1 + ag.abs(x)) ** 2)
     ... def softsign(x):
     ...     return x / (1 + np.abs(x))

@@ -88,6 +88,7 @@ def categorical(logits: TensorLike, size: ShapeLike | None = None, *, axis: int 
     :raises IndexError: If the axis is out of range.
     :see: random.choice, random.gumbel, random.multinomial
 
+    >>> import agnesi as ag
     >>> ag.random.categorical([-ag.inf, 0.0], 3)
     tensor([1, 1, 1])
     """

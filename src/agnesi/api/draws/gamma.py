@@ -205,6 +205,7 @@ def dirichlet(alpha: Any, size: Any = None, *, dtype: DTypeLike = None,
     :raises ValueError: If ``alpha`` is negative, in compiled code too.
     :see: random.beta, random.gamma, random.multinomial
 
+    >>> import agnesi as ag
     >>> ag.random.dirichlet([1.0, 2.0, 3.0], 4).shape
     (4, 3)
     """

@@ -80,6 +80,7 @@ def multivariate_normal(mean: Any, cov: Any, size: Any = None, *,
     :raises ValueError: If there is no such method.
     :see: random.normal, linalg.cholesky
 
+    >>> import agnesi as ag
     >>> ag.random.multivariate_normal([0.0, 1.0], [[2.0, 1.0], [1.0, 2.0]], 3).shape
     (3, 2)
     """
@@ -112,6 +113,7 @@ def multinomial(n: Any, pvals: Any, size: Any = None, *,
         is negative, in compiled code too.
     :see: random.binomial, random.categorical, random.dirichlet
 
+    >>> import agnesi as ag
     >>> ag.random.multinomial(9, [0.0, 1.0, 0.0], 2)
     tensor([[0, 9, 0],
             [0, 9, 0]])
@@ -162,6 +164,7 @@ def multivariate_hypergeometric(colors: Any, nsample: Any,
         compiled code too.
     :see: random.hypergeometric, random.multinomial
 
+    >>> import agnesi as ag
     >>> ag.random.multivariate_hypergeometric([3, 0, 2], 5)
     tensor([3, 0, 2])
     """

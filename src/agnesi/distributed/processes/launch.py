@@ -89,6 +89,7 @@ def restart_count() -> int:
     :returns: 0 the first time: whoever finds more goes on from the last checkpoint.
     :see: distributed.launch
 
+    >>> from agnesi import distributed as dist
     >>> dist.restart_count()
     0
     """

@@ -61,6 +61,7 @@ def init(rank: _Rank | None = None, size: int | None = None, path: str | None = 
     :raises CollectiveError: If others do not come in time, or the group's memory is gone.
     :see: distributed.rank, distributed.world_size, distributed.shutdown
 
+    >>> from agnesi import distributed as dist
     >>> group = dist.init()
     >>> group.rank, group.size
     (0, 1)
@@ -175,6 +176,7 @@ def is_available() -> bool:
     :returns: True.
     :see: distributed.init, distributed.is_initialized
 
+    >>> from agnesi import distributed as dist
     >>> dist.is_available()
     True
     """
@@ -187,6 +189,7 @@ def is_initialized() -> bool:
     :returns: False before :func:`agnesi.distributed.init`, and before what else joins it.
     :see: distributed.init, distributed.is_available
 
+    >>> from agnesi import distributed as dist
     >>> group = dist.init()
     >>> dist.is_initialized()
     True
@@ -201,6 +204,7 @@ def rank(group: Group | None = None) -> int:
     :returns: From 0 on; -1 where this process is not among those of the group.
     :see: distributed.world_size, distributed.init
 
+    >>> from agnesi import distributed as dist
     >>> dist.rank()
     0
     """
@@ -214,6 +218,7 @@ def world_size(group: Group | None = None) -> int:
     :returns: At least 1; -1 where this process is not among those of the group.
     :see: distributed.rank, distributed.init
 
+    >>> from agnesi import distributed as dist
     >>> dist.world_size()
     1
     """
@@ -227,6 +232,7 @@ def shutdown() -> None:
 
     :see: distributed.init
 
+    >>> from agnesi import distributed as dist
     >>> dist.shutdown()
     """
     for group in _world:
@@ -247,6 +253,7 @@ def new_group(ranks: Any, group: Group | None = None) -> Group:
     :raises ValueError: If a rank is none of the group's, or is given twice.
     :see: distributed.init, distributed.Mesh
 
+    >>> from agnesi import distributed as dist
     >>> dist.new_group([0]).size
     1
     """
