@@ -233,8 +233,8 @@ def _fields(text: str, function: Any) -> list[re.Match[str]]:
     if first[2] != "like":
         return [first, *rest]
     other: Any = functools.reduce(getattr, first[4].split("."), sys.modules[function.__module__])
-    theirs = getattr(other.__doc__, "_text", other.__doc__)  # of fields, or not yet read as such
-    return [*(f for f in _fields(theirs, function) if f[2] != "see"), *rest]
+    source = getattr(other.__doc__, "_text", other.__doc__)  # a plain text until it is public
+    return [*(f for f in _fields(source, function) if f[2] != "see"), *rest]
 
 
 def _complete(entries: dict[str, dict[str, Entry]], function: Any, indent: str) -> None:
