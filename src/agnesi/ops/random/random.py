@@ -352,6 +352,8 @@ def permutation(x: TensorLike, axis: int = 0, *, generator: Generator | None = N
     >>> sorted(ag.random.permutation(4).tolist())
     [0, 1, 2, 3]
     """
+    if isinstance(x, (int, np.integer, Dim)):
+        axis_of(axis, 1)
     if isinstance(x, Dim):
         return argsort(words(x, generator))
     if isinstance(x, (int, np.integer)):
@@ -372,6 +374,7 @@ def shuffle(x: Tensor | np.ndarray | MutableSequence[Any], axis: int = 0, *,
     :type x: Tensor, numpy.ndarray or list
     :param axis: The axis of a tensor or array whose entries change their order; also written
         ``dim``.
+    :raises TypeError: If ``x`` cannot be changed in place.
     :raises ShapeError: If ``x`` has no axis.
     :raises IndexError: If the axis is out of range.
     :raises TraceError: If ``x`` is a list or an array, in a compiled function.
@@ -420,6 +423,7 @@ def choice(n: TensorLike, shape: ShapeLike | None = (), replace: bool = True,
     :raises ValueError: If the probabilities do not fit, or more are drawn without replacement than
         there are.
     :raises ShapeError: If ``p`` has another shape than there are numbers.
+    :raises DTypeError: If elements are no numbers.
     :see: random.integers, random.permutation, random.categorical
 
     >>> ag.random.choice(3, 4, p=[0.0, 1.0, 0.0])
@@ -433,8 +437,8 @@ def choice(n: TensorLike, shape: ShapeLike | None = (), replace: bool = True,
         if not x.ndim or x.shape[axis] == 0:
             raise ValueError(f"n must be a number, or elements of which there is one or "
                              f"more, not {typed(x)}")
-        places = choice(x.shape[axis], shape, replace, p, generator=generator)
-        return take(x, places, axis)
+        drawn = choice(x.shape[axis], shape, replace, p, generator=generator)
+        return take(x, drawn, axis)
     sizes = () if shape is None else checked_sizes(shape)
     if not replace:
         return _without_replacement(n, sizes, p, generator)
