@@ -334,7 +334,7 @@ def _record(version: Any, leaves: Sequence[Any], state: Sequence[Tensor],
             t.node, t._requires_grad = None, False
 
 
-def spent(version: Any, results: Sequence[Node | None], arguments: Collection[Node]
+def spent(version: Any, results: Sequence[Node | None], arguments: Collection[Any]
           ) -> tuple[dict[int, Node], bool]:
     """The nodes of results of a step that takes gradients itself, by position, through which others
     would flow, and whether those would flow to arguments."""

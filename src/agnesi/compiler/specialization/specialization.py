@@ -324,7 +324,7 @@ class Version(Retiring):
         #: to arguments, of which each call has others; or did not flow there yet.
         self.spent, self.joins = spent(
             self, [n if taught and n in reached else None for n in nodes[:returned]],
-            {n for n in (*trace.arguments, *thawed) if n is not None})
+            trace.arguments.keys() | thawed.keys())
         self.open = self.joins and not (self.parameters and self.arrived.takes(self.fed))
         self.unrecorded = not STATE.recording and bool(self.parameters or trace.begun)
 

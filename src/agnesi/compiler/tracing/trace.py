@@ -331,8 +331,8 @@ class Trace:
         """Return whether a tensor from outside has another value, gradient or flag by now."""
         given = [x.node is not n or x._requires_grad is not n.requires_grad
                  for n, x in self.arguments.items() if n is not None]
-        replaced = [self.nodes.get(i) is not node for i, (_, node) in self.leaves.items()]
-        return bool(self.left) or any(given) or any(replaced) or any(
+        known = [self.nodes.get(i) is not node for i, (_, node) in self.leaves.items()]
+        return bool(self.left) or any(given) or any(known) or any(
             [record.written for record in self.grads.values()])
 
     def count(self, counter: list[Any]) -> None:
