@@ -75,9 +75,9 @@ class CompiledCall(Op):
     def linked(self, result: int) -> list[int]:
         """Return the inputs that gradients of one of several results arrive at, by position."""
         fed, ends = self.version.fed, len(self.arguments)
-        places = {k: self.arguments.index(i) for k, i in enumerate(fed) if i in self.arguments}
-        places |= {len(fed) + k: ends + k for k in range(len(self.version.ends))}
-        return [places[k] for k in self.version.links[result] if k in places]
+        positions = {k: self.arguments.index(i) for k, i in enumerate(fed) if i in self.arguments}
+        positions |= {len(fed) + k: ends + k for k in range(len(self.version.ends))}
+        return [positions[k] for k in self.version.links[result] if k in positions]
 
     def needs(self, i: int, inputs: Any) -> bool:
         """Return whether the compiled derivative reads an input; asked where it was changed."""

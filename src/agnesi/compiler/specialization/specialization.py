@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.autodiff.recording import is_leaf
 from agnesi.compiler.binding.aliasing import are_alike, footprint
 from agnesi.compiler.binding.call_adapter import MISSED, caller, is_flat, missed
 from agnesi.compiler.binding.new_memory import NewMemory
@@ -27,18 +26,14 @@ from agnesi.compiler.specialization.dynamic_sizes import (
     shapes_of,
     sizes_of,
 )
+from agnesi.compiler.specialization.gradient_flows import Flows
 from agnesi.compiler.specialization.precomputed_sizes import Computed, SizeQueries
 from agnesi.compiler.specialization.recorded import (
     as_they_are,
     join,
-    pullback_of,
     recorded,
-    spent,
-    without_gradient,
 )
-from agnesi.compiler.specialization.retired import Retiring
 from agnesi.compiler.tracing import closing
-from agnesi.compiler.tracing.arguments.arrived import Arrived
 from agnesi.compiler.tracing.arguments.facts import assumed, containers, known_facts
 from agnesi.compiler.tracing.arguments.numpy_numbers import NUMBERS
 from agnesi.compiler.tracing.arguments.texts import Text, calling, static_of
@@ -47,7 +42,7 @@ from agnesi.compiler.tracing.dead_checks import with_dead_checks
 from agnesi.compiler.tracing.decisions import Decision, Decisions, OtherWayError
 from agnesi.compiler.tracing.effects import Arguments, Effects, Hidden, refuse_symbols, undone
 from agnesi.compiler.tracing.hooks import taking
-from agnesi.compiler.tracing.leaves import argument_of, memory_of, plain, requires_grad, symbol_of
+from agnesi.compiler.tracing.leaves import argument_of, memory_of, plain, symbol_of
 from agnesi.compiler.tracing.numbers import Number
 from agnesi.compiler.tracing.obstacles import note_failure
 from agnesi.compiler.tracing.process.chance import refuse_draws, states, undone_draws
@@ -65,7 +60,6 @@ from agnesi.core.support.errors import call_user
 from agnesi.core.support.gc_pause import no_gc
 from agnesi.core.support.tree import Tree
 from agnesi.core.tensor import CONSUMED, Tensor
-from agnesi.ops.sparse.words import dense
 from agnesi.runtime.support import still_seen
 from agnesi.runtime.watched import Watched
 
@@ -74,7 +68,7 @@ _MAX_NESTED_CONTAINERS = 20
 _NONE: Mapping[Any, Source] = MappingProxyType({})
 
 
-class Version(Retiring):
+class Version(Flows):
     """A function for one signature; calling it with the leaves of the arguments runs it.
 
     :ivar flat: Whether the native function takes the user's arguments and gives the user's result
@@ -119,14 +113,13 @@ class Version(Retiring):
             raise OtherWayError
         returned = len(nodes)
         updates = self._updates(nodes, trace, symbols, inputs)
-        self._take_flows(nodes, returned, updates, trace, symbols)
+        self.take_flows(nodes, returned, updates, trace, symbols)
         self._take_sources(reads, trace)
         reads.release()
         decisive = trace.decisive([symbols[i] for i in self.arrays])
         self.laid = [i for i, d in zip(self.arrays, decisive, strict=True) if d]
         trace.uncount()
-        self.plain = not (self.kept or self.cleared or self.arrived or self.renewed) and (
-            self._plain_result())
+        self.plain = self._plain_result()
         self.flat = self.plain and is_flat(tree, self.statics) and not (
             self.records or self.unseen or self.hidden or computed or self.assumed
             or trace.depends_on_recording(self, reads))
@@ -186,7 +179,7 @@ class Version(Retiring):
             trace.refuse_flags()
             trace.refuse_caught()
             self.renewed = NewMemory(trace, symbols)
-            self._take_gradients(trace, symbols)
+            self.take_gradients(trace, symbols)
             return [current(t) for t in (
                 *self.tensors, *(g for _, g in self.kept), *self.arrived.gradients,
                 *self.effects.tensors,
@@ -272,91 +265,6 @@ class Version(Retiring):
         self.state = [(x, x.shape, x.dtype, x._requires_grad) for x, leaf in trace.leaves.values()
                       if x.shape or x.node is None or live_tensor(leaf) is not None]
 
-    # -- gradients ------------------------------------------------------------------------
-    def _take_flows(self, nodes: Sequence[Any], returned: int, updates: Any, trace: Trace,
-                    symbols: Sequence[Any]) -> None:
-        """Note through which results gradients flow when the call is recorded.
-
-        They do not where the function is a training step, which took its gradients itself: to
-        differentiate those results is an error (``core/storage/spent.py``).
-        """
-        thawed = trace.thawed_at(symbols)
-        order = closing.carrying(nodes)
-        reached = closing.flowing(order, thawed)
-        #: Whether gradients arrive at arguments as only the function itself leaves them there.
-        self.reached = trace.reached
-        written = trace.reached or bool(self.arrived) or any(
-            r.written for r in trace.grads.values())
-        self.pure = not updates and not written and not self.effects
-        #: Tensors that it changes without being given them.
-        self.changed = [x for x, _ in updates if isinstance(x, Tensor)]
-        taught = (written and trace.derives) or closing.trains(
-            [nodes[i] for x, i in updates if isinstance(x, Tensor) and x._requires_grad], trace)
-        if not taught:
-            trace.refuse_thawed()
-        self.flows = [n in reached and not taught for n in nodes[: len(self.tensors)]]
-        #: Results that require gradients only by leaves made inside; whether each is such a leaf.
-        self.begun = closing.begun_results(nodes, len(self.tensors), self.flows, order, thawed)
-        self.records = any(self.flows) or bool(self.begun)
-        changes = closing.flow_into_changed(nodes, reached, updates, taught)
-        #: Whether gradients flow into what it changes.
-        self.spills = "spilled" in trace.noticed or (
-            self.records and (bool(self.effects) or written or "acted" in trace.noticed)) or (
-            changes and not taught)
-        #: Whether a step that took gradients itself leaves something that others flow through.
-        self.leaves_record = (taught or written) and closing.leaves_record(
-            nodes, reached, updates, trace)
-        #: Where gradients may leave the function, those of them that only a value was given for,
-        #: and where some do; what else it reads without being given it, and could be changed.
-        self.borrowed = trace.borrowed
-        left = closing.flowing(closing.carrying(nodes[:returned]), thawed)
-        self.parameters, self.ends, self.read = closing.leaving(trace, left, self.changed)
-        #: The arguments that gradients arrive at.
-        self.fed = [*closing.fed(trace, symbols, left), *(
-            i for n, i in thawed.items() if n in left)]
-        #: What of that gradients of each result arrive at, where there are several.
-        self.links: list[list[int]] = []
-        if self.records and len(self.tensors) > 1:
-            inputs = {id(x): n for n, x in trace.arguments.items()}
-            self.links = closing.links(nodes[: len(self.tensors)], left,
-                                       [inputs[id(symbols[i])] for i in self.fed], self.ends)
-        #: The results that no gradient flows through any more, by index, and whether it would flow
-        #: to arguments, of which each call has others; or did not flow there yet.
-        self.spent, self.joins = spent(
-            self, [n if taught and n in reached else None for n in nodes[:returned]],
-            trace.arguments.keys() | thawed.keys())
-        self.open = self.joins and not (self.parameters and self.arrived.takes(self.fed))
-        self.unrecorded = not STATE.recording and bool(self.parameters or trace.begun)
-
-    @cached_property
-    def pull(self) -> Any:
-        """The compiled derivative of this version."""
-        return self.owner.companion(pullback_of(self))
-
-    def _take_gradients(self, trace: Trace, symbols: Sequence[Any]) -> None:
-        """Decide which gradients leave the function: those that it made and did not use up.
-
-        Those that depend on earlier ones do in any case: the next call depends on them.
-        """
-        self.kept: list[tuple[Tensor, Tensor]] = []
-        self.consumed: list[Tensor] = []
-        self.cleared: list[Tensor] = []
-        records = trace.grads.values()
-        self.expected = [(r.owner, r.before) for r in records if r.needs_before]
-        #: Whether gradients arrive at what was computed before: they would have to flow on.
-        self.passing = "passing" in trace.noticed or any(
-            r.now is not None and not is_leaf(r.owner) for r in records)
-        for record in records:
-            if not record.written:
-                continue
-            if record.now is None:
-                self.cleared.append(record.owner)
-            elif record.used and not (self.owner.keep_grads or record.needs_before):
-                self.consumed.append(record.owner)
-            else:
-                self.kept.append((record.owner, dense(record.now)))
-        self.arrived = Arrived(trace, symbols)
-
     def _guards(self) -> list[Any]:
         from agnesi.runtime.entry import Guard
 
@@ -419,17 +327,9 @@ class Version(Retiring):
                           self._result_expression, self.recording, self.unseen,
                           together(self.hidden.values()), self.locks, self.computed,
                           self.assumed,
-                          self.assumed.written(self.effects.sources()), self._bare())
+                          self.assumed.written(self.effects.sources()), self.bare())
             self._callers[otherwise] = native, call
         return call
-
-    def _bare(self) -> Mapping[int, Any]:
-        """Return what gives native code, which refuses them, the arguments that require gradients
-        where the function has taken them itself, by position."""
-        if self.records or self.spills or self.leaves_record or self.passing or self.open:
-            return {}
-        given = enumerate(self.assumed.requiring)
-        return {i: without_gradient for i, r in given if r and i not in self.mutated}
 
     @property
     def locks(self) -> Any:
@@ -466,7 +366,8 @@ class Version(Retiring):
     def _plain_result(self) -> bool:
         """Return whether the result is nothing, a tensor, or a tuple of tensors, and all there
         is."""
-        if self.effects or self.effects.said or self.numbers:
+        if self.effects or self.effects.said or self.numbers or (
+                self.kept or self.cleared or self.arrived or self.renewed):
             return False
         if not self.outputs:
             return self.tree.kind is type(None)
@@ -537,14 +438,6 @@ class Version(Retiring):
         self.footprint.adopt(swap)
         self.compiled.adopt(swap)
         return True
-
-    def changes_record(self, leaves: Sequence[Any]) -> bool:
-        """Return whether it changes what gradients flow through, so that Python has to record
-        it."""
-        if self.pure or not STATE.recording:
-            return False
-        indices = range(len(leaves)) if self.leaves_record else self.mutated
-        return self.spills or any(requires_grad(leaves[i]) for i in indices)
 
     def _holds(self) -> bool:
         """Return whether state has the types that it had, and settings their values."""

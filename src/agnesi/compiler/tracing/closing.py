@@ -94,7 +94,7 @@ def leaves_record(nodes: Sequence[Any], reached: Collection[Any], updates: Any, 
     or may have hooks, or leaves a gradient, or a changed tensor that is no parameter, that others
     flow through; only the function itself does that."""
     left = [r.now for r in trace.grads.values()] + [x._grad for x, _ in trace.left.values()]
-    return trace.reached or any(getattr(g, "_requires_grad", False) for g in left) or (
+    return trace.left.reached or any(getattr(g, "_requires_grad", False) for g in left) or (
         flow_into_changed(nodes, reached, updates, True))
 
 
@@ -125,11 +125,11 @@ def links(results: Sequence[Any], reached: Collection[Any], inputs: Sequence[Any
           ends: Sequence[Tensor]) -> list[list[int]]:
     """Return for each result the inputs, and tensors behind these, that gradients reach from it, by
     position."""
-    places = {n: i for i, n in enumerate(inputs)}
+    indices = {n: i for i, n in enumerate(inputs)}
     of = {id(x): i for i, x in enumerate(ends, len(inputs))}
     masks: dict[Any, int] = {}  # by bits, for there may be thousands of each
     for n in toposort(results, lambda n: not n.requires_grad):
-        i = places.get(n)
+        i = indices.get(n)
         if i is None and n.handle is not None and n in reached:
             i = of.get(id(n.handle()))
         mask = 0 if i is None else 1 << i

@@ -16,6 +16,7 @@ import numpy as np
 
 from agnesi.autodiff.recording import Reads, begun, behind, looking
 from agnesi.compiler.binding.new_memory import Renewed
+from agnesi.compiler.tracing.arguments.arrived import Left
 from agnesi.compiler.tracing.arguments.facts import FLAGS, GRAD, IDENTITY, LEAF, REQUIRES
 from agnesi.compiler.tracing.obstacles import ExampleReadError, OnceEagerError, OnlyEagerError
 from agnesi.core.ir.extents import Extent, UnknownSizeError
@@ -27,7 +28,7 @@ from agnesi.core.storage.views import looking_through
 from agnesi.core.support.config import MODE, traced, witnessed
 from agnesi.core.support.errors import GradientError, TraceError, at, location, ours, user_where
 from agnesi.core.support.forks import Lock
-from agnesi.core.support.tracing import finish, query_fact
+from agnesi.core.support.tracing import current_trace, finish, query_fact
 from agnesi.core.tensor import CONSUMED, Tensor, symbol, wrap
 from agnesi.ops.base.compare import EQUAL
 from agnesi.ops.identity import ALIAS
@@ -78,14 +79,7 @@ class Trace:
         self.since = 0 if MODE.get().examples is None else next_serial()
         #: Symbols that stand for arguments, by their nodes, and whether ``backward`` got there.
         self.arguments = {x.node: x for x in arguments}
-        #: Whether gradients were left at arguments as only the function itself does.
-        self.reached = False
-        #: Arguments whose ``grad`` the function changes, by identity, and whether it only adds to
-        #: what that is at the call.
-        self.left: dict[int, tuple[Tensor, bool]] = {}
-        self._own = set(map(id, self.arguments.values()))
-        #: Arguments that the function lets require gradients, which they did not before.
-        self.thawed: list[Tensor] = []
+        self.left = Left(self.arguments.values())
         #: Whether a derivative was taken in the body of a loop ("derived"), and whether what was
         #: computed before the trace is derived further ("passing") or changed ("spilled"), which
         #: only Python can do, or whether Python gives values once ("acted").
@@ -198,14 +192,14 @@ class Trace:
         for node, x in self.arguments.items():
             if node is not None and x._requires_grad is not node.requires_grad and (
                     x.node is node or id(x) in self.begun):
-                self.thawed.append(x)
+                self.left.thawed.append(x)
                 self.questions.add(REQUIRES)
                 if node.requires_grad:
                     self.refuse_thawed()
 
     def refuse_thawed(self) -> None:
         """End the trace of a function that changes whether arguments require gradients."""
-        if self.thawed:
+        if self.left.thawed:
             raise OnlyEagerError("it changes requires_grad of an argument",
                                  "Write x.detach().requires_grad_(), or take ag.grad")
 
@@ -213,7 +207,7 @@ class Trace:
         """Return where gradients begin at arguments that require them since the function let them:
         by the node, the position."""
         return {self.begun[id(x)][1]: i for i, x in enumerate(symbols)
-                if id(x) in self.begun and any(x is t for t in self.thawed)}
+                if id(x) in self.begun and any(x is t for t in self.left.thawed)}
 
     def note_hooks(self, x: Tensor, hooks: Mapping[int, Any]) -> None:
         """Note the hooks that a traced function registers at a tensor."""
@@ -449,17 +443,18 @@ class Trace:
         """The argument that a leaf stands for which is no live tensor; notes where only the
         function itself can leave a gradient there: hooks may have ``heard`` of it."""
         found = self.arguments.get(leaf) if leaf.requires_grad else None
-        self.reached = self.reached or (heard and found is not None)
+        self.left.reached = self.left.reached or (heard and found is not None)
         return found
 
     def write_grad(self, t: Tensor, grad: Any, adds: bool = False) -> None:
         """``t.grad = grad`` inside the trace; ``adds`` says whether by adding to it."""
         if t.array is None:
             t._grad = grad
-            if id(t) in self._own:
+            if id(t) in self.left.own:
                 self.questions.add(REQUIRES)
                 facts = query_fact(t, LEAF) or {}
-                self.reached = self.reached or not facts.get(LEAF) or MODE.get().trace is not self
+                if not facts.get(LEAF) or current_trace() is not self:
+                    self.left.reached = True
                 only = adds and self.left.get(id(t), (t, True))[1]
                 if not only:
                     self.questions.add(IDENTITY)

@@ -2,13 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from agnesi.autodiff.recording import no_grad
 from agnesi.autodiff.reverse import leave
 from agnesi.core.tensor import Tensor
 from agnesi.ops.sparse.words import dense
+
+
+class Left(dict[int, tuple[Tensor, bool]]):
+    """The arguments whose ``grad`` a traced function changes, by identity, and whether it only adds
+    to what that is at the call.
+
+    :ivar reached: Whether it leaves gradients there as only the function itself does.
+    :ivar own: All arguments, by identity.
+    :ivar thawed: Those that it lets require gradients, which they did not before.
+    """
+
+    def __init__(self, arguments: Iterable[Tensor]) -> None:
+        super().__init__()
+        self.reached = False
+        self.own = set(map(id, arguments))
+        self.thawed: list[Tensor] = []
 
 
 class Arrived:
@@ -24,7 +40,7 @@ class Arrived:
         #: Those that are cleared, assigned and added to.
         self._cleared = [i for i, g, _ in changed if g is None]
         self._given = [(i, adds) for i, g, adds in changed if g is not None]
-        self._thawed = [i for i, x in enumerate(symbols) if any(x is t for t in trace.thawed)]
+        self._thawed = [i for i, x in enumerate(symbols) if any(x is t for t in trace.left.thawed)]
         self.gradients = [dense(g) for _, g, _ in changed if g is not None]
 
     def __bool__(self) -> bool:
