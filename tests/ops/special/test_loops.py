@@ -10,6 +10,7 @@ import scipy.special as reference
 
 import agnesi as ag
 from agnesi.core.ir.calls import ufuncs
+from agnesi.ops.base import elementwise
 
 rng = np.random.default_rng(9)
 
@@ -85,3 +86,21 @@ def test_kept_code_with_and_without_scipy(tmp_path):
     np.testing.assert_allclose(sums, sums[0], 1e-13)
     assert [words[2] for words in told] == ["False", "True", "False"]
     assert told[2][1] == "False"
+
+
+def test_long_work_of_few_elements_goes_aside(monkeypatch):
+    """A loop of SciPy's takes microseconds for an element: some thousand wait for no signal."""
+    seen = []
+
+    def aside(work, run, *args):
+        seen.append(work)
+        return run(*args)
+
+    monkeypatch.setattr(elementwise, "aside", aside)
+    few, many = ag.full((100,), 2.0), ag.full((2500,), 2.0)
+    ag.special.mathieu_a(few, few)
+    assert not seen
+    np.testing.assert_array_equal(ag.special.mathieu_a(many, many)[0],
+                                  ag.special.mathieu_a(few, few)[0])
+    ag.special.mathieu_modcem2(many, many, many * 0.1)
+    assert len(seen) == 3

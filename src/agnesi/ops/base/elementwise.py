@@ -92,6 +92,8 @@ def flat() -> None:
 _MOST_WRITTEN_NANOSECONDS = 1 << 25
 #: Nanoseconds of an element by several functions of NumPy's.
 _WIDENED_NANOSECONDS = 20
+#: The same by SciPy's loops; by those of one type, which search or integrate for each element.
+_LOOP_NANOSECONDS, _ONE_LOOP_NANOSECONDS = 200, 2000
 #: Multiply-adds that take as long as an element of a function that is no loop of NumPy's own, or a
 #: slow one; and as an element of one that chooses for each element what to do.
 _SLOW_MULTIPLY_ADDS, _LOOP_MULTIPLY_ADDS = 256, 8
@@ -190,9 +192,12 @@ class Elementwise(Op):
         self.home = home
         #: Nanoseconds of an element, at most, and multiply-adds that take as long as compiled code
         #: saves; 0 where it saves nothing.
-        self._nanoseconds = 20 if self.loop or self.writer is None else instructions_of(name)
+        self._nanoseconds = 20 if self.writer is None else instructions_of(name)
+        if self.loop:
+            self._nanoseconds = _LOOP_NANOSECONDS if not types else _ONE_LOOP_NANOSECONDS
         self._weight = self._saved = 0
-        self._few = memory.MIN_POOLED_ELEMENTS  # elements from which ``in_pool`` is called
+        # elements from which ``in_pool`` is called
+        self._few = min(memory.MIN_POOLED_ELEMENTS, MIN_ASIDE_NANOSECONDS // self._nanoseconds)
         if self.lower is not None and "branching" in self.traits:
             self._weight = _LOOP_MULTIPLY_ADDS
         elif self.lower is not None and (self.writer is None or "unvectorized" in self.traits):

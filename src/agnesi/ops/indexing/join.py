@@ -11,7 +11,7 @@ import numpy as np
 
 from agnesi.core import shapes
 from agnesi.core.accepted import Axis, TensorLike
-from agnesi.core.dispatch import apply
+from agnesi.core.dispatch import apply, graph_node
 from agnesi.core.integers import check_integer, integer, known_integer
 from agnesi.core.ir import loops
 from agnesi.core.ir.dims import Dim, Size, combine, is_open, is_settled, is_static
@@ -82,8 +82,7 @@ class Concat(Op):
         start: Size = 0
         results: list[Any] = []
         if (number := number_behind(g)) is not None:
-            pieces: dict[Any, Any] = {
-                shape: broadcast_to(number, shape).node for shape in {x.shape for x in xs}}
+            pieces = {n: graph_node(broadcast_to(number, n)) for n in {x.shape for x in xs}}
             return tuple([symbol(pieces[x.shape]) if x._requires_grad else None for x in xs])
         for x in xs:
             stop = combine("+", start, x.shape[self.axis])

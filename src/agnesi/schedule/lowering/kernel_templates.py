@@ -78,6 +78,8 @@ class TemplateCache:
         buffers, nodes, made = self._known[key]
         if made is None:
             return make()
+        if not made.kernels:
+            return []
         swap = dict(zip(buffers, given, strict=True))
         return again(made, swap, {id(a): b for a, b in zip(nodes, kernel.nodes, strict=True)})
 
