@@ -311,11 +311,11 @@ class _Outlining:
                  ) -> tuple[Segment, tuple[Node, ...]]:
         """The call of a body that reads this, and its operands."""
         operands: dict[Node, int] = {}
-        places = tuple([(operands.setdefault(n, len(operands)), i) for n, i in reads])
-        key = id(body), places
+        numbered = tuple([(operands.setdefault(n, len(operands)), i) for n, i in reads])
+        key = id(body), numbered
         op = self._ops.get(key)
         if op is None:
-            op = self._ops[key] = Segment(body, places)
+            op = self._ops[key] = Segment(body, numbered)
         return op, tuple(operands)
 
     def _call(self, segment: _Segment) -> None:

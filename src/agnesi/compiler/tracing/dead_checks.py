@@ -27,7 +27,7 @@ from agnesi.ops.base.gather.gather_scatter import Ensured
 from agnesi.ops.control.body import Body
 
 #: Operations that may raise which are looked at before all that results need is.
-_FEW = 64
+_MAX_RAISING = 64
 
 
 def with_dead_checks(trace: Any, results: Sequence[Node], token: Node | None) -> list[Node]:
@@ -43,7 +43,7 @@ def with_dead_checks(trace: Any, results: Sequence[Node], token: Node | None) ->
 def checked(token: Node | None, raising: Sequence[Node], results: Sequence[Node]) -> Node | None:
     """A value that exists where ``token`` does, and is it, and no check fails that results do not
     depend on."""
-    if not raising or (len(raising) <= _FEW and not any(map(_may_raise, raising))):
+    if not raising or (len(raising) <= _MAX_RAISING and not any(map(_may_raise, raising))):
         return token
     oldest = min(map(creation, raising))
     live = set(toposort(results, lambda n: creation(n) < oldest))  # which reads none of them

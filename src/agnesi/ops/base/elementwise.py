@@ -192,9 +192,8 @@ class Elementwise(Op):
         self.home = home
         #: Nanoseconds of an element, at most, and multiply-adds that take as long as compiled code
         #: saves; 0 where it saves nothing.
-        self._nanoseconds = 20 if self.writer is None else instructions_of(name)
-        if self.loop:
-            self._nanoseconds = _LOOP_NANOSECONDS if not types else _ONE_LOOP_NANOSECONDS
+        slow = _ONE_LOOP_NANOSECONDS if types else _LOOP_NANOSECONDS
+        self._nanoseconds = slow if loop else 20 if self.writer is None else instructions_of(name)
         self._weight = self._saved = 0
         # elements from which ``in_pool`` is called
         self._few = min(memory.MIN_POOLED_ELEMENTS, MIN_ASIDE_NANOSECONDS // self._nanoseconds)
