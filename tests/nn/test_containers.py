@@ -192,3 +192,31 @@ def test_subclasses_of_containers_have_entries_of_their_own() -> None:
     assert step(model, ag.ones((3, 2))).item() != value.item()
     assert step(other, ag.ones((3, 2))).item() == value.item()
     assert model.double().gain.dtype == model.head.weight.dtype == ag.float64
+
+
+class Gaps(nn.Module):
+    def __init__(self) -> None:
+        self.scales = nn.ParameterList([None, ag.ones(2)])
+        self.shifts = nn.ParameterDict({"a": None, "b": ag.ones(2)})
+        self.parts = nn.ModuleList([None, nn.Linear(2, 2)])
+        self.scales.append(None)
+
+    def forward(self, x: ag.Tensor) -> ag.Tensor:
+        for given in (*self.scales, self.shifts["a"], *self.parts):
+            x = x if given is None else given(x) if isinstance(given, nn.Module) else x * given
+        return x + self.shifts["b"]
+
+
+def test_none_in_the_place_of_a_parameter_or_module() -> None:
+    net = Gaps()
+    wanted = ["scales.1", "shifts.b", "parts.1.weight", "parts.1.bias"]
+    assert list(net.state_dict()) == names(net) == wanted
+    assert [p is None for p in net.scales] == [True, False, True] and len(net.parts) == 2
+    assert [*net.parts._modules] == ["0", "1"] and len(list(net.parts.children())) == 1
+    again = pickle.loads(pickle.dumps(copy.deepcopy(net)))
+    seen: list[str] = []
+    again.apply(lambda m: seen.append(type(m).__name__)).to("float64").float().eval()
+    assert seen.count("Linear") == 1
+    x = ag.ones(2)
+    wide = again(x)
+    assert ag.allclose(wide, net(x)) and ag.allclose(ag.jit(again)(x), wide)

@@ -321,12 +321,12 @@ def _module(owner: Any, entry: Any) -> Any:
 
 
 def _parameter(owner: Any, entry: Any) -> Any:
-    """Return a parameter as it is, and a tensor of floats that is a constant as one."""
+    """Return a parameter as it is, as None in the place of one; a constant of floats as one."""
     if isinstance(entry, Tensor):
         constant = is_inexact(entry.dtype) and not entry._requires_grad and (
             entry.array is not None or is_tracing())
         return entry.requires_grad_() if constant else entry
-    if isinstance(entry, (ParameterList, ParameterDict)):
+    if entry is None or isinstance(entry, (ParameterList, ParameterDict)):
         return entry
     if not isinstance(entry, Module):
         return Parameter(entry)
@@ -384,7 +384,7 @@ class ModuleDict(_Dict):
 class ParameterList(ModuleSequence):
     """Parameters in a list, named by their places.
 
-    :param values: Tensors as they are; of anything else parameters are made.
+    :param values: Tensors and None as they are; of anything else parameters are made.
     :type values: iterable of array_like
     :see: nn.ParameterDict, nn.Parameter
 
@@ -403,7 +403,7 @@ class ParameterList(ModuleSequence):
 class ParameterDict(_Dict):
     """Parameters in a dict, named by their keys.
 
-    :param parameters: Names and tensors; of anything else parameters are made.
+    :param parameters: Names and tensors or None; of anything else parameters are made.
     :type parameters: mapping or pairs
     :see: nn.ParameterList, nn.Parameter
 

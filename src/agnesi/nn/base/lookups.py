@@ -33,12 +33,12 @@ class Lookups:
         :returns: In the order in which they were assigned.
         :rtype: Iterator of (str, Module)
         """
-        return children_of(self)
+        return ((n, m) for n, m in children_of(self) if m is not None)
 
     @property
     def _modules(self) -> Entries:
         """Modules directly inside, as programs for PyTorch read and exchange them."""
-        return Entries(self.named_children, self.add_module, self.__delattr__)
+        return Entries(partial(children_of, self), self.add_module, self.__delattr__)
 
     @property
     def _parameters(self) -> Entries:
