@@ -6,7 +6,8 @@ whose own nodes can be differentiated again.
 ``backward`` (``reverse.py``) walks the nodes back from the result and calls ``Op.vjp`` of each.
 Rules are written with public operations, so the same rule runs eagerly, extends a graph, compiles,
 and has derivatives. Gradients that arrive at a tensor without one become tensors of their own; one
-that is there already is added to in place, so that a jitted function finds the same memory again.
+that is there already is added to in place, so that a jitted function finds the same memory again
+(``accumulation.py``).
 A derivative of one scalar with respect to one scalar is taken forwards, so that it is computed
 beside the function and not behind it (``numbers.py``). Graphs are brought into stable forms before
 they are differentiated (``stable.py``, ``compiler/compilation/stable_forms.py``,

@@ -5,20 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
+from agnesi.autodiff.accumulation import Apart, leave
 from agnesi.autodiff.hooks import HOOKED
 from agnesi.autodiff.pullbacks import pulled, shared
 from agnesi.autodiff.recording import alias, enable_grad, is_leaf, no_grad
 from agnesi.autodiff.rules import Unknown, cotangents, deferred_rule, tangents
 from agnesi.autodiff.stable import stable_roots
-from agnesi.core.dispatch import current, touch
+from agnesi.core.dispatch import current
 from agnesi.core.ir.node import Node, executed, toposort, waiting
 from agnesi.core.op import Item, explain, item_of, title_of, typed
 from agnesi.core.public import renamed
 from agnesi.core.storage.changes import is_late
 from agnesi.core.storage.leaves import earlier
-from agnesi.core.storage.views import element_view
 from agnesi.core.support.config import HOOKS, MODE, STATE, switched
 from agnesi.core.support.errors import (
     GradientError,
@@ -29,9 +27,8 @@ from agnesi.core.support.errors import (
     user_where,
 )
 from agnesi.core.support.gc_pause import no_gc
-from agnesi.core.support.silence import silently
 from agnesi.core.support.tracing import current_trace, is_tracing, query_fact
-from agnesi.core.tensor import CONSUMED, Tensor, symbol, wrap
+from agnesi.core.tensor import CONSUMED, Tensor, symbol
 from agnesi.ops.base.convert import as_tensor, number
 from agnesi.ops.base.creation import filled
 from agnesi.ops.base.elementwise import Elementwise
@@ -462,53 +459,6 @@ def _accumulate(found: Mapping[Node, Tensor], seed: Tensor) -> None:
            if pair[0]._grad is not CONSUMED or not _is_lost(pair[0])], Apart(seed))
 
 
-def leave(arrived: Sequence[tuple[Tensor, Tensor]], apart: Callable[[Tensor], Tensor]) -> None:
-    """Add gradients to those that tensors have, each given with its tensor; ``apart`` gives the
-    first one of a tensor memory of its own."""
-    traced, recording = is_tracing(), MODE.get().recording
-    there: list[Tensor | None] = [
-        current_trace().read_grad(t, adds=True) if traced else t._grad for t, _ in arrived]
-    users: dict[int, int] = {}
-    if any([before is not None for before in there]):
-        for t in (*there, *[target for target, _ in arrived]):
-            if t is not None:
-                memory = _memory(t)
-                users[memory] = users.get(memory, 0) + 1
-    for (target, g), held in zip(arrived, there, strict=True):
-        before = target.grad if HOOKED.any else held  # the hooks of others may have taken it away
-        if before is None:
-            _put(target, apart(g), traced)
-        elif before is held and not recording and users[_memory(before)] == 1 and _may_change(
-                before):
-            if traced or not _added(before, g):
-                before += g if type(g) is Tensor or not is_sparse(g) else g.to_dense()
-        else:
-            _put(target, before + g, traced)
-        if HOOKED.any:
-            HOOKED.arrived(target)
-
-
-def _put(target: Tensor, grad: Tensor, traced: bool) -> None:
-    if traced:
-        current_trace().write_grad(target, grad, adds=True)
-    else:
-        target.grad = grad
-
-
-def _added(before: Tensor, g: Any) -> bool:
-    """Return whether a gradient of plain numbers could be added to another in its memory."""
-    if type(g) is not Tensor or type(before) is not Tensor or MODE.get().watch is not None:
-        return False
-    data: Any = before.array
-    more = g.array
-    if more is None or more.dtype is not data.dtype or more.shape != data.shape or (
-            data.dtype.kind not in "fc") or element_view(before) is not None:
-        return False
-    silently(np.add, data, more, out=data)
-    touch(before)
-    return True
-
-
 def _is_lost(x: Tensor) -> bool:
     """Return whether the gradient so far was used up by a compiled step: what is added to it is
     lost as well, and reading it is the error."""
@@ -524,53 +474,3 @@ def _owner(node: Node, heard: bool = False) -> Tensor | None:
         owner: Tensor | None = node.handle()
         return owner
     return current_trace().target_of(node, heard) if is_tracing() else None
-
-
-def _memory(t: Tensor) -> int:
-    """Return a key of the memory that a tensor is in."""
-    data: Any = t.array if type(t) is Tensor or not is_sparse(t) else t.values().array
-    while type(data) is np.ndarray and data.base is not None:
-        data = data.base
-    return id(t if data is None else data)
-
-
-def _may_change(before: Tensor) -> bool:
-    """Return whether a gradient of its own memory may be added to in place, so that it stays the
-    tensor that it was, by which compiled functions know it."""
-    data = None if type(before) is not Tensor and is_sparse(before) else before.array
-    return data is not None and data.flags.writeable and not before._requires_grad
-
-
-def _copied(g: Tensor) -> Tensor:
-    """A gradient in other memory; what it was computed from goes on, be it a leaf."""
-    if g._requires_grad and current(g).op is None:
-        from agnesi.ops.arrays.replicate import copy
-
-        return copy(g)
-    assert g.array is not None
-    other = wrap(g.array.copy())
-    other.node, other._requires_grad = g.node, g._requires_grad
-    return other
-
-
-class Apart:
-    """Gives gradients memory of their own, so that a later change in place stays local: several
-    may be one tensor, the cotangent among them, or look into something else."""
-
-    def __init__(self, *taken: Tensor) -> None:
-        self.taken = {id(g.array) for g in taken}
-
-    def __call__(self, g: Any) -> Any:
-        if type(g) is not Tensor and is_sparse(g):
-            return g.with_values(self(g.values()))
-        data = g.array
-        if data is None:
-            if g._view is None:
-                return symbol(current(g))
-            from agnesi.ops.arrays.replicate import copy
-
-            return copy(g)
-        if data.base is not None or not data.flags.writeable or id(data) in self.taken:
-            g = _copied(g)
-        self.taken.add(id(g.array))
-        return g

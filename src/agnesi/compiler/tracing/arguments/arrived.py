@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from agnesi.autodiff.accumulation import leave
 from agnesi.autodiff.recording import no_grad
-from agnesi.autodiff.reverse import leave
 from agnesi.core.tensor import Tensor
 from agnesi.ops.sparse.words import dense
 
