@@ -38,9 +38,9 @@ def test_draws_within_bounds_are_independent() -> None:
 
 
 @pytest.mark.parametrize(("wrong", "kind", "text"), [
-    (lambda: near([0, 1], [3, 4], size=3), ag.ShapeError, r"shapes \(3,\) and \(2,\)"),
+    (lambda: near([0, 1], [3, 4], size=3), ag.ShapeError, r"shapes \(2,\) and \(3,\)"),
     (lambda: near([0, 1], [3, 4], size=1), ag.ShapeError,
-     r"bounds of shape \(2,\) give no draws of shape \(1,\)"),
+     r"shape \(2,\) does not broadcast to \(1,\)"),
     (lambda: near([0, 1], [3, 1]), ValueError, "not low = 1, high = 1"),
     (lambda: random.randint(0, [3, 4]), ValueError, r"\[3, 4\] is the shape, as in PyTorch"),
     (lambda: random.choice(["a", "b"]), ag.DTypeError, r"draw indices: \[x\[i\] for i in"),

@@ -14,12 +14,13 @@ from agnesi.core.dispatch import apply, assign
 from agnesi.core.ir.dims import Dim, Shape, Size, is_static, product
 from agnesi.core.op import typed
 from agnesi.core.public import planned, public
-from agnesi.core.shapes import axis_of, broadcast
+from agnesi.core.shapes import axis_of
 from agnesi.core.storage.leaves import COPY
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import DTypeError, ShapeError, TraceError, at
 from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor, wrap
+from agnesi.ops.arrays.replicate import broadcast_to
 from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.creation import checked_sizes
 from agnesi.ops.base.literals import of_python
@@ -316,7 +317,8 @@ def randint(low: Any, high: Any = None, shape: ShapeLike = (), *, dtype: DTypeLi
         low, high = demanded("randint", "low < high must hold", lambda low, high: low < high,
                              low=low, high=high)
         span = high - low
-        sizes = _drawn_with(sizes, span)
+        sizes = sizes or span.shape
+        span = broadcast_to(span, sizes) if span.ndim else span
     bits = reshape(words(product(sizes), generator), sizes)
     drawn = cast(mulhi(bits, as_tensor(span, _UINT32)), dtypes.int64)
     return cast(drawn + low if isinstance(low, (Dim, Tensor)) or low else drawn, kind)
@@ -325,14 +327,6 @@ def randint(low: Any, high: Any = None, shape: ShapeLike = (), *, dtype: DTypeLi
 def several(bound: Any) -> Any:
     """A tensor of several bounds, in a list or an array; what is one, as it is."""
     return as_tensor(bound) if isinstance(bound, (list, tuple, np.ndarray)) else bound
-
-
-def _drawn_with(sizes: Shape, bounds: Tensor) -> Shape:
-    """The shape of draws, each within a bound of its own."""
-    found = broadcast(sizes, bounds.shape)
-    if sizes and found != sizes:
-        raise ShapeError(f"bounds of shape {bounds.shape} give no draws of shape {sizes}")
-    return found
 
 
 @planned
