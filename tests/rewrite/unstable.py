@@ -308,5 +308,4 @@ UNSTABLE = {
 EXCEPTIONS = {
     "sinh(x) / sinh(x + 1)", "(1 + 1 / x)**x",
     "exp(-x) log(1 + exp(x))", "log(1 + sinh(x))", "log(1 - sqrt(sigmoid(x)))",
-    "exp(x) / sqrt(1 + exp(2x))",
 }
