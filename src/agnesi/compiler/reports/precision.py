@@ -219,6 +219,7 @@ def _functions(mp: Any) -> dict[str, Callable[..., Any]]:
         "erfcx": lambda x: mp.exp(x * x) * mp.erfc(x), "power": lambda a, b: a ** b,
         "acos": lambda x: mp.acos(x) if abs(x) <= 1 else mp.nan,
         "asin": lambda x: mp.asin(x) if abs(x) <= 1 else mp.nan,
+        "acosh": lambda x: mp.acosh(x) if x >= 1 else mp.nan,
         "atanh": lambda x: mp.atanh(x) if abs(x) < 1 else mp.nan, "atan2": mp.atan2,
         "maximum": max, "minimum": min, "isinf": lambda x: bool(mp.isinf(x)),
         "isnan": lambda x: bool(mp.isnan(x)), "isfinite": lambda x: bool(mp.isfinite(x)),
