@@ -169,6 +169,7 @@ class R2Score(Metric):
 
         :param predictions, targets: Of shape (samples, num_outputs), or vectors.
         :type predictions, targets: array_like
+        :raises ShapeError: If they have another number of columns.
         """
         p, t = same(self, predictions, targets)
         if t.ndim and t.size != t.shape[0] * self.num_outputs:
