@@ -85,7 +85,7 @@ CASES = [
     (lambda: training.find_lr(nn.Linear(4, 2), 3), TypeError,
      "find_lr: trainer must be agnesi's Trainer, not Linear(4, 2)"),
     (lambda: ag.config("float64"), TypeError,
-     "config takes names: config(seed=4), not 'float64'"),
+     "config takes names as in threads=4, not 'float64'"),
     (lambda: (lambda x: ag.function([x], x))(symbolic.vector("x"))(A), TypeError,
      "input x of function is 1-dimensional; float32[3, 4] does not fit"),
     (lambda: ag.jit(lambda x: x.eval())(V), ag.TraceError, "eval() needs the value of "

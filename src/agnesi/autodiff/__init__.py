@@ -9,7 +9,7 @@ and has derivatives. Gradients that arrive at a tensor without one become tensor
 that is there already is added to in place, so that a jitted function finds the same memory again
 (``accumulation.py``).
 A derivative of one scalar with respect to one scalar is taken forwards, so that it is computed
-beside the function and not behind it (``numbers.py``). Graphs are brought into stable forms before
+beside the function and not behind it (``forward.py``). Graphs are brought into stable forms before
 they are differentiated (``stable.py``, ``compiler/compilation/stable_forms.py``,
 ``rewrite/derived.py``).
 

@@ -12,15 +12,20 @@ from agnesi.autodiff.reverse import backprop, beginnings, missing_rule, read_by_
 from agnesi.autodiff.rules import cotangents, deferred_rule, tangents
 from agnesi.autodiff.stable import stable_roots
 from agnesi.core.dispatch import current
-from agnesi.core.ir.node import Node, executed
+from agnesi.core.ir.node import Node, executed, toposort
 from agnesi.core.op import Item, typed
 from agnesi.core.public import higher
 from agnesi.core.support.config import STATE, switched
 from agnesi.core.support.errors import TraceError, at
+from agnesi.core.support.tracing import current_trace, is_tracing
 from agnesi.core.tensor import Tensor
-from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.base.convert import as_tensor, number
 from agnesi.ops.base.creation import filled, zeros_like
+from agnesi.ops.base.elementwise import Elementwise
 from agnesi.ops.base.parameter_checks import of_shape
+
+#: Operations from which on the derivative of a number to a number is taken forwards.
+_MIN_OPERATIONS = 16
 
 
 def push(roots: Iterable[Node], tangents: Mapping[Node, Tensor],
@@ -167,3 +172,35 @@ def tangent_for(x: Tensor, tangent: Any, owner: str = "jvp") -> Tensor:
     return of_shape(owner, t, x.shape, at(
         f"{owner}: the tangent is {typed(t)}, but the value is {typed(x)}; their shapes must "
         "agree"), "GradientError")
+
+
+def slope(y: Tensor, nodes: Iterable[Node]) -> dict[Node, Tensor] | None:
+    """The derivative of a symbolic number ``y`` to one other number, by node; None where reverse
+    mode is to find it.
+
+    Forward mode takes no more operations for it than reverse mode, keeps nothing, and need not wait
+    for the result: the processor computes the derivative of each step beside the step.
+    """
+    root, sources = current(y), list(nodes)
+    if y.array is not None or len(sources) > 1 or not sources:
+        return None
+    (x,) = sources
+    between = toposort([root], lambda n: n is x or not n.requires_grad)
+    steps = [n for n in between if n.requires_grad and n is not x]
+    if len(steps) < _MIN_OPERATIONS or x.shape != () or not all(map(_is_step, steps)):
+        return None
+    found = push([root], {x: number(1, x.dtype)})
+    if root not in found:
+        return None
+    if is_tracing():
+        current_trace().derived([found[root]])
+    return {x: found[root]}
+
+
+def _is_step(node: Node) -> bool:
+    """Return whether a node is an elementwise function of real scalars; ``where`` has jumps, and is
+    none."""
+    return (
+        isinstance(node.op, Elementwise) and node.op.name != "where"
+        and node.shape == () and node.dtype.kind == "f"
+    )

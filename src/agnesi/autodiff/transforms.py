@@ -13,8 +13,7 @@ import numpy as np
 
 from agnesi.autodiff.accumulation import Apart
 from agnesi.autodiff.bodies import BodyTrace
-from agnesi.autodiff.forward import push, tangent_for
-from agnesi.autodiff.numbers import slope
+from agnesi.autodiff.forward import push, slope, tangent_for
 from agnesi.autodiff.recording import alias, detach, enable_grad
 from agnesi.autodiff.reverse import backprop, beginnings, goes_outside, seed
 from agnesi.core.accepted import TensorLike

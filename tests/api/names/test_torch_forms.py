@@ -110,7 +110,7 @@ MISTAKES: list[tuple[Any, type[Exception], str]] = [
     (lambda: ag.ones((2, 3, 4)) @ ag.ones((3, 4, 5)), ValueError,
      "in front of the matrices, sizes 2 and 3 differ"),
     (lambda: ag.jit.save(1, "f"), NotImplementedError, r"jit\.save\(\) is PyTorch's; use ag\.save"),
-    (lambda: ag.config(4), TypeError, r"config\(threads=4\), not 4\n  at .*test_torch_forms\.py"),
+    (lambda: ag.config(4), TypeError, r"as in threads=4, not 4\n  at .*test_torch_forms\.py"),
     (lambda: ag.FloatTensor([1.0], [2.0]), TypeError, r"are no sizes, which are integers"),
     (lambda: ag.Tensor(zzz=1), TypeError, r"^Tensor\(\) got an unexpected keyword"),
     (lambda: ag.data.StackDataset(1, 2), TypeError, "takes datasets with a length, not 1"),

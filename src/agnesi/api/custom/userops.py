@@ -151,8 +151,9 @@ def _typed_result(op: Any, found: Any) -> Any:
         each = "its result" if op.outputs == 1 else f"each of {op.outputs} results"
         more = "; an operation of several has outputs = 2" if op.outputs == 1 and isinstance(
             found, (tuple, list)) and found and all(map(_is_type, found)) else ""
-        raise TypeError(at(f"infer of {title_of(op)} must return (shape, dtype) for {each}, as "
-                           f"(x.shape, x.dtype), not {typed(found)}{more}", location_of(op.infer)))
+        raise TypeError(at(f"infer of {title_of(op)} must return (shape, dtype) for {each}, such "
+                           f"as (x.shape, x.dtype), not {typed(found)}{more}",
+                           location_of(op.infer)))
     try:
         known = tuple((tuple(shape), as_dtype(dtype)) for shape, dtype in types)
     except DTypeError as error:

@@ -364,7 +364,7 @@ class Count(int):
         if dim is None:
             return self._shape
         try:
-            if type(dim) is int and dim >= 0:
+            if type(dim) is int and 0 <= dim < len(self._shape):
                 return _size_of(self._shape, dim)
             return self._shape[axis_of(dim, len(self._shape))]
         except (IndexError, TypeError) as error:

@@ -259,7 +259,7 @@ class Config:
     def __call__(self, *words: Any, **settings: Any) -> Settings:
         """Change settings for the length of a ``with`` block, in this thread or task."""
         if words:
-            raise TypeError(at(f"config takes names: config(seed=4), not {reprlib.repr(words[0])}"))
+            raise TypeError(at(f"config takes names as in threads=4, not {reprlib.repr(words[0])}"))
         return Settings(**settings)
 
     def __dir__(self) -> list[str]:

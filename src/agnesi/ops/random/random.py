@@ -433,6 +433,7 @@ def choice(n: TensorLike, shape: ShapeLike | None = (), replace: bool = True,
                              f"more, not {typed(x)}")
         drawn = choice(x.shape[axis], shape, replace, p, generator=generator)
         return take(x, drawn, axis)
+    axis_of(axis, 1)
     sizes = () if shape is None else checked_sizes(shape)
     if not replace:
         return _without_replacement(n, sizes, p, generator)
