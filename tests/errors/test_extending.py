@@ -63,8 +63,8 @@ CASES = [
      "exp(float32[3], float32[3]): output array is read-only: operands are not to be changed; work "
      "on a copy, x.copy()"),
     (lambda: matmul(ag.ones(2)), TypeError,
-     "matmul(float32[2]): infer of matmul must return (shape, dtype) for its result, such as (x.shape, "
-     "x.dtype), not (2,)"),
+     "matmul(float32[2]): infer of matmul must return (shape, dtype) for its result, such as "
+     "(x.shape, x.dtype), not (2,)"),
     (lambda: ag.grad(lambda x: sin(x).sum())(ag.ones(2)), ValueError,
      "the vjp of sin returned 2 cotangents for 1 operands"),
     (lambda: Empty(1)(ag.ones(2)), NotImplementedError, "Empty needs perform(self, *arrays)"),
