@@ -32,12 +32,12 @@ def own_cache(tmp_path_factory):
 @pytest.fixture(autouse=True, scope="session")
 def loaded_compiler():
     """What a test compiles does not depend on how much was done in others before."""
-    from agnesi.compiler import worth
+    from agnesi.compiler import warmup
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(worth, "LOADING", 0)
-        patch.setattr(worth, "TRACING", 0)
-        worth.WORK.begin()
+        patch.setattr(warmup, "LOADING", 0)
+        patch.setattr(warmup, "TRACING", 0)
+        warmup.WORK.begin()
         yield
 
 

@@ -49,7 +49,7 @@ CASES: dict[str, tuple[str, Callable[..., Any]]] = {
     "gemm: prefetching": ("kernels.gemm.planner:prefetched_lines", lambda *a: 0),
     "conv: gradients by pixels": ("kernels.conv.kernel:plan_weight_pixels", _nothing),
     "conv: lanes along rows": ("kernels.conv.kernel:plan_rows", lambda *a: _NoRows),
-    "conv: cotangent in place": ("kernels.conv.weightplan:in_place", _nothing),
+    "conv: cotangent in place": ("kernels.conv.weight_plan:in_place", _nothing),
     "conv: Winograd": ("kernels.conv.winograd.plan:plan_winograd", _nothing),
     "conv: Winograd gradients": ("kernels.conv.winograd.plan:plan_winograd_weight", _nothing),
     "conv: 1x1 as products": ("kernels.conv.kernel:as_product", _nothing),

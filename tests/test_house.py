@@ -29,7 +29,7 @@ LATE = (
     "numpy._core", "pandas", "platform", "pyarrow", "scipy", "signal", "sklearn", "statistics",
     "tensorboardX", "tqdm",
     # What ``import agnesi``, or the first call of a compiled function, would load without need.
-    "agnesi.api.tensor.novalue", "agnesi.autodiff.checkpoint", "agnesi.ops.arrays.replicate",
+    "agnesi.api.tensor.no_value", "agnesi.autodiff.checkpoint", "agnesi.ops.arrays.replicate",
     "agnesi.ops.base.gather", "agnesi.ops.base.scans", "agnesi.ops.contractions.halves",
     "agnesi.ops.convolution", "agnesi.ops.elementwise.complexes", "agnesi.ops.indexing.join",
     "agnesi.ops.indexing.masked", "agnesi.ops.indexing.ranges", "agnesi.ops.indexing.spans", "copy",
@@ -212,7 +212,7 @@ def test_one_file_asks_about_the_machine():
              r"|GetHostCPU|\bsys\.maxsize >|\"/proc/(?!self)|\"/sys/")
     asking = {name_of(p) for p in SOURCES if re.search(words, p.read_text(encoding="utf-8"))}
     # LLVM names the processor; the declaration of its functions names those that do.
-    llvm = {"src/agnesi/runtime/llvm.py", "src/agnesi/runtime/capi.py"}
+    llvm = {"src/agnesi/runtime/llvm.py", "src/agnesi/runtime/llvm_api.py"}
     assert asking == {"src/agnesi/core/support/host.py", *llvm}
 
 
@@ -271,7 +271,7 @@ def test_files_are_written_whole():
 def test_who_asks_whether_a_trace_runs():
     """``core`` and what is written out flat, where a call more would show; all else asks there."""
     flat = {f"src/agnesi/{name}.py"
-            for name in ("api/tensor/inplace", "ops/base/at_once", "ops/base/elementwise",
+            for name in ("api/tensor/inplace", "ops/base/grouped_calls", "ops/base/elementwise",
                          "ops/base/select", "ops/base/totals",
                          "ops/indexing/direct_writes")}
     words = r"\b(STATE|MODE\.get\(\)|mode)\.trace\b"

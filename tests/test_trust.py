@@ -26,8 +26,8 @@ RUN = {
     "compat/chainer/serializers.py: np.load": "arrays of a file, with allow_pickle=False",
     "compat/theano/tensor/io.py: np.load": "an array of a file, with allow_pickle=False",
     "compat/theano/misc.py: pickle.load": "the file that a program for Theano hands it",
-    "compiler/csource.py: subprocess": "the system's C compiler, on a text that the user gave",
-    "compiler/csource.py: subprocess.run": "the same",
+    "compiler/c_source.py: subprocess": "the system's C compiler, on a text that the user gave",
+    "compiler/c_source.py: subprocess.run": "the same",
     "distributed/processes/launch.py: subprocess": "the program that the user launches",
     "distributed/processes/launch.py: subprocess.Popen": "the program that the user launches",
     "distributed/processes/workers.py: pickle.loads":

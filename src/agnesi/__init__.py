@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from agnesi.api import loading as _loading  # noqa: F401 - importing it is what counts
 from agnesi.api import memory as _memory  # noqa: F401 - likewise
 from agnesi.api.functions import *  # noqa: F403 - that module is the list
-from agnesi.api.late import NAMES as _NAMES
-from agnesi.api.late import load as _load
+from agnesi.api.lazy_names import NAMES as _NAMES
+from agnesi.api.lazy_names import load as _load
 from agnesi.api.tensor.exchange import VERSION as _VERSION
 from agnesi.api.tensor.exchange import __array_namespace_info__ as __array_namespace_info__
 from agnesi.api.tensor.exchange import from_dlpack as from_dlpack

@@ -18,8 +18,8 @@ from typing import Any
 
 from agnesi.api import functions as _F
 from agnesi.autodiff.recording import no_grad as _no_grad
-from agnesi.core.accepted import DTypeLike as _DTypeLike
 from agnesi.core.keywords import strictly as _strictly
+from agnesi.core.parameter_types import DTypeLike as _DTypeLike
 from agnesi.core.support.dtypes import as_dtype as _as_dtype
 from agnesi.core.support.dtypes import is_inexact as _is_inexact
 from agnesi.core.support.errors import DTypeError as _DTypeError

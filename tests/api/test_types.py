@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import agnesi as ag
-from agnesi.core import accepted
+from agnesi.core import parameter_types
 from agnesi.core.tensor import Tensor
 
 #: How many may say Any, for want of a type: nests, conditions, what only documents can tell.
@@ -50,7 +50,7 @@ def test_operands_dtypes_and_shapes_are_declared_by_their_names() -> None:
     assert not [row for row in parameters() if row[1] == "dtype" and row[2] == "Any"
                 and row[0] != "geomspace"]
     for name in ("TensorLike", "DTypeLike", "ShapeLike", "PerAxis"):
-        assert hasattr(accepted, name)
+        assert hasattr(parameter_types, name)
 
 
 def test_methods_are_typed_in_the_stub() -> None:

@@ -11,7 +11,7 @@ from agnesi.codegen import interrupts
 from agnesi.codegen.kernels.gemm import tile
 from agnesi.codegen.library import polls as library_polls
 from agnesi.codegen.library.lanes import shared
-from agnesi.codegen.loops import watched
+from agnesi.codegen.loops import polled_loops
 from agnesi.compiler.library import functions, generated
 from agnesi.core.ir.foreign import RESOLVERS
 from agnesi.core.support.forks import once
@@ -45,7 +45,7 @@ def polls(monkeypatch):
     address = ctypes.cast(kept, ctypes.c_void_p).value
     monkeypatch.setitem(RESOLVERS, "runtime",
                         lambda name: address if name == "poll" else known(name))
-    monkeypatch.setattr(watched, "_LOOK_POINTS", OFTEN)
+    monkeypatch.setattr(polled_loops, "_LOOK_POINTS", OFTEN)
     monkeypatch.setattr(interrupts, "_LOOK_ELEMENTS", OFTEN)
     monkeypatch.setattr(library_polls, "_POLL_ELEMENTS", 4 * OFTEN)  # whole blocks of vectors
     # functions of the library that are made here call what is gone behind the test

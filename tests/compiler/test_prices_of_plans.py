@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import agnesi as ag
-from agnesi.compiler.worth import WORK
+from agnesi.compiler.warmup import WORK
 from agnesi.core.calls.plans import RegionPlan
 from agnesi.core.support.config import HOOKS
 

@@ -9,16 +9,16 @@ import pytest
 
 from agnesi.core.support import settings
 from agnesi.core.support.config import config
-from agnesi.runtime import cachefolder, diskcache
+from agnesi.runtime import cache_folder, disk_cache
 
 PROGRAM = """
 import os
-from agnesi.runtime import diskcache
+from agnesi.runtime import disk_cache
 os.chdir("elsewhere/gone")
 os.rmdir(os.getcwd())
-diskcache.put(diskcache.key("x"), b"body")
-assert diskcache.get(diskcache.key("x")) == b"body"
-print(diskcache.report().splitlines()[0])
+disk_cache.put(disk_cache.key("x"), b"body")
+assert disk_cache.get(disk_cache.key("x")) == b"body"
+print(disk_cache.report().splitlines()[0])
 """
 
 
@@ -39,15 +39,15 @@ def test_the_platforms_place(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     with config(cache_dir=""):
-        assert cachefolder.path() == f"{home}/.cache/agnesi"
-        diskcache.put(diskcache.key("x"), b"body")
+        assert cache_folder.path() == f"{home}/.cache/agnesi"
+        disk_cache.put(disk_cache.key("x"), b"body")
         assert (home / ".cache").stat().st_mode & 0o777 == 0o700
         monkeypatch.setenv("XDG_CACHE_HOME", "not/full")
-        assert cachefolder.path() == f"{home}/.cache/agnesi"
+        assert cache_folder.path() == f"{home}/.cache/agnesi"
         monkeypatch.setenv("XDG_CACHE_HOME", str(caches))
-        assert cachefolder.path() == f"{caches}/agnesi"
+        assert cache_folder.path() == f"{caches}/agnesi"
     with config(cache_dir="~/kept"):
-        assert cachefolder.path() == f"{home}/kept"
+        assert cache_folder.path() == f"{home}/kept"
 
 
 def test_without_a_home_folder_there_is_no_cache(tmp_path, monkeypatch):
@@ -57,10 +57,10 @@ def test_without_a_home_folder_there_is_no_cache(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for folder in ("", "~/kept"):
         with config(cache_dir=folder):
-            diskcache.put(diskcache.key("x"), b"body")
-            assert diskcache.get(diskcache.key("x")) is None
-            assert diskcache.clear() == 0
-            assert "AGNESI_CACHE_DIR" in diskcache.report()
+            disk_cache.put(disk_cache.key("x"), b"body")
+            assert disk_cache.get(disk_cache.key("x")) is None
+            assert disk_cache.clear() == 0
+            assert "AGNESI_CACHE_DIR" in disk_cache.report()
     assert [*tmp_path.iterdir()] == []
 
 
@@ -70,11 +70,11 @@ def test_a_working_folder_that_is_gone(tmp_path, monkeypatch):
 
     monkeypatch.setattr(os, "getcwd", gone)
     with config(cache_dir="kept"):
-        diskcache.put(diskcache.key("x"), b"body")
-        assert diskcache.get(diskcache.key("x")) is None
-        assert "there is no folder kept" in diskcache.report()
+        disk_cache.put(disk_cache.key("x"), b"body")
+        assert disk_cache.get(disk_cache.key("x")) is None
+        assert "there is no folder kept" in disk_cache.report()
     with config(cache_dir=tmp_path):
-        assert cachefolder.path() == str(tmp_path)
+        assert cache_folder.path() == str(tmp_path)
 
 
 @pytest.mark.parametrize("wrong", ["a\0b", "\ud800", 3, None, b"a\0b"])
@@ -96,5 +96,5 @@ def test_paths_of_all_kinds_are_taken(tmp_path):
         assert config.cache_dir == os.path.join(os.getcwd(), "x")
     assert settings.checked("cache_dir", "") == ""
     with config(cache_dir=os.path.join(tmp_path, "x" * 300)):
-        diskcache.put(diskcache.key("x"), b"body")
-        assert diskcache.get(diskcache.key("x")) is None
+        disk_cache.put(disk_cache.key("x"), b"body")
+        assert disk_cache.get(disk_cache.key("x")) is None

@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from agnesi.core.support import aside
+from agnesi.core.support import worker_threads
 
 PROGRAM = """
 import ctypes, signal, sys
@@ -58,7 +58,7 @@ def test_signals_that_do_not_end_a_wait_are_found():
     thread.start()
     try:
         with pytest.raises(KeyboardInterrupt):
-            assert not aside.aside(1 << 30, work), "its end was waited for"
+            assert not worker_threads.aside(1 << 30, work), "its end was waited for"
     finally:
         end.set()
         thread.join()

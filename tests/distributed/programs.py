@@ -212,7 +212,7 @@ def differ_in_what_is_asked():
 
 def counted(x):
     """A result, and whether LLVM had to be loaded for it."""
-    return float(squared(x)), "agnesi.runtime.capi" in sys.modules
+    return float(squared(x)), "agnesi.runtime.llvm_api" in sys.modules
 
 
 @ag.jit

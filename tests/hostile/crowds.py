@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 from agnesi.core.support.config import config
-from agnesi.runtime import diskcache
+from agnesi.runtime import disk_cache
 from tests.hostile.attempt import LOADED, PATIENCE, Forked, Trial
 from tests.hostile.work import check
 
@@ -26,7 +26,7 @@ def crowd(attempts: int, folder: Path) -> Trial:
         processes = [Forked(lambda: begin_together(go)) for _ in range(attempts)]
         go.touch()
         failures = [why for _, why in (p.end() for p in processes) if why]
-        entries = [*folder.glob("*" + diskcache.SUFFIX)]
-        failures += [line for line in diskcache.report().splitlines() if "not read" in line]
+        entries = [*folder.glob("*" + disk_cache.SUFFIX)]
+        failures += [line for line in disk_cache.report().splitlines() if "not read" in line]
         failures += [f"{path} is left" for path in folder.glob("*.tmp")]
     return Trial("processes on one empty cache", attempts, failures, {"entries": len(entries)})

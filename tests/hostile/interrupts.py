@@ -17,7 +17,7 @@ import numpy as np
 
 import agnesi as ag
 from agnesi.core.support.config import STATE, TRACES, config
-from agnesi.runtime import diskcache
+from agnesi.runtime import disk_cache
 from tests.hostile.attempt import Forked, Trial
 
 SIZE = 1000
@@ -118,6 +118,6 @@ def interrupts(attempts: int, folder: Path) -> Trial:
                 continue
             failures += found["failures"]
             counts.update(found["counts"])
-        failures += [line for line in diskcache.report().splitlines() if "not read" in line]
+        failures += [line for line in disk_cache.report().splitlines() if "not read" in line]
         counts["temporary files left"] = len([*folder.glob("*.tmp")])
     return Trial("interrupts of compiling and running", attempts, failures, dict(counts))

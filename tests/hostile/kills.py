@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 from agnesi.core.support.config import config
-from agnesi.runtime import diskcache
+from agnesi.runtime import disk_cache
 from tests.hostile.attempt import Forked, Trial
 from tests.hostile.work import check
 
@@ -23,7 +23,7 @@ def write_on(first: int) -> None:
     """Write the same entries again and again."""
     while True:
         for number in range(first, first + ENTRIES):
-            diskcache.put(diskcache.key("kill", str(number)), content(number))
+            disk_cache.put(disk_cache.key("kill", str(number)), content(number))
 
 
 def compile_on(first: int) -> None:
@@ -37,7 +37,7 @@ def read(first: int) -> int:
     """Compare what is there; how many entries that were."""
     found = 0
     for number in range(first, first + ENTRIES):
-        body = diskcache.get(diskcache.key("kill", str(number)))
+        body = disk_cache.get(disk_cache.key("kill", str(number)))
         assert body in (None, content(number)), f"entry {number} is another one"
         found += body is not None
     return found
@@ -59,5 +59,5 @@ def kills(attempts: int, folder: Path) -> Trial:
             if failure:
                 failures.append(f"attempt {i}: {failure}")
         notes["temporary files left"] = len([*folder.glob("*.tmp")])
-        failures += [line for line in diskcache.report().splitlines() if "not read" in line]
+        failures += [line for line in disk_cache.report().splitlines() if "not read" in line]
     return Trial("kill -9 while entries are written", attempts, failures, notes)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from agnesi.core.support.config import config
-from agnesi.runtime import diskcache
+from agnesi.runtime import disk_cache
 from tests.hostile.attempt import Forked, Trial
 from tests.hostile.work import check
 
@@ -56,10 +56,10 @@ CHANGES: tuple[Callable[[bytes, random.Random, Entries], bytes], ...] = (
 def sealed(change: Callable[..., bytes], name: str, data: bytes, chance: random.Random,
            whole: Entries) -> bytes:
     """A change of the content, under a checksum that is right: no decoder can take it."""
-    size = len(diskcache._head(name, b""))
+    size = len(disk_cache._head(name, b""))
     bodies = {n: d[size:] for n, d in whole.items()}
     body = change(data[size:], chance, bodies)
-    return diskcache._head(name, body) + body
+    return disk_cache._head(name, body) + body
 
 
 def changed(folder: Path, whole: Entries, chance: random.Random) -> str:
@@ -72,9 +72,9 @@ def changed(folder: Path, whole: Entries, chance: random.Random) -> str:
     for name in chance.sample([*whole], len(whole) if chance.random() < 0.03 else 1):
         change = chance.choice(CHANGES)
         new = change(whole[name], chance, whole)
-        if chance.random() < 0.2 and name.endswith(diskcache.SUFFIX):  # not the count of bytes
+        if chance.random() < 0.2 and name.endswith(disk_cache.SUFFIX):  # not the count of bytes
             change = chance.choice((cut, grown, noise))
-            new = sealed(change, name.removesuffix(diskcache.SUFFIX), whole[name], chance, whole)
+            new = sealed(change, name.removesuffix(disk_cache.SUFFIX), whole[name], chance, whole)
         (folder / name).write_bytes(new)
     return f"{name}: {change.__name__}"
 

@@ -22,7 +22,7 @@ import numpy as np
 import agnesi
 from agnesi import saving
 from agnesi.core.support.config import config
-from agnesi.runtime import diskcache
+from agnesi.runtime import disk_cache
 from tests.hostile.attempt import LOADED, PATIENCE, Forked, Trial
 from tests.hostile.work import check
 
@@ -129,7 +129,7 @@ def on_full_disk(folder: Path, free: int, size: int, seed: int, mounted: bool) -
     with config(cache_dir=folder / "agnesi"):
         check(seed)
         check(seed)
-        assert "not read" not in diskcache.report()
+        assert "not read" not in disk_cache.report()
     (folder / "filler").unlink(missing_ok=True)
     left = [p.name for p in folder.rglob("*") if p.suffix in (".tmp", ".partial")]
     assert not left, left
@@ -163,7 +163,7 @@ def disks(attempts: int, folder: Path) -> Trial:
 VERSIONS: tuple[tuple[str, str, str], ...] = (
     ("core/__init__.py", '"""The', '"""The'),
     ("codegen/arithmetic/scalars.py", '"add": _contracted("fadd")', '"add": _contracted("fsub")'),
-    ("runtime/diskcache.py", 'b"2\\n"', 'b"3\\n"'),
+    ("runtime/disk_cache.py", 'b"2\\n"', 'b"3\\n"'),
 )
 PROGRAM = """
 import agnesi as ag
@@ -199,7 +199,7 @@ def versions(attempts: int, folder: Path) -> Trial:
             if told.strip() != str(wanted):
                 failures.append(f"attempt {i}, version {number}: {told} {error[-500:]}")
     with config(cache_dir=folder):
-        report = diskcache.report()
+        report = disk_cache.report()
     failures += [line for line in report.splitlines() if "not read" in line]
-    entries = len([*folder.glob("*" + diskcache.SUFFIX)])
+    entries = len([*folder.glob("*" + disk_cache.SUFFIX)])
     return Trial("versions on one cache", attempts, failures, {"entries": entries})

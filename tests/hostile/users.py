@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from agnesi.core.support.config import config
-from agnesi.runtime import diskcache
+from agnesi.runtime import disk_cache
 from tests.hostile.attempt import Forked, Trial
 
-NAME = diskcache.key("program", "of this user")
-FILE = NAME + diskcache.SUFFIX
+NAME = disk_cache.key("program", "of this user")
+FILE = NAME + disk_cache.SUFFIX
 OWN, PLANTED = b"written by this user", b"written by the other user"
 #: Any user but this one; the files need no name.
 STRANGER = 54321
@@ -41,19 +41,19 @@ def as_stranger(work: Callable[[], Any]) -> None:
 def plant(folder: Path) -> None:
     """A valid entry of the other user's, under this one's name."""
     (folder / FILE).unlink(missing_ok=True)
-    (folder / FILE).write_bytes(diskcache._head(NAME, PLANTED) + PLANTED)
+    (folder / FILE).write_bytes(disk_cache._head(NAME, PLANTED) + PLANTED)
 
 
 def read(folder: Path) -> bytes | None:
     """What this user reads there."""
     with config(cache_dir=folder):
-        return diskcache.get(NAME)
+        return disk_cache.get(NAME)
 
 
 def write(folder: Path) -> bytes | None:
     """What this user reads after writing."""
     with config(cache_dir=folder):
-        diskcache.put(NAME, OWN)
+        disk_cache.put(NAME, OWN)
     return read(folder)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import agnesi as ag
-from agnesi.api.late import NAMES
+from agnesi.api.lazy_names import NAMES
 from agnesi.core.support import tree
 from agnesi.ops.contractions.paths import cost, greedy_path, optimal_path, path_cost
 

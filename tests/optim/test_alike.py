@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import agnesi as ag
-from agnesi.compiler.tracing import alike
+from agnesi.compiler.tracing import trace_reuse
 from agnesi.optim import optimizer as base
 
 OPTIMIZERS: dict[str, Any] = {
@@ -49,8 +49,8 @@ def step_of(make: Any, seed: int) -> tuple[list[Any], Any]:
 @pytest.mark.parametrize("operations", [1, 10_000])
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_steps_are_those_of_each_parameter_alone(name, operations, monkeypatch):
-    monkeypatch.setattr(alike, "MIN_OPERATIONS", operations)
-    monkeypatch.setattr(alike, "SEGMENT_OPERATIONS", 8)
+    monkeypatch.setattr(trace_reuse, "MIN_OPERATIONS", operations)
+    monkeypatch.setattr(trace_reuse, "SEGMENT_OPERATIONS", 8)
     with ag.config(cache=False, verify=True):
         ours, step = step_of(OPTIMIZERS[name], 3)
         compiled = ag.jit(step)
@@ -67,7 +67,7 @@ def test_steps_are_those_of_each_parameter_alone(name, operations, monkeypatch):
 def test_parameters_of_a_kind_are_told_apart_by_types_alone(monkeypatch):
     made = []
 
-    class Counted(alike.Alike):
+    class Counted(trace_reuse.Alike):
         def __call__(self, each):
             made.append(len(each))
             super().__call__(each)
@@ -112,7 +112,7 @@ def test_an_update_of_the_users_own_sees_every_parameter():
 
 
 def test_a_segment_takes_the_place_of_several_updates(monkeypatch):
-    monkeypatch.setattr(alike, "MIN_OPERATIONS", 100)
+    monkeypatch.setattr(trace_reuse, "MIN_OPERATIONS", 100)
     ps = [ag.nn.Parameter(values(5, seed=i)) for i in range(120)]
     optimizer = ag.optim.Adam(ps)
 

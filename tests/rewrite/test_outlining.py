@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import agnesi as ag
-from agnesi.compiler.tracing import alike
+from agnesi.compiler.tracing import trace_reuse
 from agnesi.core.graph import constant_value
 from agnesi.rewrite import outlining
 from agnesi.schedule.clustering import clustering
@@ -212,8 +212,8 @@ def test_updates_of_many_parameters_happen_in_place():
 
 def test_updates_that_read_other_results_of_segments_share_a_body(monkeypatch):
     """Segments are read as a whole: no update has an operand that is one of their results."""
-    monkeypatch.setattr(alike, "MIN_OPERATIONS", 30)
-    monkeypatch.setattr(alike, "SEGMENT_OPERATIONS", 40)
+    monkeypatch.setattr(trace_reuse, "MIN_OPERATIONS", 30)
+    monkeypatch.setattr(trace_reuse, "SEGMENT_OPERATIONS", 40)
     parameters = [ag.nn.Parameter(values(5, seed=i).numpy()) for i in range(48)]
     optimizer = ag.optim.Adam(parameters, lr=0.01)
 

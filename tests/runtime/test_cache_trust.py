@@ -14,11 +14,11 @@ import pytest
 from agnesi.core.support import undo
 from agnesi.core.support.config import config
 from agnesi.core.support.record import replace
-from agnesi.runtime import cachefolder, diskcache, machine
+from agnesi.runtime import cache_folder, disk_cache, machine
 
-NAME = diskcache.key("program", "x")
-FILE = NAME + diskcache.SUFFIX
-WHOLE = diskcache._head(NAME, b"body") + b"body"
+NAME = disk_cache.key("program", "x")
+FILE = NAME + disk_cache.SUFFIX
+WHOLE = disk_cache._head(NAME, b"body") + b"body"
 
 posix = pytest.mark.skipif(not hasattr(os, "geteuid"), reason="this system has no such users")
 
@@ -73,15 +73,15 @@ def test_files_that_are_not_to_be_read(fresh_cache, kind):
     fresh_cache.mkdir(mode=0o700)
     make(fresh_cache / FILE)
     if why is not None:
-        told = diskcache.report()
+        told = disk_cache.report()
         assert f"  {FILE}: " in told and why in told.splitlines()[-1]
-        assert diskcache.get(NAME) is None
-    diskcache.put(NAME, b"again")
-    assert diskcache.get(NAME) == (None if kind == "a folder" else b"again")
+        assert disk_cache.get(NAME) is None
+    disk_cache.put(NAME, b"again")
+    assert disk_cache.get(NAME) == (None if kind == "a folder" else b"again")
     if kind != "a folder":
         assert (fresh_cache / FILE).stat().st_mode & 0o777 == 0o600
-        assert "not read" not in diskcache.report()
-    diskcache.clear()
+        assert "not read" not in disk_cache.report()
+    disk_cache.clear()
 
 
 @posix
@@ -89,41 +89,41 @@ def test_files_that_are_not_to_be_read(fresh_cache, kind):
 def test_the_umask_does_not_matter(fresh_cache, umask):
     before = os.umask(umask)
     try:
-        diskcache.put(NAME, b"body")
+        disk_cache.put(NAME, b"body")
     finally:
         os.umask(before)
     assert fresh_cache.stat().st_mode & 0o777 == 0o700
     assert (fresh_cache / FILE).stat().st_mode & 0o777 == 0o600
-    assert diskcache.get(NAME) == b"body"
+    assert disk_cache.get(NAME) == b"body"
 
 
 @posix
 @pytest.mark.parametrize("mode", [0o777, 0o1777, 0o770, 0o702])
 def test_folders_that_others_may_write_are_not_used(fresh_cache, mode):
-    diskcache.put(NAME, b"body")
+    disk_cache.put(NAME, b"body")
     fresh_cache.chmod(mode)
-    assert diskcache.get(NAME) is None
-    diskcache.put(NAME, b"other")
-    assert f"others may write it (mode {mode:o})" in diskcache.report()
+    assert disk_cache.get(NAME) is None
+    disk_cache.put(NAME, b"other")
+    assert f"others may write it (mode {mode:o})" in disk_cache.report()
     fresh_cache.chmod(0o755)
-    assert diskcache.get(NAME) == b"body"
+    assert disk_cache.get(NAME) == b"body"
 
 
 @posix
 def test_a_folder_that_is_a_link_is_not_used(fresh_cache):
-    diskcache.put(NAME, b"body")
+    disk_cache.put(NAME, b"body")
     path = fresh_cache.parent / "link"
     path.symlink_to(fresh_cache)
     with config(cache_dir=path):
-        assert diskcache.get(NAME) is None
-        assert "is a symbolic link" in diskcache.report()
+        assert disk_cache.get(NAME) is None
+        assert "is a symbolic link" in disk_cache.report()
 
 
 @posix
 def test_a_folder_that_is_exchanged_while_it_is_read(fresh_cache, monkeypatch):
     """What is behind the opened folder counts, not what its name leads to meanwhile."""
-    diskcache.put(NAME, b"body")
-    check = cachefolder.objection
+    disk_cache.put(NAME, b"body")
+    check = cache_folder.objection
 
     def exchange(found):
         why = check(found)
@@ -131,16 +131,16 @@ def test_a_folder_that_is_exchanged_while_it_is_read(fresh_cache, monkeypatch):
         if not moved.exists():
             fresh_cache.rename(moved)
             fresh_cache.mkdir()
-            entry(fresh_cache / FILE, diskcache._head(NAME, b"planted") + b"planted")
+            entry(fresh_cache / FILE, disk_cache._head(NAME, b"planted") + b"planted")
         return why
 
-    monkeypatch.setattr(cachefolder, "objection", exchange)
-    assert diskcache.get(NAME) == b"body"
+    monkeypatch.setattr(cache_folder, "objection", exchange)
+    assert disk_cache.get(NAME) == b"body"
 
 
 @posix
 def test_access_lists_count_as_the_group(fresh_cache):
-    diskcache.put(NAME, b"body")
+    disk_cache.put(NAME, b"body")
     acl = bytes.fromhex(  # version 2; owner rw, user 54321 rw, group none, mask rw, others none
         "02000000 0100 0600 ffffffff 0200 0600 31d40000 0400 0000 ffffffff"
         "1000 0600 ffffffff 2000 0000 ffffffff")
@@ -148,25 +148,25 @@ def test_access_lists_count_as_the_group(fresh_cache):
         os.setxattr(fresh_cache / FILE, "system.posix_acl_access", acl)
     except (OSError, AttributeError):
         pytest.skip("this file system has no access lists")
-    assert diskcache.get(NAME) is None
-    assert "others may write it" in diskcache.report()
-    diskcache.put(NAME, b"body")
-    assert diskcache.get(NAME) == b"body"
+    assert disk_cache.get(NAME) is None
+    assert "others may write it" in disk_cache.report()
+    disk_cache.put(NAME, b"body")
+    assert disk_cache.get(NAME) == b"body"
 
 
 @posix
 @pytest.mark.parametrize("ids", [(0, 1, 1), (1, 1, 0), (1, 0, 1)])
 def test_privileged_processes_have_no_cache(fresh_cache, monkeypatch, ids):
-    diskcache.put(NAME, b"body")
+    disk_cache.put(NAME, b"body")
     if not hasattr(os, "getresuid"):
         pytest.skip("this system does not tell saved ids")
     for name in ("getresuid", "getresgid"):
         with monkeypatch.context() as patch:
             patch.setattr(os, name, lambda: ids)
-            assert diskcache.get(NAME) is None
-            assert "more rights than its user" in diskcache.report()
-    monkeypatch.setattr(cachefolder, "_started_privileged", lambda: True)
-    assert diskcache.get(NAME) is None
+            assert disk_cache.get(NAME) is None
+            assert "more rights than its user" in disk_cache.report()
+    monkeypatch.setattr(cache_folder, "_started_privileged", lambda: True)
+    assert disk_cache.get(NAME) is None
 
 
 class Failing:
@@ -202,14 +202,14 @@ def test_a_disk_that_fails(fresh_cache, monkeypatch):
     failed = Counter()
     for seed in range(60):
         system = Failing(seed)
-        monkeypatch.setattr(cachefolder, "os", system)
+        monkeypatch.setattr(cache_folder, "os", system)
         monkeypatch.setattr(undo, "os", system)
         for number in range(5):
-            name = diskcache.key("fault", str(number))
-            diskcache.put(name, name.encode())
-            assert diskcache.get(name) in (None, name.encode())
-        diskcache.report()
-        diskcache.clear()
+            name = disk_cache.key("fault", str(number))
+            disk_cache.put(name, name.encode())
+            assert disk_cache.get(name) in (None, name.encode())
+        disk_cache.report()
+        disk_cache.clear()
         failed += system.failed
     assert {*failed} == {*CALLS} - {"utime"}
     assert len(os.listdir("/proc/self/fd")) < 200
@@ -217,7 +217,7 @@ def test_a_disk_that_fails(fresh_cache, monkeypatch):
 
 def test_a_read_only_folder(fresh_cache, monkeypatch):
     """Entries are read where none can be written, nor be marked as used."""
-    diskcache.put(NAME, b"body")
+    disk_cache.put(NAME, b"body")
     os.utime(fresh_cache / FILE, (1, 1))
 
     def refused(*_, **__):
@@ -225,9 +225,9 @@ def test_a_read_only_folder(fresh_cache, monkeypatch):
 
     for call in ("replace", "unlink", "utime", "mkdir"):
         monkeypatch.setattr(os, call, refused)
-    assert diskcache.get(NAME) == b"body"
-    diskcache.put(NAME, b"other")
-    assert diskcache.get(NAME) == b"body"
+    assert disk_cache.get(NAME) == b"body"
+    disk_cache.put(NAME, b"other")
+    assert disk_cache.get(NAME) == b"body"
 
 
 def test_processors_of_other_types_share_no_entries():
@@ -240,20 +240,20 @@ def test_processors_of_other_types_share_no_entries():
 
 @posix
 def test_a_full_disk_leaves_nothing_behind(fresh_cache):
-    diskcache.put(NAME, b"body")
+    disk_cache.put(NAME, b"body")
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, before[1]))
     try:
-        diskcache.put(NAME, bytes(100_000))
+        disk_cache.put(NAME, bytes(100_000))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
-    assert {path.name for path in fresh_cache.iterdir()} == {FILE, diskcache._SIZE_FILE}
-    assert diskcache.get(NAME) == b"body"
+    assert {path.name for path in fresh_cache.iterdir()} == {FILE, disk_cache._SIZE_FILE}
+    assert disk_cache.get(NAME) == b"body"
 
 
 def test_entries_that_are_too_large_are_not_kept(fresh_cache, monkeypatch):
-    monkeypatch.setattr(diskcache, "MAX_ENTRY", 1000)
-    diskcache.put(NAME, bytes(1000))
+    monkeypatch.setattr(disk_cache, "MAX_ENTRY", 1000)
+    disk_cache.put(NAME, bytes(1000))
     assert not fresh_cache.exists()
 
 
@@ -261,43 +261,43 @@ def test_an_interrupted_write_leaves_nothing_behind(fresh_cache, monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    diskcache.put(NAME, b"body")
+    disk_cache.put(NAME, b"body")
     with monkeypatch.context() as patch:
         patch.setattr(os, "replace", interrupted)
         with pytest.raises(KeyboardInterrupt):
-            diskcache.put(NAME, b"other")
-    assert {path.name for path in fresh_cache.iterdir()} == {FILE, diskcache._SIZE_FILE}
+            disk_cache.put(NAME, b"other")
+    assert {path.name for path in fresh_cache.iterdir()} == {FILE, disk_cache._SIZE_FILE}
 
 
 @posix
 def test_without_descriptors_left_all_is_absent(fresh_cache):
     """As in a process that has as many files open as it may."""
-    diskcache.put(NAME, b"body")
+    disk_cache.put(NAME, b"body")
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     for left in (0, 1):
         taken = [os.open(os.devnull, os.O_RDONLY)]
         resource.setrlimit(resource.RLIMIT_NOFILE, (taken[0] + 1 + left, before[1]))
         try:
-            assert diskcache.get(NAME) is None
-            diskcache.put(NAME, b"other")
+            assert disk_cache.get(NAME) is None
+            disk_cache.put(NAME, b"other")
         finally:
             resource.setrlimit(resource.RLIMIT_NOFILE, before)
             os.close(taken[0])
-    assert diskcache.get(NAME) == b"body"
+    assert disk_cache.get(NAME) == b"body"
 
 
 def test_a_wrong_clock(fresh_cache):
     """Entries of the future are as old as those just used, and files left there go, too."""
-    diskcache.put(NAME, b"body")
-    ahead = fresh_cache.stat().st_mtime + 10 * 365 * diskcache._DAY_SECONDS
+    disk_cache.put(NAME, b"body")
+    ahead = fresh_cache.stat().st_mtime + 10 * 365 * disk_cache._DAY_SECONDS
     os.utime(fresh_cache / FILE, (ahead, ahead))
     left = fresh_cache / "left.tmp"
     left.touch()
     os.utime(left, (ahead, ahead))
-    assert diskcache.get(NAME) == b"body"
-    assert (fresh_cache / FILE).stat().st_mtime < ahead - diskcache._DAY_SECONDS
-    with cachefolder.Folder() as folder:
-        diskcache._prune(folder, 1 << 30)
+    assert disk_cache.get(NAME) == b"body"
+    assert (fresh_cache / FILE).stat().st_mtime < ahead - disk_cache._DAY_SECONDS
+    with cache_folder.Folder() as folder:
+        disk_cache._prune(folder, 1 << 30)
     assert not left.exists()
 
 
@@ -308,8 +308,8 @@ def test_a_folder_that_is_renamed_and_removed_while_in_use(fresh_cache):
 
     def use():
         while not stop.is_set():
-            diskcache.put(NAME, b"body")
-            found = diskcache.get(NAME)
+            disk_cache.put(NAME, b"body")
+            found = disk_cache.get(NAME)
             if found not in (None, b"body"):
                 wrong.append(found)
 
@@ -337,21 +337,21 @@ def test_a_folder_that_is_renamed_and_removed_while_in_use(fresh_cache):
 
 
 def test_the_report_tells_what_is_there(fresh_cache):
-    assert diskcache.report() == f"folder: {fresh_cache}, which is not there yet"
-    diskcache.put(NAME, bytes(2_000_000))
-    diskcache.put(diskcache.key("recipe", "y"), bytes(300_000))
-    entry(fresh_cache / ("0" * 64 + diskcache.SUFFIX), b"agnesi-cache-1\n" + bytes(99_985))
-    assert diskcache.report().splitlines() == [
+    assert disk_cache.report() == f"folder: {fresh_cache}, which is not there yet"
+    disk_cache.put(NAME, bytes(2_000_000))
+    disk_cache.put(disk_cache.key("recipe", "y"), bytes(300_000))
+    entry(fresh_cache / ("0" * 64 + disk_cache.SUFFIX), b"agnesi-cache-1\n" + bytes(99_985))
+    assert disk_cache.report().splitlines() == [
         f"folder: {fresh_cache}", "entries: 3, 2.4 MB, limit 536.9 MB",
         "  of other versions: 1, 0.1 MB", "  program: 1, 2.0 MB", "  recipe: 1, 0.3 MB"]
-    for i in range(diskcache._MAX_REPORTED_FILES + 1):
-        entry(fresh_cache / f"program-{i}{diskcache.SUFFIX}")
-    told = diskcache.report().splitlines()
+    for i in range(disk_cache._MAX_REPORTED_FILES + 1):
+        entry(fresh_cache / f"program-{i}{disk_cache.SUFFIX}")
+    told = disk_cache.report().splitlines()
     assert (
-        f"not read, and replaced by the next that is made: {diskcache._MAX_REPORTED_FILES + 1}"
+        f"not read, and replaced by the next that is made: {disk_cache._MAX_REPORTED_FILES + 1}"
         in told
     )
-    assert told[-1] == "  ..." and len(told) == 5 + 1 + diskcache._MAX_REPORTED_FILES + 1
+    assert told[-1] == "  ..." and len(told) == 5 + 1 + disk_cache._MAX_REPORTED_FILES + 1
 
 
 def test_the_shell_shows_and_clears(fresh_cache):
@@ -362,6 +362,6 @@ def test_the_shell_shows_and_clears(fresh_cache):
         return subprocess.run(command, env=environment, capture_output=True, text=True,
                               check=True).stdout.strip()
 
-    diskcache.put(NAME, b"body")
-    assert told("show") == diskcache.report()
+    disk_cache.put(NAME, b"body")
+    assert told("show") == disk_cache.report()
     assert told("clear") == "1 entries removed"

@@ -11,7 +11,7 @@ import agnesi as ag
 from agnesi.core.calls import plans
 from agnesi.core.support.config import HOOKS
 from agnesi.ops.random import generators
-from agnesi.ops.random.ahead import MOST_BLOCKS
+from agnesi.ops.random.draws_ahead import MOST_BLOCKS
 from agnesi.runtime import eager
 
 NATIVE = eager.builtin("replayed")

@@ -9,7 +9,7 @@ import weakref
 import numpy as np
 import pytest
 
-from agnesi.runtime import entry, machine, pool, support, watched
+from agnesi.runtime import entry, guards, machine, pool, support
 from agnesi.runtime.entry import Arg, EntrySpec, Guard, Out, State, Wrapper
 
 pytestmark = pytest.mark.usefixtures("little_to_collect")
@@ -246,7 +246,7 @@ def test_states_lie_as_they_did_when_code_was_made(monkeypatch):
     """Whatever says where one of many states lies, and as what, is looked at; what is compared of
     all of them is worked out once for the functions bound to them."""
     made = []
-    monkeypatch.setattr(watched, "_Rows", lambda *args, rows=watched._Rows: made.append(
+    monkeypatch.setattr(guards, "_Rows", lambda *args, rows=guards._Rows: made.append(
         rows(*args)) or made[-1])
     arrays = [np.zeros(shape, dtype) for shape in ((), (4,), (4,), (2, 3), (0, 2))
               for dtype in ("f4", "f4", "i8")]
@@ -254,7 +254,7 @@ def test_states_lie_as_they_did_when_code_was_made(monkeypatch):
     owners, code = [Box(a) for a in arrays], body(len(arrays), "")
 
     def bound():
-        lying = watched.ArrayHeads(arrays)
+        lying = guards.ArrayHeads(arrays)
         states = [State(a, o, "data") for a, o in zip(arrays, owners, strict=True)]
         return lying, *[bind(code, EntrySpec(result="none"), states=states, heads=lying)
                         for _ in range(2)]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import agnesi as ag
-from agnesi.core.support.aside import aside
+from agnesi.core.support.worker_threads import aside
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no such signals")
 
@@ -169,7 +169,7 @@ def test_lapack_is_left_at_once(monkeypatch):
     def stop_within(run, *args):
         begun = threading.Event()
         with monkeypatch.context() as held:
-            held.setattr("agnesi.runtime.beside._call",
+            held.setattr("agnesi.runtime.foreign_calls._call",
                          lambda *args: begun.set() or over.wait(60))
             stop(run, *args, after=0.0, begun=begun)
         assert begun.is_set()

@@ -13,7 +13,7 @@ import pytest
 
 from agnesi.core.support import host
 from agnesi.core.support.config import config
-from agnesi.runtime import diskcache, elf, llvm, machine
+from agnesi.runtime import disk_cache, elf, llvm, machine
 
 IR = """
 @table = global [3 x i64] [i64 10, i64 20, i64 30]
@@ -188,7 +188,7 @@ def test_second_process_runs_without_llvm(fresh_cache):
         "import sys; from agnesi.core.support.config import config; "
         "config.cache_dir = sys.argv[1]\n"
         "from agnesi.runtime import machine; machine.load(sys.argv[2])\n"
-        "print('agnesi.runtime.capi' in sys.modules, 'llvmlite' in sys.modules)"
+        "print('agnesi.runtime.llvm_api' in sys.modules, 'llvmlite' in sys.modules)"
     )
     command = [sys.executable, "-c", script, str(fresh_cache), "define i32 @f() { ret i32 1 }"]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
@@ -200,7 +200,7 @@ def test_second_process_runs_without_llvm(fresh_cache):
 
 def test_damaged_object_is_compiled_again(fresh_cache):
     machine.load(IR)
-    for path in fresh_cache.glob("*" + diskcache.SUFFIX):
+    for path in fresh_cache.glob("*" + disk_cache.SUFFIX):
         path.write_bytes(path.read_bytes()[:-5] + b"wrong")
     check(machine.load(IR))
 

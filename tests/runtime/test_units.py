@@ -4,7 +4,7 @@ import ctypes
 
 import pytest
 
-from agnesi.runtime import diskcache, elf, llvm, machine, units
+from agnesi.runtime import disk_cache, elf, llvm, machine, units
 
 
 @pytest.fixture(autouse=True)
@@ -119,7 +119,7 @@ def test_common_units_are_compiled_and_loaded_once(fresh_cache, monkeypatch):
     second = machine.load(module(kernel("k0", ".t0", 12), kernel("k1", ".t0", 11)))
     assert run(second) == 77 and len(compiled) == 4
     assert set(first._images) & set(second._images)
-    diskcache.clear()
+    disk_cache.clear()
     again = machine.load(module(kernel("k0", ".t0", 11)))
     assert run(again) == 77 and len(compiled) == 6
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 import agnesi as ag
-from agnesi.api.late import NAMES
+from agnesi.api.lazy_names import NAMES
 from agnesi.core.support import dtypes
 
 PLACES = {

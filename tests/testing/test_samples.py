@@ -8,7 +8,7 @@ import re
 import pytest
 
 import agnesi as ag
-from agnesi.api import functions, late
+from agnesi.api import functions, lazy_names
 from agnesi.ops.special import quadrature
 from agnesi.testing.samples import cases
 
@@ -97,7 +97,7 @@ def lacking(place, names, known):
 def test_array_functions_have_samples(known):
     own = [n for n, f in vars(functions).items() if n[0] != "_" and inspect.isfunction(f)]
     reasons = " ".join(WITHOUT.values()).split()
-    found = lacking(ag, {*own, *late.NAMES}, known)
+    found = lacking(ag, {*own, *lazy_names.NAMES}, known)
     assert sorted(set(found) - set(reasons)) == [], "give them samples, or say why not"
     assert sorted(set(reasons) - set(found)) == [], "these have samples"
 

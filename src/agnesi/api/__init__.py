@@ -1,12 +1,12 @@
 """The public names: functions, methods of ``Tensor``, namespaces, loops, custom operations.
 
 In: the operations of ``ops`` and the transformations of ``autodiff`` and ``compiler``. Out: what
-``import agnesi`` brings (``functions.py``) or loads at first use (``late.py``); a new public name
-has a line in one of them. Files such as ``agnesi/random.py`` stand for modules of this package in
-import statements.
+``import agnesi`` brings (``functions.py``) or loads at first use (``lazy_names.py``); a new public
+name has a line in one of them. Files such as ``agnesi/random.py`` stand for modules of this package
+in import statements.
 
 - ``tensor/``: methods (``tensor/methods.py``), other array libraries (array API, DLPack:
-  ``tensor/exchange.py``), NumPy's own functions (``tensor/arrayfunction.py``), bfloat16, which is
+  ``tensor/exchange.py``), NumPy's own functions (``tensor/array_function.py``), bfloat16, which is
   that of ``ml_dtypes`` (``tensor/bfloats.py``).
 - ``control/``: ``scan``, ``while_loop``, ``fori_loop``, ``cond`` and ``map`` (``control/loops.py``;
   Theano's words for them, ``control/taps.py``). On values they are plain Python; where a trace

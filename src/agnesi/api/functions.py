@@ -2,9 +2,9 @@
 
 import typing as _typing
 
-from agnesi.api.late import NAMES as _NAMES
-from agnesi.api.late import load as _load
-from agnesi.core import valuedims as _valuedims
+from agnesi.api.lazy_names import NAMES as _NAMES
+from agnesi.api.lazy_names import load as _load
+from agnesi.core import value_sizes as _valuedims
 from agnesi.ops.arrays.types import astype as astype
 from agnesi.ops.arrays.types import can_cast as can_cast
 from agnesi.ops.arrays.types import finfo as finfo
@@ -231,7 +231,7 @@ if _typing.TYPE_CHECKING:  # loaded at first use
     from agnesi.ops.reductions.running import cumsum as cumsum
     from agnesi.ops.reductions.running import cumulative_prod as cumulative_prod
     from agnesi.ops.reductions.running import cumulative_sum as cumulative_sum
-    from agnesi.ops.reductions.vectornorms import norm as norm
+    from agnesi.ops.reductions.vector_norms import norm as norm
     from agnesi.ops.sorting.sort import argsort as argsort
     from agnesi.ops.sorting.sort import searchsorted as searchsorted
     from agnesi.ops.sorting.sort import sort as sort

@@ -32,10 +32,10 @@ from agnesi.ops.linalg.functions import sinm as sinm
 from agnesi.ops.linalg.functions import sqrtm as sqrtm
 from agnesi.ops.linalg.functions import tanhm as tanhm
 from agnesi.ops.linalg.functions import tanm as tanm
-from agnesi.ops.linalg.lastaxes import cross as cross
-from agnesi.ops.linalg.lastaxes import diagonal as diagonal
-from agnesi.ops.linalg.lastaxes import trace as trace
-from agnesi.ops.linalg.lastaxes import vander as vander
+from agnesi.ops.linalg.last_axes import cross as cross
+from agnesi.ops.linalg.last_axes import diagonal as diagonal
+from agnesi.ops.linalg.last_axes import trace as trace
+from agnesi.ops.linalg.last_axes import vander as vander
 from agnesi.ops.linalg.library import backend as backend
 from agnesi.ops.linalg.lu import lu as lu
 from agnesi.ops.linalg.lu import lu_factor as lu_factor

@@ -9,9 +9,9 @@ from typing import Any
 
 from agnesi.autodiff.vmap import vmap
 from agnesi.core import shapes
-from agnesi.core.accepted import Axis, TensorLike
 from agnesi.core.ir.dims import product
 from agnesi.core.keywords import strict
+from agnesi.core.parameter_types import Axis, TensorLike
 from agnesi.core.public import public
 from agnesi.core.support import tree
 from agnesi.core.support.errors import ShapeError, TraceError, at, typed

@@ -14,15 +14,15 @@ import numpy as np
 
 from agnesi.api.custom.effects import Callback
 from agnesi.compiler.objects import ObjectVariable, kept, object_at, strings_of
-from agnesi.core.accepted import DTypeLike
 from agnesi.core.ir.node import Node
 from agnesi.core.keywords import strictly
 from agnesi.core.op import typed
+from agnesi.core.parameter_types import DTypeLike
 from agnesi.core.support.dtypes import as_dtype, bool_, int64
 from agnesi.core.support.errors import at, user_where
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.core.transformed import name_of
-from agnesi.core.valuedims import size_of
+from agnesi.core.value_sizes import size_of
 from agnesi.ops.control.loop import applied
 
 __all__ = ["generic", "strings", "value_of"]

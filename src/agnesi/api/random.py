@@ -63,8 +63,8 @@ from agnesi.api.draws.plain import weibull as weibull
 from agnesi.api.draws.vectors import multinomial as multinomial
 from agnesi.api.draws.vectors import multivariate_hypergeometric as multivariate_hypergeometric
 from agnesi.api.draws.vectors import multivariate_normal as multivariate_normal
-from agnesi.core.accepted import DTypeLike
 from agnesi.core.keywords import strictly as _strictly
+from agnesi.core.parameter_types import DTypeLike
 from agnesi.core.public import planned, public
 from agnesi.core.support.errors import no_attribute
 from agnesi.core.tensor import Tensor

@@ -36,7 +36,7 @@ from agnesi.api.control.taps import switch as switch
 from agnesi.api.control.taps import until as until
 from agnesi.api.functions import *  # noqa: F403 - the same functions, under one more name
 from agnesi.api.functions import asarray
-from agnesi.api.late import NAMES, load
+from agnesi.api.lazy_names import NAMES, load
 from agnesi.api.objects import generic as generic
 from agnesi.api.objects import strings as strings
 from agnesi.api.objects import value_of as value_of
@@ -46,12 +46,12 @@ from agnesi.autodiff.forward import Lop as Lop
 from agnesi.autodiff.forward import Rop as Rop
 from agnesi.autodiff.transforms import grad as grad
 from agnesi.autodiff.vmap import vmap as _vmap
-from agnesi.core.accepted import DTypeLike, TensorLike
 from agnesi.core.integers import is_integer
 from agnesi.core.ir.dims import Dim, declare
 from agnesi.core.ir.dims import product as _elements
 from agnesi.core.ir.node import Node
 from agnesi.core.keywords import strictly as _strictly
+from agnesi.core.parameter_types import DTypeLike, TensorLike
 from agnesi.core.public import symbolic as in_symbolic
 from agnesi.core.support.config import config
 from agnesi.core.support.dtypes import as_dtype, is_inexact

@@ -11,7 +11,7 @@ from agnesi.autodiff.hooks import HOOKED
 from agnesi.core.dispatch import current, touch
 from agnesi.core.storage.views import element_view
 from agnesi.core.support.config import MODE
-from agnesi.core.support.silence import silently
+from agnesi.core.support.numpy_warnings import silently
 from agnesi.core.support.tracing import current_trace, is_tracing
 from agnesi.core.tensor import Tensor, symbol, wrap
 from agnesi.ops.sparse.words import is_sparse

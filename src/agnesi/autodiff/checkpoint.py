@@ -14,10 +14,10 @@ from agnesi.autodiff.forward import push
 from agnesi.autodiff.recompute import segment
 from agnesi.autodiff.recording import alias, detach, enable_grad, last_change
 from agnesi.autodiff.reverse import backprop
-from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import current, record_many
 from agnesi.core.ir.node import Node, next_serial, toposort
 from agnesi.core.op import Op, typed
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.public import higher
 from agnesi.core.storage.views import root, share, views_of
 from agnesi.core.support.config import MODE, STATE, switched, witnessed

@@ -10,14 +10,14 @@ from typing import Any, Self, TypeVar, overload
 
 import numpy as np
 
-from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply, current
 from agnesi.core.ir.node import Node, next_serial, toposort
 from agnesi.core.keywords import strict
 from agnesi.core.op import Op, typed
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.public import explain_errors, public
+from agnesi.core.storage.consumed_results import SpentNode
 from agnesi.core.storage.leaves import argument
-from agnesi.core.storage.spent import SpentNode
 from agnesi.core.storage.views import share
 from agnesi.core.support.config import MODE, STATE, TRACES, Switch, first_mode
 from agnesi.core.support.dtypes import is_inexact

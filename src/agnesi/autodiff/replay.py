@@ -1,6 +1,6 @@
 """Graphs computed once more, for other tensors: each operation is applied as if it were written.
 
-A graph whose results have sizes that values tell (``core.valuedims``) cannot be the body of an
+A graph whose results have sizes that values tell (``core.value_sizes``) cannot be the body of an
 operation, for whoever is around has to know these sizes.  Applied again, operations ask for them
 where they are now: numbers eagerly, sizes of the trace under ``jit``.
 """
@@ -21,7 +21,7 @@ from agnesi.core.substitution import open_sizes, size_with, unify
 from agnesi.core.support.config import switched
 from agnesi.core.support.errors import DTypeError, ShapeError, at
 from agnesi.core.tensor import Tensor, symbol
-from agnesi.core.valuedims import ValueDim, depends_on_value, size_of
+from agnesi.core.value_sizes import ValueDim, depends_on_value, size_of
 from agnesi.ops.base.convert import as_tensor
 
 

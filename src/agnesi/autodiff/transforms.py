@@ -16,11 +16,11 @@ from agnesi.autodiff.bodies import BodyTrace
 from agnesi.autodiff.forward import push, slope, tangent_for
 from agnesi.autodiff.recording import alias, detach, enable_grad
 from agnesi.autodiff.reverse import backprop, beginnings, goes_outside, seed
-from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import current, notice
 from agnesi.core.integers import is_integer
 from agnesi.core.ir.node import Node, toposort
 from agnesi.core.op import Item, typed
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.programs import is_declaring
 from agnesi.core.public import higher, renamed
 from agnesi.core.support import dtypes, tree

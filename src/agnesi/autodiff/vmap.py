@@ -11,7 +11,7 @@ import numpy as np
 from agnesi.autodiff.batched import Batch, Done, Example
 from agnesi.autodiff.recording import detach, last_change
 from agnesi.autodiff.reverse import tensor_of
-from agnesi.core import valuedims
+from agnesi.core import value_sizes
 from agnesi.core.calls.arguments import missing_key
 from agnesi.core.dispatch import apply, current, graph_node, symbolic
 from agnesi.core.ir.node import Node, next_serial, toposort
@@ -354,7 +354,7 @@ class _Call:
             return result
 
         shapes: list[Any] = []
-        found, its_shape = tree.flatten(valuedims.row_loop()(one, tuple(
+        found, its_shape = tree.flatten(value_sizes.row_loop()(one, tuple(
             x for x in self.whole if x is not None)))
         axes = _spread_axes("out_axes", out_axes, its_shape.build(found))
         return its_shape.build([

@@ -17,8 +17,8 @@ from agnesi.autograd import function as function
 from agnesi.autograd import functional as functional
 from agnesi.autograd.gradcheck import gradcheck as gradcheck
 from agnesi.autograd.gradcheck import gradgradcheck as gradgradcheck
-from agnesi.core.accepted import TensorLike
 from agnesi.core.keywords import strictly as _strictly
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.support.errors import GradientError as _GradientError
 from agnesi.core.support.errors import at as _at
 from agnesi.core.support.errors import no_attribute as _no_attribute

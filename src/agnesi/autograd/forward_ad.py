@@ -12,12 +12,12 @@ from typing import NamedTuple, Self
 
 from agnesi.autodiff.forward import push, tangent_for
 from agnesi.autodiff.recording import alias, detach
-from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import current
 from agnesi.core.ir.node import Node
 from agnesi.core.keywords import strict
 from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.op import typed
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.support.config import STATE
 from agnesi.core.support.dtypes import is_inexact
 from agnesi.core.support.errors import GradientError, at

@@ -23,8 +23,8 @@ kernels are equal text.
 - ``kernels/``: products, convolutions, sparse products, calls of functions.
 - ``library/``: functions of ours that compiled code calls by name.
 - ``arithmetic/``, ``vmath/``: scalar operations and vector mathematics. Expensive functions of a
-  single scalar are calls of shared functions with short dependence chains (``vmath/brief.py``),
-  which may differ from a lane of a vector in the last digit.
+  single scalar are calls of shared functions with short dependence chains
+  (``vmath/low_latency.py``), which may differ from a lane of a vector in the last digit.
 - ``control.py``: loops and branches around kernels. Checks become conditional branches where they
   are needed; long runs of iterations are driven by a table.
 - ``opt_level.py``: kernels with a small share of the work are compiled at LLVM's fastest level.

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any
 
+from agnesi.codegen.early_return import emit_leaving, left_by
 from agnesi.codegen.interrupts import Pace, chunk, poll, polls
 from agnesi.codegen.kernel_key import structure
 from agnesi.codegen.launch import Runner, Step, address_key
-from agnesi.codegen.leaving import emit_leaving, left_by
 from agnesi.codegen.llvm.builder import HOT, LIGHT, Builder, Module, Value, i64
 from agnesi.codegen.loops.nest import emit_nest
 from agnesi.codegen.opt_level import Effort

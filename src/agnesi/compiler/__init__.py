@@ -13,7 +13,7 @@ Beside these: ``library/`` (generated functions by name), ``reports/`` (``explai
 ``eager.py`` (compiled code for single eager operations), ``regions.py`` (for whole layers in eager
 programs: the call is traced as the body of a loop is, with its gradients, and what these read of it
 is kept between two compiled functions, forward and backward), ``tapes.py`` (for backward passes of
-eager records that come again), ``cfunction.py`` (addresses for C), ``csource.py`` (operations in
+eager records that come again), ``c_function.py`` (addresses for C), ``c_source.py`` (operations in
 C source). ``inputs.py`` matches the arguments of a call.
 ``ag.function`` joins at the closed graph. Without llvmlite the rewritten graph is run by
 ``core/interpret.py``.

@@ -10,7 +10,7 @@ import numpy as np
 from agnesi.compiler.compilation.limits import byte_count
 from agnesi.core.keywords import strict
 from agnesi.core.public import higher
-from agnesi.runtime import diskcache, pool, threads
+from agnesi.runtime import disk_cache, pool, threads
 
 
 def pooled_empty() -> Callable[[tuple[int, ...], Any], np.ndarray]:
@@ -128,7 +128,7 @@ def clear_cache() -> int:
     ...     ag.clear_cache()
     0
     """
-    return diskcache.clear()
+    return disk_cache.clear()
 
 
 def cache_report() -> str:
@@ -147,4 +147,4 @@ def cache_report() -> str:
     ...     print(cache_report())
     the cache is off (AGNESI_CACHE, ag.config.cache)
     """
-    return diskcache.report()
+    return disk_cache.report()

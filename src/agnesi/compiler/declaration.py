@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from agnesi.compiler.borrowing import BorrowingFunction
+from agnesi.compiler.borrowed_inputs import BorrowingFunction
 from agnesi.compiler.cloning import replaced_by
 from agnesi.compiler.compilation.compiled import Settings
 from agnesi.compiler.compilation.limits import byte_count
@@ -13,10 +13,10 @@ from agnesi.compiler.function import Function, results_of
 from agnesi.compiler.inputs import In, Inputs
 from agnesi.compiler.objects import ObjectFunction, ObjectVariable, bare, has_objects
 from agnesi.compiler.shared import Shared, each_once, fitting, with_default_updates
-from agnesi.core.accepted import DTypeLike
 from agnesi.core.dispatch import graph_node
 from agnesi.core.ir.node import toposort
 from agnesi.core.op import typed
+from agnesi.core.parameter_types import DTypeLike
 from agnesi.core.public import higher, keyworded
 from agnesi.core.support.errors import at
 from agnesi.core.tensor import Tensor

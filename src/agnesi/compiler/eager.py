@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 
 from agnesi.compiler.devices import register
-from agnesi.compiler.worth import WORK
+from agnesi.compiler.warmup import WORK
 from agnesi.core.dispatch import apply
 from agnesi.core.ir.foreign import BEGINNERS, RESOLVERS
 from agnesi.core.op import Op
-from agnesi.core.support.aside import started
 from agnesi.core.support.config import HOOKS, config
+from agnesi.core.support.worker_threads import started
 from agnesi.core.tensor import wrap
 
 #: Multiply-adds that NumPy does in about the time that compiling takes.

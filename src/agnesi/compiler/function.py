@@ -61,7 +61,7 @@ from agnesi.core.support.errors import TraceError, at
 from agnesi.core.support.record import replace
 from agnesi.core.support.tracing import is_tracing, within
 from agnesi.core.tensor import Tensor, symbol
-from agnesi.core.valuedims import ValueDim
+from agnesi.core.value_sizes import ValueDim
 from agnesi.ops.base.convert import as_tensor
 
 #: Traits of operations that raise where sizes are others than they were made for.

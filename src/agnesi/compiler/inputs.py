@@ -24,7 +24,7 @@ from agnesi.core.support.errors import (
     warn,
 )
 from agnesi.core.tensor import Tensor
-from agnesi.core.valuedims import ValueDim
+from agnesi.core.value_sizes import ValueDim
 from agnesi.ops.base.literals import literal
 
 

@@ -37,12 +37,12 @@ from agnesi.compiler.tracing.arguments.eager import called_with_tensors
 from agnesi.compiler.tracing.arguments.objects import ArgumentObjects, ClosedError
 from agnesi.compiler.tracing.decisions import INSTEAD, OtherWayError
 from agnesi.compiler.tracing.obstacles import ExampleReadError, OnceEagerError, OnlyEagerError
-from agnesi.core.accepted import DTypeLike
 from agnesi.core.calls.arguments import of_argument
 from agnesi.core.keywords import strict
 from agnesi.core.op import typed
+from agnesi.core.parameter_types import DTypeLike
 from agnesi.core.public import higher, keyworded
-from agnesi.core.storage.placed import PlacedTensor
+from agnesi.core.storage.device_tensors import PlacedTensor
 from agnesi.core.support.config import STATE, config
 from agnesi.core.support.errors import TraceError, at, no_attribute
 from agnesi.core.support.tracing import is_tracing
@@ -51,7 +51,7 @@ from agnesi.core.tensor import Tensor
 from agnesi.core.transformed import name_of, named
 
 if TYPE_CHECKING:
-    from agnesi.compiler.cfunction import CFunction
+    from agnesi.compiler.c_function import CFunction
 
 #: So often other threads may change what a version depends on before it runs.
 _MAX_OVERTAKEN = 3
@@ -385,7 +385,7 @@ class Jit(Direct, Inspectable, Generic[P, R]):
         >>> f.c_function(np.zeros(3)).signature
         'int (const double */*3*/, double */*1*/, double */*3*/)'
         """
-        from agnesi.compiler.cfunction import c_function
+        from agnesi.compiler.c_function import c_function
 
         fresh = self.companion(self.function)
         return c_function(fresh.version, args, form)

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
 from agnesi.autodiff.bodies import Capture, body_trace, is_cut
-from agnesi.compiler import regions, worth
-from agnesi.compiler.worth import WORK
+from agnesi.compiler import regions, warmup
+from agnesi.compiler.warmup import WORK
 from agnesi.core.calls.plans import (
     CALLS_BEFORE_REGION,
     MOST_ARGUMENTS,
@@ -29,10 +29,10 @@ from agnesi.core.op import Item, Op
 from agnesi.core.storage.leaves import COPY
 from agnesi.core.storage.memory import MIN_POOLED_ELEMENTS
 from agnesi.core.storage.views import element_view, root
-from agnesi.core.support.aside import MIN_ASIDE_NANOSECONDS
 from agnesi.core.support.config import HOOKS, MODE, switched, witnessed
-from agnesi.core.support.silence import silently
+from agnesi.core.support.numpy_warnings import silently
 from agnesi.core.support.tree import flatten
+from agnesi.core.support.worker_threads import MIN_ASIDE_NANOSECONDS
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.base.movement import permute_dims
 from agnesi.ops.identity import STOP, Identity
@@ -174,7 +174,7 @@ def _calls_before_region(made: Plan, arrays: Sequence[np.ndarray], much: bool,
         if type(op) is Item:
             op, numbers, _ = made.steps[numbers[0] - first]
         operands = [arrays[i].shape for i in numbers]
-        time += _STEP + worth.nanoseconds(op, y.shape, operands)
+        time += _STEP + warmup.nanoseconds(op, y.shape, operands)
         most = max(map(math.prod, [y.shape, *operands]))
         elements += _SLOW_ELEMENTS * most if "unvectorized" in op.traits else most
     if much:
@@ -190,7 +190,7 @@ def _price(made: Plan) -> int:
 
 def _numpy_calls(made: Plan) -> int:
     """About how many calls of NumPy's a plan takes."""
-    return sum(worth.calls_of(op) for op, *_ in made.steps if "movement" not in op.traits)
+    return sum(warmup.calls_of(op) for op, *_ in made.steps if "movement" not in op.traits)
 
 
 def compiled_plan(made: Plan, function: Callable[..., Any], args: tuple[Any, ...],

@@ -20,9 +20,9 @@ from agnesi.autodiff.bodies import BodyTrace, Capture, body_trace, close
 from agnesi.autodiff.flows import seeds_of
 from agnesi.autodiff.residuals import saved_values, values_of_rules
 from agnesi.autodiff.reverse import backprop, between, overwritten
-from agnesi.compiler import worth
+from agnesi.compiler import warmup
 from agnesi.compiler.jit import jit
-from agnesi.compiler.worth import WORK
+from agnesi.compiler.warmup import WORK
 from agnesi.core.dispatch import assign, current, record, record_many
 from agnesi.core.ir.node import Node, next_serial, toposort
 from agnesi.core.op import Op
@@ -154,7 +154,7 @@ class Regions:
             sizes = [float(x.size) for x in leaves if type(x) is Tensor]
             guess = int((_FEW_CALLS + _DEEP_ELEMENT * sum(sizes)) * self._share(leaves))
         WORK.pays(guess)
-        if calls >= BEFORE and (guess >= _LONG_NANOSECONDS or calls * guess >= worth.TRACING):
+        if calls >= BEFORE and (guess >= _LONG_NANOSECONDS or calls * guess >= warmup.TRACING):
             made = self._made(key, leaves)
             if made is not None:
                 made.credit(calls)
@@ -247,7 +247,7 @@ class Region:
         saved = backward.saved(ends) if backward is not None else []
         body, outer = close(trace, nodes, [*ends, *saved])
         passes = 1 if backward is None else 3
-        self.work = worth.of_body(body, worth.CALL * self.share) * passes
+        self.work = warmup.of_body(body, warmup.CALL * self.share) * passes
         if self.work < GAIN and not wanted:
             raise UnsuitedError
         price = len(body.graph.nodes) + _EACH_FUNCTION

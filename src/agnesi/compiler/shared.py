@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import graph_node, touch
 from agnesi.core.ir.dims import Dim, declare, here
 from agnesi.core.ir.node import Node, toposort
 from agnesi.core.keywords import strict_class
 from agnesi.core.op import typed
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.programs import in_program
 from agnesi.core.public import higher
 from agnesi.core.support.dtypes import is_inexact

@@ -18,7 +18,7 @@ from agnesi.autodiff.reverse import swept
 from agnesi.autodiff.rules import cotangents
 from agnesi.compiler.jit import jit
 from agnesi.compiler.regions import RegionCall, UnsuitedError
-from agnesi.compiler.worth import WORK
+from agnesi.compiler.warmup import WORK
 from agnesi.core.dispatch import current
 from agnesi.core.ir.node import Node, toposort
 from agnesi.core.op import item_of

@@ -36,6 +36,7 @@ import numpy as np
 from agnesi.core.ir.node import Node, next_serial
 from agnesi.core.op import EXPLAINED, Op, explain, item_of, title_of, typed
 from agnesi.core.shapes import MOST_AXES, check_axes
+from agnesi.core.storage.assignment import read_only, written_value
 from agnesi.core.storage.changes import note_change
 from agnesi.core.storage.layout_queries import note
 from agnesi.core.storage.leaves import COPY, LEAF_ELEMENTS, node_of
@@ -50,8 +51,6 @@ from agnesi.core.storage.views import (
     share,
     views_of,
 )
-from agnesi.core.storage.written import read_only, written_value
-from agnesi.core.support.aside import aside
 from agnesi.core.support.config import HOOKS, MODE, TRACES, switched
 from agnesi.core.support.errors import (
     LIBRARY_FILES,
@@ -63,6 +62,7 @@ from agnesi.core.support.errors import (
     oversized,
     user_where,
 )
+from agnesi.core.support.worker_threads import aside
 from agnesi.core.tensor import Tensor, keep, register, symbol, wrap
 
 _new_node = Node.__new__

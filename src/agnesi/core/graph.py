@@ -28,7 +28,7 @@ from agnesi.core.substitution import (
     substituted,
     unify,
 )
-from agnesi.core.support.cached import cached_property
+from agnesi.core.support.cached_attributes import cached_property
 from agnesi.core.support.errors import MissingInputError, ShapeError, at
 from agnesi.core.support.gc_pause import no_gc
 from agnesi.core.tensor import Tensor

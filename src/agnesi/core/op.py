@@ -168,7 +168,7 @@ class Op:
     #: ``foreign(*xs) -> Call | None``: a C function that does it (``core.ir.foreign``).
     foreign: Callable[..., Any] | None = None
     #: ``work(*arrays) -> int``: about how many nanoseconds ``perform`` takes, if it may be many: it
-    #: must have no effect then but its result (``core/support/aside.py``).
+    #: must have no effect then but its result (``core/support/worker_threads.py``).
     work: Callable[..., int] | None = None
     #: ``c_call(*arrays)``: for arrays of such types and sizes, a C function that does what
     #: ``perform`` does, and what it takes behind the operands; or None.  It runs without NumPy's

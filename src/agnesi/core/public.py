@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable
 from typing import Any, NoReturn, TypeVar
 
 from agnesi.core import options
-from agnesi.core.accepted import DTypeLike
 from agnesi.core.backend import DEVICES
 from agnesi.core.calls import arguments, modules
 from agnesi.core.calls.overriding import overridden
@@ -29,14 +28,15 @@ from agnesi.core.op import (
     typed,
     with_named,
 )
+from agnesi.core.parameter_types import DTypeLike
 from agnesi.core.programs import begins_program, has_no_run, in_program, named_program
 from agnesi.core.storage.views import element_view
 from agnesi.core.support import dtypes
-from agnesi.core.support.aside import MIN_ASIDE_NANOSECONDS
 from agnesi.core.support.config import HOOKS, MODE, TRACES
 from agnesi.core.support.docstrings import numpydoc
 from agnesi.core.support.errors import DTypeError, NestingError, at, ours, shown
 from agnesi.core.support.migration_hints import with_keyword
+from agnesi.core.support.worker_threads import MIN_ASIDE_NANOSECONDS
 from agnesi.core.tensor import Tensor
 
 F = TypeVar("F", bound=Callable[..., Any])

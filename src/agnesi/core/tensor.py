@@ -85,7 +85,7 @@ class Tensor(metaclass=_Listed):
     #: Whether it stands for elements under a mask, on which operations may work as they lie among
     #: the others (``ops/indexing/masked.py``).
     _lazy = False
-    #: Whether its elements are in the memory of a device (``core/storage/placed.py``).
+    #: Whether its elements are in the memory of a device (``core/storage/device_tensors.py``).
     _placed = False
     #: Whether ``x += 1`` rebinds ``x`` to a new object, as for NumPy's scalars.
     _is_number = False

@@ -10,9 +10,9 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
-from agnesi.core.accepted import TensorLike
 from agnesi.core.op import typed
 from agnesi.core.options import Rule
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import ShapeError, at, call_user
 from agnesi.core.support.foreign import has

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from agnesi.api.random import Generator, exponential, integers, uniform
-from agnesi.core.accepted import TensorLike
 from agnesi.core.integers import is_integer
 from agnesi.core.options import Count, Written
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.support.errors import at, typed
 from agnesi.data.orders import Blocks, cut, is_sequence
 

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from agnesi.core.accepted import TensorLike
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.support.errors import at, typed
 from agnesi.data.dataset import Dataset
 from agnesi.data.draws import accepts_generator, batch_generator

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.accepted import TensorLike
 from agnesi.core.options import Count
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.support.errors import at, typed
 from agnesi.data.dataset import Dataset, as_tensor
 

@@ -13,8 +13,8 @@ from agnesi.api.functions import min as _min
 from agnesi.api.functions import prod as _prod
 from agnesi.api.functions import sum as _sum
 from agnesi.compiler.library import collectives as native
-from agnesi.core.accepted import TensorLike
 from agnesi.core.integers import is_integer
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.public import explain_errors
 from agnesi.core.support.errors import DTypeError, ShapeError, typed
 from agnesi.core.tensor import Tensor

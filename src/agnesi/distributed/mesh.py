@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.accepted import TensorLike
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.support.errors import Explained, ShapeError, at
 from agnesi.core.tensor import Tensor
 from agnesi.distributed.collectives import all_gather

@@ -11,9 +11,9 @@ import numpy as np
 from agnesi.api import functions as F
 from agnesi.autodiff.recording import no_grad
 from agnesi.core import shapes
-from agnesi.core.accepted import TensorLike
 from agnesi.core.ir.dims import Sizes
 from agnesi.core.op import typed
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import Explained, at
 from agnesi.core.tensor import Tensor

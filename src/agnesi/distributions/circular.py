@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from agnesi.api import functions as F
 from agnesi.api import random
-from agnesi.core.accepted import TensorLike
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.tensor import Tensor
 from agnesi.distributions import constraints as C
 from agnesi.distributions.base import Distribution, described

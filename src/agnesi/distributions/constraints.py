@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from agnesi.api import functions as F
-from agnesi.core.accepted import TensorLike
 from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.options import Size
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.public import renamed as _renamed
 from agnesi.core.tensor import Tensor
 from agnesi.ops.linalg.spectral.eigh import eigvalsh

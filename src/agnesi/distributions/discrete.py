@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 from agnesi.api import functions as F
 from agnesi.api import random
-from agnesi.core.accepted import TensorLike
 from agnesi.core.options import Size
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import at
 from agnesi.core.support.tracing import is_known

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 from agnesi.api import functions as F
 from agnesi.api import random
 from agnesi.api.torch.numbers import mvlgamma
-from agnesi.core.accepted import TensorLike
 from agnesi.core.options import Count
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.support.errors import at
 from agnesi.core.tensor import Tensor
 from agnesi.distributions import constraints as C

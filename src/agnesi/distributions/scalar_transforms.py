@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from agnesi.api import functions as F
-from agnesi.core.accepted import TensorLike
 from agnesi.core.options import Size
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.support.errors import at, typed
 from agnesi.core.tensor import Tensor
 from agnesi.distributions.base import Distribution, described

@@ -18,9 +18,9 @@ import numpy as np
 from agnesi.api import functions as F
 from agnesi.api.random import randn
 from agnesi.api.torch.settings import get_default_dtype
-from agnesi.core.accepted import DTypeLike, ShapeLike, TensorLike
 from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.op import typed
+from agnesi.core.parameter_types import DTypeLike, ShapeLike, TensorLike
 from agnesi.core.public import public
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor

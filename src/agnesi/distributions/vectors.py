@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 from agnesi.api import functions as F
 from agnesi.api import random
-from agnesi.core.accepted import TensorLike
 from agnesi.core.options import Size
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.shapes import fits
 from agnesi.core.support.errors import at, typed
 from agnesi.core.tensor import Tensor

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.accepted import TensorLike
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.tensor import Tensor
 from agnesi.image.operands import checked
 from agnesi.ops.base.arith import remainder

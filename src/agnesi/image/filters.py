@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.accepted import DTypeLike, TensorLike
 from agnesi.core.op import typed
 from agnesi.core.options import Count
+from agnesi.core.parameter_types import DTypeLike, TensorLike
 from agnesi.core.support import dtypes
 from agnesi.core.support.config import config
 from agnesi.core.support.errors import ShapeError, at

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.accepted import TensorLike
 from agnesi.core.op import typed
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.support.atomic import by_name
 from agnesi.core.support.errors import ShapeError, at
 from agnesi.core.tensor import Tensor

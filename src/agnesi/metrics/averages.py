@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from agnesi.autodiff.recording import no_grad
-from agnesi.core.accepted import TensorLike
 from agnesi.core.op import typed
 from agnesi.core.options import Count
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.support.errors import DTypeError, ShapeError, at
 from agnesi.core.tensor import Tensor
 from agnesi.metrics.base import Metric, labels_within

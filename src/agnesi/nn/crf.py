@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from agnesi.api.control.loops import scan
-from agnesi.core.accepted import DTypeLike
 from agnesi.core.op import typed
 from agnesi.core.options import Count
+from agnesi.core.parameter_types import DTypeLike
 from agnesi.core.shapes import fits
 from agnesi.core.support.errors import ShapeError, at
 from agnesi.core.tensor import Tensor

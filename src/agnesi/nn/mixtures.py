@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from agnesi.core.accepted import DTypeLike
 from agnesi.core.op import typed
 from agnesi.core.options import Count
+from agnesi.core.parameter_types import DTypeLike
 from agnesi.core.support.errors import ShapeError, at
 from agnesi.core.tensor import Tensor
 from agnesi.nn.base.containers import ModuleList

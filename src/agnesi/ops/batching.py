@@ -71,7 +71,7 @@ from agnesi.ops.neural.softmax import (
 )
 from agnesi.ops.random.samplers import Sampler
 from agnesi.ops.reductions.extremes import CumMax, CumMin
-from agnesi.ops.reductions.logsums import LogCumSum
+from agnesi.ops.reductions.log_sums import LogCumSum
 from agnesi.ops.reductions.positions import ArgReduce
 from agnesi.ops.sorting.sort import ArgSort, Partition, SearchSorted, Sort, TopIndices
 

@@ -16,8 +16,8 @@ from agnesi.core.dispatch import apply
 from agnesi.core.op import Op
 from agnesi.core.shapes import need_shape
 from agnesi.core.support import dtypes
-from agnesi.core.support.aside import elements
 from agnesi.core.support.record import record
+from agnesi.core.support.worker_threads import elements
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.arith import abs as abs_
 from agnesi.ops.base.arith import sqrt

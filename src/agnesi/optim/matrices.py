@@ -19,7 +19,7 @@ from agnesi.ops.base.reduce import any as any_of
 from agnesi.ops.base.reduce import mean
 from agnesi.ops.base.select import maximum, minimum, where
 from agnesi.ops.contractions.matmul import matmul
-from agnesi.ops.reductions.vectornorms import norm
+from agnesi.ops.reductions.vector_norms import norm
 from agnesi.ops.sparse.coordinates import COO
 from agnesi.optim.adam import Adam, two_betas
 from agnesi.optim.decay import Decaying

@@ -10,7 +10,7 @@ import numpy as np
 
 from agnesi.autodiff.recording import clear_grad, enable_grad, no_grad
 from agnesi.compiler.jit import Jit, jit
-from agnesi.compiler.tracing.alike import Alike, kind_of, may_repeat
+from agnesi.compiler.tracing.trace_reuse import Alike, kind_of, may_repeat
 from agnesi.core.op import typed
 from agnesi.core.options import NotNegative, Written
 from agnesi.core.public import check_call, renamed

@@ -7,7 +7,7 @@ inputs and outputs of the same types, and counts of the rules that fired, for re
   order of trial; ``rules.py`` has the kinds of rules, ``pattern.py`` the patterns of some.
 - ``algebra/``: rules for values of elements; ``arrays/``: for whole arrays; ``control/``: for loops
   and branches. ``outlining.py`` finds equal segments of long graphs, before all rules, by
-  ``words.py`` where they come in no order.
+  ``repeats.py`` where they come in no order.
 - ``intervals.py`` proves bounds of values; ``checked.py`` checks what users' rules give, and
   ``trial.py`` tries patterns and functions on drawn values before they are registered.
 

@@ -30,7 +30,7 @@ from agnesi.core.substitution import copied
 from agnesi.core.support.gc_pause import no_gc
 from agnesi.ops.control.body import Body
 from agnesi.ops.control.segment import Segment
-from agnesi.rewrite.words import words
+from agnesi.rewrite.repeats import words
 
 #: Operations from which a graph is searched.
 MIN_OPERATIONS = 3000

@@ -12,7 +12,7 @@ from agnesi.core.graph import FunctionGraph
 from agnesi.core.ir.dims import Shape, is_open
 from agnesi.core.ir.node import Node
 from agnesi.core.op import Op, typed
-from agnesi.core.support.cached import cached_property
+from agnesi.core.support.cached_attributes import cached_property
 from agnesi.core.support.errors import DTypeError, ShapeError, at, shown
 from agnesi.core.support.policy import FAST_RUN
 from agnesi.core.support.record import field, handle

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import dispatch
-from agnesi.core.calls import plans, stocks
+from agnesi.core.calls import plans, random_buffers
 from agnesi.core.ir.node import Node
 from agnesi.core.storage.leaves import node_of
 from agnesi.core.storage.views import View, share
 from agnesi.core.support.config import HOOKS, MODE, TRACES, Config, Count, Mode, config
 from agnesi.core.support.errors import LIBRARY_FILES, USER_FILES, ours
-from agnesi.core.support.silence import silent_context
+from agnesi.core.support.numpy_warnings import silent_context
 from agnesi.core.tensor import Tensor, register
 from agnesi.runtime import support
 from agnesi.runtime.entry import slot_offset
@@ -33,7 +33,7 @@ _OBJECTS: dict[str, Any] = {
     "HOOKS": HOOKS, "config": config,
     "mapped": HOOKS.mapped, "written": HOOKS.written, "CONSTANTS": HOOKS.constants,
     "silent": silent_context(), "out": ("out",), "Ellipsis": Ellipsis,
-    "DRAWN": stocks.DRAWN,
+    "DRAWN": random_buffers.DRAWN,
     "NotImplemented": NotImplemented,
 }
 #: Functions of NumPy's, by their indices in its table.
@@ -42,7 +42,7 @@ _NUMPYS = {"PyArray_CopyInto": 50, "PyArray_FromAny": 69, "PyArray_NewCopy": 85,
 #: Classes of which it names slots.
 _CLASSES = {kind.__name__: kind for kind in (
     Tensor, Node, View, Mode, Count, Config, plans.Plan, plans.Plans, plans.RegionPlan,
-    stocks.Stock)}
+    random_buffers.Stock)}
 
 
 def _word(name: str, held: list[str]) -> int:

@@ -21,9 +21,9 @@ from agnesi.core.ir.foreign import address
 from agnesi.core.support.dtypes import MAX_INT64
 from agnesi.core.support.record import record
 from agnesi.runtime import pool, support
+from agnesi.runtime.guards import ArrayHeads, Watched, c_array, checks
 from agnesi.runtime.machine import Code
 from agnesi.runtime.state_locks import lock_list, memory_owner
-from agnesi.runtime.watched import ArrayHeads, Watched, c_array, checks
 
 Kind = Literal["array", "scalar", "float", "int", "bool", "identity", "ignore"]
 _KINDS = {"array": 0, "float": 1, "int": 2, "bool": 3, "identity": 4, "ignore": 5, "scalar": 9}

@@ -13,13 +13,13 @@ from importlib.machinery import PathFinder
 from typing import TYPE_CHECKING
 
 from agnesi.core.ir import foreign
-from agnesi.core.support.aside import started
 from agnesi.core.support.forks import at_fork, unforked
 from agnesi.core.support.undo import Block
+from agnesi.core.support.worker_threads import started
 
 if TYPE_CHECKING:
     from agnesi.core.target import Target
-    from agnesi.runtime.capi import Library
+    from agnesi.runtime.llvm_api import Library
 
 _EXPORTS = (
     re.compile(r"^define (?!internal|private)[^@]*@([\w.$]+)\(", re.MULTILINE),
@@ -70,17 +70,17 @@ def library() -> Library:
 
 @functools.cache
 def _library() -> Library:
-    from agnesi.runtime import capi
+    from agnesi.runtime import llvm_api
 
     if version() > _KNOWN:
         from llvmlite.binding import ffi
 
-        if names := capi.differing(ffi.lib):
+        if names := llvm_api.differing(ffi.lib):
             raise RuntimeError(
                 f"this version of agnesi knows llvmlite up to {'.'.join(map(str, _KNOWN))}, and "
                 f"yours declares other arguments of {', '.join(names)}: install an older llvmlite"
             )
-    llvm = capi.Library(folder())
+    llvm = llvm_api.Library(folder())
     llvm.c.InitializeNativeTarget()
     llvm.c.InitializeNativeAsmPrinter()
     # What levels above 0 do anyway: without it, level 0 keeps no value of a loop in a register.

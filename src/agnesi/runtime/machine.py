@@ -16,10 +16,10 @@ from typing import Any
 
 from agnesi.core.ir import foreign
 from agnesi.core.support import host
-from agnesi.core.support.cached import cached_property
+from agnesi.core.support.cached_attributes import cached_property
 from agnesi.core.support.forks import unforked
 from agnesi.core.target import Costs, Target
-from agnesi.runtime import diskcache, elf, llvm, units
+from agnesi.runtime import disk_cache, elf, llvm, units
 
 _shared: weakref.WeakValueDictionary[tuple[str, int], elf.Image] = weakref.WeakValueDictionary()
 
@@ -36,14 +36,14 @@ def native() -> Target:
     True
     """
     identity = host.identity()
-    name = diskcache.key("target", identity, *_versions()) if identity else ""
-    known = diskcache.load(name, _described) if name else None
+    name = disk_cache.key("target", identity, *_versions()) if identity else ""
+    known = disk_cache.load(name, _described) if name else None
     if known is not None:
         return known
     found = _ask_llvm()
     if name:
         facts = found.cpu, found.features, found.vector_bits, found.l1, found.l2, found.l3
-        diskcache.put(name, "\n".join(map(str, facts)).encode())
+        disk_cache.put(name, "\n".join(map(str, facts)).encode())
     return found
 
 
@@ -108,7 +108,7 @@ class Ahead:
     def add(self, function: str, outside: Callable[[], list[str]]) -> None:
         """A function is written; ``outside`` gives the lines outside of functions."""
         for unit in self._stream.feed(function, outside):
-            if diskcache.get(_key("unit", unit.name, self._optimize, self._target)) is None:
+            if disk_cache.get(_key("unit", unit.name, self._optimize, self._target)) is None:
                 self.team.add(unit.text)
 
     def units(self, text: str) -> list[units.Unit]:
@@ -124,7 +124,7 @@ class Begun:
     def __init__(self, text: str, target: Target) -> None:
         self._text, self._target = text, target
         self._ahead: Ahead | None = None
-        if diskcache.get(_key("program", text, 1, target)) is None:
+        if disk_cache.get(_key("program", text, 1, target)) is None:
             self._ahead = Ahead(1, target)
             for unit in self._ahead.units(text):
                 self._ahead.team.add(unit.text)
@@ -138,7 +138,7 @@ class Begun:
 
 def is_on_disk(text: str) -> bool:
     """Return whether :func:`load` would find a module's code in the disk cache."""
-    return diskcache.get(_key("program", text, 1, native())) is not None
+    return disk_cache.get(_key("program", text, 1, native())) is not None
 
 
 def load(text: str, *, optimize: int = 1, target: Target | None = None,
@@ -161,12 +161,12 @@ def load(text: str, *, optimize: int = 1, target: Target | None = None,
     """
     at = target or native()
     name = _key("program", text, optimize, at)
-    code = diskcache.load(name, lambda packed: _code(text, optimize, at, units.unpack(packed)))
+    code = disk_cache.load(name, lambda packed: _code(text, optimize, at, units.unpack(packed)))
     if code is not None:
         return code
     parts = ahead.units(text) if ahead else units.split(text, optimize)
     names = [_key("unit", part.name, optimize, at) if part.name else "" for part in parts]
-    found = [diskcache.get(unit) if unit else None for unit in names]
+    found = [disk_cache.get(unit) if unit else None for unit in names]
     made = _complete(parts, found, optimize, at, ahead)
     try:
         code = _code(text, optimize, at, made)
@@ -178,8 +178,8 @@ def load(text: str, *, optimize: int = 1, target: Target | None = None,
         found = [None] * len(parts)
     for unit, before, (_, data) in zip(names, found, made, strict=True):
         if unit and before is None:
-            diskcache.put(unit, data)
-    diskcache.put(name, units.pack(made))
+            disk_cache.put(unit, data)
+    disk_cache.put(name, units.pack(made))
     return code
 
 
@@ -240,7 +240,7 @@ def compile_objects(texts: Sequence[str], optimize: int = 1,
 
 def _key(kind: str, text: str, optimize: int, at: Target) -> str:
     passes = (*llvm.PASSES, *llvm.USELESS)
-    return diskcache.key(kind, text, str(optimize), *passes, at.cpu, at.features, *_versions())
+    return disk_cache.key(kind, text, str(optimize), *passes, at.cpu, at.features, *_versions())
 
 
 def _versions() -> tuple[str, str, str]:

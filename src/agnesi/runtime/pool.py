@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core.support import host
-from agnesi.core.support.aside import started
+from agnesi.core.support.worker_threads import started
 from agnesi.runtime import support
 
 _KEPT, _LIMIT, _HITS, _MISSES, _LIVE, _PEAK, _BOUND = range(1, 8)

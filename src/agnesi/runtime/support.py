@@ -26,11 +26,11 @@ from agnesi.core.ir.kernels import ELSEWHERE
 from agnesi.core.ir.node import next_serial
 from agnesi.core.storage.leaves import LEAF_ELEMENTS
 from agnesi.core.support import host
-from agnesi.core.support.aside import started
 from agnesi.core.support.config import HOOKS, config
 from agnesi.core.support.forks import at_fork, once
+from agnesi.core.support.worker_threads import started
 from agnesi.runtime import machine
-from agnesi.runtime.beside import beside
+from agnesi.runtime.foreign_calls import beside
 
 SUPPORTED = (
     sys.implementation.name == "cpython"

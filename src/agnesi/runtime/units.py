@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from agnesi.runtime import diskcache
+from agnesi.runtime import disk_cache
 
 LARGE_UNIT_CHARACTERS = 6000
 """Characters of IR from which a function is worth a unit, whose fixed cost is about 2 ms."""
@@ -193,7 +193,7 @@ class _Cutter:
             bodies = ["define " + f.text(known)[len(_PREFIX) :] for f in functions]
             return head + "\n".join(bodies)
 
-        name = "u" + diskcache.digest(text("unit"))[:32]
+        name = "u" + disk_cache.digest(text("unit"))[:32]
         new = name not in self.units
         self.units[name] = Unit(name, text(name))
         for function in functions:

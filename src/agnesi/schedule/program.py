@@ -11,7 +11,7 @@ from typing import Any
 from agnesi.core.ir.calls.gemm import Library
 from agnesi.core.ir.kernels import Buffer, Kernel
 from agnesi.core.ir.node import Node
-from agnesi.core.support.cached import cached_property
+from agnesi.core.support.cached_attributes import cached_property
 from agnesi.core.support.record import field, struct
 from agnesi.core.target import Target
 from agnesi.schedule.dependence import Dependence

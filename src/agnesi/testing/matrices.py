@@ -15,7 +15,7 @@ from agnesi.ops.linalg import (
     det,
     expm,
     functions,
-    lastaxes,
+    last_axes,
     lu,
     norms,
     products,
@@ -198,8 +198,8 @@ def _products() -> Iterator[tuple[str, Sample]]:
         yield f"convolution_matrix {mode}", (
             lambda a, m=mode: tables.convolution_matrix(a, 3, m), ((A[0],), (A[0, :2],)))
     yield "khatri_rao", (special.khatri_rao, ((A, TALL[:, :1].repeat(4, 1)),))
-    yield "linalg.trace", (lastaxes.trace, ((STACK,),))
-    yield "linalg.diagonal", (lambda x: lastaxes.diagonal(x, offset=1), ((STACK,),))
+    yield "linalg.trace", (last_axes.trace, ((STACK,),))
+    yield "linalg.diagonal", (lambda x: last_axes.diagonal(x, offset=1), ((STACK,),))
 
 
 def samples() -> dict[str, Any]:

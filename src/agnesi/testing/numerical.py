@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.autodiff.recording import no_grad
-from agnesi.core.accepted import TensorLike
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.tensor import Tensor
 
 

@@ -31,7 +31,7 @@ from agnesi.ops.convolution import (
 )
 from agnesi.ops.neural import losses, normalize, softmax
 from agnesi.ops.numerics import pytorch, sets
-from agnesi.ops.reductions import logsums, positions, running, vectornorms
+from agnesi.ops.reductions import log_sums, positions, running, vector_norms
 from agnesi.ops.signal import fft, frequencies
 from agnesi.ops.sorting import ranked
 from agnesi.ops.sorting.sort import argsort, searchsorted, sort
@@ -145,7 +145,7 @@ def _reductions() -> Iterator[tuple[str, Case]]:
     full = plain[:2]
     for name in ("sum", "prod", "mean", "var", "std", "norm", "logsumexp", "max", "min"):
         function: Any = getattr(
-            {"logsumexp": softmax, "norm": vectornorms}.get(name, reduce), name)
+            {"logsumexp": softmax, "norm": vector_norms}.get(name, reduce), name)
         samples = full if name in ("mean", "var", "std", "max", "min", "logsumexp") else plain
         yield name, Case(function, samples)
         yield f"{name} over axes", Case(
@@ -168,7 +168,7 @@ def _reductions() -> Iterator[tuple[str, Case]]:
         yield name, Case(function, (*full, (np.array([1.0, np.nan, 2.0]),), (long,)))
         yield f"{name} over an axis", Case(lambda x, f=function: f(x, axis=1), full)
     for order in (0, 1, 3, np.inf, -np.inf):
-        yield f"norm {order}", Case(lambda x, p=order: vectornorms.norm(x, p, axis=1), full)
+        yield f"norm {order}", Case(lambda x, p=order: vector_norms.norm(x, p, axis=1), full)
 
 
 def _running() -> Iterator[tuple[str, Case]]:
@@ -181,7 +181,7 @@ def _running() -> Iterator[tuple[str, Case]]:
         function = getattr(ranked, name)
         yield name, Case(lambda x, f=function: f(x, axis=1).values,
                          ((_X,), (_X.T,), (np.zeros((2, 0)),)))
-    yield "logcumsumexp", Case(lambda x: logsums.running(x, 1),
+    yield "logcumsumexp", Case(lambda x: log_sums.running(x, 1),
                                ((_X,), (_X.T,), (np.zeros((2, 0)),)))
     for name in ("cumulative_sum", "cumulative_prod"):
         function = getattr(running, name)
@@ -250,7 +250,7 @@ def _of_16_bits() -> Iterator[tuple[str, Case]]:
         "max": (lambda x: reduce.max(x, axis=1), (many,)),
         "mean": (reduce.mean, (many,)),
         "var": (lambda x: reduce.var(x, axis=0), (many,)),
-        "norm": (lambda x: vectornorms.norm(x, 2, axis=1), (many,)),
+        "norm": (lambda x: vector_norms.norm(x, 2, axis=1), (many,)),
         "argmax": (lambda x: positions.argmax(x, axis=1), (many,)),
         "cumsum": (lambda x: running.cumsum(x, axis=1), (many,)),
         "softmax": (softmax.softmax, (many,)),

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import agnesi as ag
-from agnesi.compiler import csource
+from agnesi.compiler import c_source
 
-pytestmark = pytest.mark.skipif(not csource.compiler(), reason="no C compiler on this machine")
+pytestmark = pytest.mark.skipif(not c_source.compiler(), reason="no C compiler on this machine")
 FILE = pathlib.Path(__file__)
 
 
@@ -138,13 +138,13 @@ for (int64_t i = 0; i < x_size; i++)
 
 
 def test_without_a_compiler_there_is_one_error(monkeypatch):
-    monkeypatch.setattr(csource, "COMPILERS", ("nobody's compiler",))
-    csource.compiler.cache_clear()
-    csource.compiled.cache_clear()
+    monkeypatch.setattr(c_source, "COMPILERS", ("nobody's compiler",))
+    c_source.compiler.cache_clear()
+    c_source.compiled.cache_clear()
     try:
         same = ag.op(lambda x: x, like=0, c="int32_t same(void **a, int64_t *s) { return 0; }")
         assert same(ag.ones(2)).tolist() == [1, 1]  # on values Python runs
         with pytest.raises(RuntimeError, match=r"C source, and there is no compiler \(nobody's"):
             ag.jit(same)(ag.ones(2))
     finally:
-        csource.compiler.cache_clear()
+        c_source.compiler.cache_clear()

@@ -7,7 +7,7 @@ import pytest
 
 import agnesi as ag
 from agnesi import symbolic as T
-from agnesi.api import functions, late
+from agnesi.api import functions, lazy_names
 from agnesi.core.ir.node import toposort
 from agnesi.core.support import tree
 from agnesi.core.tensor import Tensor
@@ -40,7 +40,7 @@ def _dtypes(result):
 @pytest.mark.share(2)
 @pytest.mark.parametrize("through", [T, ag])
 def test_every_function_makes_floats_of_symbolic_programs(through):
-    names = share([n for n in (*vars(functions), *late.NAMES) if n[0] != "_"], 4)
+    names = share([n for n in (*vars(functions), *lazy_names.NAMES) if n[0] != "_"], 4)
     met = 0
     for name in names:
         f = getattr(through, name)

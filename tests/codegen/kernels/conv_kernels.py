@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from agnesi.codegen.program import emit_program
-from agnesi.core.ir.convsizes import ConvSizes
+from agnesi.core.ir.conv_sizes import ConvSizes
 from agnesi.core.ir.kernels import Buffer, Convolution, Matrix, Store
 from agnesi.core.ir.loops import Affine, Axis, Expr, load
 from agnesi.core.support.policy import FAST_RUN, CompilePolicy

@@ -14,8 +14,8 @@ pytest.importorskip("llvmlite.binding")
 from agnesi.codegen.kernels.conv import plan_convolution, preferred
 from agnesi.codegen.kernels.conv.weight_pixels_plan import WeightPixelsPlan
 from agnesi.codegen.kernels.conv.winograd.plan import WinogradPlan, WinogradWeightPlan
-from agnesi.codegen.kernels.tilesearch import fewest_blocks
-from agnesi.core.ir.convsizes import ConvSizes
+from agnesi.codegen.kernels.tile_search import fewest_blocks
+from agnesi.core.ir.conv_sizes import ConvSizes
 from agnesi.core.ir.loops import call, const
 from agnesi.core.support.policy import FAST_COMPILE, FAST_RUN, CompilePolicy
 from agnesi.core.target import Target

@@ -8,8 +8,8 @@ import pytest
 pytest.importorskip("llvmlite.binding")
 
 from agnesi.codegen.kernels.conv import plan_convolution
-from agnesi.codegen.kernels.conv.weightplan import WeightPlan
-from agnesi.core.ir.convsizes import ConvSizes
+from agnesi.codegen.kernels.conv.weight_plan import WeightPlan
+from agnesi.core.ir.conv_sizes import ConvSizes
 from agnesi.runtime import threads
 from tests.codegen.kernels.conv_kernels import (
     Runnable,

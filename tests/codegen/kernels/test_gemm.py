@@ -23,7 +23,7 @@ from agnesi.codegen.kernels.gemm import (  # noqa: E402
 )
 from agnesi.codegen.llvm.builder import Builder, Module, Value, const, i64  # noqa: E402
 from agnesi.codegen.llvm.instructions import prefetch  # noqa: E402
-from agnesi.codegen.llvm.typenames import nbytes  # noqa: E402
+from agnesi.codegen.llvm.type_names import nbytes  # noqa: E402
 from agnesi.core.target import Costs, Target  # noqa: E402
 
 Compiled = tuple[GemmPlan, Callable[..., None]]

@@ -11,7 +11,7 @@ import pytest
 from agnesi.codegen.library import polls
 from agnesi.codegen.library.mersenne.draws import mersenne_module
 from agnesi.codegen.library.rowwise.blocks import blocks_module
-from agnesi.codegen.library.rowwise.chosen import chosen_module
+from agnesi.codegen.library.rowwise.compress import chosen_module
 from agnesi.codegen.library.rowwise.extremes import extremes_module
 from agnesi.codegen.library.rowwise.indexed import add_module, take_module
 from agnesi.codegen.library.rowwise.running import running_module

@@ -13,7 +13,7 @@ pytest.importorskip("llvmlite.binding")
 import agnesi as ag
 from agnesi.codegen.llvm import scratch
 from agnesi.codegen.llvm.builder import Builder, Module, Value, const, i64
-from agnesi.codegen.llvm.typenames import nbytes
+from agnesi.codegen.llvm.type_names import nbytes
 from agnesi.core.target import Target
 from agnesi.runtime import machine, support
 

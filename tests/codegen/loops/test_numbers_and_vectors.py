@@ -8,7 +8,7 @@ from agnesi.ops.base.elementwise import TABLE, call
 from agnesi.testing.samples import operands
 
 #: Those that may differ in the last bits: single numbers take shorter chains of instructions
-#: (``codegen/vmath/brief.py``). Of vectors an element never depends on its neighbours.
+#: (``codegen/vmath/low_latency.py``). Of vectors an element never depends on its neighbours.
 EXCEPT = {"sin", "cos", "tanh", "betainc_daa", "betainc_dab", "betainc_dbb", "betainc_along"}
 ROWS = [name for name, row in sorted(TABLE.items())
         if row.home.startswith("agnesi.") and row.foreign is None and "f" in row.kinds

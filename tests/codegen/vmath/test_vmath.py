@@ -7,7 +7,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from agnesi.codegen.vmath import brief
+from agnesi.codegen.vmath import low_latency
 from tests.codegen.arithmetic.scalar_kernels import (
     WIDTH,
     Case,
@@ -242,7 +242,7 @@ def test_infinity_and_signed_zero(name: str, dtype: str, compiled) -> None:
 
 @pytest.mark.share(4)
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("name", brief.FUNCTIONS)
+@pytest.mark.parametrize("name", low_latency.FUNCTIONS)
 def test_functions_of_one_number(name: str, dtype: str, compiled, exact) -> None:
     case = _case(name, dtype, alone=True)
     grid, truth = exact(name, dtype)

@@ -9,10 +9,10 @@ from numpy.testing import assert_allclose
 import agnesi.compat.theano as theano
 import agnesi.compat.theano.tensor as T
 from agnesi.compat.theano import gof
-from agnesi.compiler import csource
+from agnesi.compiler import c_source
 
 compiled = pytest.mark.skipif(
-    not any(map(shutil.which, csource.CXX_COMPILERS)), reason="there is no compiler")
+    not any(map(shutil.which, c_source.CXX_COMPILERS)), reason="there is no compiler")
 
 SCALE = """#section support_code
 
@@ -133,9 +133,9 @@ def test_files_that_are_wrong(tmp_path, monkeypatch):
                             ("#section code\n", "f", "one of them does")):
         with pytest.raises(ValueError, match=why):
             scaling(tmp_path, text, name)
-    monkeypatch.setattr(csource, "CXX_COMPILERS", ())
+    monkeypatch.setattr(c_source, "CXX_COMPILERS", ())
     with pytest.raises(RuntimeError, match="there is no compiler"):
-        csource.extension("", (), "Affine")
+        c_source.extension("", (), "Affine")
 
 
 class Line(gof.Op):

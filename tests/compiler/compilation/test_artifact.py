@@ -35,10 +35,10 @@ def test_recipes_come_back(constant):
 def test_a_second_process_loads_little(tmp_path, monkeypatch):
     monkeypatch.setenv("AGNESI_CACHE_DIR", str(tmp_path))
     heavy = ("agnesi.rewrite", "agnesi.schedule.passes", "agnesi.codegen.program",
-             "agnesi.runtime.capi", "zipfile")
+             "agnesi.runtime.llvm_api", "zipfile")
     told = [
         subprocess.run([sys.executable, "-c", PROGRAM, *heavy], capture_output=True, text=True,
                        check=True).stdout.split()
         for _ in range(2)
     ]
-    assert "agnesi.runtime.capi" in told[0] and not told[1]
+    assert "agnesi.runtime.llvm_api" in told[0] and not told[1]

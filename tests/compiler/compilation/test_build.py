@@ -12,7 +12,7 @@ import pytest
 import agnesi
 from agnesi.compiler.compilation import build
 from agnesi.core.support.config import config
-from agnesi.runtime import diskcache
+from agnesi.runtime import disk_cache
 
 PROGRAM = """
 import sys, time
@@ -108,7 +108,7 @@ def test_files_exchanged_behind_a_process_that_runs(monkeypatch):
     assert build.build.__wrapped__() != ""
     calls = iter([files, files[1:]])
     monkeypatch.setattr(build, "_files", lambda top: next(calls))
-    monkeypatch.setattr(diskcache, "load", lambda name, decode: None)
+    monkeypatch.setattr(disk_cache, "load", lambda name, decode: None)
     assert build.build.__wrapped__() == ""
 
 

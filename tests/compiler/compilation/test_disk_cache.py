@@ -40,7 +40,7 @@ losses = [step(x, y, 0.1).item() for _ in range(3)]
 stages = set()
 for s in (*step.specialisations, *sorts.specialisations):
     stages |= set(s.seconds)
-print(json.dumps([losses, float(sorts(x).sum().item()), "agnesi.runtime.capi" in sys.modules,
+print(json.dumps([losses, float(sorts(x).sum().item()), "agnesi.runtime.llvm_api" in sys.modules,
                   sorted(stages)]))
 """
 

@@ -5,7 +5,7 @@ import pytest
 
 import agnesi as ag
 from agnesi.core.backend import BACKENDS
-from agnesi.core.storage.placed import PlacedTensor
+from agnesi.core.storage.device_tensors import PlacedTensor
 from agnesi.core.support.errors import DeviceError
 
 pytest.importorskip("llvmlite")

@@ -8,7 +8,7 @@ from numpy.testing import assert_array_equal
 
 import agnesi as ag
 from agnesi import symbolic as T
-from agnesi.api import functions, late
+from agnesi.api import functions, lazy_names
 from agnesi.autodiff.deferred import Deferred
 from agnesi.core.ir.node import toposort
 from agnesi.core.support import tree
@@ -36,7 +36,7 @@ OF_VALUES = set("""
 ONE_IS_SPECIAL = {"corrcoef", "cov", "histc", "histogram", "histogram2d", "histogram_bin_edges",
                   "max", "median", "min", "squeeze"}
 #: Random draws: only what shapes and dtypes they have is always the same.
-DRAWS = {name for name, place in late.NAMES.items()
+DRAWS = {name for name, place in lazy_names.NAMES.items()
          if place.startswith(("agnesi.api.torch.draws:", "agnesi.api.random:"))}
 
 
@@ -77,7 +77,7 @@ def _eager(f, given):
 
 
 def _names():
-    every = {**vars(functions), **dict.fromkeys(late.NAMES)}
+    every = {**vars(functions), **dict.fromkeys(lazy_names.NAMES)}
     return [n for n in every if n[0] != "_" and n not in BY_VALUE | OF_VALUES
             and isinstance(getattr(ag, n), types.FunctionType)]
 

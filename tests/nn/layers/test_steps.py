@@ -94,13 +94,13 @@ def test_its_regions_wait_longer(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_regions_are_traced_once_their_work_pays_for_that() -> None:
     code = """
         import agnesi as ag
-        from agnesi.compiler import regions, worth
+        from agnesi.compiler import regions, warmup
         made, start = [], regions.Region.__init__
         regions.Region.__init__ = lambda self, *call: (made.append(self), start(self, *call))[1]
         layer, x = ag.nn.Linear(8, 8), ag.ones(4, 8)
         for _ in range(200):
             layer(x)
-        assert not made and worth.WORK.left < worth.LOADING
+        assert not made and warmup.WORK.left < warmup.LOADING
         for _ in range(60):
             layer(x)
         (region,) = made

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import agnesi as ag
-from agnesi.core.support.silence import _run_silently, silently
+from agnesi.core.support.numpy_warnings import _run_silently, silently
 from agnesi.ops.base.convert import CONSTANTS
 from agnesi.ops.base.elementwise import TABLE, Elementwise, binary
 from agnesi.ops.elementwise import formula

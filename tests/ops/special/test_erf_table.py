@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from agnesi.ops.elementwise import formula
-from agnesi.ops.special.erftable import erf_from_table
+from agnesi.ops.special.erf_table import erf_from_table
 
 POINTS = np.concatenate([np.linspace(-7, 7, 1001), np.geomspace(1e-300, 1, 201)])
 

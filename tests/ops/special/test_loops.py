@@ -68,7 +68,7 @@ if {missing}:
     sys.modules["scipy"] = None
 import numpy as np, agnesi as ag
 f = ag.jit(lambda a: ag.special.gammainc(a, a * 2))
-print(float(f(ag.tensor(np.linspace(0.5, 3, 300))).sum()), "agnesi.runtime.capi" in sys.modules,
+print(float(f(ag.tensor(np.linspace(0.5, 3, 300))).sum()), "agnesi.runtime.llvm_api" in sys.modules,
       ": python" in str(f.plan()))
 """
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from agnesi.api.control.loops import cond, scan
-from agnesi.core.accepted import TensorLike
 from agnesi.core.ir.dims import is_open
 from agnesi.core.op import typed
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.public import higher, keyworded
 from agnesi.core.support import tree
 from agnesi.core.support.errors import ShapeError, at

@@ -31,7 +31,7 @@ from agnesi.core.support.errors import BodySizeError, at, typed
 from agnesi.core.support.record import record
 from agnesi.core.support.tracing import current_trace, refuse_to_compile
 from agnesi.core.tensor import Tensor, symbol
-from agnesi.core.valuedims import size_of
+from agnesi.core.value_sizes import size_of
 from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.creation import zeros
 from agnesi.ops.base.movement import reshape

@@ -26,11 +26,11 @@ from agnesi.api.control.nests import (
 from agnesi.api.control.steps import Loop, filled_up
 from agnesi.api.control.stepwise import whiled
 from agnesi.api.control.traced import CALLED, again, recording_for, traced_cond, traced_while
-from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply
 from agnesi.core.ir.dims import Dim, is_open
 from agnesi.core.op import typed
 from agnesi.core.options import Rule
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.public import higher, keyworded
 from agnesi.core.storage.leaves import COPY
 from agnesi.core.support import tree

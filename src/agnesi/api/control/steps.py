@@ -28,7 +28,7 @@ from agnesi.core.support import tree
 from agnesi.core.support.dtypes import int64
 from agnesi.core.support.errors import BodySizeError, ShapeError, at
 from agnesi.core.tensor import Tensor
-from agnesi.core.valuedims import size_of
+from agnesi.core.value_sizes import size_of
 from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.creation import zeros
 from agnesi.ops.base.parameter_checks import demanded

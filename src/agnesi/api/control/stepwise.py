@@ -28,13 +28,13 @@ from agnesi.core.ir.node import Node, toposort
 from agnesi.core.op import Op
 from agnesi.core.substitution import open_sizes, substituted
 from agnesi.core.support import tree
-from agnesi.core.support.cached import cached_property
+from agnesi.core.support.cached_attributes import cached_property
 from agnesi.core.support.dtypes import int64
 from agnesi.core.support.errors import BodySizeError, at, typed
 from agnesi.core.support.record import record, replace
 from agnesi.core.support.tracing import current_trace, refuse_to_compile, within
 from agnesi.core.tensor import Tensor, symbol
-from agnesi.core.valuedims import ValueDim, size_of
+from agnesi.core.value_sizes import ValueDim, size_of
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.creation import zeros, zeros_like
 from agnesi.ops.base.select import minimum, where

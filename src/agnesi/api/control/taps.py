@@ -9,17 +9,17 @@ from typing import Any
 from agnesi.api.control.nests import Nest, call_user_function, decision, is_symbolic
 from agnesi.api.control.steps import Loop
 from agnesi.api.control.traced import Row, can_be_stepwise, chosen_graphs, tracing
-from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply, assign
 from agnesi.core.integers import integer, known_integer
 from agnesi.core.ir.dims import combine
 from agnesi.core.keywords import strict
 from agnesi.core.op import typed
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.support.config import STATE
 from agnesi.core.support.errors import ShapeError, TraceError, at
 from agnesi.core.support.tracing import current_trace, is_tracing
 from agnesi.core.tensor import Tensor
-from agnesi.core.valuedims import size_of
+from agnesi.core.value_sizes import size_of
 from agnesi.ops.base.compare import not_equal
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.select import where

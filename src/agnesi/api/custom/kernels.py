@@ -10,9 +10,9 @@ from agnesi.api import functions as ag
 from agnesi.api.control.loops import fori_loop
 from agnesi.api.custom.expressions import parsed
 from agnesi.compiler.jit import jit
-from agnesi.core.accepted import DTypeLike
 from agnesi.core.ir.dims import is_static
 from agnesi.core.op import explain, typed
+from agnesi.core.parameter_types import DTypeLike
 from agnesi.core.public import higher
 from agnesi.core.shapes import axes_of, broadcast
 from agnesi.core.support.config import STATE

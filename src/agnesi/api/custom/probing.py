@@ -15,7 +15,7 @@ from agnesi.core.ir.extents import Extent, UnknownSizeError
 from agnesi.core.op import title_of
 from agnesi.core.support.config import switched
 from agnesi.core.support.errors import ShapeError, at
-from agnesi.core.support.silence import silently
+from agnesi.core.support.numpy_warnings import silently
 
 #: What stands for unknown sizes while a result's shape is found out, in two tries.
 _PROBES = ((3, 5, 7, 11, 13, 17, 19, 23), (8, 12, 14, 16, 18, 20, 22, 24))

@@ -15,10 +15,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from agnesi.api.custom.born import completed, in_program
+from agnesi.api.custom.new_sizes import completed, in_program
 from agnesi.api.custom.probing import probed
 from agnesi.autodiff.rules import location_of, reads_result
-from agnesi.compiler.csource import Source, compiled, compiler, is_sectioned, program, source_of
+from agnesi.compiler.c_source import Source, compiled, compiler, is_sectioned, program, source_of
 from agnesi.core import op as core
 from agnesi.core.dispatch import apply
 from agnesi.core.integers import is_integer
@@ -27,7 +27,7 @@ from agnesi.core.ir.extents import Extent
 from agnesi.core.ir.foreign import POINTERS, RESOLVERS, SIZES, Call
 from agnesi.core.op import explain, title_of
 from agnesi.core.public import higher
-from agnesi.core.support.cached import cached_property
+from agnesi.core.support.cached_attributes import cached_property
 from agnesi.core.support.dtypes import as_dtype
 from agnesi.core.support.errors import DTypeError, at, call_user, typed, user_where
 from agnesi.core.support.foreign import parameters_of

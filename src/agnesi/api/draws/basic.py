@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from agnesi.core import shapes
-from agnesi.core.accepted import DTypeLike, ShapeLike, TensorLike
+from agnesi.core.parameter_types import DTypeLike, ShapeLike, TensorLike
 from agnesi.core.public import planned, public
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import shapes
-from agnesi.core.accepted import DTypeLike, ShapeLike, TensorLike
 from agnesi.core.ir.dims import product
+from agnesi.core.parameter_types import DTypeLike, ShapeLike, TensorLike
 from agnesi.core.public import explain_errors, planned, public
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import DTypeError, ShapeError

@@ -9,7 +9,7 @@ from __future__ import annotations
 from agnesi.api.draws.common import Draw
 from agnesi.api.draws.gamma import standard
 from agnesi.autodiff.recording import no_grad, stop_gradient
-from agnesi.core.accepted import ShapeLike, TensorLike
+from agnesi.core.parameter_types import ShapeLike, TensorLike
 from agnesi.core.public import planned, public
 from agnesi.core.support import dtypes
 from agnesi.core.tensor import Tensor

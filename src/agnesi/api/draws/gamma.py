@@ -8,7 +8,7 @@ import numpy as np
 
 from agnesi.api.draws.common import Draw
 from agnesi.autodiff.recording import no_grad, stop_gradient
-from agnesi.core.accepted import DTypeLike, ShapeLike, TensorLike
+from agnesi.core.parameter_types import DTypeLike, ShapeLike, TensorLike
 from agnesi.core.public import planned, public
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor

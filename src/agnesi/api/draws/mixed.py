@@ -9,7 +9,7 @@ from agnesi.api.draws.common import Draw
 from agnesi.api.draws.counts import poisson_of
 from agnesi.api.draws.gamma import standard
 from agnesi.autodiff.recording import no_grad, stop_gradient
-from agnesi.core.accepted import DTypeLike, ShapeLike, TensorLike
+from agnesi.core.parameter_types import DTypeLike, ShapeLike, TensorLike
 from agnesi.core.public import planned, public
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.arith import remainder, sqrt

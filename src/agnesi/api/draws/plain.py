@@ -6,7 +6,7 @@ import math
 
 from agnesi.api.draws.common import Draw
 from agnesi.autodiff.recording import no_grad, stop_gradient
-from agnesi.core.accepted import DTypeLike, ShapeLike, TensorLike
+from agnesi.core.parameter_types import DTypeLike, ShapeLike, TensorLike
 from agnesi.core.public import planned, public
 from agnesi.core.support import dtypes
 from agnesi.core.tensor import Tensor

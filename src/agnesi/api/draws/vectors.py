@@ -9,9 +9,9 @@ from agnesi.api.draws.common import Draw
 from agnesi.api.draws.counts import binomial_of, marked
 from agnesi.autodiff.recording import no_grad, stop_gradient
 from agnesi.core import shapes
-from agnesi.core.accepted import DTypeLike
 from agnesi.core.ir.dims import Shape
 from agnesi.core.op import typed
+from agnesi.core.parameter_types import DTypeLike
 from agnesi.core.public import planned, public
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import ShapeError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from agnesi.core.accepted import DTypeLike, ShapeLike, TensorLike
+from agnesi.core.parameter_types import DTypeLike, ShapeLike, TensorLike
 from agnesi.core.public import explain_errors, on_host
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.sparse.coordinates import COO

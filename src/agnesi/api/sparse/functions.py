@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from agnesi.api.sparse.tensors import CSC, CSR, SparseTensor
-from agnesi.core.accepted import DTypeLike, ShapeLike, TensorLike
 from agnesi.core.dispatch import apply
 from agnesi.core.op import typed
 from agnesi.core.options import Size
+from agnesi.core.parameter_types import DTypeLike, ShapeLike, TensorLike
 from agnesi.core.public import explain_errors
 from agnesi.core.shapes import fits
 from agnesi.core.support import dtypes

@@ -17,7 +17,7 @@ from agnesi.core.support import dtypes
 from agnesi.core.support.errors import ShapeError, TraceError
 from agnesi.core.support.tracing import is_tracing
 from agnesi.core.tensor import Tensor
-from agnesi.core.valuedims import size_of
+from agnesi.core.value_sizes import size_of
 from agnesi.ops.base.convert import cast, pair
 from agnesi.ops.base.gather.gather_scatter import within
 from agnesi.ops.base.parameter_checks import of_shape

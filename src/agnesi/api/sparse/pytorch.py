@@ -8,8 +8,8 @@ from typing import Any
 from agnesi.api import functions as F
 from agnesi.api.sparse.coordinates import sparse_coo_tensor
 from agnesi.api.sparse.tensors import CSC, CSR, SparseTensor
-from agnesi.core.accepted import DTypeLike, ShapeLike, TensorLike
 from agnesi.core.op import typed
+from agnesi.core.parameter_types import DTypeLike, ShapeLike, TensorLike
 from agnesi.core.public import explain_errors, on_host
 from agnesi.core.shapes import axis_of
 from agnesi.core.support.errors import ShapeError

@@ -9,10 +9,10 @@ import numpy as np
 
 from agnesi.api.sparse import layout
 from agnesi.api.tensor import methods
-from agnesi.core.accepted import DTypeLike, TensorLike
 from agnesi.core.dispatch import apply
 from agnesi.core.ir.dims import is_open
 from agnesi.core.op import renamed_error, typed
+from agnesi.core.parameter_types import DTypeLike, TensorLike
 from agnesi.core.public import F, explain_errors
 from agnesi.core.shapes import axis_of, fits
 from agnesi.core.support import tree

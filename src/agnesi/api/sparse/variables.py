@@ -7,9 +7,9 @@ from typing import Any
 from agnesi.api.sparse.layout import guarded
 from agnesi.api.sparse.tensors import CSC, CSR
 from agnesi.api.symbolic import variable
-from agnesi.core.accepted import DTypeLike, ShapeLike
 from agnesi.core.ir.dims import Dim
 from agnesi.core.op import typed
+from agnesi.core.parameter_types import DTypeLike, ShapeLike
 from agnesi.core.public import explain_errors
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-from agnesi.core.accepted import DTypeLike, ShapeLike
 from agnesi.core.keywords import of_the_outer, refuse
+from agnesi.core.parameter_types import DTypeLike, ShapeLike
 from agnesi.core.support.errors import at, typed
 
 _NEEDED = inspect.Parameter.empty

@@ -16,12 +16,12 @@ from agnesi.api.streams.distributions import FLOATS, INTEGERS, KINDS, method
 from agnesi.api.streams.numpy_generators import drawn, packed, unpacked
 from agnesi.api.streams.simple import Simple
 from agnesi.core import shapes
-from agnesi.core.accepted import DTypeLike, ShapeLike, TensorLike
 from agnesi.core.dispatch import apply_many
 from agnesi.core.ir.calls.mersenne import METHODS, drawing
 from agnesi.core.ir.dims import Dim, is_static, product
 from agnesi.core.ir.foreign import Call
 from agnesi.core.op import Op
+from agnesi.core.parameter_types import DTypeLike, ShapeLike, TensorLike
 from agnesi.core.support import dtypes, tree
 from agnesi.core.support.config import STATE
 from agnesi.core.support.errors import at

@@ -20,9 +20,9 @@ from agnesi.api.streams.common import RandomVariable, sizes_in
 from agnesi.api.streams.distributions import FLOATS, INTEGERS, KINDS, method
 from agnesi.api.streams.seeded import KEY_NUMBERS, draw
 from agnesi.api.streams.simple import Simple
-from agnesi.core.accepted import DTypeLike, ShapeLike, TensorLike
 from agnesi.core.dispatch import apply
 from agnesi.core.ir.dims import Size, is_static, product
+from agnesi.core.parameter_types import DTypeLike, ShapeLike, TensorLike
 from agnesi.core.support import dtypes
 from agnesi.core.support.config import STATE
 from agnesi.core.support.errors import at

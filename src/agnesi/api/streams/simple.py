@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from agnesi.api.streams.common import RandomVariable, Streams
-from agnesi.core.accepted import DTypeLike, ShapeLike, TensorLike
 from agnesi.core.op import typed
+from agnesi.core.parameter_types import DTypeLike, ShapeLike, TensorLike
 from agnesi.core.support.errors import ShapeError, at
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.indexing.index import take

@@ -10,10 +10,10 @@ import numpy as np
 from agnesi.api.tensor import bfloats
 from agnesi.api.tensor.host import exported
 from agnesi.core import devices
-from agnesi.core.accepted import TensorLike
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.public import DEVICE, explain_errors, on_host
 from agnesi.core.shapes import MOST_AXES
-from agnesi.core.storage.placed import device_of
+from agnesi.core.storage.device_tensors import device_of
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import PACKAGE, at
 from agnesi.core.support.tracing import is_tracing

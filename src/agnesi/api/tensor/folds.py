@@ -25,7 +25,7 @@ from agnesi.ops.base.select import where as choose
 from agnesi.ops.indexing import scatter
 from agnesi.ops.indexing.index import take
 from agnesi.ops.indexing.join import concat
-from agnesi.ops.reductions import extremes, logsums, running
+from agnesi.ops.reductions import extremes, log_sums, running
 
 Binary = Callable[..., Tensor]
 
@@ -155,7 +155,7 @@ def accumulate(f: Binary, x: Any, axis: int = 0, *, dtype: Any = None, out: Tens
     if f.__name__ in _RUNNING:
         found = _RUNNING[f.__name__](x, axis)
     elif f.__name__ == "logaddexp" and x.dtype.kind != "c":
-        found = logsums.running(x, axis)
+        found = log_sums.running(x, axis)
     else:
         x = _of_results(f, x)
         rows = moveaxis(x, axis, 0)

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from agnesi.api.tensor import show
-from agnesi.api.tensor.sharedmemory import memory_of, seen_in
+from agnesi.api.tensor.shared_memory import memory_of, seen_in
 from agnesi.autodiff.recording import detach, is_leaf
 from agnesi.core.dispatch import current
 from agnesi.core.graph import FunctionGraph
@@ -22,10 +22,10 @@ from agnesi.core.keywords import strict
 from agnesi.core.op import typed
 from agnesi.core.public import higher, planned
 from agnesi.core.shapes import axis_of
+from agnesi.core.storage.consumed_results import has_record, is_followed, is_spent
 from agnesi.core.storage.leaves import is_differentiated
 from agnesi.core.storage.lists import list_of
 from agnesi.core.storage.memory_order import is_row_major
-from agnesi.core.storage.spent import has_record, is_followed, is_spent
 from agnesi.core.storage.views import looking_through
 from agnesi.core.support.config import MODE, STATE, TRACES
 from agnesi.core.support.errors import GradientError, MissingInputError, TraceError, at
@@ -45,7 +45,7 @@ def value(x: Tensor, use: str) -> np.ndarray:
     """The array behind a tensor, or an error that says why ``use`` cannot have it."""
     if is_known(x):
         return x.array
-    from agnesi.api.tensor.novalue import no_value
+    from agnesi.api.tensor.no_value import no_value
 
     raise no_value(x, use)
 
@@ -64,7 +64,7 @@ def _decided(x: Tensor, use: str) -> np.ndarray:
     decide = getattr(trace, "decide", None)
     found: np.ndarray | None = None if decide is None else decide(x, use)
     if found is None:
-        from agnesi.api.tensor.novalue import no_value
+        from agnesi.api.tensor.no_value import no_value
 
         raise no_value(x, use)
     return found
@@ -78,7 +78,7 @@ def _one(x: Tensor, use: str, read: Callable[[Tensor, str], np.ndarray] = _decid
     if is_known(x) and (array := x.array).size == 1:
         return array.item()
     if dims.is_static(x.shape) and dims.product(x.shape) != 1:
-        from agnesi.api.tensor.novalue import of_many
+        from agnesi.api.tensor.no_value import of_many
 
         kind = TypeError if use in _CONVERSIONS else ValueError
         raise kind(at(f"{use} takes a tensor of one element, not {typed(x)}{of_many(use)}"))
@@ -269,7 +269,7 @@ def _check_number(x: Tensor) -> None:
 
 def _implicit(frame: Any) -> str:
     """What in a frame asks for a value without saying so; empty where the user does by name."""
-    from agnesi.compiler.askers import implicit
+    from agnesi.compiler.value_requests import implicit
 
     return implicit(frame)
 

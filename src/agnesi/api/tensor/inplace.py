@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 
 from agnesi.api.tensor.matrices import Late
-from agnesi.core.accepted import TensorLike
 from agnesi.core.calls.plans import count_call
 from agnesi.core.dispatch import assign, touch
 from agnesi.core.op import renamed_error, typed
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.programs import is_declaring
 from agnesi.core.public import explain_errors, public
 from agnesi.core.storage.views import element_view
 from agnesi.core.support import dtypes
 from agnesi.core.support.config import HOOKS, MODE
 from agnesi.core.support.errors import DTypeError, ShapeError, at
-from agnesi.core.support.silence import silently
+from agnesi.core.support.numpy_warnings import silently
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith
 from agnesi.ops.base.convert import SCALARS, as_tensor, cast, constant

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.api import functions, late
+from agnesi.api import functions, lazy_names
 from agnesi.api.tensor import (
     detached,
     exchange,
@@ -21,9 +21,9 @@ from agnesi.api.tensor import (
     ufunc,
 )
 from agnesi.autodiff import hooks, recording, reverse, rules
-from agnesi.core.accepted import TensorLike
 from agnesi.core.calls import modules
 from agnesi.core.ir.dims import Dim
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.support import migration_hints
 from agnesi.core.support.config import HOOKS
 from agnesi.core.support.docstrings import numpydoc
@@ -233,7 +233,7 @@ modules.answers = _answers_of_torch
 
 def _called(place: str) -> Method:
     """The function at a place, which is loaded when it is first called."""
-    return lambda *args, **keywords: late.load(place)(*args, **keywords)
+    return lambda *args, **keywords: lazy_names.load(place)(*args, **keywords)
 
 
 HOOKS.tensor = _called("agnesi.api.torch.kinds:usual_tensor")
@@ -298,16 +298,16 @@ def _own() -> dict[str, Any]:
     linalg = "agnesi.api.linalg"
     table.update((name, matrices.Late(name, linalg, f)) for name, f in matrices.NAMES.items())
     table.update((n, matrices.Late(n, "agnesi.api.tensor.pytorch", n)) for n in PYTORCH.split())
-    table.update((n, matrices.Late(n, *late.NAMES[n].split(":"))) for n in LATE.split())
+    table.update((n, matrices.Late(n, *lazy_names.NAMES[n].split(":"))) for n in LATE.split())
     for module, names in TORCH.items():
         table.update((n, matrices.Late(n, f"agnesi.api.torch.{module}", n)) for n in names.split())
     for name in IN_PLACE_LATE.split():
         own = OTHER.get(name, name)
-        place = late.NAMES.get(own, f"agnesi.api.functions:{own}").split(":")
+        place = lazy_names.NAMES.get(own, f"agnesi.api.functions:{own}").split(":")
         table[f"{name}_"] = inplace.LateUpdate(f"{name}_", *place)
     table.update(
         __array_function__=matrices.Late(
-            "__array_function__", "agnesi.api.tensor.arrayfunction", "__array_function__"),
+            "__array_function__", "agnesi.api.tensor.array_function", "__array_function__"),
         __array_ufunc__=ufunc.__array_ufunc__,
         __repr__=show.__repr__, copy=host.copy, nelement=host.numel,
         fill_=inplace.fill_, zero_=inplace.zero_, copy_=inplace.copy_, add_=inplace.add_,

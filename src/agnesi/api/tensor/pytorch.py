@@ -11,7 +11,7 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from agnesi.api.tensor.writtenforms import (
+from agnesi.api.tensor.written_forms import (
     diagonal_of_matrices,
     index_added,
     lu_solved,
@@ -22,10 +22,10 @@ from agnesi.api.tensor.writtenforms import (
     triangle,
 )
 from agnesi.core import shapes
-from agnesi.core.accepted import DTypeLike, ShapeLike, TensorLike
 from agnesi.core.calls.spellings import in_our_words, warn_of
 from agnesi.core.dispatch import apply
 from agnesi.core.integers import check_integer, known_integer
+from agnesi.core.parameter_types import DTypeLike, ShapeLike, TensorLike
 from agnesi.core.public import on_host, planned, public, where_torch
 from agnesi.core.shapes import fits
 from agnesi.core.support import dtypes

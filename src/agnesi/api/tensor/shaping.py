@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.accepted import DTypeLike
 from agnesi.core.backend import DEVICES
 from agnesi.core.dispatch import apply
 from agnesi.core.op import typed
+from agnesi.core.parameter_types import DTypeLike
 from agnesi.core.public import (
     explain_errors,
     on_host,
@@ -20,8 +20,8 @@ from agnesi.core.public import (
     target_dtype,
     where_torch,
 )
+from agnesi.core.storage.device_tensors import device_of, moved
 from agnesi.core.storage.layout_queries import note
-from agnesi.core.storage.placed import device_of, moved
 from agnesi.core.storage.views import root
 from agnesi.core.support import dtypes
 from agnesi.core.support.dtypes import as_dtype

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.api import functions
-from agnesi.api.late import NAMES
+from agnesi.api.lazy_names import NAMES
 from agnesi.api.tensor import host
 from agnesi.core.op import typed
 from agnesi.core.support.errors import TraceError, at

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from agnesi.api.tensor.pytorch import parts_of
-from agnesi.api.tensor.writtenforms import triangle
+from agnesi.api.tensor.written_forms import triangle
 from agnesi.ops.arrays.nonzeros import argwhere
 from agnesi.ops.arrays.replicate import tile
 from agnesi.ops.base.convert import as_tensor

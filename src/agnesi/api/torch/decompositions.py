@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 
 from agnesi.api.random import randn
 from agnesi.api.torch.texts import torch
-from agnesi.core.accepted import TensorLike
 from agnesi.core.integers import known_integer
 from agnesi.core.ir.dims import Dim, is_settled
 from agnesi.core.op import typed
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.shapes import surely_less
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.ensure import ensured_sizes

@@ -7,8 +7,8 @@ from typing import Any
 from agnesi.api.draws import counts
 from agnesi.api.draws.choices import categorical
 from agnesi.api.torch.texts import torch
-from agnesi.core.accepted import DTypeLike, TensorLike
 from agnesi.core.op import typed
+from agnesi.core.parameter_types import DTypeLike, TensorLike
 from agnesi.core.public import planned
 from agnesi.core.support import dtypes
 from agnesi.core.tensor import Tensor

@@ -10,7 +10,7 @@ import numpy as np
 from agnesi.api.draws import basic, choices, plain
 from agnesi.api.tensor.inplace import taking
 from agnesi.api.torch.texts import docstring
-from agnesi.core.accepted import TensorLike
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.public import explain_errors, planned
 from agnesi.core.support import dtypes
 from agnesi.core.tensor import Tensor

@@ -11,13 +11,13 @@ from agnesi.api import functions as F
 from agnesi.api.torch import kinds
 from agnesi.autodiff.recording import is_leaf
 from agnesi.core import shapes
-from agnesi.core.accepted import DTypeLike, TensorLike
 from agnesi.core.dispatch import assign
 from agnesi.core.integers import integer
 from agnesi.core.keywords import strict
 from agnesi.core.op import typed
+from agnesi.core.parameter_types import DTypeLike, TensorLike
 from agnesi.core.public import at_once, explain_errors, on_host, planned, public
-from agnesi.core.storage.placed import moved
+from agnesi.core.storage.device_tensors import moved
 from agnesi.core.support.config import config
 from agnesi.core.support.dtypes import as_dtype, name_of
 from agnesi.core.support.errors import GradientError, at

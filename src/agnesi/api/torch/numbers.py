@@ -10,8 +10,8 @@ from agnesi.api import functions as F
 from agnesi.api.tensor import folds
 from agnesi.api.torch.texts import torch
 from agnesi.core import shapes
-from agnesi.core.accepted import Axis, DTypeLike, TensorLike
 from agnesi.core.options import NotNegative, NotNegativeBound
+from agnesi.core.parameter_types import Axis, DTypeLike, TensorLike
 from agnesi.core.public import at_once
 from agnesi.core.support import dtypes
 from agnesi.core.support.tracing import is_number_of_trace
@@ -21,7 +21,7 @@ from agnesi.ops.base.convert import as_tensor, cast, floating
 from agnesi.ops.elementwise.explog import logaddexp
 from agnesi.ops.neural import likelihoods
 from agnesi.ops.numerics import statistics
-from agnesi.ops.reductions.vectornorms import norm
+from agnesi.ops.reductions.vector_norms import norm
 from agnesi.ops.sorting.sort import searchsorted, sort
 from agnesi.ops.special import incomplete
 from agnesi.ops.special.gammas import multigammaln

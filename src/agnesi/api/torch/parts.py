@@ -12,9 +12,9 @@ from agnesi.api import functions as F
 from agnesi.api.tensor.pytorch import parts_of
 from agnesi.api.torch.texts import torch
 from agnesi.core import shapes
-from agnesi.core.accepted import TensorLike
 from agnesi.core.integers import known_integer
 from agnesi.core.op import typed
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import DTypeError, ShapeError
 from agnesi.core.tensor import Tensor

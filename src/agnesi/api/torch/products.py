@@ -7,8 +7,8 @@ import math
 from typing import Any
 
 from agnesi.api.torch.texts import torch
-from agnesi.core.accepted import TensorLike
 from agnesi.core.op import typed
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import ShapeError, check_allocatable
 from agnesi.core.tensor import Tensor

@@ -12,8 +12,8 @@ import numpy as np
 
 from agnesi.api.torch import kinds
 from agnesi.autodiff.recording import no_grad
-from agnesi.core.accepted import DTypeLike
 from agnesi.core.keywords import strict, strict_class
+from agnesi.core.parameter_types import DTypeLike
 from agnesi.core.public import explain_errors
 from agnesi.core.support import dtypes
 from agnesi.core.support.config import MODE, Mode, config, settled

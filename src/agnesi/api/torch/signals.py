@@ -11,9 +11,9 @@ import numpy as np
 from agnesi.api import functions as F
 from agnesi.api.torch.texts import torch
 from agnesi.core import shapes
-from agnesi.core.accepted import DTypeLike, TensorLike
 from agnesi.core.ir.dims import is_open
 from agnesi.core.op import typed
+from agnesi.core.parameter_types import DTypeLike, TensorLike
 from agnesi.core.support import dtypes
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.arrays import rearrange

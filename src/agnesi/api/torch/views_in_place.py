@@ -7,10 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 from agnesi.autodiff.recording import is_leaf
-from agnesi.core.accepted import TensorLike
 from agnesi.core.ir.dims import product
 from agnesi.core.keywords import strict
 from agnesi.core.op import typed
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.shapes import surely_less
 from agnesi.core.storage.views import views_of
 from agnesi.core.support.errors import GradientError, TraceError, at

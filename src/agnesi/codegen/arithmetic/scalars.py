@@ -280,7 +280,7 @@ def emit_alone(b: Builder, name: str, dtypes: tuple[str, ...], args: tuple[Value
     if not is_heavy(name) or args[0].type not in ("float", "double"):
         return emit(b, name, dtypes, args)
     if name in _BRIEF:
-        from agnesi.codegen.vmath.brief import FUNCTIONS
+        from agnesi.codegen.vmath.low_latency import FUNCTIONS
 
         function = FUNCTIONS[name]
     else:
@@ -298,7 +298,7 @@ def difference(b: Builder, dtypes: tuple[str, ...], args: tuple[Value, ...]) -> 
 
 def sine_and_cosine(b: Builder, x: Value) -> tuple[Value, Value]:
     """Both of a float64 that is no lane of a vector, by one call."""
-    from agnesi.codegen.vmath import brief
+    from agnesi.codegen.vmath import low_latency
 
-    sine, cosine = brief.sine_and_cosine(Lane(b, x))
+    sine, cosine = low_latency.sine_and_cosine(Lane(b, x))
     return sine.v, cosine.v

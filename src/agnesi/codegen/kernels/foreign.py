@@ -8,7 +8,7 @@ from collections.abc import Callable
 from agnesi.codegen.interrupts import looks, poll
 from agnesi.codegen.launch import FUNCTIONS_ENTRY
 from agnesi.codegen.llvm.builder import Builder, Value, const, i64, lanes
-from agnesi.codegen.llvm.typenames import nbytes
+from agnesi.codegen.llvm.type_names import nbytes
 from agnesi.core.ir.dims import Size
 from agnesi.core.ir.extents import Extent, guess
 from agnesi.core.ir.foreign import (
@@ -25,7 +25,8 @@ from agnesi.core.ir.foreign import (
 )
 from agnesi.core.ir.kernels import Buffer, Foreign
 
-#: What is called beside the main thread (``runtime/beside.py``), and what arguments are to it.
+#: What is called beside the main thread (``runtime/foreign_calls.py``), and what arguments are to
+#: it.
 _RUN_BESIDE = external("runtime:beside")
 _KINDS = {"result": WRITTEN, "scratch": SCRATCH}
 #: Bytes of a matrix from which a function may take long, and from which one that iterates may: of

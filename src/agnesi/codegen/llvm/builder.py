@@ -15,12 +15,12 @@ from agnesi.codegen.llvm.folding import compared, folded, one_iteration
 from agnesi.codegen.llvm.module import Module as Module
 from agnesi.codegen.llvm.scratch import DECLARED, GIVEN, Workspace, allocated
 from agnesi.codegen.llvm.sizes import Sizes
-from agnesi.codegen.llvm.typenames import as_bits
-from agnesi.codegen.llvm.typenames import is_float as is_float
-from agnesi.codegen.llvm.typenames import scalar as scalar
-from agnesi.codegen.llvm.typenames import suffix as suffix
-from agnesi.codegen.llvm.typenames import vector as vector
-from agnesi.codegen.llvm.typenames import width as width
+from agnesi.codegen.llvm.type_names import as_bits
+from agnesi.codegen.llvm.type_names import is_float as is_float
+from agnesi.codegen.llvm.type_names import scalar as scalar
+from agnesi.codegen.llvm.type_names import suffix as suffix
+from agnesi.codegen.llvm.type_names import vector as vector
+from agnesi.codegen.llvm.type_names import width as width
 from agnesi.codegen.llvm.value_numbering import Known
 from agnesi.codegen.llvm.values import Value as Value
 from agnesi.codegen.llvm.values import const as const

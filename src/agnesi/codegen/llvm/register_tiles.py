@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from agnesi.codegen.llvm.builder import Builder, Value, i64, scalar, vector, width
-from agnesi.codegen.llvm.typenames import nbytes
+from agnesi.codegen.llvm.type_names import nbytes
 
 #: IR types of elements, and their bytes.
 TYPES = {"float32": ("float", 4), "float64": ("double", 8)}

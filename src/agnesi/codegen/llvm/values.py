@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from agnesi.codegen.llvm.literals import literal
-from agnesi.codegen.llvm.typenames import scalar, width
+from agnesi.codegen.llvm.type_names import scalar, width
 
 
 class Value(NamedTuple):

@@ -17,6 +17,7 @@ from agnesi.codegen.llvm.instructions import prefetch
 from agnesi.codegen.llvm.partial_store import store_first
 from agnesi.codegen.loops.bordered_loads import BORDERED, bordered, load_bordered
 from agnesi.codegen.loops.lane_runs import load_run
+from agnesi.codegen.loops.polled_loops import Watch, totals_loop
 from agnesi.codegen.loops.short_index import compared, short_index
 from agnesi.codegen.loops.strided_loads import (
     load_repeated,
@@ -24,7 +25,6 @@ from agnesi.codegen.loops.strided_loads import (
     pattern,
     rows_at,
 )
-from agnesi.codegen.loops.watched import Watch, totals_loop
 from agnesi.core.ir.dims import Size, product
 from agnesi.core.ir.extents import guess
 from agnesi.core.ir.kernels import Buffer, bound_in, walk

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from agnesi.codegen.arithmetic import scalars
 from agnesi.codegen.llvm.builder import Builder, Value, const, suffix, width
-from agnesi.codegen.llvm.typenames import nbytes
+from agnesi.codegen.llvm.type_names import nbytes
 from agnesi.codegen.loops.evaluate import IDENTITY
 
 _MAX_SCALAR_BYTES = 16  # bytes of a register whose lanes may as well be numbers

@@ -13,7 +13,7 @@ from agnesi.codegen.loops.evaluate import Scope
 from agnesi.core.ir.costs import latency
 from agnesi.core.ir.kernels import walk
 from agnesi.core.ir.loops import Expr, make
-from agnesi.core.ir.readiness import times
+from agnesi.core.ir.start_times import times
 
 _LEAF = frozenset(("const", "load", "size", "index"))
 _OTHER = {"sin": "cos", "cos": "sin"}

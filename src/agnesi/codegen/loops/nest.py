@@ -13,9 +13,9 @@ from agnesi.codegen.loops.blocked_transpose import emit_transposed
 from agnesi.codegen.loops.evaluate import IDENTITY, PRODUCTS, ROW, Scope
 from agnesi.codegen.loops.horizontal_reduction import horizontal
 from agnesi.codegen.loops.lane_runs import in_lane_runs
+from agnesi.codegen.loops.polled_loops import MIN_LOOKS, Watch, totals_loop
 from agnesi.codegen.loops.slp_stores import store_all
 from agnesi.codegen.loops.tail_masking import one_register, open_iterations
-from agnesi.codegen.loops.watched import MIN_LOOKS, Watch, totals_loop
 from agnesi.core.ir.costs import is_heavy
 from agnesi.core.ir.dims import product
 from agnesi.core.ir.extents import Extent, guess, is_some, most

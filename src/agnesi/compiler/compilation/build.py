@@ -13,7 +13,7 @@ from functools import cache
 from agnesi.core import STARTED
 from agnesi.core.support import host
 from agnesi.core.support.undo import Opened
-from agnesi.runtime import diskcache
+from agnesi.runtime import disk_cache
 
 _MIN_AGE_SECONDS = 2.0
 """Seconds after which a file that changes again gets another time, whatever the file system."""
@@ -36,14 +36,14 @@ def build() -> str:
         changed = max(found.st_ctime_ns for _, found in files) / _NANOSECONDS_PER_SECOND
         if STARTED < changed < time.time():  # exchanged behind modules that are loaded
             return ""
-        name = diskcache.key("build", top, *status) if _are_distinguishable(files) else ""
-        known = diskcache.load(name, _digest) if name else None
+        name = disk_cache.key("build", top, *status) if _are_distinguishable(files) else ""
+        known = disk_cache.load(name, _digest) if name else None
         if known is None:
             known = _read(top, files)
             if status != [_status(file) for file in _files(top)]:
                 return ""
             if name and time.time() - changed > _MIN_AGE_SECONDS:
-                diskcache.put(name, known.encode())
+                disk_cache.put(name, known.encode())
         return known
     except OSError:
         return ""
@@ -84,7 +84,7 @@ def _are_distinguishable(files: Files) -> bool:
 def _digest(kept: bytes) -> str:
     """The digest in an entry."""
     text = kept.decode()
-    if len(bytes.fromhex(text)) * 2 != len(diskcache.digest()):
+    if len(bytes.fromhex(text)) * 2 != len(disk_cache.digest()):
         raise ValueError("not a digest")
     return text
 
@@ -95,4 +95,4 @@ def _read(top: str, files: Files) -> str:
     for name, found in files:
         with Opened(os.path.join(top, name), os.O_RDONLY) as file:
             parts += [name, os.read(file, found.st_size + 1)]
-    return diskcache.digest(*parts)
+    return disk_cache.digest(*parts)

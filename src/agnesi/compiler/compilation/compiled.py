@@ -26,7 +26,7 @@ from agnesi.core.graph import FunctionGraph, live_tensor
 from agnesi.core.interpret import interpret
 from agnesi.core.ir.extents import UnknownSizeError
 from agnesi.core.ir.node import Node
-from agnesi.core.support.cached import cached_property
+from agnesi.core.support.cached_attributes import cached_property
 from agnesi.core.support.config import CHOICES, config
 from agnesi.core.support.errors import OversizeError, at, format_bytes, in_file, warn
 from agnesi.core.support.foreign import imported
@@ -253,14 +253,14 @@ class Compiled:
 
     def _kept_recipe(self) -> Recipe:
         """The recipe from the disk cache, or made now and kept there."""
-        from agnesi.runtime import diskcache, support
+        from agnesi.runtime import disk_cache, support
 
         known = self.known
         if (known is not None and known.recipe is not None
                 and known.recipe.key == self.backend.key() and known.strides == self._strides()):
             return known.recipe
         name = self._cache_name()
-        kept = diskcache.load(name, Recipe.unpacked) if name and not self.anew else None
+        kept = disk_cache.load(name, Recipe.unpacked) if name and not self.anew else None
         if kept is not None:
             recipe = kept
             self.clock.mark("recall")
@@ -269,12 +269,12 @@ class Compiled:
         support.ahead(self.policy.opt_level)
         recipe = self.scheduled.recipe
         if name and not recipe.callbacks:
-            diskcache.put(name, recipe.packed())
+            disk_cache.put(name, recipe.packed())
         return recipe
 
     def _cache_name(self) -> str:
         """The recipe's name in the disk cache; empty where it cannot be kept."""
-        from agnesi.runtime import diskcache
+        from agnesi.runtime import disk_cache
 
         text = None
         if config.cache and not _own_rules() and build() and not self.settings.profile:
@@ -290,7 +290,7 @@ class Compiled:
                 list(self.settings.include), list(self.settings.exclude),
                 self.settings.memory_limit, self.settings.saved, self.settings.numbers)
         strides = [t.array.strides for t in self.live]
-        return diskcache.key(
+        return disk_cache.key(
             "recipe", build(), self.backend.key(), text, repr(rest), repr(strides)
         )
 

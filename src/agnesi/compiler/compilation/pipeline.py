@@ -21,7 +21,7 @@ from agnesi.core.ir.interning import interning
 from agnesi.core.ir.kernels import Buffer, Callback, Check, Contraction, Foreign, nested
 from agnesi.core.ir.node import Node
 from agnesi.core.op import explain, name_at
-from agnesi.core.storage.written import read_only
+from agnesi.core.storage.assignment import read_only
 from agnesi.core.support.errors import MissingInputError, at
 from agnesi.core.support.policy import FAST_RUN, CompilePolicy
 from agnesi.core.support.record import struct

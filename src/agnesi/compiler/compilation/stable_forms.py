@@ -16,7 +16,7 @@ from agnesi.core.ir.node import Node
 from agnesi.core.support.config import config, switched
 from agnesi.core.support.gc_pause import no_gc
 from agnesi.ops.control.excerpt import Excerpt
-from agnesi.runtime import diskcache
+from agnesi.runtime import disk_cache
 
 #: Bytes of constants, and operations, up to which a graph's name is found soon.
 _MAX_CONSTANT_BYTES, _MAX_NODES = 1 << 20, 1 << 12
@@ -33,14 +33,14 @@ def stable(roots: Sequence[Node], ends: Collection[Node], since: int,
     with switched(trace=None, placing=False):
         part = Excerpt(roots, ends, since)
         name = _name(part, exclude)
-        files = diskcache.load(name, _files) if name else None
+        files = disk_cache.load(name, _files) if name else None
         if files == []:
             return {}
         from agnesi.rewrite.derived import stable as derived
 
         settled, needed = derived(part, exclude, files)
         if name and files is None:
-            diskcache.put(name, json.dumps(needed).encode())
+            disk_cache.put(name, json.dumps(needed).encode())
         if settled is None:
             return {}
         found = part.back(settled)
@@ -66,4 +66,4 @@ def _name(part: Excerpt, exclude: tuple[str, ...]) -> str:
     inputs = [n for n in nodes if n.op is None and constant_value(n) is None]
     text = fingerprint(FunctionGraph.of(inputs, part.outputs), ())
     weak = [n.weak for n in nodes]
-    return diskcache.key("stable", build(), text, repr(weak), repr(exclude)) if text else ""
+    return disk_cache.key("stable", build(), text, repr(weak), repr(exclude)) if text else ""

@@ -13,8 +13,8 @@ name.  A *backend* makes code for a target and runs it.  The folder ``cpu`` has 
 "scalar", with one lane, one thread and loops instead of tiles, which shares little with the
 native one, so that results that differ reveal a mistake in one of them.
 
-A tensor whose elements are on another device (``core/storage/placed.py``) has a ``Storage`` instead
-of an array.  Dispatch hands operations on it to the executor (``executor.py``), which
+A tensor whose elements are on another device (``core/storage/device_tensors.py``) has a ``Storage``
+instead of an array.  Dispatch hands operations on it to the executor (``executor.py``), which
 compiles them for the device, one by one or as a jitted function; whatever else needs its elements
 raises an error that asks for a copy.
 

@@ -16,7 +16,7 @@ from agnesi.core.dispatch import current, node_of_type
 from agnesi.core.graph import FunctionGraph
 from agnesi.core.ir.node import Node, next_serial
 from agnesi.core.op import Op, item_of, typed
-from agnesi.core.storage.placed import PlacedTensor, device_of, moved
+from agnesi.core.storage.device_tensors import PlacedTensor, device_of, moved
 from agnesi.core.support.config import STATE
 from agnesi.core.support.errors import DeviceError, at, call_user
 from agnesi.core.support.tree import Tree, flatten

@@ -14,7 +14,7 @@ from agnesi.compiler.compilation.build import build
 from agnesi.core.support.config import config
 from agnesi.core.support.forks import once
 from agnesi.core.target import Target
-from agnesi.runtime import diskcache, machine
+from agnesi.runtime import disk_cache, machine
 
 #: Where the text of a module is made, by the library's name: a file of ``codegen``, a function.
 _MAKERS = {
@@ -25,7 +25,7 @@ _MAKERS = {
     "take": ("library.rowwise.indexed", "take_module"),
     "add at": ("library.rowwise.indexed", "add_module"),
     "blocks": ("library.rowwise.blocks", "blocks_module"),
-    "chosen": ("library.rowwise.chosen", "chosen_module"),
+    "chosen": ("library.rowwise.compress", "chosen_module"),
     "mersenne": ("library.mersenne.draws", "mersenne_module"),
 }
 #: The last line of a cached module, by which a truncated one is found.
@@ -43,15 +43,15 @@ def _text(library: str, name: str, target: Target) -> str:
     all code there loads nothing of code generation."""
     entry = ""
     if config.cache and build():
-        entry = diskcache.key("library", build(), str(target), library, name)
-        kept = diskcache.load(entry, _whole)
+        entry = disk_cache.key("library", build(), str(target), library, name)
+        kept = disk_cache.load(entry, _whole)
         if kept is not None:
             return kept
     file, function = _MAKERS[library]
     make: Callable[[str, Target], str] = getattr(import_module(f"agnesi.codegen.{file}"), function)
     text = make(name, target)
     if entry:
-        diskcache.put(entry, text.encode() + _END)
+        disk_cache.put(entry, text.encode() + _END)
     return text
 
 

@@ -15,7 +15,7 @@ code computes the sizes of results and workspace before it asks for them.
 **Sizes that are values.** A size of a declared program is a ``Dim``. Arithmetic on it gives a size
 where it can, else a tensor (``ops/base/sizes.py``); so do comparisons that a user writes, while
 the library asks whether sizes are *surely* equal (``from_user_code`` in ``core/ir/dims.py``). Back,
-any integer scalar is a size (``size_of`` in ``core/valuedims.py``): what is computed from sizes
+any integer scalar is a size (``size_of`` in ``core/value_sizes.py``): what is computed from sizes
 alone stays an expression over them, all else becomes a ``ValueDim``, which knows the scalar.
 ``ag.function`` collects those of its graph, computes their scalars by a function of its own, which
 runs first, and passes them as the sizes of arguments without elements
@@ -42,7 +42,7 @@ Equal counts are computed once (``alike`` in ``core/graph.py``). As long as sele
 only changed, put back or summed, there is no size at all: ``Selection``
 (``ops/indexing/masked.py``) keeps them among the others under ``where(mask, ..., 1)``; whatever
 else reads one gets them packed. Where the count would differ from step to step of a loop or between
-examples of ``vmap`` (``refusal`` in ``core/valuedims.py``), all such results stay among what they
+examples of ``vmap`` (``refusal`` in ``core/value_sizes.py``), all such results stay among what they
 are chosen of (``ops/indexing/unsized.py``): positions among all of them, ranges below the most that
 follows from operations (``ops/base/bounds.py``), repeated elements with the count as their weight;
 they can be reduced, and what would need the size is an error.

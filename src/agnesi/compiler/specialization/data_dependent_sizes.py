@@ -20,7 +20,7 @@ from agnesi.core.substitution import copied, open_sizes
 from agnesi.core.support.config import switched
 from agnesi.core.support.dtypes import bool_
 from agnesi.core.support.errors import MissingInputError, ShapeError, at
-from agnesi.core.valuedims import ValueDim
+from agnesi.core.value_sizes import ValueDim
 from agnesi.ops.base.slices import Slice, Unslice
 from agnesi.ops.control.loop import FirstRows, RowsBefore
 

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agnesi.autodiff.recording import is_leaf
+from agnesi.compiler.specialization.invalidation import Retiring
 from agnesi.compiler.specialization.recorded import pullback_of, spent, without_gradient
-from agnesi.compiler.specialization.retired import Retiring
 from agnesi.compiler.tracing import closing
 from agnesi.compiler.tracing.arguments.arrived import Arrived
 from agnesi.compiler.tracing.leaves import requires_grad
 from agnesi.compiler.tracing.trace import Trace
-from agnesi.core.support.cached import cached_property
+from agnesi.core.support.cached_attributes import cached_property
 from agnesi.core.support.config import STATE
 from agnesi.core.tensor import Tensor
 from agnesi.ops.sparse.words import dense
@@ -33,7 +33,7 @@ class Flows(Retiring):
         """Note through which results gradients flow when the call is recorded.
 
         They do not where the function is a training step, which took its gradients itself: to
-        differentiate those results is an error (``core/storage/spent.py``).
+        differentiate those results is an error (``core/storage/consumed_results.py``).
         """
         thawed = trace.thawed_at(symbols)
         order = closing.carrying(nodes)

@@ -14,14 +14,14 @@ import numpy as np
 from agnesi.autodiff.checkpoint import as_before, same_draws
 from agnesi.autodiff.recording import alias
 from agnesi.autodiff.reverse import backprop, overwritten
-from agnesi.compiler.specialization.retired import Retired
+from agnesi.compiler.specialization.invalidation import Retired
 from agnesi.compiler.tracing.arguments.numpy_numbers import NumPyNumber
-from agnesi.compiler.tracing.process.said import silent
+from agnesi.compiler.tracing.process.output import silent
 from agnesi.core.dispatch import current, record, record_many
 from agnesi.core.graph import live_tensor
 from agnesi.core.ir.node import Node, next_serial, toposort
 from agnesi.core.op import Op
-from agnesi.core.storage.spent import SpentNode
+from agnesi.core.storage.consumed_results import SpentNode
 from agnesi.core.support.config import STATE, switched
 from agnesi.core.support.errors import GradientError, at
 from agnesi.core.support.tracing import current_trace, is_tracing, share_facts

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.compiler.tracing.leaves import Constant, Forwarded, is_small, requires_grad
-from agnesi.compiler.tracing.things import is_users_object
+from agnesi.compiler.tracing.object_kinds import is_users_object
 from agnesi.core.support.errors import DTypeError, at
 from agnesi.core.support.tree import exact
 from agnesi.core.tensor import Tensor

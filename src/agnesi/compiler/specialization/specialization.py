@@ -45,7 +45,7 @@ from agnesi.compiler.tracing.hooks import taking
 from agnesi.compiler.tracing.leaves import argument_of, memory_of, plain, symbol_of
 from agnesi.compiler.tracing.numbers import Number
 from agnesi.compiler.tracing.obstacles import note_failure
-from agnesi.compiler.tracing.process.chance import refuse_draws, states, undone_draws
+from agnesi.compiler.tracing.process.foreign_generators import refuse_draws, states, undone_draws
 from agnesi.compiler.tracing.process.settings_left import refuse_settings, restored, settings
 from agnesi.compiler.tracing.reads import Reads
 from agnesi.compiler.tracing.sources import Source
@@ -54,14 +54,14 @@ from agnesi.core.dispatch import current, touch
 from agnesi.core.graph import FunctionGraph, live_tensor
 from agnesi.core.ir.extents import Extent, UnknownSizeError
 from agnesi.core.ir.node import next_serial
-from agnesi.core.support.cached import cached_property
+from agnesi.core.support.cached_attributes import cached_property
 from agnesi.core.support.config import STATE, WITNESSES, config
 from agnesi.core.support.errors import call_user
 from agnesi.core.support.gc_pause import no_gc
 from agnesi.core.support.tree import Tree
 from agnesi.core.tensor import CONSUMED, Tensor
+from agnesi.runtime.guards import Watched
 from agnesi.runtime.support import still_seen
-from agnesi.runtime.watched import Watched
 
 #: Most nesting levels of containers that a direct native call flattens and rebuilds.
 _MAX_NESTED_CONTAINERS = 20

@@ -8,11 +8,11 @@ way (names, attributes, elements of containers), and what it changed.
   one (``begun`` in ``autodiff/recording.py``).
 - What it reads besides its arguments are sources (``sources.py``): bytecode has the names of
   modules and of enclosing functions (``bytecode.py``), hooks in classes report attributes
-  (``hooks.py``), containers that it finds count as read (``reads.py``, ``things.py``). Bytecode
-  also shows what code does with a container (``containers``): single entries and elements that it
-  replaces are sources of their own, as are the parts of nests that it puts instead of others, and a
-  list to which it only appends may hold anything. A NumPy array of which code assigns elements is a
-  tensor over its memory meanwhile.
+  (``hooks.py``), containers that it finds count as read (``reads.py``, ``object_kinds.py``).
+  Bytecode also shows what code does with a container (``containers``): single entries and elements
+  that it replaces are sources of their own, as are the parts of nests that it puts instead of
+  others, and a list to which it only appends may hold anything. A NumPy array of which code assigns
+  elements is a tensor over its memory meanwhile.
 - What it asks of arguments besides their values (names, whether two are the same) is noted and
   assumed by its code (``arguments/facts.py``); elements of arrays that Python reads are compared.
 - Objects among the arguments are taken apart where nothing else shows what they are

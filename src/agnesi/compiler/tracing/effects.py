@@ -24,8 +24,9 @@ from agnesi.compiler.tracing.containers.contents import (
     Length,
 )
 from agnesi.compiler.tracing.containers.nests import Part, StandIns, together
+from agnesi.compiler.tracing.object_kinds import is_users_object
 from agnesi.compiler.tracing.obstacles import OnlyEagerError
-from agnesi.compiler.tracing.process.ambient import State
+from agnesi.compiler.tracing.process.process_state import State
 from agnesi.compiler.tracing.reads import Reads
 from agnesi.compiler.tracing.sources import (
     MISSING,
@@ -39,7 +40,6 @@ from agnesi.compiler.tracing.sources import (
     attributes,
     same,
 )
-from agnesi.compiler.tracing.things import is_users_object
 from agnesi.core.ir.dims import TUPLES
 from agnesi.core.ir.extents import Extent
 from agnesi.core.support.exports import module_of

@@ -12,7 +12,7 @@ from typing import Any
 
 from agnesi.compiler.tracing.builtin_calls import STAND_INS, Attributes
 from agnesi.compiler.tracing.process.files import FILES
-from agnesi.compiler.tracing.process.said import LOGS
+from agnesi.compiler.tracing.process.output import LOGS
 from agnesi.compiler.tracing.sources import HOOKED, MISSING, is_builtin
 from agnesi.core.support.config import MODE, switched
 from agnesi.core.support.undo import Block

@@ -14,10 +14,10 @@ import numpy as np
 
 from agnesi.compiler.tracing.bytecode import assigned_in, attributes_of, given_to, imports_of
 from agnesi.compiler.tracing.introspection import LIST_ALL
-from agnesi.compiler.tracing.process import ambient
+from agnesi.compiler.tracing.object_kinds import of_library
+from agnesi.compiler.tracing.process import process_state
 from agnesi.compiler.tracing.source_table import SourceTable
 from agnesi.compiler.tracing.sources import MISSING, Name, Source
-from agnesi.compiler.tracing.things import of_library
 from agnesi.core.support.config import ENVIRONMENT_NAMES, environment
 
 
@@ -43,7 +43,7 @@ class ModuleReads(SourceTable):
             self.meet(environment(), "the environment")
         names = attributes_of(code)
         self._uses_numpy = self._uses_numpy or module is np
-        self._note(ambient.answers(module, names, local))
+        self._note(process_state.answers(module, names, local))
         held = vars(module)
         missing = given_to(code, named, local) - held.keys()
         if "__getattr__" in held and missing:
@@ -60,7 +60,7 @@ class ModuleReads(SourceTable):
             self._add(key, functools.partial(Name, path, held, name, value))
             if isinstance(value, ModuleType):
                 self._environment(value, code, name, local)
-            elif ambient.is_plain(module, value):
+            elif process_state.is_plain(module, value):
                 self.meet(value, path)
 
     def _note(self, answers: Iterable[tuple[Any, Callable[[], Source]]]) -> None:
@@ -71,7 +71,7 @@ class ModuleReads(SourceTable):
     def kinship(self, kind: type, kinds: Any) -> None:
         """Record an ``issubclass`` question: a class may be registered with an abstract one later.
         """
-        self._note(ambient.kinships(kind, kinds))
+        self._note(process_state.kinships(kind, kinds))
 
     def _imported(self, names: dict[str, Any], code: CodeType) -> None:
         """Record what code reads of modules that it imports while it runs."""

@@ -23,7 +23,7 @@ import numpy as np
 
 from agnesi.compiler.tracing.builtin_calls import STAND_INS, Module
 from agnesi.compiler.tracing.obstacles import LookedAtError, OnlyEagerError
-from agnesi.compiler.tracing.process.said import print_, warn
+from agnesi.compiler.tracing.process.output import print_, warn
 from agnesi.core.dispatch import apply
 from agnesi.core.ir.node import Node
 from agnesi.core.support import dtypes

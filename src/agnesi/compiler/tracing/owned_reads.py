@@ -14,10 +14,10 @@ import numpy as np
 from agnesi.compiler.tracing.bytecode import assigned_in, attributes_of
 from agnesi.compiler.tracing.containers.contents import Answer, Contents
 from agnesi.compiler.tracing.introspection import LIST_ALL, questions
+from agnesi.compiler.tracing.object_kinds import is_users, is_users_object
 from agnesi.compiler.tracing.obstacles import OnlyEagerError
 from agnesi.compiler.tracing.sources import MISSING, PLAIN, Attribute, Definition, Name, attributes
 from agnesi.compiler.tracing.tensor_facts import TensorFacts
-from agnesi.compiler.tracing.things import is_users, is_users_object
 from agnesi.core.support.config import switched
 from agnesi.core.support.exports import module_of
 from agnesi.core.tensor import Tensor

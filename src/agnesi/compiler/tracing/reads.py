@@ -46,24 +46,7 @@ from agnesi.compiler.tracing.containers.contents import (
 from agnesi.compiler.tracing.containers.parts import Parts
 from agnesi.compiler.tracing.containers.uses import READ_WHOLE, uses_at, uses_of
 from agnesi.compiler.tracing.introspection import names_in, reader_of
-from agnesi.compiler.tracing.obstacles import OnlyEagerError
-from agnesi.compiler.tracing.owned_reads import ATOMS, OwnedReads
-from agnesi.compiler.tracing.process import ambient, kept_results
-from agnesi.compiler.tracing.sources import (
-    MISSING,
-    Attribute,
-    Cell,
-    Defaults,
-    Function,
-    Kind,
-    Name,
-    Slot,
-    Source,
-    attributes,
-    same,
-    weakly,
-)
-from agnesi.compiler.tracing.things import (
+from agnesi.compiler.tracing.object_kinds import (
     ERROR_CONTENTS,
     HOLDERS,
     RAW,
@@ -82,6 +65,23 @@ from agnesi.compiler.tracing.things import (
     refuse_unreadable,
     refuse_weak,
     taking_elements,
+)
+from agnesi.compiler.tracing.obstacles import OnlyEagerError
+from agnesi.compiler.tracing.owned_reads import ATOMS, OwnedReads
+from agnesi.compiler.tracing.process import kept_results, process_state
+from agnesi.compiler.tracing.sources import (
+    MISSING,
+    Attribute,
+    Cell,
+    Defaults,
+    Function,
+    Kind,
+    Name,
+    Slot,
+    Source,
+    attributes,
+    same,
+    weakly,
 )
 from agnesi.core.support.config import switched
 from agnesi.core.support.exports import module_of
@@ -174,7 +174,7 @@ class Reads(OwnedReads):
         refuse_unreadable(value, path)
         self._seen[id(value)] = value
         self._paths[id(value)] = path
-        self._note(ambient.answers_of(value, self._names))
+        self._note(process_state.answers_of(value, self._names))
         self._look_inside(value, path)
 
     def _look_inside(self, value: Any, path: str) -> None:
@@ -184,7 +184,7 @@ class Reads(OwnedReads):
         elif isinstance(value, MethodType):
             self.meet(value.__self__, "self")
             self.meet(value.__func__, path)
-        elif (state := ambient.state_of(value, path)) is not None:
+        elif (state := process_state.state_of(value, path)) is not None:
             self._add((id(value), "state"), state)
         elif isinstance(value, functools.partial):
             self.parts.of_partial(value, path)
@@ -284,7 +284,7 @@ class Reads(OwnedReads):
         kind = type(value)
         if isinstance(value, BaseException):
             self._class(kind, kind.__name__)
-            source = self._add((id(value), "contents"), lambda: ambient.State(
+            source = self._add((id(value), "contents"), lambda: process_state.State(
                 path, value, *ERROR_CONTENTS))
             for args, held in source.value:
                 for inner in (args, *(inner for _, inner in held)):
@@ -456,10 +456,10 @@ class Reads(OwnedReads):
         self.parts.settle()
         self.parts.borrowed.check((p.array for p in self.arrays.values()), self.identifies)
         if self._makes_text and (self.arrays or self._uses_numpy):
-            self._note(ambient.printing())
+            self._note(process_state.printing())
         self._introspected()
         self._refuse_memory()
-        ambient.refuse_states(self.sources.values())
+        process_state.refuse_states(self.sources.values())
         for source in self.sources.values() if self._searches else ():
             if type(source.value) is tuple and holds_nan(source.value):
                 raise OnlyEagerError(f"it looks for an element of {source.path}, which holds NaN: "

@@ -18,9 +18,9 @@ from agnesi.compiler.tracing.containers.contents import (
     owner_of,
 )
 from agnesi.compiler.tracing.containers.uses import Uses
+from agnesi.compiler.tracing.object_kinds import taking_elements
 from agnesi.compiler.tracing.obstacles import OnlyEagerError
 from agnesi.compiler.tracing.sources import Source
-from agnesi.compiler.tracing.things import taking_elements
 from agnesi.core.tensor import Tensor
 
 #: Bytes of arrays whose elements are compared.

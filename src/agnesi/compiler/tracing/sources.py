@@ -19,7 +19,7 @@ import numpy as np
 from agnesi.compiler.tracing.builtin_calls import own_code
 from agnesi.core.ir.dims import TUPLES
 from agnesi.core.support.tree import exact, nested_beyond
-from agnesi.runtime.watched import (
+from agnesi.runtime.guards import (
     CELL_AT,
     CODE_AT,
     DEFAULTS_AT,

@@ -8,9 +8,9 @@ from typing import Any
 
 from agnesi.compiler.tracing.bytecode import read_of
 from agnesi.compiler.tracing.module_reads import ModuleReads
+from agnesi.compiler.tracing.object_kinds import is_users_object
 from agnesi.compiler.tracing.obstacles import OnlyEagerError
 from agnesi.compiler.tracing.sources import Fact, MemoryType, Source
-from agnesi.compiler.tracing.things import is_users_object
 from agnesi.core.tensor import Tensor
 
 #: An attribute of tensors by which Python may decide.

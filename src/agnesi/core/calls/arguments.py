@@ -18,7 +18,7 @@ import numpy as np
 from agnesi.core import options
 from agnesi.core.integers import check_integer, is_integer
 from agnesi.core.ir.dims import Dim
-from agnesi.core.support.cached import cached_property
+from agnesi.core.support.cached_attributes import cached_property
 from agnesi.core.support.errors import ShapeError, TraceError, at, no_memory, ours, typed
 from agnesi.core.support.foreign import attribute_of
 from agnesi.core.support.tree import nested_beyond

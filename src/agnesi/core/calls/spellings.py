@@ -19,7 +19,7 @@ from agnesi.core.dispatch import assign
 from agnesi.core.op import typed
 from agnesi.core.shapes import fits
 from agnesi.core.support import dtypes
-from agnesi.core.support.cached import cached_property
+from agnesi.core.support.cached_attributes import cached_property
 from agnesi.core.support.config import HOOKS
 from agnesi.core.support.errors import DTypeError, ShapeError, at, ours, warn
 from agnesi.core.support.foreign import attribute_of, has

@@ -7,13 +7,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from agnesi.core.ir.convsizes import ConvSizes
+from agnesi.core.ir.conv_sizes import ConvSizes
 from agnesi.core.ir.dims import Size, product
 from agnesi.core.ir.extents import surely
 from agnesi.core.ir.foreign import Call, Walk
 from agnesi.core.ir.loops import Affine, Axis, Expr
 from agnesi.core.ir.node import Node
-from agnesi.core.support.cached import cached_property
+from agnesi.core.support.cached_attributes import cached_property
 from agnesi.core.support.record import field, handle, struct
 
 

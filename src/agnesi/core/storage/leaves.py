@@ -13,9 +13,9 @@ import numpy as np
 
 from agnesi.core.ir.node import Node, toposort
 from agnesi.core.op import Op
-from agnesi.core.support.aside import elements
 from agnesi.core.support.config import MODE
 from agnesi.core.support.tracing import finished
+from agnesi.core.support.worker_threads import elements
 from agnesi.core.tensor import Tensor
 
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.support.aside import aside
 from agnesi.core.support.config import STATE
 from agnesi.core.support.tracing import is_tracing
+from agnesi.core.support.worker_threads import aside
 from agnesi.core.tensor import Tensor, wrap
 
 #: Numbers that become objects of Python, or are read from them, in about a millisecond.

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.support.aside import spread
+from agnesi.core.support.worker_threads import spread
 
 #: Bytes from which a result is worth pooled memory.
 MIN_POOLED_BYTES = 1 << 17

@@ -5,7 +5,7 @@ one, as in PyTorch and JAX: ``int64 + float32`` is ``float32``.  Python scalars 
 
 bfloat16 is that of ``ml_dtypes``; its kind is ``V`` for NumPy, so questions about floats are asked
 here. Floats of 16 bits are summed in float32; matrix products of dtypes without register tiles
-become products of other dtypes (``rewrite/arrays/matrices.py``).
+become products of other dtypes (``rewrite/arrays/product_dtypes.py``).
 """
 
 from __future__ import annotations

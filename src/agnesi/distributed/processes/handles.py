@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.accepted import TensorLike
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.support.dtypes import as_dtype, name_of
 from agnesi.core.support.errors import at
 from agnesi.core.tensor import Tensor, wrap

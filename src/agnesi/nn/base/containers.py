@@ -6,9 +6,9 @@ import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Self
 
-from agnesi.core.accepted import TensorLike
 from agnesi.core.keywords import strict
 from agnesi.core.op import typed
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.support.dtypes import is_inexact
 from agnesi.core.support.errors import MissingKeyError, at
 from agnesi.core.support.tracing import is_tracing

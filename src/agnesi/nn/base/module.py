@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, Protocol, Self, Type
 import numpy as np
 
 from agnesi.autodiff.recording import clear_grad
-from agnesi.core.accepted import DTypeLike
 from agnesi.core.dispatch import assign
 from agnesi.core.ir.dims import Sizes
 from agnesi.core.op import typed
 from agnesi.core.options import set_or_refuse
+from agnesi.core.parameter_types import DTypeLike
 from agnesi.core.public import check_call, on_host, renamed, target_dtype
 from agnesi.core.support.errors import StateError, TraceError, at, no_attribute, shown, warn
 from agnesi.core.support.tracing import current_reads, is_tracing

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import assign
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.tensor import Tensor
 from agnesi.nn.base.module import Module
 from agnesi.ops.base.convert import as_tensor

@@ -6,15 +6,15 @@ import math
 from operator import index
 from typing import Any, ClassVar
 
-from agnesi.core.accepted import DTypeLike
 from agnesi.core.options import Count
+from agnesi.core.parameter_types import DTypeLike
 from agnesi.core.tensor import Tensor
 from agnesi.nn import init
 from agnesi.nn.base.module import Module
 from agnesi.ops.base.arith import add, multiply, subtract
 from agnesi.ops.base.creation import empty, ones
 from agnesi.ops.base.movement import expand_dims
-from agnesi.ops.reductions.vectornorms import norm
+from agnesi.ops.reductions.vector_norms import norm
 
 
 def uniform(shape: tuple[int, ...], bound: float, dtype: Any) -> Tensor:

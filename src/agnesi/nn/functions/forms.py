@@ -7,11 +7,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from agnesi.autodiff.recording import no_grad
-from agnesi.core.accepted import Axis, DTypeLike, TensorLike
 from agnesi.core.dispatch import assign
 from agnesi.core.ir.dims import product
 from agnesi.core.op import typed
 from agnesi.core.options import NotNegative, Share
+from agnesi.core.parameter_types import Axis, DTypeLike, TensorLike
 from agnesi.core.public import at_once, planned, public
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor

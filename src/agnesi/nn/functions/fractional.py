@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from agnesi.api import functions as F
-from agnesi.core.accepted import PerAxis, TensorLike
 from agnesi.core.op import typed
 from agnesi.core.options import Counts, Share
+from agnesi.core.parameter_types import PerAxis, TensorLike
 from agnesi.core.public import public
 from agnesi.core.shapes import surely_less
 from agnesi.core.support.errors import ShapeError, at

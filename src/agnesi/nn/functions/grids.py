@@ -8,9 +8,9 @@ from typing import Any, Literal
 import numpy as np
 
 from agnesi.api import functions as F
-from agnesi.core.accepted import TensorLike
 from agnesi.core.integers import known_integer
 from agnesi.core.op import typed
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.public import planned, public
 from agnesi.core.shapes import fits
 from agnesi.core.support.errors import ShapeError

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from agnesi.autodiff.recording import no_grad
-from agnesi.core.accepted import TensorLike
 from agnesi.core.options import NotNegativeBound, Order
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.public import planned, public
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.select import where
 from agnesi.ops.neural import embedding as lookups
 from agnesi.ops.numerics.bags import bags
-from agnesi.ops.reductions.vectornorms import norm
+from agnesi.ops.reductions.vector_norms import norm
 
 
 @planned

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from agnesi.api import functions as F
-from agnesi.core.accepted import TensorLike
 from agnesi.core.op import typed
 from agnesi.core.options import Share
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.public import public
 from agnesi.core.support.errors import ShapeError, at
 from agnesi.core.tensor import Tensor

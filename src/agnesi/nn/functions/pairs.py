@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-from agnesi.core.accepted import DTypeLike
 from agnesi.core.ir.dims import is_settled
 from agnesi.core.options import Bound, Count, NotNegative
+from agnesi.core.parameter_types import DTypeLike
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor
@@ -23,7 +23,7 @@ from agnesi.ops.base.reduce import sum
 from agnesi.ops.base.select import maximum
 from agnesi.ops.contractions.einsum import einsum
 from agnesi.ops.neural.normalize import widened
-from agnesi.ops.reductions.vectornorms import norm
+from agnesi.ops.reductions.vector_norms import norm
 
 
 class CosineSimilarity(Module):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from agnesi.api import functions as F
-from agnesi.core.accepted import TensorLike
 from agnesi.core.options import AnyNumber, NotNegative, NotNegativeBound
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.public import planned, public
 from agnesi.core.support.errors import at
 from agnesi.core.tensor import Tensor

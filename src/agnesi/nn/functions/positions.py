@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from agnesi.core.accepted import DTypeLike, TensorLike
 from agnesi.core.op import typed
 from agnesi.core.options import Count
+from agnesi.core.parameter_types import DTypeLike, TensorLike
 from agnesi.core.public import planned, public
 from agnesi.core.support.dtypes import as_dtype
 from agnesi.core.support.errors import ShapeError, at

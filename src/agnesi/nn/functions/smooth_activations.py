@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from agnesi.api import functions as F
-from agnesi.core.accepted import TensorLike
 from agnesi.core.integers import known_integer
 from agnesi.core.op import typed
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.public import planned, public
 from agnesi.core.support.errors import ShapeError, at
 from agnesi.core.tensor import Tensor

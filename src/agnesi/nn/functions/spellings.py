@@ -8,8 +8,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from agnesi.core.accepted import TensorLike
 from agnesi.core.op import typed
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.public import public
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor

@@ -9,9 +9,9 @@ import numpy as np
 from agnesi.api import functions as F
 from agnesi.api import random
 from agnesi.api.linalg import vector_norm
-from agnesi.core.accepted import TensorLike
 from agnesi.core.op import typed
 from agnesi.core.options import Bound, NotNegative
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.public import planned, public
 from agnesi.core.shapes import fits
 from agnesi.core.support.errors import DTypeError, ShapeError, at

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from agnesi.core.accepted import DTypeLike
 from agnesi.core.ir.dims import Shape, is_static
 from agnesi.core.op import typed
 from agnesi.core.options import Count, Share
+from agnesi.core.parameter_types import DTypeLike
 from agnesi.core.shapes import fits
 from agnesi.core.support.errors import ShapeError, at
 from agnesi.core.tensor import Tensor

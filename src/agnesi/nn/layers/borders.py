@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from typing import Any, ClassVar
 
-from agnesi.core.accepted import PerAxis
 from agnesi.core.options import AnyNumber
+from agnesi.core.parameter_types import PerAxis
 from agnesi.core.tensor import Tensor
 from agnesi.nn import functional
 from agnesi.nn.base.module import Module

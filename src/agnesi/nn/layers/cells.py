@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable
 from typing import Any, ClassVar, Literal
 
-from agnesi.core.accepted import DTypeLike
 from agnesi.core.op import typed
 from agnesi.core.options import Count
+from agnesi.core.parameter_types import DTypeLike
 from agnesi.core.shapes import fits
 from agnesi.core.support.errors import DTypeError, ShapeError, at
 from agnesi.core.tensor import Tensor

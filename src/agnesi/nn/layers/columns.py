@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from agnesi.core.accepted import ShapeLike
 from agnesi.core.options import Counts, Sizes
+from agnesi.core.parameter_types import ShapeLike
 from agnesi.core.tensor import Tensor
 from agnesi.nn import functional
 from agnesi.nn.base.module import Module

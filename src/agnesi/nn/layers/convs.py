@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable
 from typing import Any, ClassVar, Literal, TypeVar
 
-from agnesi.core.accepted import DTypeLike, ShapeLike
 from agnesi.core.op import typed
 from agnesi.core.options import Count, Counts, Sizes
+from agnesi.core.parameter_types import DTypeLike, ShapeLike
 from agnesi.core.support.errors import at
 from agnesi.core.tensor import Tensor
 from agnesi.nn.base.fixed import rules, sizes_of

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any, Literal
 
-from agnesi.core.accepted import DTypeLike
 from agnesi.core.op import typed
 from agnesi.core.options import Count, NotNegativeBound, Order, Size
+from agnesi.core.parameter_types import DTypeLike
 from agnesi.core.support.errors import ShapeError, at
 from agnesi.core.tensor import Tensor
 from agnesi.nn import init

@@ -9,9 +9,9 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from agnesi.api import functions as F
-from agnesi.core.accepted import DTypeLike
 from agnesi.core.op import typed
 from agnesi.core.options import Count, Positive
+from agnesi.core.parameter_types import DTypeLike
 from agnesi.core.shapes import fits
 from agnesi.core.support.errors import DTypeError, ShapeError, at
 from agnesi.core.tensor import Tensor, wrap

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Literal
 
-from agnesi.core.accepted import DTypeLike
 from agnesi.core.op import typed
 from agnesi.core.options import Count, Counts, NotNegative, Share, Sizes
+from agnesi.core.parameter_types import DTypeLike
 from agnesi.core.support.errors import ShapeError, at
 from agnesi.core.support.tracing import is_tracing
 from agnesi.core.tensor import Tensor

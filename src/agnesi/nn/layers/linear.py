@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.accepted import DTypeLike
 from agnesi.core.options import Count, Size
+from agnesi.core.parameter_types import DTypeLike
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.nn import init
 from agnesi.nn.base.fixed import rules, sizes_of

@@ -9,9 +9,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from agnesi.core.accepted import DTypeLike
 from agnesi.core.op import typed
 from agnesi.core.options import Count, Counts, Sizes
+from agnesi.core.parameter_types import DTypeLike
 from agnesi.core.support.dtypes import int64
 from agnesi.core.support.errors import at
 from agnesi.core.tensor import Tensor

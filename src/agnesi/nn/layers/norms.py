@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from agnesi.autodiff.recording import no_grad
-from agnesi.core.accepted import DTypeLike
 from agnesi.core.ir.dims import product
 from agnesi.core.op import typed
 from agnesi.core.options import Count, NotNegative, Share
+from agnesi.core.parameter_types import DTypeLike
 from agnesi.core.support.errors import ShapeError, at
 from agnesi.core.tensor import Tensor
 from agnesi.nn import functional

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Literal
 
-from agnesi.core.accepted import DTypeLike, TensorLike
 from agnesi.core.ir.dims import product
 from agnesi.core.op import typed
 from agnesi.core.options import Count, Share
+from agnesi.core.parameter_types import DTypeLike, TensorLike
 from agnesi.core.support.errors import at
 from agnesi.core.tensor import Tensor
 from agnesi.nn.base.fixed import rules

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar, Literal
 
-from agnesi.core.accepted import ShapeLike
 from agnesi.core.options import Counts, Order, Sizes
+from agnesi.core.parameter_types import ShapeLike
 from agnesi.core.tensor import Tensor
 from agnesi.nn import functional
 from agnesi.nn.base.aliases import also

@@ -10,10 +10,10 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from agnesi.api.control.loops import scan
-from agnesi.core.accepted import DTypeLike, TensorLike
 from agnesi.core.ir.dims import is_static
 from agnesi.core.op import typed
 from agnesi.core.options import Count, Share, Size
+from agnesi.core.parameter_types import DTypeLike, TensorLike
 from agnesi.core.shapes import fits
 from agnesi.core.support.errors import DTypeError, ShapeError, at
 from agnesi.core.support.tracing import is_tracing

@@ -17,7 +17,7 @@ from agnesi.autodiff.reverse import backprop
 from agnesi.core.dispatch import current, record_many
 from agnesi.core.op import Op
 from agnesi.core.support.config import MODE, switched
-from agnesi.core.support.silence import silently
+from agnesi.core.support.numpy_warnings import silently
 from agnesi.core.support.tracing import is_tracing
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.contractions.matmul import dot2

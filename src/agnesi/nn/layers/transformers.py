@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from copy import deepcopy
 from typing import Any, Literal
 
-from agnesi.core.accepted import DTypeLike
 from agnesi.core.options import Count, NotNegative, Share, Size
+from agnesi.core.parameter_types import DTypeLike
 from agnesi.core.support.errors import at, warn
 from agnesi.core.tensor import Tensor
 from agnesi.nn import init

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from agnesi.api import functions as F
-from agnesi.core.accepted import TensorLike
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.public import planned, public
 from agnesi.core.tensor import Tensor
 from agnesi.nn.losses.common import Loss, pair, reduced

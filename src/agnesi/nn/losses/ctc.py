@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from agnesi.api.control.loops import scan
-from agnesi.core.accepted import TensorLike
 from agnesi.core.ir.dims import is_static
 from agnesi.core.op import typed
 from agnesi.core.options import Size
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.public import public
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import DTypeError, ShapeError

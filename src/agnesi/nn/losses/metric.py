@@ -7,9 +7,9 @@ from typing import Any, Literal
 
 from agnesi.api import functions as F
 from agnesi.api.linalg import vector_norm
-from agnesi.core.accepted import TensorLike
 from agnesi.core.op import typed
 from agnesi.core.options import NotNegative, Order
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.public import planned, public
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor

@@ -7,8 +7,8 @@ from typing import Literal
 
 from agnesi.api import functions as F
 from agnesi.autodiff.recording import stop_gradient
-from agnesi.core.accepted import TensorLike
 from agnesi.core.options import NotNegative
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.public import planned, public
 from agnesi.core.tensor import Tensor
 from agnesi.nn.losses.common import Loss, not_negative, pair, reduced

@@ -8,9 +8,9 @@ from typing import Any
 from agnesi.api import functions as F
 from agnesi.api.linalg import vector_norm
 from agnesi.autodiff.recording import no_grad
-from agnesi.core.accepted import TensorLike
 from agnesi.core.op import typed
 from agnesi.core.options import NotNegativeBound, Order
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.public import explain_errors, renamed
 from agnesi.core.support.errors import ShapeError, at
 from agnesi.core.tensor import Tensor

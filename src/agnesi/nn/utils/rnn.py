@@ -14,7 +14,7 @@ from agnesi.core.op import typed
 from agnesi.core.support.errors import ShapeError, TraceError, at
 from agnesi.core.support.tracing import is_tracing
 from agnesi.core.tensor import Tensor
-from agnesi.core.valuedims import size_of
+from agnesi.core.value_sizes import size_of
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.ensure import ensure
 from agnesi.ops.base.parameter_checks import demanded

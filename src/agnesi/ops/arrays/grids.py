@@ -9,16 +9,16 @@ from typing import Any, Literal
 
 import numpy as np
 
-from agnesi.core.accepted import DTypeLike, ShapeLike, TensorLike
 from agnesi.core.integers import integer
 from agnesi.core.ir.dims import product
 from agnesi.core.op import typed
+from agnesi.core.parameter_types import DTypeLike, ShapeLike, TensorLike
 from agnesi.core.public import planned, public
 from agnesi.core.support import dtypes
-from agnesi.core.support.aside import aside
 from agnesi.core.support.errors import DTypeError, ShapeError, check_allocatable
-from agnesi.core.support.silence import silently
+from agnesi.core.support.numpy_warnings import silently
 from agnesi.core.support.tracing import is_known
+from agnesi.core.support.worker_threads import aside
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.arrays.nonzeros import nonzero
 from agnesi.ops.arrays.replicate import broadcast_to

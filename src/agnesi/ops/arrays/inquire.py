@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import shapes
-from agnesi.core.accepted import DTypeLike, TensorLike
 from agnesi.core.ir.dims import Size
 from agnesi.core.op import typed
+from agnesi.core.parameter_types import DTypeLike, TensorLike
 from agnesi.core.public import public
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import DTypeError, ShapeError

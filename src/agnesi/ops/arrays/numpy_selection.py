@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import shapes
-from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import assign
 from agnesi.core.ir.dims import is_settled
 from agnesi.core.ir.extents import need_elements
 from agnesi.core.op import called, typed
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.public import public
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import DTypeError, ShapeError

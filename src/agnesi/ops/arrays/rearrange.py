@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import shapes
-from agnesi.core.accepted import Axis, TensorLike
 from agnesi.core.integers import check_integer
 from agnesi.core.ir.dims import product
 from agnesi.core.op import called, typed
+from agnesi.core.parameter_types import Axis, TensorLike
 from agnesi.core.public import planned, public
 from agnesi.core.storage.lists import many_values
 from agnesi.core.support import dtypes

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import shapes
-from agnesi.core.accepted import ShapeLike, TensorLike
 from agnesi.core.dispatch import apply, symbolic
 from agnesi.core.integers import integer
 from agnesi.core.ir.dims import Dim, Shape, Size, Sizes, is_open
 from agnesi.core.op import typed
+from agnesi.core.parameter_types import ShapeLike, TensorLike
 from agnesi.core.public import planned, public, where_torch
 from agnesi.core.shapes import broadcast as broadcast_of
 from agnesi.core.storage.leaves import COPY
@@ -24,7 +24,7 @@ from agnesi.core.support.errors import ShapeError
 from agnesi.core.support.record import record
 from agnesi.core.support.tracing import current_trace, is_known, is_tracing
 from agnesi.core.tensor import Tensor
-from agnesi.core.valuedims import refusal, size_of
+from agnesi.core.value_sizes import refusal, size_of
 from agnesi.ops.base import expand as spread
 from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.creation import made, sizes_of

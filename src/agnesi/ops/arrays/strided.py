@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.lib import stride_tricks
 
-from agnesi.core.accepted import ShapeLike, TensorLike
 from agnesi.core.dispatch import apply, symbolic
 from agnesi.core.integers import known_integer
 from agnesi.core.ir.dims import Shape
 from agnesi.core.op import typed
+from agnesi.core.parameter_types import ShapeLike, TensorLike
 from agnesi.core.public import planned, public
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import ShapeError

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.accepted import DTypeLike, TensorLike
 from agnesi.core.dispatch import assign, refuse_declared
 from agnesi.core.integers import known_integer
 from agnesi.core.op import typed
+from agnesi.core.parameter_types import DTypeLike, TensorLike
 from agnesi.core.public import planned, public, where_torch
 from agnesi.core.support import dtypes
-from agnesi.core.support.aside import aside
 from agnesi.core.support.errors import ShapeError, check_allocatable
+from agnesi.core.support.worker_threads import aside
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.arrays.replicate import broadcast_to
 from agnesi.ops.base.compare import less_equal

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.accepted import TensorLike
 from agnesi.core.ir import loops
 from agnesi.core.keywords import NEEDED, operands_of, shown_as, strict, with_out
 from agnesi.core.op import explain
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.public import explain_errors, into, planned, public
 from agnesi.core.storage import memory
 from agnesi.core.support import dtypes

@@ -1,6 +1,6 @@
 """Positions of true elements: results whose size is data, such as ``x[mask]``, are made of these.
 
-While a graph is written, how many there are is a data-dependent size (``core.valuedims``); in
+While a graph is written, how many there are is a data-dependent size (``core.value_sizes``); in
 bodies, where sizes cannot change, they are left among all positions (``ops/indexing/unsized.py``).
 """
 
@@ -15,12 +15,12 @@ from agnesi.core.ir.dims import Size, product
 from agnesi.core.ir.foreign import Call, number, operand, result
 from agnesi.core.op import Op
 from agnesi.core.support import dtypes
-from agnesi.core.support.aside import elements
 from agnesi.core.support.config import HOOKS
 from agnesi.core.support.record import record
 from agnesi.core.support.tracing import is_known
+from agnesi.core.support.worker_threads import elements
 from agnesi.core.tensor import Tensor
-from agnesi.core.valuedims import refusal, size_of
+from agnesi.core.value_sizes import refusal, size_of
 from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.movement import reshape
 

@@ -15,8 +15,8 @@ from agnesi.core.ir import loops
 from agnesi.core.ir.loops import Expr
 from agnesi.core.op import Op
 from agnesi.core.support import dtypes
-from agnesi.core.support.aside import elements
 from agnesi.core.support.record import record
+from agnesi.core.support.worker_threads import elements
 from agnesi.core.tensor import Tensor
 
 #: "up" is the order with NaN at the end; for "maximum" and "minimum" every NaN is beyond all

@@ -19,14 +19,14 @@ from agnesi.core.shapes import MOST_AXES
 from agnesi.core.storage.lists import array_of, kinds_in, many_values, rows_at_once
 from agnesi.core.storage.memory_order import as_operands
 from agnesi.core.support import dtypes
-from agnesi.core.support.aside import elements
 from agnesi.core.support.config import HOOKS, STATE
 from agnesi.core.support.errors import DTypeError, NestingError, ShapeError, warn
 from agnesi.core.support.foreign import as_method, has, imported
+from agnesi.core.support.numpy_warnings import silently
 from agnesi.core.support.record import record
-from agnesi.core.support.silence import silently
 from agnesi.core.support.tracing import is_known, is_tracing
 from agnesi.core.support.tree import nested_beyond
+from agnesi.core.support.worker_threads import elements
 from agnesi.core.tensor import Tensor, symbol, wrap
 
 _FLOATS = (np.dtype("float32"), np.dtype("float64"))

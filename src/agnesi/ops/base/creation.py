@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.accepted import DTypeLike, ShapeLike, TensorLike
 from agnesi.core.calls.modules import is_pythons
 from agnesi.core.calls.spellings import warn_of_single_elements
 from agnesi.core.dispatch import apply, graph_node, make_node, symbolic
@@ -17,19 +16,20 @@ from agnesi.core.integers import integer
 from agnesi.core.ir.dims import Dim, Shape, is_static
 from agnesi.core.ir.node import Node
 from agnesi.core.op import Op, typed
+from agnesi.core.parameter_types import DTypeLike, ShapeLike, TensorLike
 from agnesi.core.public import at_once, planned, public
 from agnesi.core.shapes import check_axes
 from agnesi.core.storage import memory
 from agnesi.core.storage.leaves import COPY
 from agnesi.core.support import dtypes
-from agnesi.core.support.aside import aside
 from agnesi.core.support.config import HOOKS, MODE, config
 from agnesi.core.support.errors import DTypeError, oversized
 from agnesi.core.support.foreign import attribute_of
-from agnesi.core.support.silence import silently
+from agnesi.core.support.numpy_warnings import silently
 from agnesi.core.support.tracing import current_reads, current_trace, is_tracing
+from agnesi.core.support.worker_threads import aside
 from agnesi.core.tensor import Tensor, symbol, wrap
-from agnesi.core.valuedims import refusal
+from agnesi.core.value_sizes import refusal
 from agnesi.ops.base.convert import (
     LISTS,
     SCALARS,

@@ -18,7 +18,6 @@ from typing import Any, Protocol
 import numpy as np
 
 from agnesi.core import shapes
-from agnesi.core.accepted import TensorLike
 from agnesi.core.calls.overriding import overridden
 from agnesi.core.calls.plans import count_call
 from agnesi.core.dispatch import why
@@ -28,22 +27,23 @@ from agnesi.core.ir.costs import FEW_NANOSECONDS, instructions_of, saved, traits
 from agnesi.core.ir.foreign import Walk
 from agnesi.core.keywords import NEEDED, operands_of
 from agnesi.core.op import EXPLAINED, Op, explain, in_user_code, renamed_error, reserve, typed
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.programs import begins_program, in_program
 from agnesi.core.public import apply_to, planned
 from agnesi.core.storage import memory
 from agnesi.core.storage.memory_order import as_operands, has_rows, shape_in_rows
 from agnesi.core.support import dtypes
-from agnesi.core.support.aside import MIN_ASIDE_NANOSECONDS, aside, spread
 from agnesi.core.support.config import HOOKS, MODE, TRACES
 from agnesi.core.support.docstrings import numpydoc
 from agnesi.core.support.errors import DTypeError, shown
 from agnesi.core.support.foreign import has
-from agnesi.core.support.silence import THREAD, silently
+from agnesi.core.support.numpy_warnings import THREAD, silently
+from agnesi.core.support.worker_threads import MIN_ASIDE_NANOSECONDS, aside, spread
 from agnesi.core.tensor import Tensor, alike
-from agnesi.ops.base.at_once import node_at_once
 from agnesi.ops.base.convert import as_tensor, cast, common, constant, pair
 from agnesi.ops.base.expand import broadcast_to, sum_to
-from agnesi.ops.base.rowdocs import SIGNATURES, docstring
+from agnesi.ops.base.grouped_calls import node_at_once
+from agnesi.ops.base.row_docs import SIGNATURES, docstring
 
 _OPERANDS = ("a", "b", "c", "d", "e")
 #: Rows that are computed in 16-bit floats as such: in float32 their results would differ.

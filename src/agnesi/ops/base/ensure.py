@@ -9,18 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply
 from agnesi.core.ir.dims import Shape, Size
 from agnesi.core.op import Op, called, typed
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.public import public
-from agnesi.core.support.aside import elements
 from agnesi.core.support.config import HOOKS
 from agnesi.core.support.errors import DTypeError, error_named
 from agnesi.core.support.record import record
 from agnesi.core.support.tracing import is_known
+from agnesi.core.support.worker_threads import elements
 from agnesi.core.tensor import Tensor
-from agnesi.core.valuedims import depends_on_value
+from agnesi.core.value_sizes import depends_on_value
 from agnesi.ops.base.compare import logical_and
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.movement import Reshape

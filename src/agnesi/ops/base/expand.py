@@ -11,9 +11,9 @@ from agnesi.core.dispatch import apply, symbolic
 from agnesi.core.ir import dims, loops
 from agnesi.core.ir.dims import Shape
 from agnesi.core.ir.extents import guess
-from agnesi.core.support.aside import elements
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.support.record import record
+from agnesi.core.support.worker_threads import elements
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.base.linearity import LinearOp
 

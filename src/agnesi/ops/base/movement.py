@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import shapes
-from agnesi.core.accepted import Axis, ShapeLike, TensorLike
 from agnesi.core.dispatch import apply
 from agnesi.core.ir import loops
 from agnesi.core.ir.dims import Dim, Shape, Size, is_open, is_settled, product
 from agnesi.core.op import Op, typed
+from agnesi.core.parameter_types import Axis, ShapeLike, TensorLike
 from agnesi.core.public import planned, public, where_torch
 from agnesi.core.storage.layout_queries import note
 from agnesi.core.storage.leaves import COPY

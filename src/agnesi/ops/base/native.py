@@ -11,7 +11,7 @@ import numpy as np
 from agnesi.core.ir import foreign
 from agnesi.core.ir.foreign import Argument, Call
 from agnesi.core.op import Op
-from agnesi.core.support.aside import elements
+from agnesi.core.support.worker_threads import elements
 
 #: Scratch memory begins at multiples of so many bytes.
 _ALIGN_BYTES = 64

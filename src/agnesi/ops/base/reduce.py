@@ -9,20 +9,20 @@ from typing import Any, ClassVar
 import numpy as np
 
 from agnesi.core import shapes
-from agnesi.core.accepted import Axis, DTypeLike, TensorLike
 from agnesi.core.dispatch import apply
 from agnesi.core.integers import known_integer
 from agnesi.core.ir import loops
 from agnesi.core.ir.dims import Dim
 from agnesi.core.ir.extents import need_elements
 from agnesi.core.op import Op, typed
+from agnesi.core.parameter_types import Axis, DTypeLike, TensorLike
 from agnesi.core.public import apply_to, explain_errors, into, planned, public, where_torch
 from agnesi.core.support import dtypes
-from agnesi.core.support.aside import MIN_ASIDE_NANOSECONDS, aside
 from agnesi.core.support.errors import DTypeError, ShapeError
+from agnesi.core.support.numpy_warnings import silently
 from agnesi.core.support.record import record
-from agnesi.core.support.silence import silently
 from agnesi.core.support.tracing import is_known
+from agnesi.core.support.worker_threads import MIN_ASIDE_NANOSECONDS, aside
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith, compare, select
 from agnesi.ops.base.convert import accumulator, as_tensor, cast, exact, written

@@ -18,9 +18,9 @@ from agnesi.core.op import Op
 from agnesi.core.public import planned
 from agnesi.core.shapes import need_shape
 from agnesi.core.support import dtypes
-from agnesi.core.support.aside import elements
+from agnesi.core.support.numpy_warnings import silently
 from agnesi.core.support.record import record, replace
-from agnesi.core.support.silence import silently
+from agnesi.core.support.worker_threads import elements
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith
 from agnesi.ops.base.convert import cast

@@ -8,20 +8,20 @@ from typing import Any, overload
 import numpy as np
 
 from agnesi.core import shapes
-from agnesi.core.accepted import TensorLike
 from agnesi.core.ir import loops
 from agnesi.core.ir.loops import Expr
 from agnesi.core.keywords import NEEDED, operands_of, out_of, shown_as, strict, with_out
 from agnesi.core.op import EXPLAINED, explain, renamed_error, typed
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.programs import begins_program, in_program
 from agnesi.core.public import apply_to, planned, public
 from agnesi.core.storage import memory
 from agnesi.core.storage.memory_order import has_rows
 from agnesi.core.support import dtypes
-from agnesi.core.support.aside import aside
 from agnesi.core.support.config import HOOKS, MODE
 from agnesi.core.support.errors import DTypeError, ShapeError
 from agnesi.core.support.tracing import is_known
+from agnesi.core.support.worker_threads import aside
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.arith import positive, sign
 from agnesi.ops.base.chosen import along_axes, positions_of

@@ -11,16 +11,16 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import shapes
-from agnesi.core.accepted import Axis, TensorLike
 from agnesi.core.dispatch import apply
 from agnesi.core.ir import loops
 from agnesi.core.ir.dims import Dim, Shape, Size, combine, is_open, is_settled
 from agnesi.core.ir.extents import Extent
 from agnesi.core.op import Op
+from agnesi.core.parameter_types import Axis, TensorLike
 from agnesi.core.public import planned, public
-from agnesi.core.support.aside import elements, results
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.support.record import record
+from agnesi.core.support.worker_threads import elements, results
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.creation import filled

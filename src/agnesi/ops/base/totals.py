@@ -14,7 +14,7 @@ from agnesi.core.calls.spellings import WATCHED
 from agnesi.core.op import Op
 from agnesi.core.support import dtypes
 from agnesi.core.support.config import HOOKS, MODE, TRACES
-from agnesi.core.support.silence import silently
+from agnesi.core.support.numpy_warnings import silently
 from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.base.expand import add_up

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from agnesi.core import shapes
-from agnesi.core.accepted import TensorLike
 from agnesi.core.ir.dims import is_static
 from agnesi.core.options import NotNegative, NotNegativeBound
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.public import planned, public
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import ShapeError
@@ -34,7 +34,7 @@ from agnesi.ops.base.select import where
 from agnesi.ops.contractions.matmul import tensordot
 from agnesi.ops.elementwise.complexes import complex as join
 from agnesi.ops.indexing.join import concat, stack
-from agnesi.ops.reductions.vectornorms import norm
+from agnesi.ops.reductions.vector_norms import norm
 
 
 @planned

@@ -10,20 +10,20 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import shapes
-from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply
 from agnesi.core.integers import known_integer
 from agnesi.core.ir import loops
 from agnesi.core.ir.dims import is_settled, product
 from agnesi.core.op import Op
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.public import apply_to, explain_errors, into, planned, public
 from agnesi.core.storage import memory
 from agnesi.core.support import dtypes
-from agnesi.core.support.aside import MIN_ASIDE_NANOSECONDS, aside
 from agnesi.core.support.config import HOOKS
 from agnesi.core.support.errors import DTypeError, ShapeError
+from agnesi.core.support.numpy_warnings import silently
 from agnesi.core.support.record import record
-from agnesi.core.support.silence import silently
+from agnesi.core.support.worker_threads import MIN_ASIDE_NANOSECONDS, aside
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith
 from agnesi.ops.base.convert import pair

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agnesi.core.accepted import TensorLike
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.public import planned, public
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.arith import conj

@@ -1,7 +1,7 @@
 """Part of a long graph that comes up again and again: one graph, called wherever it stands.
 
 Only the compiler makes these, for what nobody differentiates: ``rewrite/outlining.py`` behind all
-that does, ``compiler/tracing/alike.py`` for updates in place.
+that does, ``compiler/tracing/trace_reuse.py`` for updates in place.
 """
 
 from __future__ import annotations

@@ -11,20 +11,20 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.accepted import PerAxis, TensorLike
 from agnesi.core.dispatch import apply
 from agnesi.core.ir import loops
 from agnesi.core.ir.dims import Shape
 from agnesi.core.ir.loops import Affine
 from agnesi.core.op import Op, typed
+from agnesi.core.parameter_types import PerAxis, TensorLike
 from agnesi.core.public import planned, public
 from agnesi.core.shapes import Typed, need_shape
 from agnesi.core.support import dtypes
-from agnesi.core.support.aside import aside
 from agnesi.core.support.config import HOOKS
 from agnesi.core.support.errors import DTypeError, ShapeError, check_allocatable
+from agnesi.core.support.numpy_warnings import silently
 from agnesi.core.support.record import record
-from agnesi.core.support.silence import silently
+from agnesi.core.support.worker_threads import aside
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import beside, pair
 from agnesi.ops.base.linearity import BilinearOp

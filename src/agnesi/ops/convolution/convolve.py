@@ -6,10 +6,10 @@ import operator
 from typing import Any
 
 from agnesi.core import shapes
-from agnesi.core.accepted import Axis, TensorLike
 from agnesi.core.dispatch import apply
 from agnesi.core.ir.dims import Dim
 from agnesi.core.op import typed
+from agnesi.core.parameter_types import Axis, TensorLike
 from agnesi.core.public import planned, public
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import ShapeError

@@ -7,18 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.accepted import PerAxis, ShapeLike, TensorLike
 from agnesi.core.dispatch import apply
 from agnesi.core.integers import integer
 from agnesi.core.ir import loops
 from agnesi.core.ir.dims import is_static, product
 from agnesi.core.op import typed
+from agnesi.core.parameter_types import PerAxis, ShapeLike, TensorLike
 from agnesi.core.public import planned, public
 from agnesi.core.shapes import need_shape
 from agnesi.core.support import dtypes
-from agnesi.core.support.aside import elements, results
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.support.record import record
+from agnesi.core.support.worker_threads import elements, results
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.linearity import LinearOp

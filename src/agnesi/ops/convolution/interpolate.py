@@ -7,16 +7,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from agnesi.core.accepted import ShapeLike, TensorLike
 from agnesi.core.dispatch import apply
 from agnesi.core.ir.dims import is_static
 from agnesi.core.op import typed
+from agnesi.core.parameter_types import ShapeLike, TensorLike
 from agnesi.core.public import planned, public
 from agnesi.core.shapes import need_shape
 from agnesi.core.support import dtypes
-from agnesi.core.support.aside import elements
 from agnesi.core.support.errors import DTypeError, ShapeError
 from agnesi.core.support.record import record
+from agnesi.core.support.worker_threads import elements
 from agnesi.core.tensor import Tensor
 from agnesi.ops.arrays.replicate import repeated
 from agnesi.ops.base.convert import as_tensor, cast

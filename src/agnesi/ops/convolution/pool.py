@@ -10,9 +10,9 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
-from agnesi.core.accepted import PerAxis, ShapeLike, TensorLike
 from agnesi.core.dispatch import apply
 from agnesi.core.ir.dims import Dim, Size, is_static
+from agnesi.core.parameter_types import PerAxis, ShapeLike, TensorLike
 from agnesi.core.public import planned, public
 from agnesi.core.support.errors import DTypeError, ShapeError
 from agnesi.core.tensor import Tensor

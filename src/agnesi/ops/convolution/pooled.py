@@ -17,10 +17,10 @@ from agnesi.core.ir.dims import Shape
 from agnesi.core.op import Op
 from agnesi.core.shapes import need_shape
 from agnesi.core.support import dtypes
-from agnesi.core.support.aside import elements
 from agnesi.core.support.config import HOOKS
+from agnesi.core.support.numpy_warnings import silently
 from agnesi.core.support.record import record
-from agnesi.core.support.silence import silently
+from agnesi.core.support.worker_threads import elements
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.linearity import LinearOp
 from agnesi.ops.base.select import choose

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from agnesi.core.accepted import PerAxis, TensorLike
 from agnesi.core.dispatch import apply
 from agnesi.core.ir.dims import Size
+from agnesi.core.parameter_types import PerAxis, TensorLike
 from agnesi.core.public import planned, public
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.accepted import DTypeLike, TensorLike
 from agnesi.core.dispatch import apply
 from agnesi.core.ir import loops
 from agnesi.core.ir.dims import is_settled, product
 from agnesi.core.op import Op, typed
+from agnesi.core.parameter_types import DTypeLike, TensorLike
 from agnesi.core.public import public
 from agnesi.core.shapes import fits
 from agnesi.core.support import dtypes

@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 
-from agnesi.core.accepted import TensorLike
 from agnesi.core.ir import loops
 from agnesi.core.keywords import shown_as, strict
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.arith import safe_divide, safe_multiply
 from agnesi.ops.base.elementwise import Elementwise, Function, binary, unary

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import shapes
-from agnesi.core.accepted import TensorLike
 from agnesi.core.ir import loops
 from agnesi.core.keywords import strict
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.support.config import HOOKS
 from agnesi.core.support.errors import GradientError, at
 from agnesi.core.support.tracing import is_known

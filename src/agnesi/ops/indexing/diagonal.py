@@ -8,18 +8,18 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import shapes
-from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply
 from agnesi.core.integers import known_integer
 from agnesi.core.ir import loops
 from agnesi.core.ir.dims import Size, combine
 from agnesi.core.op import Op
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.public import planned, public
 from agnesi.core.shapes import need_shape
 from agnesi.core.storage.leaves import COPY
-from agnesi.core.support.aside import elements, results
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.support.record import record
+from agnesi.core.support.worker_threads import elements, results
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.creation import filled

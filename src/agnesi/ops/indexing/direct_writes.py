@@ -10,7 +10,7 @@ import numpy as np
 from agnesi.core.dispatch import touch
 from agnesi.core.storage.views import element_view
 from agnesi.core.support.config import MODE
-from agnesi.core.support.silence import silently
+from agnesi.core.support.numpy_warnings import silently
 from agnesi.core.tensor import Tensor
 from agnesi.ops.indexing.index_parsing import at_indices, plain
 

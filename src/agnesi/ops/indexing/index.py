@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import shapes
-from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply, symbolic
 from agnesi.core.integers import known_integer
 from agnesi.core.ir.dims import Size, is_settled
 from agnesi.core.op import Op, called, typed
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.public import at_once, planned, public
 from agnesi.core.storage.views import taken
 from agnesi.core.support.config import MODE

@@ -10,25 +10,25 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import shapes
-from agnesi.core.accepted import Axis, TensorLike
 from agnesi.core.dispatch import apply, graph_node
 from agnesi.core.integers import check_integer, integer, known_integer
 from agnesi.core.ir import loops
 from agnesi.core.ir.dims import Dim, Size, combine, is_open, is_settled, is_static
 from agnesi.core.ir.extents import Extent, UnknownSizeError
 from agnesi.core.op import Op
+from agnesi.core.parameter_types import Axis, TensorLike
 from agnesi.core.public import at_once, planned, public, where_torch
 from agnesi.core.storage.leaves import COPY
 from agnesi.core.storage.lists import MANY_OPERANDS, many_values
 from agnesi.core.support import dtypes
-from agnesi.core.support.aside import elements
 from agnesi.core.support.config import HOOKS, MODE
 from agnesi.core.support.errors import RankError, ShapeError, check_allocatable, typed
 from agnesi.core.support.foreign import attribute_of
 from agnesi.core.support.record import record
 from agnesi.core.support.tracing import is_known
+from agnesi.core.support.worker_threads import elements
 from agnesi.core.tensor import Tensor, symbol, wrap
-from agnesi.core.valuedims import size_of
+from agnesi.core.value_sizes import size_of
 from agnesi.ops.base.arith import remainder, subtract
 from agnesi.ops.base.convert import as_tensor, cast, common, written
 from agnesi.ops.base.creation import filled

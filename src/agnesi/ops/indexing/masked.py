@@ -25,7 +25,7 @@ from agnesi.core.support.errors import ShapeError, TraceError, Where, at, user_w
 from agnesi.core.support.record import record
 from agnesi.core.support.tracing import around, current_trace, is_known
 from agnesi.core.tensor import Tensor, symbol
-from agnesi.core.valuedims import refusal, refuse, size_of
+from agnesi.core.value_sizes import refusal, refuse, size_of
 from agnesi.ops.base import arith
 from agnesi.ops.base.chosen import positions_of
 from agnesi.ops.base.compare import equal, less

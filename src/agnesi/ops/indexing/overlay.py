@@ -11,9 +11,9 @@ import numpy as np
 
 from agnesi.core.ir import loops
 from agnesi.core.op import Op
-from agnesi.core.support.aside import results
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.support.record import record
+from agnesi.core.support.worker_threads import results
 
 Ints = tuple[int, ...]
 

@@ -9,21 +9,21 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import shapes
-from agnesi.core.accepted import DTypeLike, TensorLike
 from agnesi.core.calls.modules import is_pythons
 from agnesi.core.dispatch import apply
 from agnesi.core.integers import integer, known_integer
 from agnesi.core.ir import loops
 from agnesi.core.ir.dims import Dim, Size, combine
 from agnesi.core.op import Op, typed
+from agnesi.core.parameter_types import DTypeLike, TensorLike
 from agnesi.core.public import planned, public
 from agnesi.core.support import dtypes
-from agnesi.core.support.aside import results
 from agnesi.core.support.errors import check_allocatable
 from agnesi.core.support.record import record
 from agnesi.core.support.tracing import is_known, is_tracing
+from agnesi.core.support.worker_threads import results
 from agnesi.core.tensor import Tensor, wrap
-from agnesi.core.valuedims import refusal, size_of
+from agnesi.core.value_sizes import refusal, size_of
 from agnesi.ops.base.arith import add, divide, floor_divide, multiply, negative, power, subtract
 from agnesi.ops.base.bounds import most_of
 from agnesi.ops.base.chosen import positions_of

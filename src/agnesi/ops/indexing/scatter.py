@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import shapes
-from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply, assign
 from agnesi.core.ir.dims import Shape, is_settled, product
 from agnesi.core.op import Op, typed
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.public import at_once, planned, public
 from agnesi.core.shapes import need_shape
 from agnesi.core.storage.leaves import COPY

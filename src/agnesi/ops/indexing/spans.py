@@ -1,6 +1,6 @@
 """Slices whose bounds are values: ``x[i * n:(i + 1) * n]`` with a tensor ``i``.
 
-The number of elements is a data-dependent size (``core.valuedims``); the elements are read at
+The number of elements is a data-dependent size (``core.value_sizes``); the elements are read at
 indices that are counted from where the slice begins.
 """
 

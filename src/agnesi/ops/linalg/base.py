@@ -15,9 +15,9 @@ from agnesi.core.ir.dims import combine, is_settled, product
 from agnesi.core.ir.node import Node
 from agnesi.core.op import Op
 from agnesi.core.support import dtypes
-from agnesi.core.support.aside import cubes
 from agnesi.core.support.errors import DTypeError, ShapeError, typed
-from agnesi.core.support.silence import silently
+from agnesi.core.support.numpy_warnings import silently
+from agnesi.core.support.worker_threads import cubes
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith
 from agnesi.ops.base.compare import greater, isfinite, logical_not

@@ -6,15 +6,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply, apply_many
 from agnesi.core.ir import foreign
 from agnesi.core.ir.dims import is_static
 from agnesi.core.op import called
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.public import planned, public
 from agnesi.core.support import dtypes
-from agnesi.core.support.aside import cubes
 from agnesi.core.support.record import record
+from agnesi.core.support.worker_threads import cubes
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith
 from agnesi.ops.base.compare import equal
@@ -43,7 +43,7 @@ from agnesi.ops.linalg.base import (
 )
 from agnesi.ops.linalg.small import SmallCholesky, many_small
 from agnesi.ops.linalg.triangular import SolveTriangular
-from agnesi.ops.linalg.unlocked import unlocked
+from agnesi.ops.linalg.without_lock import unlocked
 
 NOT_POSITIVE = ("Matrix is not positive definite; a small multiple of the identity may make it so, "
                 "and ag.linalg.eigh takes any symmetric matrix")

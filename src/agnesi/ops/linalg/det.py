@@ -6,13 +6,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply, apply_many, symbolic
 from agnesi.core.ir.dims import is_static
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.public import planned, public
 from agnesi.core.support import dtypes
-from agnesi.core.support.aside import cubes
 from agnesi.core.support.record import record
+from agnesi.core.support.worker_threads import cubes
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith
 from agnesi.ops.base.compare import equal, logical_or, not_equal
@@ -40,7 +40,7 @@ from agnesi.ops.linalg.lu import GETRF
 from agnesi.ops.linalg.small import SmallDiagonal, many_small
 from agnesi.ops.linalg.solve import SOLVE
 from agnesi.ops.linalg.spectral.svd import DIVERGED, SVD
-from agnesi.ops.linalg.unlocked import unlocked
+from agnesi.ops.linalg.without_lock import unlocked
 
 
 class SlogdetResult(NamedTuple):

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply, graph_node
 from agnesi.core.graph import FunctionGraph
 from agnesi.core.ir.node import Node
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.public import planned, public
 from agnesi.core.support import dtypes
 from agnesi.core.support.record import record

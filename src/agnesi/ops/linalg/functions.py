@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply, apply_many
 from agnesi.core.ir import foreign
 from agnesi.core.op import called
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.public import public
 from agnesi.core.shapes import fits
 from agnesi.core.support import dtypes

@@ -8,17 +8,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from agnesi.core import shapes
-from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply, apply_many, symbolic
 from agnesi.core.ir import foreign
 from agnesi.core.ir.dims import Size
 from agnesi.core.op import Op, typed
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.public import planned, public
 from agnesi.core.shapes import surely_less
 from agnesi.core.support import dtypes
-from agnesi.core.support.aside import cubes, elements
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.support.record import record
+from agnesi.core.support.worker_threads import cubes, elements
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith
 from agnesi.ops.base.compare import equal

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import shapes
-from agnesi.core.accepted import Axis, TensorLike
 from agnesi.core.dispatch import apply
+from agnesi.core.parameter_types import Axis, TensorLike
 from agnesi.core.public import planned, public
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor
@@ -23,7 +23,7 @@ from agnesi.ops.linalg.base import check_matrix, matrix
 from agnesi.ops.linalg.solve import inv_ex
 from agnesi.ops.linalg.spectral.polar import NuclearNorm
 from agnesi.ops.linalg.spectral.svd import VALUES
-from agnesi.ops.reductions import vectornorms
+from agnesi.ops.reductions import vector_norms
 
 Order = Any
 _SUMS = {1: (0, "max"), -1: (0, "min"), math.inf: (1, "max"), -math.inf: (1, "min")}
@@ -34,7 +34,7 @@ def _matrix_norm(x: Tensor, ord: Order) -> Tensor:
     if isinstance(ord, (bool, np.bool_)):
         raise TypeError(f"ord must be a number or a name, not {ord}")
     if ord is None or ord == "fro":
-        return vectornorms.norm(x, 2, (-2, -1), keepdims=True)
+        return vector_norms.norm(x, 2, (-2, -1), keepdims=True)
     if ord == "nuc":
         return apply(NuclearNorm(), matrix(x))
     if ord in (2, -2):
@@ -92,12 +92,12 @@ def norm(x: TensorLike, /, ord: Order = None, axis: Axis = None, keepdims: bool 
         raise ValueError("axis names no axis, along which there is a norm; see abs")
     axes = shapes.axes_of(axis, x.ndim) if not isinstance(axis, (tuple, list)) else tuple(axis)
     if ord is None:
-        return vectornorms.norm(x, 2, axes or None, keepdims=keepdims)
+        return vector_norms.norm(x, 2, axes or None, keepdims=keepdims)
     if len(axes) == 2:
         return _norm_of_matrices(floating(x), ord, axes, keepdims)
     if len(axes) != 1 or isinstance(ord, str):
         raise ValueError(f"there is no norm {ord!r} of vectors on axes {axes}")
-    return vectornorms.norm(x, ord, axes, keepdims=keepdims)
+    return vector_norms.norm(x, ord, axes, keepdims=keepdims)
 
 
 def _norm_of_matrices(x: Tensor, ord: Order, axes: Any, keepdims: bool) -> Tensor:
@@ -151,7 +151,7 @@ def vector_norm(x: TensorLike, /, ord: float = 2, axis: Axis = None, keepdims: b
     >>> ag.linalg.vector_norm(ag.tensor([3.0, 4.0])).item()
     5.0
     """
-    return vectornorms.norm(x, ord, axis, keepdims=keepdims)
+    return vector_norms.norm(x, ord, axis, keepdims=keepdims)
 
 
 @planned

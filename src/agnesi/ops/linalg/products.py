@@ -6,8 +6,8 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
-from agnesi.core.accepted import TensorLike
 from agnesi.core.ir import dims
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.public import planned, public
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor

@@ -7,12 +7,12 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply, apply_many
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.public import planned, public
-from agnesi.core.support.aside import cubes
 from agnesi.core.support.errors import GradientError
 from agnesi.core.support.record import record
+from agnesi.core.support.worker_threads import cubes
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith
 from agnesi.ops.base.convert import cast
@@ -23,7 +23,7 @@ from agnesi.ops.indexing.join import concat
 from agnesi.ops.linalg.base import MatrixOp, adjoint, matrix, plus, smaller, times
 from agnesi.ops.linalg.routines import GEQRF, ORGQR, callable_for, doubled
 from agnesi.ops.linalg.triangular import SolveTriangular
-from agnesi.ops.linalg.unlocked import double, function_of
+from agnesi.ops.linalg.without_lock import double, function_of
 
 _UPPER = SolveTriangular(False)
 #: Elements up to which NumPy's layers of Python take longer than the matrices.

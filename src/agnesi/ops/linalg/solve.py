@@ -6,16 +6,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply, apply_many
 from agnesi.core.integers import known_integer
 from agnesi.core.ir import dims
 from agnesi.core.op import called
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.public import planned, public
 from agnesi.core.support import dtypes
-from agnesi.core.support.aside import cubes
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.support.record import record
+from agnesi.core.support.worker_threads import cubes
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith
 from agnesi.ops.base.compare import equal, not_equal
@@ -46,7 +46,7 @@ from agnesi.ops.linalg.base import (
 from agnesi.ops.linalg.lu import GETRF, Getrs, lu_factor
 from agnesi.ops.linalg.small import SmallInv, SmallSolve, many_small
 from agnesi.ops.linalg.triangular import SINGULAR, Solution, SolveTriangular
-from agnesi.ops.linalg.unlocked import unlocked
+from agnesi.ops.linalg.without_lock import unlocked
 from agnesi.ops.reductions.running import cumprod
 
 

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import shapes
-from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply
 from agnesi.core.ir import foreign
 from agnesi.core.op import called
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.public import planned, public
-from agnesi.core.support.aside import cubes
 from agnesi.core.support.record import record, replace
+from agnesi.core.support.worker_threads import cubes
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith
 from agnesi.ops.base.compare import not_equal

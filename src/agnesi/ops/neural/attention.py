@@ -6,8 +6,8 @@ import math
 from typing import Any
 
 from agnesi.core import shapes
-from agnesi.core.accepted import TensorLike
 from agnesi.core.op import typed
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.public import planned, public
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor

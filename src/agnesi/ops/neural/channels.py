@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from agnesi.core.accepted import TensorLike
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.public import planned, public
 from agnesi.core.support.errors import warn
 from agnesi.core.tensor import Tensor

@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply
 from agnesi.core.ir.dims import product
 from agnesi.core.op import Op, called, typed
-from agnesi.core.support.aside import results
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.support.config import STATE
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.support.record import record
 from agnesi.core.support.tracing import is_tracing
+from agnesi.core.support.worker_threads import results
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.creation import filled

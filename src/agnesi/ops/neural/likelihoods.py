@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from agnesi.core.accepted import Axis, TensorLike
+from agnesi.core.parameter_types import Axis, TensorLike
 from agnesi.core.public import planned, public
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.arith import abs as magnitude

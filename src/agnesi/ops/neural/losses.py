@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import shapes
-from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply
 from agnesi.core.ir.dims import product
 from agnesi.core.op import typed
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.public import planned, public
 from agnesi.core.support import dtypes
 from agnesi.core.support.config import config

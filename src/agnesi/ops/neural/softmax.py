@@ -8,18 +8,18 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import shapes
-from agnesi.core.accepted import Axis, TensorLike
 from agnesi.core.dispatch import apply, symbolic
 from agnesi.core.ir.dims import product
 from agnesi.core.op import Op, called, typed
+from agnesi.core.parameter_types import Axis, TensorLike
 from agnesi.core.public import at_once, planned, public
 from agnesi.core.support import dtypes
-from agnesi.core.support.aside import elements
 from agnesi.core.support.config import HOOKS, MODE
 from agnesi.core.support.errors import DTypeError, ShapeError
+from agnesi.core.support.numpy_warnings import silently
 from agnesi.core.support.record import record
-from agnesi.core.support.silence import silently
 from agnesi.core.support.tracing import is_known
+from agnesi.core.support.worker_threads import elements
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.base import arith, compare, select
 from agnesi.ops.base.convert import as_tensor, cast

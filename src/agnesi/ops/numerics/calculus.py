@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import shapes
-from agnesi.core.accepted import Axis, TensorLike
 from agnesi.core.ir.dims import is_settled
 from agnesi.core.ir.extents import need_elements
+from agnesi.core.parameter_types import Axis, TensorLike
 from agnesi.core.public import planned, public, where_torch
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import ShapeError

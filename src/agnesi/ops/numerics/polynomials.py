@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.accepted import TensorLike
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.public import planned, public
 from agnesi.core.shapes import surely_less
 from agnesi.core.support import dtypes

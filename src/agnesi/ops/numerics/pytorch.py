@@ -8,11 +8,11 @@ from importlib import import_module
 from typing import Any
 
 from agnesi.core import shapes
-from agnesi.core.accepted import TensorLike
 from agnesi.core.ir.dims import is_settled
 from agnesi.core.keywords import NEEDED, strict
 from agnesi.core.op import EXPLAINED, explain, renamed_error, typed
 from agnesi.core.options import NotNegativeBound
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.public import planned, public, where_torch
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor
@@ -253,6 +253,6 @@ def cdist(x1: TensorLike, x2: TensorLike, p: NotNegativeBound = 2.0, *,
 def _distances(a: Tensor, b: Tensor, *, how: tuple[Any, ...]) -> Tensor:
     """The norm ``how`` of the difference of each row of one and each of the other."""
     (p,) = how
-    norm = import_module("agnesi.ops.reductions.vectornorms").norm
+    norm = import_module("agnesi.ops.reductions.vector_norms").norm
 
     return norm(expand_dims(a, -2) - expand_dims(b, -3), p, -1)

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from agnesi.core import shapes
-from agnesi.core.accepted import Axis, TensorLike
 from agnesi.core.dispatch import apply
 from agnesi.core.ir.dims import Dim, product
 from agnesi.core.op import typed
+from agnesi.core.parameter_types import Axis, TensorLike
 from agnesi.core.public import planned, public, where_torch
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import TraceError

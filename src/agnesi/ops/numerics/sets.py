@@ -12,14 +12,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from agnesi.core import shapes
-from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply
 from agnesi.core.ir.dims import product
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.public import planned, public
 from agnesi.core.support import dtypes
-from agnesi.core.support.aside import aside
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.support.tracing import is_known
+from agnesi.core.support.worker_threads import aside
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.arrays.nonzeros import first_positions, nonzero
 from agnesi.ops.base import reduce

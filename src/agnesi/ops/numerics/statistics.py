@@ -7,16 +7,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from agnesi.core import shapes
-from agnesi.core.accepted import Axis, DTypeLike, TensorLike
 from agnesi.core.integers import integer
 from agnesi.core.ir.dims import is_open
+from agnesi.core.parameter_types import Axis, DTypeLike, TensorLike
 from agnesi.core.public import planned, public, where_torch
 from agnesi.core.support import dtypes
-from agnesi.core.support.aside import aside
 from agnesi.core.support.errors import DTypeError, ShapeError, TraceError, typed
 from agnesi.core.support.tracing import is_known
+from agnesi.core.support.worker_threads import aside
 from agnesi.core.tensor import Tensor, wrap
-from agnesi.core.valuedims import size_of
+from agnesi.core.value_sizes import size_of
 from agnesi.ops.arrays.replicate import broadcast_to
 from agnesi.ops.base.arith import conj, imag, real, sqrt
 from agnesi.ops.base.compare import isnan, logical_and, logical_not

@@ -14,30 +14,30 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from agnesi.core import devices
-from agnesi.core.accepted import TensorLike
+from agnesi.core.calls.random_buffers import DRAWN, Stock
 from agnesi.core.calls.spellings import on_host
-from agnesi.core.calls.stocks import DRAWN, Stock
 from agnesi.core.dispatch import apply, assign, touch
 from agnesi.core.integers import is_integer
 from agnesi.core.ir.dims import Size
 from agnesi.core.keywords import strict, strict_class
 from agnesi.core.op import Op, typed
 from agnesi.core.options import Written
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.support import dtypes
-from agnesi.core.support.aside import results, staying
 from agnesi.core.support.config import HOOKS, STATE, config, switched
 from agnesi.core.support.errors import Explained, at
 from agnesi.core.support.forks import Lock, at_fork
 from agnesi.core.support.record import record
 from agnesi.core.support.tracing import current_trace, is_known, is_tracing
+from agnesi.core.support.worker_threads import results, staying
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.arrays.replicate import copy
 from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.creation import made, noted
 from agnesi.ops.base.select import floor
 from agnesi.ops.indexing.ranges import Arange
-from agnesi.ops.random import ahead
-from agnesi.ops.random.ahead import MOST_BLOCKS
+from agnesi.ops.random import draws_ahead
+from agnesi.ops.random.draws_ahead import MOST_BLOCKS
 from agnesi.ops.random.lineage import LINEAGE
 from agnesi.ops.random.noise import Noise, numbers_per_block
 from agnesi.ops.random.philox import Advance, RandomBits, behind
@@ -357,7 +357,7 @@ class Draw(Op):
 
         def make() -> tuple[np.ndarray, Any]:
             state = _of_all()._taken(words)
-            return op.perform(state), ahead.held(what, state)
+            return op.perform(state), draws_ahead.held(what, state)
 
         return Stock(_of_all(), op.size, width, count, make) if 0 < count <= MOST_BLOCKS else None
 

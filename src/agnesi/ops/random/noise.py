@@ -20,11 +20,11 @@ from agnesi.core.ir.dims import Size
 from agnesi.core.op import Op
 from agnesi.core.storage import memory
 from agnesi.core.support import dtypes
-from agnesi.core.support.aside import results
 from agnesi.core.support.config import HOOKS, config
 from agnesi.core.support.record import record
+from agnesi.core.support.worker_threads import results
 from agnesi.ops.base.elementwise import TABLE
-from agnesi.ops.random import ahead
+from agnesi.ops.random import draws_ahead
 from agnesi.ops.random.philox import CHUNK, counted, philox_expr, words_of
 
 #: Blocks at a time in native code, and the fewest that it is worth loading for.
@@ -129,9 +129,9 @@ class Noise(Op):
     def perform(self, state: np.ndarray) -> np.ndarray:
         per, n = numbers_per_block(self.dtype), int(self.size)
         each, left = divmod(n, per)
-        few = each < ahead.MOST_BLOCKS
+        few = each < draws_ahead.MOST_BLOCKS
         if few:
-            made = ahead.blocks(self.ahead(n)[0], state, each + bool(left), self._made)
+            made = draws_ahead.blocks(self.ahead(n)[0], state, each + bool(left), self._made)
             if not left:
                 return made.flatten()
         native = each >= _CHUNK_BLOCKS and config.compile and HOOKS.compiles()

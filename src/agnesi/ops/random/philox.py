@@ -18,11 +18,11 @@ from agnesi.core.ir.dims import Size
 from agnesi.core.op import Op
 from agnesi.core.shapes import need_shape
 from agnesi.core.support import dtypes
-from agnesi.core.support.aside import results
 from agnesi.core.support.config import HOOKS
 from agnesi.core.support.errors import ShapeError, check_allocatable
 from agnesi.core.support.record import record
-from agnesi.ops.random import ahead
+from agnesi.core.support.worker_threads import results
+from agnesi.ops.random import draws_ahead
 
 #: Constants of Philox 4x32 with 10 rounds (Salmon et al. 2011): multipliers, key increments,
 #: rounds.
@@ -109,8 +109,8 @@ class RandomBits(Op):
     def perform(self, state: np.ndarray) -> np.ndarray:
         n = self.size
         blocks = -(-n // 4)
-        if blocks <= ahead.MOST_BLOCKS:
-            return ahead.blocks(self.ahead(n)[0], state, blocks, words_of).flatten()[:n]
+        if blocks <= draws_ahead.MOST_BLOCKS:
+            return draws_ahead.blocks(self.ahead(n)[0], state, blocks, words_of).flatten()[:n]
         return words_of(state, blocks).reshape(-1)[:n]
 
     def ahead(self, size: Any) -> tuple[Any, int]:

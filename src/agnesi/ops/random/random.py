@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.accepted import DTypeLike, ShapeLike, TensorLike
 from agnesi.core.dispatch import apply, assign
 from agnesi.core.ir.dims import Dim, Shape, Size, is_static, product
 from agnesi.core.op import typed
+from agnesi.core.parameter_types import DTypeLike, ShapeLike, TensorLike
 from agnesi.core.public import planned, public
 from agnesi.core.shapes import axis_of
 from agnesi.core.storage.leaves import COPY

@@ -17,11 +17,11 @@ from agnesi.core.ir import loops
 from agnesi.core.op import Op
 from agnesi.core.shapes import need_shape
 from agnesi.core.storage import memory
-from agnesi.core.support.aside import elements
 from agnesi.core.support.config import HOOKS
 from agnesi.core.support.errors import DTypeError
+from agnesi.core.support.numpy_warnings import silently
 from agnesi.core.support.record import record
-from agnesi.core.support.silence import silently
+from agnesi.core.support.worker_threads import elements
 from agnesi.ops.base.elementwise import TABLE
 from agnesi.ops.elementwise.formula import _SCALARS
 from agnesi.ops.random.noise import _Arrays, _unit

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-from agnesi.core.accepted import TensorLike
 from agnesi.core.keywords import strict
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.tensor import Tensor
 from agnesi.ops.random.generators import default_generator
 

@@ -12,10 +12,10 @@ from agnesi.core.ir import loops
 from agnesi.core.ir.foreign import Call
 from agnesi.core.public import apply_to
 from agnesi.core.support import dtypes
-from agnesi.core.support.aside import aside
+from agnesi.core.support.numpy_warnings import silently
 from agnesi.core.support.record import record
-from agnesi.core.support.silence import silently
 from agnesi.core.support.tracing import is_known
+from agnesi.core.support.worker_threads import aside
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.base.compare import isnan, logical_or
 from agnesi.ops.base.convert import as_tensor, cast

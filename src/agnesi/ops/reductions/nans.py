@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.accepted import Axis, DTypeLike, TensorLike
+from agnesi.core.parameter_types import Axis, DTypeLike, TensorLike
 from agnesi.core.public import planned, public
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import DTypeError, typed

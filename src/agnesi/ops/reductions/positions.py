@@ -9,18 +9,18 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import shapes
-from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply, graph_node, symbolic
 from agnesi.core.ir.dims import Dim, is_static, product
 from agnesi.core.ir.extents import most, need_elements
 from agnesi.core.ir.foreign import Call, number, operand, result, units_for
 from agnesi.core.op import Op
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.public import planned, public
 from agnesi.core.support import dtypes
-from agnesi.core.support.aside import elements
 from agnesi.core.support.config import HOOKS
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.support.record import record
+from agnesi.core.support.worker_threads import elements
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import compare, select
 from agnesi.ops.base.complex_order import keys

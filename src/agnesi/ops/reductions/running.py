@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from agnesi.core import shapes
-from agnesi.core.accepted import DTypeLike, TensorLike
 from agnesi.core.dispatch import apply
+from agnesi.core.parameter_types import DTypeLike, TensorLike
 from agnesi.core.public import apply_to, explain_errors, into, planned, public
 from agnesi.core.support import dtypes
 from agnesi.core.tensor import Tensor

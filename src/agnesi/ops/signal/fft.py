@@ -11,11 +11,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from agnesi.core import shapes
-from agnesi.core.accepted import Axis, ShapeLike, TensorLike
 from agnesi.core.dispatch import apply
 from agnesi.core.integers import integer, is_integer
 from agnesi.core.ir.dims import Dim
 from agnesi.core.op import typed
+from agnesi.core.parameter_types import Axis, ShapeLike, TensorLike
 from agnesi.core.public import planned, public
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import DTypeError

@@ -16,9 +16,9 @@ import numpy as np
 from agnesi.core.dispatch import apply
 from agnesi.core.ir.dims import Dim, product
 from agnesi.core.support import dtypes
-from agnesi.core.support.aside import elements
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.support.record import record, replace
+from agnesi.core.support.worker_threads import elements
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import cast
 from agnesi.ops.base.linearity import LinearOp

@@ -10,8 +10,8 @@ import numpy as np
 
 from agnesi.core.public import planned, public
 from agnesi.core.support import dtypes
-from agnesi.core.support.aside import aside
 from agnesi.core.support.errors import check_allocatable
+from agnesi.core.support.worker_threads import aside
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.base.arith import divide, multiply
 from agnesi.ops.base.convert import as_tensor, cast, is_live

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from agnesi.core import shapes
-from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply
 from agnesi.core.integers import known_integer
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.public import planned, public
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.support.foreign import attribute_of

@@ -6,9 +6,9 @@ import operator
 from typing import Any
 
 from agnesi.core import shapes
-from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply
 from agnesi.core.ir.dims import is_static
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.public import planned, public
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import ShapeError

@@ -10,19 +10,19 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from agnesi.core import shapes
-from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply
 from agnesi.core.ir import loops
 from agnesi.core.ir.calls.sorting import first_few, sorting
 from agnesi.core.ir.foreign import Call
 from agnesi.core.op import Op
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.public import planned, public, where_torch
 from agnesi.core.support import dtypes
-from agnesi.core.support.aside import elements
 from agnesi.core.support.config import HOOKS
 from agnesi.core.support.errors import ShapeError, typed
 from agnesi.core.support.errors import at as error_at
 from agnesi.core.support.record import record
+from agnesi.core.support.worker_threads import elements
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.complex_order import key_expressions, keys
 from agnesi.ops.base.convert import as_tensor, pair

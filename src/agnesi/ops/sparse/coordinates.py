@@ -10,11 +10,11 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from agnesi.core.accepted import DTypeLike, ShapeLike, TensorLike
 from agnesi.core.dispatch import apply
 from agnesi.core.integers import check_integer
 from agnesi.core.keywords import strict_class
 from agnesi.core.op import renamed_error, typed
+from agnesi.core.parameter_types import DTypeLike, ShapeLike, TensorLike
 from agnesi.core.public import explain_errors
 from agnesi.core.shapes import axes_of
 from agnesi.core.support import tree

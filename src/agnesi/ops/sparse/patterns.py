@@ -13,10 +13,10 @@ from agnesi.core.ir.dims import Dim
 from agnesi.core.ir.node import Node
 from agnesi.core.op import Op
 from agnesi.core.support import dtypes
-from agnesi.core.support.aside import elements
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.support.record import record
 from agnesi.core.support.tracing import is_tracing
+from agnesi.core.support.worker_threads import elements
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.base.arith import conjugate, negative
 from agnesi.ops.base.convert import cast

@@ -16,10 +16,10 @@ from agnesi.core.ir.dims import Size, is_settled, product
 from agnesi.core.ir.node import Node
 from agnesi.core.op import Op
 from agnesi.core.support import dtypes
-from agnesi.core.support.aside import elements
 from agnesi.core.support.config import HOOKS
 from agnesi.core.support.errors import DTypeError, ShapeError
 from agnesi.core.support.record import record
+from agnesi.core.support.worker_threads import elements
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.arith import conjugate
 from agnesi.ops.base.convert import cast

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any, NoReturn, TypeGuard
 
-from agnesi.core.accepted import DTypeLike
 from agnesi.core.ir.dims import Dim
+from agnesi.core.parameter_types import DTypeLike
 from agnesi.core.public import is_device, on_host
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import Explained, at

@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from agnesi.core.accepted import TensorLike
 from agnesi.core.ir.calls import ufuncs
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.public import planned, public
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.arith import remainder, safe_multiply

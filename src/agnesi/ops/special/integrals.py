@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from agnesi.core.accepted import TensorLike
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.arith import abs as magnitude

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.accepted import TensorLike
 from agnesi.core.ir.coefficients import LGAMMA_AT_ONE, LGAMMA_AT_TWO
 from agnesi.core.keywords import shown_as, strict
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.arith import safe_divide, square
 from agnesi.ops.base.elementwise import Elementwise, Function, binary, unary
@@ -30,7 +30,7 @@ from agnesi.ops.elementwise.formula import (
     spread_alike,
 )
 from agnesi.ops.elementwise.formula import unary as special_unary
-from agnesi.ops.special.erftable import erf_from_table
+from agnesi.ops.special.erf_table import erf_from_table
 
 __all__ = ["digamma", "erf", "erfc", "erfinv", "polygamma", "trigamma"]
 

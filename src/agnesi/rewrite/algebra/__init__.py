@@ -28,8 +28,8 @@ forms are never less exact.
   large.
 - ``scales.py``: the powers of two that values are multiplied with where their squares overflow or
   vanish.
-- ``signed.py``: logarithms of products of factors whose signs are not known, beyond the range of
-  numbers.
+- ``signed_logarithms.py``: logarithms of products of factors whose signs are not known, beyond the
+  range of numbers.
 - ``simplify.py``: inverse functions cancel (``log(exp(x))``), powers become products, quotients
   get one division.
 - ``softmaxes.py``: softmax as people compose it.
@@ -38,7 +38,8 @@ forms are never less exact.
 - ``squares.py``: sums of squares that overflow or vanish before what is computed of them.
 - ``stable.py``: numerical stability: forms that overflow, vanish or cancel become those that do
   not.
-- ``steps.py``: differences of one function at two arguments, by what lies between them.
+- ``finite_differences.py``: differences of one function at two arguments, by what lies between
+  them.
 - ``sums.py``: the terms of a sum, and their signs.
 - ``weighted.py``: sums of exponentials with weights of any sign: what overflows or vanishes is
   taken out of them.

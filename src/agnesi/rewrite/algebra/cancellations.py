@@ -26,9 +26,9 @@ from agnesi.ops.special.normal import erfcx, ndtr
 from agnesi.ops.special.special import erf, erfc
 from agnesi.ops.special.tails import log_cosh, log_one_minus_exp
 from agnesi.rewrite.algebra.exponentials import opposite
+from agnesi.rewrite.algebra.finite_differences import step_of_exponents
 from agnesi.rewrite.algebra.logarithms import in_small_tails
 from agnesi.rewrite.algebra.quotients import factors, top, written
-from agnesi.rewrite.algebra.steps import step_of_exponents
 from agnesi.rewrite.algebra.sums import akin, shifted, terms
 from agnesi.rewrite.pattern import agree, scalar, variables
 from agnesi.rewrite.rules import Book

@@ -1,4 +1,4 @@
-; Random numbers that were made ahead (`Stock` of ops/random/ahead.py): the next ones, with the state of
+; Random numbers that were made ahead (`Stock` of ops/random/draws_ahead.py): the next ones, with the state of
 ; the generator behind them.
 
 ; Whether Python's lock alone keeps others from a generator's state, and nobody waits to be told of its

@@ -128,7 +128,7 @@ no:
 }
 
 ; Let Python run a function that %table describes beside this thread, if it is the main one
-; (`runtime/beside.py`); -1 where the caller is to call it, else the code by which to return, or 0.
+; (`runtime/foreign_calls.py`); -1 where the caller is to call it, else the code by which to return, or 0.
 define i32 @beside(ptr %table) nounwind {
 entry:
   %main = call i1 @is_main()

@@ -92,7 +92,7 @@ OPERATIONS = _table(
     "random.philox Advance RandomBits",
     "random.samplers Sampler",
     "reductions.extremes CumMax CumMin",
-    "reductions.logsums LogCumSum",
+    "reductions.log_sums LogCumSum",
     "reductions.positions ArgReduce",
     "signal.fourier Fft RealFft RealIfft",
     "sorting.sort ArgSort Partition SearchSorted Sort TopIndices",

@@ -14,7 +14,7 @@ from agnesi.core.ir.node import Node
 from agnesi.core.op import Item
 from agnesi.core.support import dtypes
 from agnesi.core.tensor import symbol, wrap
-from agnesi.core.valuedims import ValueDim
+from agnesi.core.value_sizes import ValueDim
 from agnesi.ops.control.body import Body
 from agnesi.saving.graphs.operations import RECORDS, class_of, made
 from agnesi.saving.graphs.trial import tried

@@ -21,7 +21,7 @@ from agnesi.core.ir.node import Node, toposort
 from agnesi.core.op import Op, typed
 from agnesi.core.substitution import open_sizes
 from agnesi.core.support.errors import at, location
-from agnesi.core.valuedims import ValueDim
+from agnesi.core.value_sizes import ValueDim
 from agnesi.ops.control.body import Body
 from agnesi.saving.graphs.operations import RECORDS, fields_of, name_of
 

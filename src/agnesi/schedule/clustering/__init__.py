@@ -12,7 +12,8 @@ which every group comes behind those that it reads.
   asks.
 - ``horizontal_fusion.py`` merges kernels that sweep over the same memory.
 - ``scalar_programs.py`` cuts programs that are mostly scalars into kernels, ordered by when their
-  results can be ready (``core/ir/readiness.py``; emitted by ``codegen/loops/list_scheduling.py``).
+  results can be ready (``core/ir/start_times.py``; emitted by
+  ``codegen/loops/list_scheduling.py``).
 - ``comparisons.py`` finds sums that both sides of a comparison are made of, which are kept.
 - ``sparsity.py`` finds operands of products in which dropout or relu left zeros.
 - ``decisions.py`` checks what Python decided by values as early as it is known. All that these

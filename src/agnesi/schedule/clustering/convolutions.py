@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from agnesi.core.ir.convsizes import ConvSizes
+from agnesi.core.ir.conv_sizes import ConvSizes
 from agnesi.core.ir.node import Node
 from agnesi.core.support.dtypes import name_of
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from agnesi.core.ir.costs import latency
 from agnesi.core.ir.node import Node
-from agnesi.core.ir.readiness import times
+from agnesi.core.ir.start_times import times
 
 _NONE: Mapping[int, Sequence[Node]] = MappingProxyType({})
 #: Scalars in one kernel, at most.

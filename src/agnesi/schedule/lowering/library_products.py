@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agnesi.core.ir.calls.gemm import Library
-from agnesi.core.ir.convsizes import ConvSizes
+from agnesi.core.ir.conv_sizes import ConvSizes
 from agnesi.core.ir.dims import is_static
 from agnesi.core.ir.kernels import Matrix
 from agnesi.core.ir.node import Node

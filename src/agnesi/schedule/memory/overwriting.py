@@ -14,7 +14,7 @@ from agnesi.core.ir.kernels import (
     walk,
 )
 from agnesi.core.ir.loops import Affine, Axis, Expr
-from agnesi.core.support.cached import cached_property
+from agnesi.core.support.cached_attributes import cached_property
 from agnesi.schedule.memory.inplace_rows import reads_rows_first
 
 

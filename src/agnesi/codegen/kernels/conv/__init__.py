@@ -1,9 +1,9 @@
 """Convolutions and their adjoints as generated loops, with epilogues fused.
 
-In: a ``Convolution`` kernel (sizes in ``core/ir/convsizes.py``) and the processor that it is
+In: a ``Convolution`` kernel (sizes in ``core/ir/conv_sizes.py``) and the processor that it is
 planned for. Out: a plan and its LLVM IR. ``kernel.py`` plans and emits the parts one after the
-other. The families by their emitters, each with a plan beside it (``wideplan.py``,
-``winograd/plan.py``, ``rowsplan.py``, ``depthwiseplan.py``, ``weightplan.py``,
+other. The families by their emitters, each with a plan beside it (``wide_plan.py``,
+``winograd/plan.py``, ``rows_plan.py``, ``depthwise_plan.py``, ``weight_plan.py``,
 ``weight_pixels_plan.py``), which also has its costs:
 
 - ``wide.py``: register tiles with lanes along the channels.

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from agnesi.codegen.kernels.conv.dense import Dense, View, merged_stride, stores_with_sum
-from agnesi.codegen.kernels.conv.weightplan import in_place, streams
+from agnesi.codegen.kernels.conv.weight_plan import in_place, streams
 from agnesi.codegen.kernels.machine import Machine
 from agnesi.core.ir.collapse import collapse
 from agnesi.core.ir.kernels import Buffer, Convolution, Matrix, Product, Store

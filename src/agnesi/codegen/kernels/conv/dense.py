@@ -12,7 +12,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from agnesi.core.ir.convsizes import ConvSizes
+from agnesi.core.ir.conv_sizes import ConvSizes
 from agnesi.core.ir.dims import Size, product
 from agnesi.core.ir.extents import Extent, guess, surely
 from agnesi.core.ir.kernels import Convolution, Store, axes_in

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import nullcontext
 
 from agnesi.codegen.arithmetic.delinearize import divide
-from agnesi.codegen.kernels.conv.depthwiseplan import DepthwisePlan, Window
+from agnesi.codegen.kernels.conv.depthwise_plan import DepthwisePlan, Window
 from agnesi.codegen.kernels.conv.finish import Finish
 from agnesi.codegen.kernels.conv.pack import pack_filters
 from agnesi.codegen.kernels.conv.tiles import Tile
@@ -21,7 +21,7 @@ from agnesi.codegen.kernels.gemm.unit import share
 from agnesi.codegen.kernels.tiling import OpenRows, Piece
 from agnesi.codegen.llvm.builder import Builder, Value, const, i64, vector
 from agnesi.codegen.llvm.instructions import multiply_add, prefetch
-from agnesi.codegen.llvm.typenames import nbytes
+from agnesi.codegen.llvm.type_names import nbytes
 from agnesi.core.ir.dims import Size
 
 

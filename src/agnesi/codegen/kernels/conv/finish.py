@@ -9,7 +9,7 @@ from agnesi.codegen.kernels.gemm.pack import zip_rounds
 from agnesi.codegen.kernels.tiling import CutPiece, Piece, pieces_of
 from agnesi.codegen.llvm.builder import Builder, Value, i64, vector
 from agnesi.codegen.llvm.outlining import apart as shared
-from agnesi.codegen.llvm.typenames import nbytes
+from agnesi.codegen.llvm.type_names import nbytes
 from agnesi.codegen.loops.evaluate import Addresses, Scope
 from agnesi.core.ir.extents import Extent
 

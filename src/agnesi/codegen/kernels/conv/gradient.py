@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from agnesi.codegen.kernels.conv.finish import Finish
 from agnesi.codegen.kernels.conv.weight_pixels_plan import WeightPixelsPlan
-from agnesi.codegen.kernels.conv.weightplan import WeightPlan
+from agnesi.codegen.kernels.conv.weight_plan import WeightPlan
 from agnesi.codegen.llvm.builder import Builder, Value
 
 

@@ -12,16 +12,16 @@ from agnesi.codegen.kernels.conv.dense import Dense, dense_parts, weight_part
 from agnesi.codegen.kernels.conv.finish import apart, called, lines, rows, vectors
 from agnesi.codegen.kernels.conv.layouts import store_cycles
 from agnesi.codegen.kernels.conv.parameter_table import call_with_table, constants
-from agnesi.codegen.kernels.conv.rowsplan import plan_rows
-from agnesi.codegen.kernels.conv.tileplan import TilePlan
+from agnesi.codegen.kernels.conv.rows_plan import plan_rows
+from agnesi.codegen.kernels.conv.tile_plan import TilePlan
 from agnesi.codegen.kernels.conv.weight_pixels_plan import plan_weight_pixels
-from agnesi.codegen.kernels.conv.weightplan import plan_weight
-from agnesi.codegen.kernels.conv.wideplan import fewest_cycles, plan_wide
+from agnesi.codegen.kernels.conv.weight_plan import plan_weight
+from agnesi.codegen.kernels.conv.wide_plan import fewest_cycles, plan_wide
 from agnesi.codegen.kernels.gemm import GemmPlan
 from agnesi.codegen.kernels.library_products import Call, emit_call, plan_call
 from agnesi.codegen.kernels.machine import Machine, machine_for
 from agnesi.codegen.kernels.product import LONG_EPILOGUE_INSTRUCTIONS, emit_product, plan_product
-from agnesi.codegen.kernels.tilesearch import MAX_WORKSPACE_BYTES
+from agnesi.codegen.kernels.tile_search import MAX_WORKSPACE_BYTES
 from agnesi.codegen.llvm.builder import Builder, Value, i64
 from agnesi.codegen.loops.evaluate import Addresses, memory_type
 from agnesi.core.ir.collapse import cost
@@ -108,7 +108,7 @@ def _plan_alone(dense: Dense, type_: str, machine: Machine, weight: bool,
     """Plan a depthwise convolution: lanes along channels, each with its own filter."""
     if not dense.single:
         return None
-    from agnesi.codegen.kernels.conv.depthwiseplan import plan_depthwise
+    from agnesi.codegen.kernels.conv.depthwise_plan import plan_depthwise
 
     return plan_depthwise(dense, type_, machine, weight, long)
 

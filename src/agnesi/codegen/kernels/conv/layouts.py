@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from agnesi.core.ir.convsizes import ConvSizes
+from agnesi.core.ir.conv_sizes import ConvSizes
 from agnesi.core.ir.extents import guess
 from agnesi.core.support.record import record, replace
 from agnesi.core.target import SET_STRIDE_BYTES, Target

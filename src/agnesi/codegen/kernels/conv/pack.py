@@ -10,7 +10,7 @@ from agnesi.codegen.kernels.gemm.pack import joined, zip_rounds
 from agnesi.codegen.kernels.tiling import Piece, pieces_of
 from agnesi.codegen.llvm.builder import Builder, Value, const, i64, lanes, vector
 from agnesi.codegen.llvm.outlining import apart
-from agnesi.codegen.llvm.typenames import nbytes
+from agnesi.codegen.llvm.type_names import nbytes
 from agnesi.core.ir.dims import Size
 
 Number = int | Value

@@ -10,14 +10,14 @@ from __future__ import annotations
 from agnesi.codegen.arithmetic.delinearize import divide
 from agnesi.codegen.kernels.conv.finish import Finish
 from agnesi.codegen.kernels.conv.pack import clear, copy_pixels, copy_run, copy_spread, pack_filters
-from agnesi.codegen.kernels.conv.rowsplan import PackedPlan, RowsPlan
+from agnesi.codegen.kernels.conv.rows_plan import PackedPlan, RowsPlan
 from agnesi.codegen.kernels.conv.source import Box, inside, taps_inside
 from agnesi.codegen.kernels.conv.tiles import Tile, TileLoop, number
 from agnesi.codegen.kernels.conv.wide import tiles
 from agnesi.codegen.kernels.gemm.unit import share
 from agnesi.codegen.kernels.tiling import Panel, Piece
 from agnesi.codegen.llvm.builder import Builder, Value, i64, vector
-from agnesi.codegen.llvm.typenames import nbytes
+from agnesi.codegen.llvm.type_names import nbytes
 
 
 class PackedLines:

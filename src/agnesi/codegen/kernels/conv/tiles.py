@@ -10,7 +10,7 @@ from agnesi.codegen.kernels.gemm.operands import lanes_from, load_strided
 from agnesi.codegen.kernels.tiling import Piece
 from agnesi.codegen.llvm.builder import HOT, Builder, Value, const, i64, vector, width
 from agnesi.codegen.llvm.instructions import multiply_add, prefetch
-from agnesi.codegen.llvm.typenames import nbytes
+from agnesi.codegen.llvm.type_names import nbytes
 from agnesi.core.ir.dims import Size
 from agnesi.core.support.record import record
 

@@ -22,11 +22,11 @@ from agnesi.codegen.kernels.conv.source import (
     reached,
 )
 from agnesi.codegen.kernels.conv.tiles import Tile, TileLoop, known
-from agnesi.codegen.kernels.conv.weightplan import WeightPlan
+from agnesi.codegen.kernels.conv.weight_plan import WeightPlan
 from agnesi.codegen.kernels.gemm.unit import share
 from agnesi.codegen.kernels.tiling import Panel, Rows
 from agnesi.codegen.llvm.builder import Builder, Value, const, i64, vector
-from agnesi.codegen.llvm.typenames import nbytes
+from agnesi.codegen.llvm.type_names import nbytes
 from agnesi.core.ir.dims import Size
 from agnesi.core.ir.extents import Extent
 from agnesi.core.support.record import replace

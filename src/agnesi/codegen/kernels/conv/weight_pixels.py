@@ -17,7 +17,7 @@ from agnesi.codegen.kernels.conv.wide import tiles
 from agnesi.codegen.kernels.gemm.unit import share
 from agnesi.codegen.kernels.tiling import Piece
 from agnesi.codegen.llvm.builder import Value, i64, vector
-from agnesi.codegen.llvm.typenames import nbytes
+from agnesi.codegen.llvm.type_names import nbytes
 from agnesi.codegen.loops.horizontal_reduction import horizontal
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from agnesi.codegen.kernels.conv.dense import Dense
-from agnesi.codegen.kernels.conv.rowsplan import PackedPlan
+from agnesi.codegen.kernels.conv.rows_plan import PackedPlan
 from agnesi.codegen.kernels.conv.source import Layout
-from agnesi.codegen.kernels.conv.tileplan import split_evenly
-from agnesi.codegen.kernels.conv.weightplan import elements
+from agnesi.codegen.kernels.conv.tile_plan import split_evenly
+from agnesi.codegen.kernels.conv.weight_plan import elements
 from agnesi.codegen.kernels.machine import Machine, unit_cycles
-from agnesi.codegen.kernels.tilesearch import (
+from agnesi.codegen.kernels.tile_search import (
     COPY_CYCLES,
     PACK_CYCLES,
     fewest_blocks,

@@ -15,11 +15,11 @@ from agnesi.codegen.kernels.conv.finish import Finish
 from agnesi.codegen.kernels.conv.pack import pack_filters
 from agnesi.codegen.kernels.conv.source import Box, address_in, pack_source, taps_inside
 from agnesi.codegen.kernels.conv.tiles import Tile, TileLoop
-from agnesi.codegen.kernels.conv.wideplan import WidePlan
+from agnesi.codegen.kernels.conv.wide_plan import WidePlan
 from agnesi.codegen.kernels.gemm.unit import share
 from agnesi.codegen.kernels.tiling import OpenRows, Panel, Rows
 from agnesi.codegen.llvm.builder import Builder, Value, i64, vector
-from agnesi.codegen.llvm.typenames import nbytes
+from agnesi.codegen.llvm.type_names import nbytes
 from agnesi.core.support.record import replace
 
 #: A loop over where tiles start.

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from agnesi.codegen.kernels.conv.depthwiseplan import DepthwisePlan, Steps, Window
+from agnesi.codegen.kernels.conv.depthwise_plan import DepthwisePlan, Steps, Window
 from agnesi.codegen.kernels.conv.pack import clear
 from agnesi.codegen.kernels.conv.source import inside
 from agnesi.codegen.kernels.gemm.operands import load_strided
 from agnesi.codegen.kernels.tiling import Piece
 from agnesi.codegen.llvm.builder import Builder, Value, i64, lanes, vector
 from agnesi.codegen.llvm.instructions import prefetch
-from agnesi.codegen.llvm.typenames import nbytes
+from agnesi.codegen.llvm.type_names import nbytes
 
 
 class Corner(NamedTuple):

@@ -17,14 +17,14 @@ In: a product's sizes, dtypes and operands (``spec.py``, ``operands.py``). Out: 
   tiles of 8, 4, and 3, 2 or 1 rows, of which only those are emitted that can occur; chunks and
   groups have a fixed number of tiles. Few rows read an operand in place that is packed for many,
   and few rows or columns have vectors along k where tiles would transpose an operand for them
-  (``few`` in ``gemmplan.py``).
+  (``few`` in ``gemm_plan.py``).
 
 What must hold: a unit of work writes elements that no other unit writes; rows and columns beyond
 the end are masked and touch no memory.
 """
 
 from agnesi.codegen.kernels.gemm.driver import emit_gemm as emit_gemm
-from agnesi.codegen.kernels.gemm.gemmplan import GemmPlan as GemmPlan
+from agnesi.codegen.kernels.gemm.gemm_plan import GemmPlan as GemmPlan
 from agnesi.codegen.kernels.gemm.operands import Operand as Operand
 from agnesi.codegen.kernels.gemm.operands import Operands as Operands
 from agnesi.codegen.kernels.gemm.operands import direct as direct

@@ -10,7 +10,7 @@ from agnesi.codegen.kernels.gemm.costs import (
     open_tiles,
     tiles_of_runs,
 )
-from agnesi.codegen.kernels.gemm.gemmplan import WHOLE_BLOCK
+from agnesi.codegen.kernels.gemm.gemm_plan import WHOLE_BLOCK
 from agnesi.codegen.kernels.gemm.prefetched import (
     PREFETCH_LINES,
     capacity_beside,

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from agnesi.codegen.kernels.gemm.spec import GemmSpec
 from agnesi.codegen.kernels.machine import Machine, unit_cycles
-from agnesi.codegen.kernels.tilesearch import COPY_CYCLES, tally
+from agnesi.codegen.kernels.tile_search import COPY_CYCLES, tally
 from agnesi.codegen.kernels.tiling import Panel, Piece, Rows, pieces_of
 from agnesi.core.support.record import record
 from agnesi.core.target import SET_STRIDE_BYTES

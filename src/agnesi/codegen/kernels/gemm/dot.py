@@ -11,7 +11,7 @@ from agnesi.codegen.kernels.tiling import OpenRows, Panel
 from agnesi.codegen.llvm.builder import Builder, Value, const, i64, is_float, scalar, vector, width
 from agnesi.codegen.llvm.builder import lanes as lanes_of
 from agnesi.codegen.llvm.instructions import multiply_add, prefetch
-from agnesi.codegen.llvm.typenames import nbytes
+from agnesi.codegen.llvm.type_names import nbytes
 from agnesi.core.ir.dims import is_static
 from agnesi.core.support.record import record
 

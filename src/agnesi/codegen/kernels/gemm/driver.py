@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import Any
 
 from agnesi.codegen.arithmetic.delinearize import divide
-from agnesi.codegen.kernels.gemm.gemmplan import GemmPlan
+from agnesi.codegen.kernels.gemm.gemm_plan import GemmPlan
 from agnesi.codegen.kernels.gemm.operands import Operands, transposed
 from agnesi.codegen.llvm.builder import Builder, Value, i64
 from agnesi.core.support.record import replace

@@ -7,7 +7,7 @@ from typing import Any
 
 from agnesi.codegen.llvm.builder import Builder, Value, const, vector, width
 from agnesi.codegen.llvm.builder import lanes as lanes_of
-from agnesi.codegen.llvm.typenames import nbytes
+from agnesi.codegen.llvm.type_names import nbytes
 from agnesi.core.ir.dims import Size
 from agnesi.core.support.record import record
 

@@ -12,7 +12,7 @@ from agnesi.codegen.kernels.tiling import CutPiece, Piece
 from agnesi.codegen.llvm.builder import Builder, Value, const, i64, vector, width
 from agnesi.codegen.llvm.builder import lanes as lanes_of
 from agnesi.codegen.llvm.instructions import prefetch
-from agnesi.codegen.llvm.typenames import nbytes
+from agnesi.codegen.llvm.type_names import nbytes
 from agnesi.core.ir.dims import Size
 
 Read = Callable[[Builder, Value, Value, int, Value | None], Value]

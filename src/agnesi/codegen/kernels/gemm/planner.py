@@ -21,7 +21,7 @@ from agnesi.codegen.kernels.gemm.costs import (
     pack_cost,
     tall_tiles,
 )
-from agnesi.codegen.kernels.gemm.gemmplan import GemmPlan
+from agnesi.codegen.kernels.gemm.gemm_plan import GemmPlan
 from agnesi.codegen.kernels.gemm.prefetched import (
     PRODUCT_UNITS,
     fits_beside,

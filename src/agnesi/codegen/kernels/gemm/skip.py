@@ -13,7 +13,7 @@ from agnesi.codegen.kernels.gemm.tile import TileUnit
 from agnesi.codegen.kernels.tiling import Panel, pieces_of
 from agnesi.codegen.llvm.builder import Builder, Value, const, i64, vector
 from agnesi.codegen.llvm.instructions import multiply_add, prefetch
-from agnesi.codegen.llvm.typenames import nbytes
+from agnesi.codegen.llvm.type_names import nbytes
 from agnesi.core.target import LINE_BYTES
 
 _ROWS_AHEAD = 4  # rows of A to prefetch

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from agnesi.codegen.llvm.typenames import nbytes
+from agnesi.codegen.llvm.type_names import nbytes
 from agnesi.core.ir.dims import Size
 from agnesi.core.support.record import record
 

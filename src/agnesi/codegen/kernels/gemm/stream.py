@@ -11,7 +11,7 @@ from agnesi.codegen.kernels.gemm.unit import Unit, share
 from agnesi.codegen.kernels.tiling import Panel, Piece
 from agnesi.codegen.llvm.builder import Value, const, i64, vector
 from agnesi.codegen.llvm.instructions import multiply_add, prefetch
-from agnesi.codegen.llvm.typenames import nbytes
+from agnesi.codegen.llvm.type_names import nbytes
 
 _PREFETCH_LINES = 16  # lines of B that are under way from memory
 

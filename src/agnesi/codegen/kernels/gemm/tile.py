@@ -7,7 +7,7 @@ from agnesi.codegen.kernels.gemm.pack import copy_lines, copy_pieces, copy_trans
 from agnesi.codegen.kernels.gemm.unit import Unit
 from agnesi.codegen.kernels.tiling import OpenPanel, Panel
 from agnesi.codegen.llvm.builder import Builder, Value, const, i64, vector
-from agnesi.codegen.llvm.typenames import nbytes
+from agnesi.codegen.llvm.type_names import nbytes
 from agnesi.core.ir.dims import is_static, product
 from agnesi.core.ir.extents import guess
 from agnesi.core.support.record import replace

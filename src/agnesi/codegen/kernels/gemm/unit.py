@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from agnesi.codegen.kernels.gemm.gemmplan import GemmPlan
+from agnesi.codegen.kernels.gemm.gemm_plan import GemmPlan
 from agnesi.codegen.kernels.gemm.operands import Operand, Operands
 from agnesi.codegen.kernels.gemm.pack import copy_lines, copy_transposed, neighbours
 from agnesi.codegen.kernels.tiling import OpenPanel, OpenRows, Panel, Rows, pieces_of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agnesi.codegen.kernels.gemm.gemmplan import GemmPlan
+from agnesi.codegen.kernels.gemm.gemm_plan import GemmPlan
 from agnesi.codegen.kernels.gemm.spec import GemmSpec
 from agnesi.codegen.kernels.machine import Machine
 from agnesi.codegen.kernels.tiling import Panel, Rows, pieces_of

@@ -5,9 +5,9 @@ A block that is not full is filled with copies of the last row, which is then wr
 
 from __future__ import annotations
 
+from agnesi.codegen.library.sorting.packed_keys import Squeezed, squeezed, with_position
 from agnesi.codegen.library.sorting.rows import Rows, Signs, Spec
 from agnesi.codegen.library.sorting.small import there
-from agnesi.codegen.library.sorting.squeezed import Squeezed, squeezed, with_position
 from agnesi.codegen.llvm.builder import Builder, Value, const, i64, lanes, vector
 from agnesi.codegen.llvm.register_tiles import transposed
 from agnesi.core.ir.calls.sorting import GROUP_VECTORS

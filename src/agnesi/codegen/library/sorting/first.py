@@ -9,10 +9,10 @@ for indices, make a short row of their own.
 from __future__ import annotations
 
 from agnesi.codegen.library.polls import Polls
+from agnesi.codegen.library.sorting.packed_keys import Ties
 from agnesi.codegen.library.sorting.quick import word_lanes, write_quick
 from agnesi.codegen.library.sorting.row import Row
 from agnesi.codegen.library.sorting.rows import FIELDS, POSITION_BITS, Rows, Spec
-from agnesi.codegen.library.sorting.squeezed import Ties
 from agnesi.codegen.llvm.builder import Builder, Module, Value, const, i64, lanes, suffix, vector
 from agnesi.codegen.llvm.task import share, task
 from agnesi.core.ir.calls.sorting import BLOCK_ELEMENTS, VECTOR_BYTES

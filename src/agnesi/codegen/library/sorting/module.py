@@ -13,10 +13,10 @@ from contextlib import AbstractContextManager
 from agnesi.codegen.library.polls import Polls
 from agnesi.codegen.library.sorting.blocks import Blocks
 from agnesi.codegen.library.sorting.network import Network
+from agnesi.codegen.library.sorting.packed_keys import Ties
 from agnesi.codegen.library.sorting.quick import word_lanes, write_quick
 from agnesi.codegen.library.sorting.row import Row
 from agnesi.codegen.library.sorting.rows import Rows, Spec, write_zeros
-from agnesi.codegen.library.sorting.squeezed import Ties
 from agnesi.codegen.llvm.builder import Builder, Loop, Module, Value, i64, vector
 from agnesi.codegen.llvm.task import share, task
 from agnesi.core.ir.calls.sorting import MIN_PARALLEL_ROWS, SIDE_BY_SIDE, VECTOR_BYTES

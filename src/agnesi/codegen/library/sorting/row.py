@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from agnesi.codegen.library.polls import Polls
+from agnesi.codegen.library.sorting.packed_keys import Squeezed, squeezed, with_position
 from agnesi.codegen.library.sorting.quick import word_lanes
 from agnesi.codegen.library.sorting.rows import Rows, Signs, Spec
 from agnesi.codegen.library.sorting.small import there
-from agnesi.codegen.library.sorting.squeezed import Squeezed, squeezed, with_position
 from agnesi.codegen.llvm.builder import Builder, Value, const, i64, lanes, vector
 
 _YES = Value("true", "i1")

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.api.tensor.arrayfunction import __array_function__ as dispatched
+from agnesi.api.tensor.array_function import __array_function__ as dispatched
 from agnesi.compat.autograd.values import getval, mapped
 from agnesi.core.op import in_user_code
 from agnesi.core.support.errors import at, no_attribute, typed

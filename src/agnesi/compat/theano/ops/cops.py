@@ -24,7 +24,7 @@ from agnesi.compat.theano.ops.params import (
     substitutions,
 )
 from agnesi.compat.theano.types import Apply
-from agnesi.compiler import csource
+from agnesi.compiler import c_source
 from agnesi.core.support.errors import at
 
 #: What may stand behind ``#section`` in a file of an operation.
@@ -170,7 +170,7 @@ def run(op: Any, node: Apply, inputs: Sequence[Any], storage: Sequence[Any]) -> 
     flags = [*(f"-I{folder}" for folder in folders), *_asked(op, "c_compile_args"),
              *(f"-L{folder}" for folder in _asked(op, "c_lib_dirs")),
              *(f"-l{library}" for library in _asked(op, "c_libraries"))]
-    code = csource.extension(program(op, node), tuple(flags), type(op).__name__)
+    code = c_source.extension(program(op, node), tuple(flags), type(op).__name__)
     found: list[Any] = [None] * len(storage)
     params = packed(params_type_of(op), params_of(op, node))
     code.agnesi_run([np.asarray(x) for x in inputs], found, params)

@@ -10,7 +10,7 @@ from agnesi.compat.theano.tensor.elementwise import get_scalar_constant_value
 from agnesi.compat.theano.variable import Variable, bare, wrapped
 from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.support.errors import at
-from agnesi.core.valuedims import size_of
+from agnesi.core.value_sizes import size_of
 
 
 class Fourier:

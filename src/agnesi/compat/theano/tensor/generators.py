@@ -31,7 +31,7 @@ from agnesi.core.support.config import config
 from agnesi.core.support.errors import at, typed
 from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
-from agnesi.core.valuedims import size_of
+from agnesi.core.value_sizes import size_of
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.creation import checked_sizes
 

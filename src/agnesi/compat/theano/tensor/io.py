@@ -14,7 +14,7 @@ from agnesi.compiler.shared import shared
 from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.support.dtypes import int64
 from agnesi.core.support.errors import at, typed
-from agnesi.core.valuedims import size_of
+from agnesi.core.value_sizes import size_of
 
 
 def load(path: Any, dtype: Any, broadcastable: Sequence[bool],

@@ -15,13 +15,13 @@ from agnesi.compiler.compilation.failures import raiser
 from agnesi.compiler.compilation.pipeline import Call, is_dense
 from agnesi.core.ir.dims import is_static
 from agnesi.core.ir.kernels import DECIDES
-from agnesi.core.support.cached import cached_property
+from agnesi.core.support.cached_attributes import cached_property
 from agnesi.core.support.config import config
 from agnesi.core.support.record import replace
 from agnesi.core.tensor import Tensor
 from agnesi.runtime import entry
+from agnesi.runtime.guards import ArrayHeads
 from agnesi.runtime.machine import Code
-from agnesi.runtime.watched import ArrayHeads
 
 _IN_BUFFERS = ("array", "scalar", "float", "int", "bool")
 #: How native code reads tensors and makes new ones.

@@ -16,7 +16,7 @@ from agnesi.compiler.compilation.pipeline import Call
 from agnesi.compiler.devices.emulated.emit import emit_nest
 from agnesi.compiler.devices.emulated.memory import Array, Memory
 from agnesi.core.ir.kernels import Nest
-from agnesi.core.storage.placed import PlacedTensor
+from agnesi.core.storage.device_tensors import PlacedTensor
 from agnesi.core.support.errors import DeviceError
 from agnesi.core.support.policy import CompilePolicy
 from agnesi.core.target import Costs, Target

@@ -15,7 +15,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from agnesi.compiler.tracing.arguments.facts import containers
-from agnesi.compiler.tracing.things import is_users_object
+from agnesi.compiler.tracing.object_kinds import is_users_object
 from agnesi.core.support.tree import Tree, flatten, is_registered
 
 #: Things in an object, and in what it holds, that are looked through for one that holds itself.

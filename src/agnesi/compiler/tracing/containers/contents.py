@@ -25,8 +25,8 @@ from agnesi.compiler.tracing.sources import (
 from agnesi.core.ir.dims import TUPLES
 from agnesi.core.support.exports import module_of
 from agnesi.core.support.forks import unforked
-from agnesi.runtime.watched import Entries, Items, dict_pointer
-from agnesi.runtime.watched_contents import container_words, elements_words
+from agnesi.runtime.guard_words import container_words, elements_words
+from agnesi.runtime.guards import Entries, Items, dict_pointer
 
 #: Bytes of objects' addresses that native code compares.
 _MAX_WORDS_BYTES = 1 << 12

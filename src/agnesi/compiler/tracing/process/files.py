@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import Any
 
 from agnesi.compiler.tracing.obstacles import OnlyEagerError
-from agnesi.compiler.tracing.process.meanwhile import Meanwhile
+from agnesi.compiler.tracing.process.patching import Meanwhile
 from agnesi.core.support.config import STATE
 from agnesi.core.support.errors import location, user_where
 

@@ -12,9 +12,9 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from agnesi.compiler.tracing.object_kinds import holds_symbol
 from agnesi.compiler.tracing.obstacles import OnceEagerError
 from agnesi.compiler.tracing.sources import MISSING, PLAIN, Source, entry
-from agnesi.compiler.tracing.things import holds_symbol
 from agnesi.core.support.tracing import current_trace
 from agnesi.core.support.tree import flatten
 from agnesi.core.tensor import Tensor

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from agnesi.compiler.tracing.obstacles import OnlyEagerError
-from agnesi.compiler.tracing.process.ambient import context_of
+from agnesi.compiler.tracing.process.process_state import context_of
 from agnesi.core.support.config import MODE, STATE, config
 from agnesi.core.support.foreign import imported
 

@@ -12,10 +12,10 @@ from agnesi.core.ir import loops
 from agnesi.core.ir.dims import Shape, is_settled
 from agnesi.core.op import Op
 from agnesi.core.shapes import need_shape, surely_less
-from agnesi.core.support.aside import elements
 from agnesi.core.support.config import HOOKS
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.support.record import record
+from agnesi.core.support.worker_threads import elements
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.base.creation import filled, spread_constant
 from agnesi.ops.base.gather.gather_scatter import (

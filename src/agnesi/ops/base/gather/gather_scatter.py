@@ -24,11 +24,11 @@ from agnesi.core.ir.foreign import BoundsCheck, Call, number, operand, result, s
 from agnesi.core.ir.node import Node
 from agnesi.core.op import Op, called
 from agnesi.core.support import dtypes
-from agnesi.core.support.aside import MIN_ASIDE_NANOSECONDS
 from agnesi.core.support.errors import ShapeError, error_named
+from agnesi.core.support.numpy_warnings import silently
 from agnesi.core.support.record import record
-from agnesi.core.support.silence import silently
 from agnesi.core.support.tracing import is_known
+from agnesi.core.support.worker_threads import MIN_ASIDE_NANOSECONDS
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.arith import NO_NEGATIVE_POWERS, POWER
 from agnesi.ops.base.compare import equal, greater_equal, less, logical_and, logical_or

@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import shapes
-from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply, apply_many
 from agnesi.core.integers import known_integer
 from agnesi.core.ir import foreign
 from agnesi.core.ir.dims import is_open, is_settled
 from agnesi.core.op import called, typed
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.public import public
-from agnesi.core.support.aside import cubes
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.support.record import record, replace
+from agnesi.core.support.worker_threads import cubes
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith
 from agnesi.ops.base.compare import equal

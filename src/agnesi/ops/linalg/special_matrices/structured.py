@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from agnesi.core.accepted import TensorLike
 from agnesi.core.ir.dims import is_settled
 from agnesi.core.options import NotNegative
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.public import public
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor

@@ -6,9 +6,9 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply, apply_many
 from agnesi.core.op import called
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.public import planned, public
 from agnesi.core.support import dtypes
 from agnesi.core.support.record import record
@@ -30,7 +30,7 @@ from agnesi.ops.linalg.base import (
 )
 from agnesi.ops.linalg.routines import Syevd, callable_for, doubled
 from agnesi.ops.linalg.spectral.gaps import inverse_gaps, rows
-from agnesi.ops.linalg.unlocked import unlocked
+from agnesi.ops.linalg.without_lock import unlocked
 
 Side = Literal["L", "U"]
 

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply, apply_many
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.public import planned, public
 from agnesi.core.support import dtypes
 from agnesi.core.support.record import record

@@ -8,9 +8,9 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from agnesi.core import shapes
-from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply, apply_many
 from agnesi.core.op import called
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.public import public
 from agnesi.core.support import dtypes
 from agnesi.core.support.record import record

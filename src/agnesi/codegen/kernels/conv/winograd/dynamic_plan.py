@@ -10,12 +10,12 @@ from typing import Any
 
 from agnesi.codegen.kernels.conv.dense import Dense
 from agnesi.codegen.kernels.conv.source import Layout, packed_layout
-from agnesi.codegen.kernels.conv.tileplan import blocks_for
+from agnesi.codegen.kernels.conv.tile_plan import blocks_for
 from agnesi.codegen.kernels.conv.winograd.plan import WinogradPlan, WinogradWeightPlan
 from agnesi.codegen.kernels.conv.winograd.tiles import RESULT_TILE, Squared
 from agnesi.core.ir.dims import Size
 from agnesi.core.ir.extents import combined, most
-from agnesi.core.support.cached import cached_property
+from agnesi.core.support.cached_attributes import cached_property
 from agnesi.core.support.record import record, replace
 
 

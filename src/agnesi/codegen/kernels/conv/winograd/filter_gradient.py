@@ -27,7 +27,7 @@ from agnesi.codegen.kernels.conv.winograd.transform import (
 from agnesi.codegen.kernels.gemm.unit import share
 from agnesi.codegen.llvm.builder import Builder, Value, const, i64, vector
 from agnesi.codegen.llvm.outlining import apart
-from agnesi.codegen.llvm.typenames import nbytes
+from agnesi.codegen.llvm.type_names import nbytes
 
 
 class WinogradWeight(Both):

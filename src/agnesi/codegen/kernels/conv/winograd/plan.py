@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from agnesi.codegen.kernels.conv.dense import Dense
 from agnesi.codegen.kernels.conv.layouts import TRANSPOSED_STORE_CYCLES
 from agnesi.codegen.kernels.conv.source import Layout, Way, image_blocks, packed_layout, packing
-from agnesi.codegen.kernels.conv.tileplan import TilePlan
+from agnesi.codegen.kernels.conv.tile_plan import TilePlan
 from agnesi.codegen.kernels.conv.winograd.tiles import (
     FILTER_TAPS,
     RESULT_TILE,
@@ -16,7 +16,7 @@ from agnesi.codegen.kernels.conv.winograd.tiles import (
     Squared,
 )
 from agnesi.codegen.kernels.machine import Machine
-from agnesi.codegen.kernels.tilesearch import (
+from agnesi.codegen.kernels.tile_search import (
     MAX_WORKSPACE_BYTES,
     panels_of,
     sizes_of,
@@ -26,7 +26,7 @@ from agnesi.codegen.kernels.tilesearch import (
 from agnesi.codegen.kernels.tiling import Panel, Paneled, Piece, Rows, pieces_of
 from agnesi.core.ir.dims import Size
 from agnesi.core.ir.extents import Extent
-from agnesi.core.support.cached import cached_property
+from agnesi.core.support.cached_attributes import cached_property
 from agnesi.core.support.record import record, replace
 
 #: Vectors of a panel.

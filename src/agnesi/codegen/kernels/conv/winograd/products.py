@@ -8,7 +8,7 @@ from agnesi.codegen.kernels.conv.tiles import Tile, TileLoop, pitches
 from agnesi.codegen.kernels.tiling import Piece
 from agnesi.codegen.llvm.builder import Builder, Value, i64, vector
 from agnesi.codegen.llvm.outlining import function
-from agnesi.codegen.llvm.typenames import nbytes
+from agnesi.codegen.llvm.type_names import nbytes
 from agnesi.core.support.record import replace
 
 

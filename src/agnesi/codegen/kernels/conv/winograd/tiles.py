@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from agnesi.codegen.kernels.conv.dense import Dense, Span
-from agnesi.core.support.cached import cached_property
+from agnesi.core.support.cached_attributes import cached_property
 from agnesi.core.support.record import record, replace
 
 #: Side of a tile of the result, in pixels.

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from agnesi.codegen.llvm.builder import Builder, Value, const, i64, vector
 from agnesi.codegen.llvm.instructions import multiply_add
 from agnesi.codegen.llvm.outlining import apart
-from agnesi.codegen.llvm.typenames import nbytes
+from agnesi.codegen.llvm.type_names import nbytes
 from agnesi.core.support.record import record
 
 Matrix = tuple[tuple[float, ...], ...]

@@ -22,7 +22,7 @@ from agnesi.core.substitution import substituted
 from agnesi.core.support.config import config
 from agnesi.core.support.errors import at
 from agnesi.core.tensor import Tensor, symbol
-from agnesi.core.valuedims import size_of
+from agnesi.core.value_sizes import size_of
 
 _CONVOLUTIONS: dict[int, Callable[..., Variable]] = {2: conv2d, 3: conv3d}
 

@@ -14,7 +14,7 @@ from agnesi.core.ir.dims import Dim, combine
 from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.support.errors import at, typed
 from agnesi.core.tensor import Tensor
-from agnesi.core.valuedims import size_of
+from agnesi.core.value_sizes import size_of
 
 _MODES = ("max", "sum", "average_inc_pad", "average_exc_pad")
 

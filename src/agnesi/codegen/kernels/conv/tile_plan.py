@@ -1,4 +1,4 @@
-"""The common part of all families of convolution plans; ``tilesearch`` finds them."""
+"""The common part of all families of convolution plans; ``tile_search`` finds them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from agnesi.codegen.kernels.conv.dense import Dense
 from agnesi.codegen.kernels.machine import Machine
-from agnesi.codegen.kernels.tilesearch import whole_lines
+from agnesi.codegen.kernels.tile_search import whole_lines
 from agnesi.codegen.kernels.tiling import OpenRows, Rows
 from agnesi.codegen.llvm.builder import Builder, Value, i64
 from agnesi.core.ir.dims import Size

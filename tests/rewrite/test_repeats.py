@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from agnesi.rewrite.words import words
+from agnesi.rewrite.repeats import words
 
 STEPS = [(0, 1, 2), (3, 4), (5,), (6, 7, 8, 9), (0, 6)]
 

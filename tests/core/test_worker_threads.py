@@ -14,8 +14,8 @@ import pytest
 import agnesi as ag
 import agnesi.ops
 from agnesi.core.op import Op
-from agnesi.core.support import aside as module
-from agnesi.core.support.aside import MIN_ASIDE_NANOSECONDS, aside
+from agnesi.core.support import worker_threads as module
+from agnesi.core.support.worker_threads import MIN_ASIDE_NANOSECONDS, aside
 
 R = np.random.default_rng(0)
 V, W, M, S = (

@@ -7,33 +7,33 @@ import llvmlite.binding
 import pytest
 
 from agnesi.core.target import Target
-from agnesi.runtime import capi, llvm
+from agnesi.runtime import llvm, llvm_api
 
 
 def declared(**changed):
     """llvmlite's library, some functions with other arguments."""
-    names = [capi.PREFIX + name for name in capi.LONG | capi.SHORT]
+    names = [llvm_api.PREFIX + name for name in llvm_api.LONG | llvm_api.SHORT]
     real = {name: getattr(llvmlite.binding.ffi.lib, name) for name in names}
-    others = {capi.PREFIX + n: SimpleNamespace(argtypes=types) for n, types in changed.items()}
+    others = {llvm_api.PREFIX + n: SimpleNamespace(argtypes=types) for n, types in changed.items()}
     return SimpleNamespace(**{**real, **others})
 
 
 def test_functions_take_what_llvmlite_says():
-    assert capi.differing(llvmlite.binding.ffi.lib) == []
-    told = sum(getattr(declared(), capi.PREFIX + n).argtypes is not None for n in capi.LONG)
-    assert told == len(capi.LONG)
+    assert llvm_api.differing(llvmlite.binding.ffi.lib) == []
+    told = sum(getattr(declared(), llvm_api.PREFIX + n).argtypes is not None for n in llvm_api.LONG)
+    assert told == len(llvm_api.LONG)
 
 
 def test_functions_that_changed_are_found():
     changed = declared(CreatePassBuilder=[ctypes.c_void_p] * 3, PTOSetLoopUnrolling=[ctypes.c_int])
-    assert set(capi.differing(changed)) == {"CreatePassBuilder", "PTOSetLoopUnrolling"}
+    assert set(llvm_api.differing(changed)) == {"CreatePassBuilder", "PTOSetLoopUnrolling"}
 
 
 def test_a_newer_llvmlite_is_asked(monkeypatch):
     assert (0, 45) <= llvm.version() < (100, 0)
     monkeypatch.setattr(llvm, "version", lambda: (99, 0))
     text = "define i32 @f() { ret i32 1 }"
-    assert len(llvm._library.__wrapped__().c.__dict__) == len(capi.LONG | capi.SHORT)
+    assert len(llvm._library.__wrapped__().c.__dict__) == len(llvm_api.LONG | llvm_api.SHORT)
     monkeypatch.setattr(llvmlite.binding.ffi, "lib", declared(SetTarget=[ctypes.c_void_p]))
     with pytest.raises(RuntimeError, match="declares other arguments of SetTarget: install an"):
         llvm._library.__wrapped__()

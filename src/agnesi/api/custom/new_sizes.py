@@ -19,7 +19,7 @@ from agnesi.core.op import Op, title_of
 from agnesi.core.support.dtypes import int64
 from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
-from agnesi.core.valuedims import size_of
+from agnesi.core.value_sizes import size_of
 from agnesi.ops.control.loop import applied
 
 #: So many results wait for who takes them; further ones are computed again.

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from agnesi.codegen.kernels.conv.dense import Dense, Span
-from agnesi.codegen.kernels.conv.tileplan import TilePlan, opened
+from agnesi.codegen.kernels.conv.tile_plan import TilePlan, opened
 from agnesi.codegen.kernels.conv.tiles import TileLoop
 from agnesi.codegen.kernels.machine import Machine, unit_cycles
-from agnesi.codegen.kernels.tilesearch import (
+from agnesi.codegen.kernels.tile_search import (
     MAX_WORKSPACE_BYTES,
     TARGET_UNITS,
     heights,
@@ -18,7 +18,7 @@ from agnesi.codegen.kernels.tilesearch import (
     whole_lines,
 )
 from agnesi.codegen.kernels.tiling import OpenRows, Panel, Piece, Rows, pieces_of
-from agnesi.core.support.cached import cached_property
+from agnesi.core.support.cached_attributes import cached_property
 from agnesi.core.support.record import record, replace
 from agnesi.core.target import SET_STRIDE_BYTES
 

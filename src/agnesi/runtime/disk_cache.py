@@ -3,7 +3,7 @@
 Every entry is one file, written under a unique temporary name and moved into place, so a reader
 sees all of it or nothing.  Its checksum binds it to its name, which is a digest of everything that
 it depends on: what is damaged, or lies under another entry's name, counts as absent and is removed.
-A folder or a file that somebody else may have written is not read (:mod:`.cachefolder`).
+A folder or a file that somebody else may have written is not read (:mod:`.cache_folder`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from agnesi.core.support.config import config
-from agnesi.runtime.cachefolder import MAX_ENTRY, Folder, file_objection
+from agnesi.runtime.cache_folder import MAX_ENTRY, Folder, file_objection
 
 T = TypeVar("T")
 
@@ -132,9 +132,9 @@ def clear() -> int:
     """Remove every entry; returns how many there were.
 
     >>> from agnesi.core.support.config import config
-    >>> from agnesi.runtime import diskcache
+    >>> from agnesi.runtime import disk_cache
     >>> with config(cache=False):  # as if there were no folder
-    ...     diskcache.clear()
+    ...     disk_cache.clear()
     0
     """
     if not config.cache:

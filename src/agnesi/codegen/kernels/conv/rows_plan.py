@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from agnesi.codegen.kernels.conv.dense import Dense, Span
-from agnesi.codegen.kernels.conv.tileplan import TilePlan
+from agnesi.codegen.kernels.conv.tile_plan import TilePlan
 from agnesi.codegen.kernels.machine import Machine, unit_cycles
-from agnesi.codegen.kernels.tilesearch import (
+from agnesi.codegen.kernels.tile_search import (
     MIN_SPILLED_DEPTH,
     fewest_blocks,
     heights,

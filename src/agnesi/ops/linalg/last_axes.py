@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from agnesi.core.accepted import DTypeLike, TensorLike
 from agnesi.core.integers import known_integer
+from agnesi.core.parameter_types import DTypeLike, TensorLike
 from agnesi.core.public import planned, public
 from agnesi.core.support import dtypes
 from agnesi.core.tensor import Tensor

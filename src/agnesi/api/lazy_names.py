@@ -117,7 +117,7 @@ _MODULES = {
     "agnesi.ops.neural.softmax": "log_softmax logsumexp softmax",
     "agnesi.ops.reductions.positions": "argmax argmin",
     "agnesi.ops.reductions.running": "cumprod cumsum cumulative_prod cumulative_sum",
-    "agnesi.ops.reductions.vectornorms": "norm",
+    "agnesi.ops.reductions.vector_norms": "norm",
     "agnesi.ops.sorting.sort": "argsort searchsorted sort topk",
     "agnesi.ops.indexing.join": "chunk concat dstack hstack roll split stack unstack vstack",
     "agnesi.ops.indexing.scatter": """

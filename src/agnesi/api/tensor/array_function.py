@@ -17,7 +17,7 @@ import numpy as np
 
 from agnesi.api.tensor import host
 from agnesi.core.op import typed
-from agnesi.core.storage.spent import is_followed
+from agnesi.core.storage.consumed_results import is_followed
 from agnesi.core.support.errors import DTypeError, at
 from agnesi.core.support.tracing import is_known, is_tracing
 from agnesi.core.support.tree import flatten

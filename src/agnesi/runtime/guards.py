@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.support.cached import cached_property
+from agnesi.core.support.cached_attributes import cached_property
 from agnesi.core.support.record import record
 
 #: Whether every change of a dict gives it another tag; attributes that lie in their object give

@@ -11,8 +11,8 @@ import pytest
 
 import agnesi as ag
 from agnesi import nn
-from agnesi.compiler import eager, regions, worth
-from agnesi.compiler.worth import WORK
+from agnesi.compiler import eager, regions, warmup
+from agnesi.compiler.warmup import WORK
 from agnesi.core.support.config import HOOKS
 
 
@@ -27,7 +27,7 @@ def test_few_steps_of_a_small_network_load_no_compiler() -> None:
             optimizer.zero_grad()
             ag.nn.functional.cross_entropy(net(x), y).backward()
             optimizer.step()
-        from agnesi.compiler.worth import LOADING, WORK
+        from agnesi.compiler.warmup import LOADING, WORK
         assert 0 < WORK.left < LOADING
         assert "agnesi.codegen" not in sys.modules
     """
@@ -35,8 +35,8 @@ def test_few_steps_of_a_small_network_load_no_compiler() -> None:
 
 
 def test_work_is_counted_up_to_what_loading_takes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(worth, "LOADING", 10)
-    work = worth.Work()
+    monkeypatch.setattr(warmup, "LOADING", 10)
+    work = warmup.Work()
     assert [work.pays(4) for _ in range(4)] == [False, False, True, True]
     work.begin()
     assert not work.pays(4)

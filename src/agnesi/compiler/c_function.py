@@ -26,7 +26,7 @@ class CFunction:
     """
 
     def __init__(self, version: Version, form: str) -> None:
-        from agnesi.runtime import cfunction
+        from agnesi.runtime import c_function
 
         compiled = version.compiled
         _check(version)
@@ -37,10 +37,10 @@ class CFunction:
         self.inputs = [(n.dtype, tuple(n.shape)) for n in graph.inputs]
         self.outputs = [(n.dtype, tuple(n.shape)) for n in results]
         _check_form(form, self.inputs, self.outputs)
-        made = cfunction.Form(form, tuple(d.name for d, _ in self.inputs),
+        made = c_function.Form(form, tuple(d.name for d, _ in self.inputs),
                               tuple(d.name for d, _ in self.outputs))
         recipe = compiled.recipe
-        self._bound = cfunction.bind(
+        self._bound = c_function.bind(
             bound.code, made, states=[s.array for s in bound.states], constants=recipe.constants,
             arena_bytes=recipe.arena_bytes, foreign=recipe.foreign,
             sizes=[d.itemsize * math.prod(shape) for d, shape in self.outputs],

@@ -8,7 +8,7 @@ from typing import Any
 
 from agnesi.codegen.kernels.conv.dense import Dense, Span
 from agnesi.codegen.kernels.conv.source import Layout, packed_layout
-from agnesi.codegen.kernels.conv.tileplan import (
+from agnesi.codegen.kernels.conv.tile_plan import (
     TilePlan,
     blocks_for,
     opened,
@@ -16,7 +16,7 @@ from agnesi.codegen.kernels.conv.tileplan import (
     split_evenly,
 )
 from agnesi.codegen.kernels.machine import Machine, unit_cycles
-from agnesi.codegen.kernels.tilesearch import (
+from agnesi.codegen.kernels.tile_search import (
     MAX_WORKSPACE_BYTES,
     MIN_SPILLED_DEPTH,
     PACK_CYCLES,

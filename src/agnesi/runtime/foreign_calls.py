@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core.ir.foreign import SCRATCH, WRITTEN
-from agnesi.core.support.aside import MIN_ASIDE_NANOSECONDS, aside
+from agnesi.core.support.worker_threads import MIN_ASIDE_NANOSECONDS, aside
 
 
 def beside(table: int) -> None:

@@ -1,6 +1,6 @@
 """Attributes that are computed when first read."""
 
-from agnesi.core.support.cached import cached_property
+from agnesi.core.support.cached_attributes import cached_property
 
 
 def test_cached_properties_are_computed_once():

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core.support.record import replace
-from agnesi.runtime.watched import Entries, Word, array_words
+from agnesi.runtime.guards import Entries, Word, array_words
 
 #: Where a set has the size of its table less one, and the table, with entries of 16 bytes.
 _SET_MASK_AT, _SET_TABLE_AT = 32, 40

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from agnesi.compiler.tracing.obstacles import OnlyEagerError
-from agnesi.compiler.tracing.process.meanwhile import Meanwhile
+from agnesi.compiler.tracing.process.patching import Meanwhile
 from agnesi.core.ir.extents import Extent, UnknownSizeError
 from agnesi.core.support.config import STATE
 from agnesi.core.support.errors import location, ours, user_where

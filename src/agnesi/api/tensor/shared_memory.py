@@ -15,7 +15,7 @@ def memory_of(array: np.ndarray) -> tuple[np.ndarray, View | None]:
     Examples
     --------
     >>> import numpy as np
-    >>> from agnesi.api.tensor.sharedmemory import memory_of, seen_in
+    >>> from agnesi.api.tensor.shared_memory import memory_of, seen_in
     >>> x = np.arange(6)
     >>> owner, view = memory_of(x[1:4:2])
     >>> owner is x, seen_in(x.copy(), view).tolist()

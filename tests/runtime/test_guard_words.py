@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from agnesi.compiler.tracing.containers.contents import Contents, Elements
+from agnesi.runtime.guards import Watched
 from agnesi.runtime.support import still_seen
-from agnesi.runtime.watched import Watched
 
 
 def _places(container):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from agnesi.core import shapes
-from agnesi.core.accepted import Axis, TensorLike
+from agnesi.core.parameter_types import Axis, TensorLike
 from agnesi.core.public import planned, public
 from agnesi.core.support import dtypes
 from agnesi.core.tensor import Tensor

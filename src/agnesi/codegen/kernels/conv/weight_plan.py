@@ -9,9 +9,9 @@ from typing import Any
 
 from agnesi.codegen.kernels.conv.dense import Dense, flat
 from agnesi.codegen.kernels.conv.source import Layout, image_blocks, packed_layout
-from agnesi.codegen.kernels.conv.tileplan import TilePlan, blocks_for, scattered
+from agnesi.codegen.kernels.conv.tile_plan import TilePlan, blocks_for, scattered
 from agnesi.codegen.kernels.machine import Machine
-from agnesi.codegen.kernels.tilesearch import (
+from agnesi.codegen.kernels.tile_search import (
     PACK_CYCLES,
     TARGET_UNITS,
     blocks_within,

@@ -10,9 +10,9 @@ from agnesi.core import shapes
 from agnesi.core.dispatch import apply
 from agnesi.core.ir import loops
 from agnesi.core.support import dtypes
-from agnesi.core.support.aside import elements
+from agnesi.core.support.numpy_warnings import silently
 from agnesi.core.support.record import record
-from agnesi.core.support.silence import silently
+from agnesi.core.support.worker_threads import elements
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.arith import multiply
 from agnesi.ops.base.convert import cast, floating

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from agnesi.codegen.kernels.gemm.spec import GemmSpec
-from agnesi.codegen.kernels.tilesearch import whole_lines
+from agnesi.codegen.kernels.tile_search import whole_lines
 from agnesi.codegen.kernels.tiling import OpenPanel, OpenRows, Panel, Paneled
 from agnesi.core.ir.dims import Size
 from agnesi.core.ir.extents import guess, most

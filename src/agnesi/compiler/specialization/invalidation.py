@@ -10,7 +10,7 @@ import numpy as np
 
 from agnesi.autodiff.hooks import HOOKED
 from agnesi.compiler.tracing.sources import Source
-from agnesi.runtime.watched import Word
+from agnesi.runtime.guards import Word
 
 
 class Retired(Source):
