@@ -9,9 +9,9 @@ import numpy as np
 
 from agnesi.autodiff.recording import Apply
 from agnesi.core import devices
-from agnesi.core.parameter_types import DTypeLike, ShapeLike, TensorLike
 from agnesi.core.ir.dims import Size, Sizes
 from agnesi.core.ir.node import Node
+from agnesi.core.parameter_types import DTypeLike, ShapeLike, TensorLike
 
 Axis = builtins.int | Sequence[builtins.int] | None
 
