@@ -66,3 +66,14 @@ def test_no_element_is_branched_on(monkeypatch):
     monkeypatch.delattr(np, "where")
     (ag.relu(x) * 3).sum().backward()
     np.testing.assert_array_equal(x.grad.numpy(), expected)
+
+
+@pytest.mark.parametrize("n", [1, 1000, 5000, 40_003])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_relu_of_minus_zero_is_zero_at_any_size(n, dtype):
+    """NumPy's quickest functions differ in the sign of zero, and are chosen by size."""
+    x = np.full(n, -0.0, dtype)
+    x[-1] = np.nan
+    for f in (ag.relu, ag.jit(ag.relu)):
+        found = f(ag.tensor(x)).numpy()
+        assert not np.signbit(found[:-1]).any() and np.isnan(found[-1])

@@ -254,11 +254,17 @@ CLIP = Elementwise(
 
 
 def _write_relu(x: np.ndarray, out: np.ndarray) -> np.ndarray:
-    # NumPy's maximum of an array and a scalar is not vectorized, its clip is.
+    # NumPy's maximum of an array and a scalar is not vectorized, that with a row of zeros is.
     zero = _ZEROS[x.dtype]
-    if x.size < _FEW_ELEMENTS or x.dtype.kind != "f":
+    if x.size < _ROW or x.dtype.kind != "f" or not (
+            x.flags.c_contiguous and out.flags.c_contiguous):
         return np.maximum(x, zero, out=out)
-    return np.clip(x, zero, np.inf, out=out)
+    flat, into = x.reshape(-1), out.reshape(-1)
+    whole = x.size - x.size % _ROW
+    np.maximum(flat[:whole].reshape(-1, _ROW), np.zeros(_ROW, x.dtype),
+               out=into[:whole].reshape(-1, _ROW))
+    np.maximum(flat[whole:], zero, out=into[whole:])
+    return out
 
 
 class _Zeros(dict[np.dtype, np.ndarray]):
@@ -270,8 +276,8 @@ class _Zeros(dict[np.dtype, np.ndarray]):
 
 
 _ZEROS = _Zeros()
-#: Elements up to which both take the same time.
-_FEW_ELEMENTS = 1024
+#: Elements of a row of zeros; up to so many, a scalar takes the same time.
+_ROW = 1024
 
 RELU = Elementwise(
     "relu", lambda x: np.maximum(x, _ZEROS[x.dtype]), (lambda g, y: where(y > 0, g, 0),),
