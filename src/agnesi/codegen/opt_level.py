@@ -23,8 +23,8 @@ _UNKNOWN_ITERATIONS = 100
 _INSTRUCTIONS_PER_STORE = 8
 #: Those that take as long as a load from anywhere in a table beyond the caches.
 _SCATTERED_INSTRUCTIONS = 128
-#: The same for an element of another library's function, by whatever series it is summed.
-_CALLED_INSTRUCTIONS = 1 << 12
+#: Elements that are stored in a nanosecond.
+_STORES_PER_NANOSECOND = 2
 #: What a function of another library does, of which nobody knows either.
 _FOREIGN_INSTRUCTIONS = 1 << 15
 #: Share of all work of a kernel that does little.
@@ -76,7 +76,7 @@ def endless(kernels: Sequence[Kernel]) -> bool:
 def _computed(kernel: Kernel) -> Any:
     """How many elements a kernel stores, or a nest computes on its way."""
     if isinstance(kernel, Foreign) and isinstance(kernel.call, Walk):
-        return kernel.results[0].size * _CALLED_INSTRUCTIONS // _INSTRUCTIONS_PER_STORE
+        return kernel.results[0].size * kernel.call.nanoseconds * _STORES_PER_NANOSECOND
     if not isinstance(kernel, Nest):
         return _stored(kernel)
     return kernel.answer(_computed, lambda: _stored(kernel) + total_work(

@@ -98,11 +98,13 @@ class Walk:
     :ivar name: The function as ``module.name``.
     :ivar types: Characters of the loop's dtypes, as in ``dd->d``; others are converted.
     :ivar output: The result that is wanted, of several.
+    :ivar nanoseconds: Those that an element takes, at most.
     """
 
     name: str
     types: str
     output: int = 0
+    nanoseconds: int = 200
 
     @property
     def symbols(self) -> tuple[str, ...]:

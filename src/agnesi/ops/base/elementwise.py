@@ -211,7 +211,7 @@ class Elementwise(Op):
     def _foreign(self, *xs: Any) -> Walk | None:
         wide = [dtypes.float32 if x.dtype.kind == "V" else x.dtype for x in xs]
         types = self.types or ufuncs.types(self.loop, *(d.name for d in wide))
-        return Walk(self.loop, types, self._output) if types else None
+        return Walk(self.loop, types, self._output, self._nanoseconds) if types else None
 
     def __reduce__(self) -> Any:
         return _row, (self.name, self.home)
