@@ -273,3 +273,16 @@ def test_masks_that_hold_nowhere_take_no_values(shape, count, holds):
         assert e.shape == c.shape and e.tolist() == c.tolist()
     with pytest.raises(ValueError, match=r"2 rows|has shape"):
         ag.jit(lambda x, m, v: x.__setitem__(m, v))(ag.zeros(3), ag.full((3,), False), ag.ones(2))
+
+
+@pytest.mark.parametrize("shape", [(2, 0), (2, 1), (3, 2)])
+def test_leading_ones_of_values_under_a_mask_are_dropped(shape):
+    def f(x, v):
+        x = x * 1
+        x[x > 5] = v
+        return x
+
+    x = ag.ones(shape)
+    x[:1] = 9
+    v = ag.arange(float(shape[1])).reshape(1, -1)
+    np.testing.assert_array_equal(ag.jit(f)(x, v), f(x, v))

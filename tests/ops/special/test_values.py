@@ -262,3 +262,12 @@ def test_single_precision_is_the_rounded_double(name: str) -> None:
     wrong = np.abs(found - known) > 1e-9 * np.abs(known)
     assert np.all(np.abs(found - known)[wrong] <= np.spacing(np.abs(known))[wrong])
     assert np.count_nonzero(wrong) <= 8
+
+
+@pytest.mark.parametrize("x", [1e19, np.inf])
+def test_kummers_function_ends_where_scipys_does_not(x):
+    given = ag.tensor([0.5, x], dtype="float64")
+    for f in (ag.special.hyp1f1, ag.jit(ag.special.hyp1f1)):
+        found = f(1.2, 2.5, given).numpy()
+        np.testing.assert_allclose(found[0], float(mp.hyp1f1(1.2, 2.5, 0.5)), rtol=1e-12)
+        assert np.isnan(found[1])

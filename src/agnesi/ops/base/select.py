@@ -256,13 +256,13 @@ CLIP = Elementwise(
 def _write_relu(x: np.ndarray, out: np.ndarray) -> np.ndarray:
     # NumPy's maximum of an array and a scalar is not vectorized, that with a row of zeros is.
     zero = _ZEROS[x.dtype]
-    if x.size < _ROW or x.dtype.kind != "f" or not (
+    if x.size < _ROW_ELEMENTS or x.dtype.kind != "f" or not (
             x.flags.c_contiguous and out.flags.c_contiguous):
         return np.maximum(x, zero, out=out)
     flat, into = x.reshape(-1), out.reshape(-1)
-    whole = x.size - x.size % _ROW
-    np.maximum(flat[:whole].reshape(-1, _ROW), np.zeros(_ROW, x.dtype),
-               out=into[:whole].reshape(-1, _ROW))
+    whole = x.size - x.size % _ROW_ELEMENTS
+    np.maximum(flat[:whole].reshape(-1, _ROW_ELEMENTS), np.zeros(_ROW_ELEMENTS, x.dtype),
+               out=into[:whole].reshape(-1, _ROW_ELEMENTS))
     np.maximum(flat[whole:], zero, out=into[whole:])
     return out
 
@@ -277,7 +277,7 @@ class _Zeros(dict[np.dtype, np.ndarray]):
 
 _ZEROS = _Zeros()
 #: Elements of a row of zeros; up to so many, a scalar takes the same time.
-_ROW = 1024
+_ROW_ELEMENTS = 1024
 
 RELU = Elementwise(
     "relu", lambda x: np.maximum(x, _ZEROS[x.dtype]), (lambda g, y: where(y > 0, g, 0),),

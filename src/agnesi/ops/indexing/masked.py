@@ -110,7 +110,10 @@ class Part:
         return self.fitted(as_tensor(value, kind)) if whole is None else whole
 
     def fitted(self, value: Tensor) -> Tensor:
-        """A value for ``x[key]``, in axes that broadcast to the view's."""
+        """A value for ``x[key]``, in axes that broadcast to the view's, without leading ones."""
+        extra = value.ndim - self.ndim
+        if extra > 0 and value.shape[:extra] == (1,) * extra:
+            value = reshape(value, value.shape[extra:])
         if value.ndim == 0 or (self.simple and value.ndim <= self.after):
             return value
         rest = self.view.shape[self.before + self.mask.ndim:]
