@@ -9,14 +9,14 @@ from typing import Any
 
 from agnesi.autodiff.recording import alias
 from agnesi.autodiff.reverse import backprop, beginnings, missing_rule, read_by_rules, seed
-from agnesi.autodiff.rules import cotangents, deferred_rule, tangents
+from agnesi.autodiff.rules import at_known_sizes, cotangents, tangents
 from agnesi.autodiff.stable import stable_roots
 from agnesi.core.dispatch import current
 from agnesi.core.ir.node import Node, executed, toposort
 from agnesi.core.op import Item, typed
 from agnesi.core.public import higher
 from agnesi.core.support.config import STATE, switched
-from agnesi.core.support.errors import TraceError, at
+from agnesi.core.support.errors import GradientError, TraceError, at
 from agnesi.core.support.tracing import current_trace, is_tracing
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor, number
@@ -69,7 +69,7 @@ def _tangent(node: Node, ts: list[Any]) -> Any:
         try:
             return op.jvp(ts, y, *xs)
         except TraceError as error:
-            return deferred_rule(error, op, ts, xs, True)
+            return at_known_sizes(error, op, ts, xs, True)
     found = tangents(op, ts, y, xs, node)
     return found if op.outputs > 1 else found[0]
 
@@ -79,6 +79,10 @@ def _by_two_pullbacks(node: Node, ts: list[Any], y: Any, xs: list[Tensor]) -> An
     op = node.op
     if op.vjp is None:
         raise missing_rule(node, "forward-mode derivative rule (jvp)")
+    if getattr(op, "hears", False):
+        raise GradientError(at(
+            f"forward-mode derivatives of {op.label()} would call the hooks on gradients that it "
+            "registers, which belong to the reverse mode: take them of the function before jit"))
     with switched(recording=True):
         types = node.outputs or ((node.shape, node.dtype),)
         us = [alias(filled(shape, 1, dtype)) if dtype.kind in "fcV" else None

@@ -9,7 +9,7 @@ from agnesi.autodiff.accumulation import Apart, leave
 from agnesi.autodiff.hooks import HOOKED
 from agnesi.autodiff.pullbacks import pulled, shared
 from agnesi.autodiff.recording import alias, enable_grad, is_leaf, no_grad
-from agnesi.autodiff.rules import Unknown, cotangents, deferred_rule, tangents
+from agnesi.autodiff.rules import Unknown, at_known_sizes, cotangents, tangents
 from agnesi.autodiff.stable import stable_roots
 from agnesi.core.dispatch import current
 from agnesi.core.ir.node import Node, executed, toposort, waiting
@@ -306,7 +306,7 @@ def _by_rule(node: Node, g: Any) -> Sequence[Any]:
         try:
             return op.vjp(g, y, *xs)
         except TraceError as error:
-            return deferred_rule(error, op, g, xs, False)
+            return at_known_sizes(error, op, g, xs, False)
     return transposed(lambda us: tangents(op, us, y, xs, node), xs, g if op.outputs > 1 else [g])
 
 

@@ -82,7 +82,7 @@ def check_linked(parts: Sequence[Any], gs: Sequence[Any], name: str) -> None:
                 "detach() and NumPy, or mark it once_differentiable"))
 
 
-def deferred_rule(error: TraceError, op: Op, moves: Any, xs: Sequence[Tensor], forward: bool
+def at_known_sizes(error: TraceError, op: Op, moves: Any, xs: Sequence[Tensor], forward: bool
                   ) -> Any:
     """What a rule gives once the sizes are known that it asked for in a program; else the error.
     """

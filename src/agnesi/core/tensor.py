@@ -36,6 +36,18 @@ class Absent:
         raise no_attribute("Tensor", self.name, instance)
 
 
+class NearMiss(Absent):
+    """A name so near to one that may be assigned that it can only be meant for that."""
+
+    def __init__(self, name: str, meant: str) -> None:
+        super().__init__(name)
+        self.meant = meant
+
+    def __set__(self, instance: Tensor, value: Any) -> NoReturn:
+        raise AttributeError(at(f"{typed(instance)} has no attribute {self.name!r} to assign; "
+                                f"did you mean {self.meant!r}?"))
+
+
 class _Listed(type):
     """A class that does not list the names that only say what to use."""
 
@@ -56,7 +68,9 @@ class Tensor(metaclass=_Listed):
     """An n-dimensional array that can be differentiated.
 
     A tensor holds a value (``array``, a NumPy array), or stands for a value to come (``node`` only,
-    in symbolic programs and inside ``jit``).  Make one with :func:`agnesi.tensor`.
+    in symbolic programs and inside ``jit``).  Make one with :func:`agnesi.tensor`.  Programs may
+    give it attributes of their own (``p.tag = "bias"``), which copies and pickles of it have, too,
+    but not results of operations.
 
     Attributes
     ----------
@@ -90,8 +104,8 @@ class Tensor(metaclass=_Listed):
     #: Whether ``x += 1`` rebinds ``x`` to a new object, as for NumPy's scalars.
     _is_number = False
     __slots__ = (
-        "__weakref__", "_element", "_grad", "_name", "_requires_grad", "_version", "_view", "array",
-        "node",
+        "__dict__", "__weakref__", "_element", "_grad", "_name", "_requires_grad", "_version",
+        "_view", "array", "node",
     )
 
     array: np.ndarray | None
@@ -224,7 +238,7 @@ def wrap(data: np.ndarray) -> Tensor:
     return t
 
 
-_SLOTS = tuple(n for n in vars(Tensor)["__slots__"] if n != "__weakref__")
+_SLOTS = tuple(n for n in vars(Tensor)["__slots__"] if n[:2] != "__")
 
 
 def as_kind(kind: Any, t: Tensor) -> Any:

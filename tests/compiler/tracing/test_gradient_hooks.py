@@ -135,3 +135,15 @@ def test_hooks_of_a_step_are_those_of_the_eager_step(program: Any) -> None:
     assert found[0] == found[1]
     assert bool(said) is (program in EAGER)
     assert all("it leaves a hook at a tensor" in text for text in said)
+
+
+def test_forward_mode_does_not_call_hooks():
+    def f(x: Any) -> Any:
+        y = x * 2
+        y.register_hook(lambda g: g * 10)
+        return (y * y).sum()
+
+    assert ag.jvp(f, (X,), (X,))[1].item() == 24.0
+    for g in (f, ag.grad(f)):
+        with pytest.raises(ag.GradientError, match="forward-mode.*hooks on gradients"):
+            ag.jvp(ag.jit(g), (X,), (X,))

@@ -522,11 +522,19 @@ def __reduce__(self: Tensor) -> Any:  # noqa: N807
     data = value(self, "pickle")
     root, view = memory_of(data)
     rest = (self._requires_grad and is_leaf(self), self._name)
-    return _rebuild, (data, *rest) if view is None else (root, *rest, view)
+    found = (data, *rest) if view is None else (root, *rest, view)
+    return (_rebuild, found, vars(self)) if vars(self) else (_rebuild, found)
 
 
 def __copy__(self: Tensor) -> Tensor:  # noqa: N807
     """The same memory in a tensor of its own; gradients flow on to what the value was made from."""
+    made = _copied(self)
+    if vars(self):
+        vars(made).update(vars(self))
+    return made
+
+
+def _copied(self: Tensor) -> Tensor:
     if self.array is None and not _is_open(self):
         return _symbol_again(self.node, self._name)
     if not is_known(self) or _has_record(self):
@@ -536,6 +544,15 @@ def __copy__(self: Tensor) -> Tensor:  # noqa: N807
 
 def __deepcopy__(self: Tensor, memo: dict[int, Any]) -> Tensor:  # noqa: N807
     """A copy in memory of its own; gradients flow through it, but a parameter's begin anew."""
+    made = _deeply_copied(self, memo)
+    if vars(self):
+        from copy import deepcopy
+
+        vars(made).update(deepcopy(vars(self), memo))
+    return made
+
+
+def _deeply_copied(self: Tensor, memo: dict[int, Any]) -> Tensor:
     if self.array is None and not _is_open(self):
         from copy import deepcopy
 

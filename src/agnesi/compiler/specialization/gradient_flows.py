@@ -59,8 +59,8 @@ class Flows(Retiring):
             self.records and (bool(self.effects) or written or "acted" in trace.noticed)) or (
             changes and not taught)
         #: Whether a step that took gradients itself leaves something that others flow through.
-        self.leaves_record = (taught or written) and closing.leaves_record(
-            nodes, reached, updates, trace)
+        self.leaves_record = (taught or written) and (closing.leaves_gradients(trace) or (
+            changes if taught else closing.flow_into_changed(nodes, reached, updates, True)))
         #: Where gradients may leave the function, those of them that only a value was given for,
         #: and where some do; what else it reads without being given it, and could be changed.
         self.borrowed = trace.borrowed

@@ -54,17 +54,23 @@ class CompiledCall(Op):
         #: The memory of what it reads without being given it: ``x.data = y`` gives other.
         self.memory = [x.array for x in version.read] if version.read else []
         self.types = [(t.array.shape, t.array.dtype) for t in results]
-        #: The names of the leaves at the call, and whether they required gradients, if the function
-        #: asks for such facts.
-        self.seen: Sequence[tuple[str | None, bool]] = ()
+        #: The names of the leaves at the call, whether they required gradients, and the attributes
+        #: that programs gave them, if the function asks for such facts.
+        self.seen: Sequence[tuple[str | None, bool, dict[str, Any]]] = ()
         if version.assumed.queries:
-            self.seen = [(v._name, v._requires_grad) if isinstance(v, Tensor) else (None, False)
-                         for v in leaves]
+            self.seen = [(v._name, v._requires_grad, dict(vars(v))) if isinstance(v, Tensor)
+                         else (None, False, {}) for v in leaves]
         self.outputs = len(results)  # type: ignore[misc]
         self.serial = next_serial()
 
     def label(self) -> str:
         return f"jit[{self.version.owner.name}]"
+
+    @property
+    def hears(self) -> bool:
+        """Return whether the function registers hooks on what it computes."""
+        found: bool = self.version.hears
+        return found
 
     @property
     def reads(self) -> Sequence[Tensor]:
@@ -98,13 +104,15 @@ class CompiledCall(Op):
         return any(n in read for n in given) or any(live_tensor(n) is x for n in graph.live)
 
     def _as_seen(self, leaves: Sequence[Any]) -> list[Any]:
-        """The leaves with the names and flags that the call saw, if it looked."""
+        """The leaves with the names, flags and attributes that the call saw, if it looked."""
         found = list(leaves)
-        for i, (name, requires) in enumerate(self.seen):
+        for i, (name, requires, attributes) in enumerate(self.seen):
             v = found[i]
-            if isinstance(v, Tensor) and (v._name != name or v._requires_grad is not requires):
+            if isinstance(v, Tensor) and (v._name != name or v._requires_grad is not requires
+                                          or _differ(vars(v), attributes)):
                 v = found[i] = as_kind(Tensor, v)
                 v._name, v._requires_grad = name, requires
+                vars(v).update(attributes)
                 if not requires:
                     v.node = None
         return found
@@ -179,6 +187,11 @@ def without_gradient(value: Any, in_order: bool = False) -> Any:
     if in_order and not memory.flags.c_contiguous:
         return wrap(np.asarray(memory, order="C"))
     return wrap(memory) if requires else value
+
+
+def _differ(a: dict[str, Any], b: dict[str, Any]) -> bool:
+    """Return whether two tensors have other attributes."""
+    return a.keys() != b.keys() or any(a[name] is not b[name] for name in a)
 
 
 def pullback_of(version: Any) -> Any:

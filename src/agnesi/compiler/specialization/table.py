@@ -28,7 +28,7 @@ from agnesi.compiler.specialization.varying_arguments import (
     MAX_CONSTANT_CHANGES,
     VaryingArguments,
 )
-from agnesi.compiler.tracing.arguments.facts import IN_SIGNATURES, facts_of
+from agnesi.compiler.tracing.arguments.facts import facts_of, of_signatures
 from agnesi.compiler.tracing.containers.nests import varying
 from agnesi.compiler.tracing.decisions import INSTEAD, MAX_BRANCHES, Decision, Deferral
 from agnesi.compiler.tracing.effects import KeptSymbolError
@@ -397,7 +397,7 @@ class Versions:
 
     def _with_queries(self, made: Version, key: Any, leaves: Sequence[Any], family: Any) -> Any:
         """The key with what code asks of arguments for the first time."""
-        new = (made.assumed.queries & IN_SIGNATURES) - self.queries
+        new = of_signatures(made.assumed.queries) - self.queries
         if new:
             self.queries |= new
             key = (*key[:-1], facts_of(leaves, self.queries))
@@ -532,7 +532,8 @@ class Versions:
             for i, (a, b) in enumerate(zip(known_kinds, kinds, strict=True)) if a != b
         ]
         if facts != known_facts:
-            changed.append("the names of arguments, or whether they are leaves, changed")
+            changed.append("the names or attributes of arguments, or whether they are leaves, "
+                           "changed")
         if recording != known_recording:
             changed.append("no_grad was switched")
         if default != known_default:

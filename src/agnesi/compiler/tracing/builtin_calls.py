@@ -11,7 +11,7 @@ import functools
 import sys
 import threading
 from collections.abc import Callable, Mapping
-from opcode import HAVE_ARGUMENT, hasjabs, hasjrel, opmap, stack_effect
+from opcode import opmap
 from types import CodeType, FunctionType
 from typing import Any, NoReturn
 
@@ -20,10 +20,6 @@ from agnesi.compiler.tracing.bytecode import codes
 _GLOBAL, _NULL, _CONST, _NOP = (opmap[n] for n in ("LOAD_GLOBAL", "PUSH_NULL", "LOAD_CONST", "NOP"))
 _EXTENDED, _CACHE, _ATTRIBUTE = (opmap[n] for n in ("EXTENDED_ARG", "CACHE", "LOAD_ATTR"))
 _CALLS = tuple(opmap[n] for n in ("PRECALL", "CALL") if n in opmap)
-#: Opcodes that push exactly one operand.
-_SINGLE = tuple(opmap[f"LOAD_{n}"] for n in ("CONST", "FAST", "GLOBAL", "DEREF", "SMALL_INT")
-                if f"LOAD_{n}" in opmap)
-_JUMPS = frozenset((*hasjabs, *hasjrel))
 _OF_OWNERS = tuple(opmap[n] for n in ("LOAD_ATTR", "LOAD_METHOD") if n in opmap)
 #: Whether a callee lies above the NULL that belongs to it.
 _NULL_FIRST = sys.version_info < (3, 13)
@@ -69,15 +65,14 @@ class Attributes(Module):
     __getattribute__ = Module.__getattr__
 
 
-class OfTexts:
-    """A stand-in for a function that is given texts: where code spells the one at ``position``, it
-    is not needed; nor where there are no operands."""
+class OfAttributes:
+    """A stand-in for a function that reads attributes: it is not needed where code gives it no
+    operands."""
 
-    __slots__ = ("function", "position")
+    __slots__ = ("function",)
 
-    def __init__(self, function: Callable[..., Any], position: int | None) -> None:
+    def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
-        self.position = position
 
 
 def _calling(*args: Any, **keywords: Any) -> Any:
@@ -180,9 +175,8 @@ def with_calls(code: CodeType, names: frozenset[tuple[str, int]]) -> CodeType:
             if isinstance(found, Attributes):
                 if _is_owner(raw, i):
                     _load(raw, i, constants, found)
-            elif isinstance(found, OfTexts):
-                if not (_is_owner(raw, i) or (
-                        _is_callee(raw, i) and _spells(code, raw, i, found.position))):
+            elif isinstance(found, OfAttributes):
+                if not (_is_owner(raw, i) or (_is_callee(raw, i) and _has_none(raw, i))):
                     _load(raw, i, constants, found.function)
             elif isinstance(found, Module) or (found is not None and _is_callee(raw, i)):
                 _load(raw, i, constants, found)
@@ -200,22 +194,10 @@ def _end(raw: bytearray, i: int) -> int:
     return i
 
 
-def _spells(code: CodeType, raw: bytearray, i: int, position: int | None) -> bool:
-    """Return whether an operand of a call, by position, is a constant, or there is none."""
+def _has_none(raw: bytearray, i: int) -> bool:
+    """Return whether a call has no operands."""
     i = _end(raw, i)
-    if position is None:
-        return raw[i] in _CALLS and raw[i + 1] == 0
-    operands = 0
-    while i < len(raw) and raw[i] not in _JUMPS:
-        if operands == position:
-            if raw[i] != _CONST or not isinstance(code.co_consts[raw[i + 1]], str):
-                return False
-            then = _end(raw, i)
-            return raw[then] in _CALLS or (
-                raw[then] in _SINGLE and raw[_end(raw, then)] in _CALLS)
-        operands += stack_effect(raw[i], raw[i + 1] if raw[i] >= HAVE_ARGUMENT else None)
-        i = _end(raw, i)
-    return False
+    return raw[i] in _CALLS and raw[i + 1] == 0
 
 
 def _is_owner(raw: bytearray, i: int) -> bool:

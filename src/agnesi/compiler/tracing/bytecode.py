@@ -113,6 +113,26 @@ def attributes_of(code: CodeType) -> frozenset[str]:
 
 
 @functools.lru_cache(maxsize=4096)
+def missed_in(code: CodeType) -> frozenset[str]:
+    """Return the attribute names that code reads where an ``except`` may catch that one is missing.
+
+    >>> def f(x):
+    ...     try:
+    ...         return x.scale
+    ...     except AttributeError:
+    ...         return 1.0
+    >>> sorted(missed_in(f.__code__) - {"AttributeError"})
+    ['scale']
+    """
+    found: set[str] = set()
+    for inner in codes(code):
+        if "suppress" in inner.co_names or (inner.co_exceptiontable and any(
+                i.opname == "CHECK_EXC_MATCH" for i in instructions(inner))):
+            found.update(inner.co_names)
+    return frozenset(found)
+
+
+@functools.lru_cache(maxsize=4096)
 def assigned_in(code: CodeType) -> frozenset[str]:
     """Return the attribute names that code may assign: its stores, and its string constants."""
     found: set[str] = set()

@@ -88,14 +88,11 @@ def flow_into_changed(nodes: Sequence[Any], reached: Collection[Any], updates: A
         for x, i in updates)
 
 
-def leaves_record(nodes: Sequence[Any], reached: Collection[Any], updates: Any, trace: Trace
-                  ) -> bool:
+def leaves_gradients(trace: Trace) -> bool:
     """Return whether a step that took gradients itself leaves some at arguments that were computed
-    or may have hooks, or leaves a gradient, or a changed tensor that is no parameter, that others
-    flow through; only the function itself does that."""
+    or may have hooks, or one that others flow through; only the function itself does that."""
     left = [r.now for r in trace.grads.values()] + [x._grad for x, _ in trace.left.values()]
-    return trace.left.reached or any(getattr(g, "_requires_grad", False) for g in left) or (
-        flow_into_changed(nodes, reached, updates, True))
+    return trace.left.reached or any(getattr(g, "_requires_grad", False) for g in left)
 
 
 def leaving(trace: Trace, reached: Collection[Any], changed: Collection[Tensor]

@@ -305,7 +305,7 @@ class Effects:
 def undone(reads: Reads) -> bool:
     """After a trace that failed: leave no symbols anywhere, and nothing that tracing did; return
     whether it did something."""
-    reads.parts.settle()
+    reads.settle_writes()
     current_trace().restore_flags()
     for array in reads.arrays.values():
         if not array.holds():

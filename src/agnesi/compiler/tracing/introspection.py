@@ -18,9 +18,10 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.compiler.tracing.arguments.attributes import asks
 from agnesi.compiler.tracing.arguments.numpy_numbers import NumPyNumber
 from agnesi.compiler.tracing.arguments.texts import Text, TextReadError
-from agnesi.compiler.tracing.builtin_calls import STAND_INS, OfTexts
+from agnesi.compiler.tracing.builtin_calls import STAND_INS, OfAttributes
 from agnesi.compiler.tracing.containers.borrowed_arrays import BorrowedArray
 from agnesi.compiler.tracing.numbers import Number
 from agnesi.core.support.config import STATE
@@ -102,8 +103,11 @@ def _by_name(function: Callable[..., Any]) -> Callable[..., Any]:
         if len(operands) > 1 and isinstance(operands[0], SILENT) and isinstance(operands[1], str):
             if (reads := STATE.reads) is not None:
                 reads.by_name(*operands[:2])
-        elif operands and isinstance(operands[0], Tensor) and type(operands[0]) is not Tensor:
-            return outside(*operands)
+        elif operands and isinstance(operands[0], Tensor):
+            if len(operands) > 1 and isinstance(operands[1], str):
+                asks(*operands[:2])
+            if type(operands[0]) is not Tensor:
+                return outside(*operands)
         return function(*operands)
 
     return call
@@ -115,6 +119,8 @@ def _of_all(function: Callable[..., Any]) -> Callable[..., Any]:
     def call(owner: Any, /) -> Any:
         if isinstance(owner, SILENT) and (reads := STATE.reads) is not None:
             reads.all_of(owner)
+        elif isinstance(owner, Tensor):
+            asks(owner)
         is_plain = type(owner) is Tensor or not isinstance(owner, Tensor)
         return function(owner) if is_plain else outside(owner)
 
@@ -163,5 +169,5 @@ def _type(*args: Any, **keywords: Any) -> Any:
 
 
 STAND_INS.update({id(isinstance): _isinstance, id(issubclass): _issubclass, id(type): _type})
-STAND_INS.update({id(f): OfTexts(_by_name(f), 1) for f in (getattr, hasattr, setattr, delattr)})
-STAND_INS.update({id(f): OfTexts(_of_all(f), None) for f in (vars, dir)})
+STAND_INS.update({id(f): OfAttributes(_by_name(f)) for f in (getattr, hasattr, setattr, delattr)})
+STAND_INS.update({id(f): OfAttributes(_of_all(f)) for f in (vars, dir)})

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.compiler.tracing.bytecode import assigned_in, attributes_of
+from agnesi.compiler.tracing.bytecode import assigned_in, attributes_of, missed_in
 from agnesi.compiler.tracing.containers.contents import Answer, Contents
 from agnesi.compiler.tracing.introspection import LIST_ALL, questions
 from agnesi.compiler.tracing.object_kinds import is_users, is_users_object
@@ -57,6 +57,7 @@ class OwnedReads(TensorFacts):
             self._of_owned(owned, path, held)
         value = owned.get(name, MISSING)
         computes = "__getattr__" in owned and "__name__" in owned  # a module
+        queried = queried or (name in self._missed and "__name__" not in owned)
         if value is MISSING and not (queried or computes) and name not in self._assigned:
             return
         if value is MISSING and (queried or computes) and "__name__" in owned:
@@ -154,6 +155,9 @@ class OwnedReads(TensorFacts):
         """Code names attributes, which may be those of classes, functions and modules."""
         assigned = assigned_in(code) - self._assigned
         self._assigned |= assigned
+        if missed := missed_in(code) - self._missed:
+            self._missed |= missed
+            self._names -= missed  # to be looked for again, where they are missing, too
         self._learn_names((set(attributes_of(code)) - self._names) | assigned)
 
     def _learn_names(self, new: set[str]) -> None:
@@ -166,6 +170,8 @@ class OwnedReads(TensorFacts):
         for kind in list(self._classes):
             for name in new:
                 self._of_class(kind, name)
+        for x, *_ in list(self._attributed.values()):
+            self._of_tensor(x, new)
 
     def _refuse_cleared(self) -> None:
         """Refuse code that asks about results which functions keep, or that clears them."""

@@ -453,7 +453,7 @@ class Reads(OwnedReads):
     def settle(self) -> None:
         """Forget reads of what the function made; what was assigned, and is as before, was read."""
         kept_results.refill(self._caches.values())
-        self.parts.settle()
+        self.settle_writes()
         self.parts.borrowed.check((p.array for p in self.arrays.values()), self.identifies)
         if self._makes_text and (self.arrays or self._uses_numpy):
             self._note(process_state.printing())
@@ -479,6 +479,11 @@ class Reads(OwnedReads):
             refuse_weak(self._weak.values(), self._all_sources())
         for thing in self._weak.values():
             weakly(self.sources, thing)
+
+    def settle_writes(self) -> None:
+        """Record what the function has put where nobody reports it."""
+        self.parts.settle()
+        self._attributes_put()
 
     def release(self) -> None:
         """Hold nothing more that weak references refer to: what is garbage may stay for a while."""

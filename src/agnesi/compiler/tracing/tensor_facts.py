@@ -1,16 +1,21 @@
-"""What code asks of tensors that it has, besides their values: types, names, gradients, memory."""
+"""What code asks of tensors that it has, besides their values: types, names, gradients, memory, and
+the attributes that programs give them."""
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Sequence
+import functools
+from collections.abc import Collection, Container, Iterable, Iterator, Sequence
 from types import ModuleType
 from typing import Any
 
+from agnesi.compiler.tracing.arguments.attributes import is_own
 from agnesi.compiler.tracing.bytecode import read_of
+from agnesi.compiler.tracing.containers.contents import Answer
+from agnesi.compiler.tracing.introspection import LIST_ALL
 from agnesi.compiler.tracing.module_reads import ModuleReads
 from agnesi.compiler.tracing.object_kinds import is_users_object
 from agnesi.compiler.tracing.obstacles import OnlyEagerError
-from agnesi.compiler.tracing.sources import Fact, MemoryType, Source
+from agnesi.compiler.tracing.sources import MISSING, Attribute, Fact, MemoryType, Source
 from agnesi.core.tensor import Tensor
 
 #: An attribute of tensors by which Python may decide.
@@ -22,9 +27,13 @@ class TensorFacts(ModuleReads):
 
     def __init__(self, hidden: Any = ()) -> None:
         super().__init__(hidden)
-        #: Names of attributes in code, and of those that code assigns.
+        #: Names of attributes in code, of those that code assigns, and of those whose absence it
+        #: may catch.
         self._names: set[str] = set()
         self._assigned: set[str] = set()
+        self._missed: set[str] = set()
+        #: Tensors that code has, their names, and the attributes that programs gave them before.
+        self._attributed: dict[int, tuple[Tensor, str, dict[str, Any]]] = {}
         #: Tensors that code has by attributes, which it may ask for their type, with their memory.
         self._typed: dict[int, tuple[Tensor, str, Any]] = {}
         #: A function that reads the attribute ``array`` of something that is no module.
@@ -34,6 +43,10 @@ class TensorFacts(ModuleReads):
         """Whether a tensor requires a gradient, if code asks for that of any; and its type."""
         if value.array is not None:
             self._typed.setdefault(id(value), (value, path, value.array))
+            if id(value) not in self._attributed:
+                self._attributed[id(value)] = value, path, dict(vars(value))
+                self._paths.setdefault(id(value), path)
+                self._of_tensor(value, self._names)
         if _FLAG in self._names and _FLAG not in self._assigned:
             self._fact(value, f"_{_FLAG}", f"{path}.{_FLAG}")
 
@@ -43,6 +56,53 @@ class TensorFacts(ModuleReads):
             self._fact(value, f"_{_FLAG}", f"{self._typed[id(value)][1]}.{_FLAG}")
         elif name == "name":
             self._fact(value, "_name", "the name of a tensor")
+
+    def _of_tensor(self, x: Tensor, names: Collection[str]) -> None:
+        """The attributes of these names that a program gave a tensor; where none has been given, a
+        miss, if code may catch it."""
+        before = self._attributed[id(x)][2]
+        if not LIST_ALL.isdisjoint(names):
+            self._all_of_tensor(x)
+        found = [n for n in before if n in names] if before else []
+        found += [n for n in self._missed if n in names and not is_own(Tensor, n)]
+        for name in found:
+            self._attribute(x, name)
+
+    def _all_of_tensor(self, x: Tensor) -> None:
+        _, path, before = self._attributed[id(x)]
+        for name in before:
+            self._attribute(x, name)
+        self._add((id(vars(x)), "names"), lambda: Answer(
+            f"the attributes of {path}", lambda: tuple(vars(x)), tuple))
+
+    def _attribute(self, x: Tensor, name: str) -> None:
+        _, path, before = self._attributed[id(x)]
+        path, value = f"{path}.{name}", before.get(name, MISSING)
+        self._add((id(x), name), lambda: Attribute(path, x, name, value))
+        if value is not MISSING:
+            self.meet(value, path)
+
+    def asks_tensor(self, x: Tensor, name: str | None) -> None:
+        """Code asks a tensor by ``getattr`` or its kin for an attribute, or for all."""
+        if id(x) in self._attributed:
+            if name is None:
+                self._all_of_tensor(x)
+            elif not is_own(Tensor, name):
+                self._attribute(x, name)
+
+    def _attributes_put(self) -> None:
+        """Record the attributes that code gave tensors, or took from them."""
+        for x, path, before in self._attributed.values():
+            now = vars(x)
+            for name in {**before, **now} if before or now else ():
+                then = before.get(name, MISSING)
+                if now.get(name, MISSING) is not then:
+                    self.source((id(x), name), functools.partial(
+                        Attribute, f"{path}.{name}", x, name, then), name in now)
+
+    def asked_by(self, names: Iterable[str]) -> set[str]:
+        """Return which of these attributes code names, with those whose absence it may catch."""
+        return {*names} & self._names | {n for n in self._missed if not is_own(Tensor, n)}
 
     def is_typed(self, x: Tensor) -> bool:
         """Return whether code has a tensor from outside."""

@@ -59,6 +59,8 @@ def share_facts(x: Any, y: Any) -> None:
     facts = getattr(outermost(), "facts", {})
     if id(x) in facts:
         facts[id(y)] = facts[id(x)]
+        if vars(x):
+            vars(y).update(vars(x))
 
 
 def refuse_new_name(x: Any) -> None:

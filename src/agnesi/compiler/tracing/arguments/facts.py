@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.autodiff.recording import is_leaf
+from agnesi.compiler.tracing.arguments.attributes import asked, attribute_of
 from agnesi.core.ir.dims import TUPLES
 from agnesi.core.support.tree import Tree
 from agnesi.core.tensor import Tensor
@@ -28,6 +29,8 @@ FLAGS = frozenset((REQUIRES, "is_leaf", "grad_fn"))
 OBJECTS = "objects"
 #: Facts that belong to the signature.
 IN_SIGNATURES = frozenset((NAME, LEAF))
+#: With which the queries of attributes begin that programs gave arguments.
+ATTRIBUTE = "."
 #: Things of which each is compared with each.
 _MAX_PAIRED = 4
 Facts = tuple[Any, ...]
@@ -43,7 +46,24 @@ def facts_of(leaves: Iterable[Any], queries: Collection[str]) -> Facts:
         found += [None if v is None else v._name for v in tensors]
     if LEAF in queries:
         found += [v is None or is_leaf(v) for v in tensors]
+    for query in attributes_in(queries):
+        found += [None if v is None else attribute_of(v, query[1:]) for v in tensors]
     return tuple(found)
+
+
+def attributes_in(queries: Iterable[str]) -> list[str]:
+    """Return the queries of attributes that programs gave arguments.
+
+    >>> from agnesi.compiler.tracing.arguments.facts import attributes_in
+    >>> attributes_in({"name", ".tag", ".group"})
+    ['.group', '.tag']
+    """
+    return sorted(q for q in queries if q[0] == ATTRIBUTE)
+
+
+def of_signatures(queries: Iterable[str]) -> frozenset[str]:
+    """Return the queries whose answers belong to the signature."""
+    return frozenset(q for q in queries if q in IN_SIGNATURES or q[0] == ATTRIBUTE)
 
 
 def known_facts(leaves: Sequence[Any], symbols: Sequence[Any]) -> dict[int, Mapping[str, Any]]:
@@ -76,6 +96,8 @@ class Assumptions:
         #: The tensors and arrays among the arguments that it was traced with: classes, names,
         #: whether they are leaves, and whether they require a gradient.
         self._kinds = [_kind(v) if isinstance(v, (Tensor, np.ndarray)) else None for v in leaves]
+        self._attributes = {q: [attribute_of(v, q[1:]) if isinstance(v, Tensor) else None
+                                for v in leaves] for q in attributes_in(queries)}
         #: Which arguments require a gradient.
         self.requiring = [isinstance(v, Tensor) and v._requires_grad for v in leaves[:tree.leaves]]
 
@@ -104,6 +126,10 @@ class Assumptions:
                 yield f"{leaf}._grad is None"
             if LAYOUT in self.queries:
                 yield f"{leaf}.array is not None and {leaf}.array.flags.c_contiguous"
+        for query, held in self._attributes.items():
+            for leaf, was, kind in zip(leaves, held, self._kinds, strict=False):
+                if kind and issubclass(kind[0], Tensor):
+                    yield f"{name(attribute_of)}({leaf}, {query[1:]!r}) == {name(was)}"
         if IDENTITY in self.queries:
             yield from self._apart([leaf for leaf, *_ in given], name)
             yield from self._apart(containers, name)
@@ -166,7 +192,8 @@ def assumed(trace: Any, reads: Any, leaves: Sequence[Any], tree: Tree, known: fr
     objects = [t.kind for t in tree.walk() if t.has_fields or t.is_object]
     kinds = frozenset(objects)
     reached = reads.reached(kinds) if kinds else {}
-    queries = known | trace.questions | ({IDENTITY} if reads.identifies else set())
+    queries = known | trace.questions | asked(reads, leaves) | (
+        {IDENTITY} if reads.identifies else set())
     if len(kinds) < len(objects) or any(type(v) in kinds for v in reached.values()):
         queries |= {OBJECTS}
     things: dict[int, Any] = {}

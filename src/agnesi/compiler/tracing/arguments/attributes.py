@@ -1,0 +1,90 @@
+"""Attributes that programs give tensors, of those that are arguments.
+
+The symbol of an argument has the attributes that the argument has.  Those that code asks for are
+facts of it (``facts.py``), by their name behind a point; code that changes them runs eagerly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from types import BuiltinFunctionType, FunctionType
+from typing import Any
+
+from agnesi.compiler.tracing.builtin_calls import ByIdentity
+from agnesi.compiler.tracing.obstacles import OnlyEagerError
+from agnesi.core.support.config import STATE
+from agnesi.core.support.tracing import outermost
+from agnesi.core.support.tree import exact
+from agnesi.core.tensor import Tensor
+
+_MISSING = "no such attribute"
+#: Exact types of attributes that are equal to others; of others, which objects they are counts.
+_BY_VALUE = frozenset((int, str, bytes, bool, type(None)))
+#: What holds nothing else that code may read without asking a tensor for it.
+_WHOLE = (float, complex, type, FunctionType, BuiltinFunctionType, Tensor)
+
+
+def is_own(kind: type, name: str) -> bool:
+    """Return whether tensors have an attribute of this name themselves."""
+    return any(name in vars(part) for part in kind.__mro__)
+
+
+def asks(x: Tensor, name: str | None = None) -> None:
+    """Code asks a tensor for an attribute, or for all, by a function."""
+    trace = outermost()
+    if id(x) in getattr(trace, "facts", ()):
+        if name is None:
+            trace.refuse("it asks for all attributes of an argument")
+        if not is_own(type(x), name):
+            trace.questions.add(f".{name}")
+    elif x.array is not None and (reads := STATE.reads) is not None:
+        reads.asks_tensor(x, name)
+
+
+def show(symbols: Iterable[Any], leaves: Iterable[Any]) -> None:
+    """Give symbols the attributes of the arguments that they stand for."""
+    for x, value in zip(symbols, leaves, strict=True):
+        if isinstance(x, Tensor) and isinstance(value, Tensor) and vars(value):
+            vars(x).update(vars(value))
+
+
+def asked(reads: Any, leaves: Iterable[Any]) -> frozenset[str]:
+    """Return the queries of code that names attributes of arguments."""
+    found: set[str] = set()
+    for value in leaves:
+        if isinstance(value, Tensor):
+            found |= reads.asked_by(vars(value))
+    return frozenset(f".{name}" for name in found)
+
+
+def refuse(symbols: Sequence[Any], leaves: Sequence[Any], results: Iterable[Any],
+           queries: Collection[str]) -> None:
+    """End the trace of code that gives attributes to arguments or results, or asks for attributes
+    that hold others.
+    """
+    given = {id(s) for s in symbols}
+    for x, value in zip(symbols, leaves, strict=True):
+        if not (isinstance(x, Tensor) and isinstance(value, Tensor)):
+            continue
+        before, now = vars(value), vars(x)
+        changed = [n for n in {**before, **now}
+                   if now.get(n, _MISSING) is not before.get(n, _MISSING)]
+        if changed:
+            raise OnlyEagerError(f"it changes the attribute {changed[0]!r} of an argument")
+        for name in before:
+            held = before[name]
+            if f".{name}" in queries and type(held) not in _BY_VALUE and not isinstance(
+                    held, _WHOLE):
+                raise OnlyEagerError(f"it reads the attribute {name!r} of an argument, "
+                                     f"{type(held).__name__}")
+    for x in results:
+        if isinstance(x, Tensor) and x.array is None and id(x) not in given and vars(x):
+            raise OnlyEagerError(f"it gives a result the attribute {next(iter(vars(x)))!r}")
+
+
+def attribute_of(x: Any, name: str) -> Any:
+    """Return what stands for an attribute in a signature."""
+    value = getattr(x, name, _MISSING)
+    if type(value) in _BY_VALUE:
+        return type(value), value
+    return (float, exact(value)) if type(value) is float else ByIdentity(value)
