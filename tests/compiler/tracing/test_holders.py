@@ -9,6 +9,7 @@ import contextvars
 import ctypes
 import decimal
 import functools
+import gc
 import inspect
 import io
 import logging
@@ -725,3 +726,26 @@ def test_a_cache_that_each_call_fills_is_said_once():
     with pytest.warns(RuntimeWarning, match="something new that functools keeps") as told:
         found = [step(ag.tensor([float(i)])).item() for i in range(80)]
     assert found == [2.0 * i + 1 for i in range(80)] and len(told) == 1
+
+
+@pytest.mark.parametrize("by", ["ref", "dict"])
+@pytest.mark.parametrize("slots", [("v", "__weakref__"), ("v", "__dict__", "__weakref__")])
+def test_objects_with_slots_are_not_kept_for_weak_references(by, slots):
+    kind = type("Kind", (), {"__slots__": slots})
+    thing, x = kind(), ag.ones(2)
+    thing.v = 2.0
+    found = {"ref": weakref.ref(thing), "dict": weakref.WeakValueDictionary(k=thing)}[by]
+
+    @ag.jit
+    def f(x):
+        held = found() if by == "ref" else found.get("k")
+        return x * (held.v if held is not None else -1.0)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        assert f(x).tolist() == [2.0, 2.0]
+        thing.v = 3.0
+        assert f(x).tolist() == [3.0, 3.0]
+        del thing
+        gc.collect()
+        assert f(x).tolist() == [-1.0, -1.0]

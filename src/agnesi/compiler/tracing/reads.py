@@ -53,6 +53,7 @@ from agnesi.compiler.tracing.object_kinds import (
     REFERENCES,
     SCALARS,
     behind,
+    described,
     held_by,
     holds_nan,
     holds_symbol,
@@ -478,7 +479,8 @@ class Reads(OwnedReads):
         if self._weak:
             refuse_weak(self._weak.values(), self._all_sources())
         for thing in self._weak.values():
-            weakly(self.sources, thing)
+            if not weakly(self.sources, thing):
+                raise OnlyEagerError(f"it has {described(thing)} by a weak reference only")
 
     def settle_writes(self) -> None:
         """Record what the function has put where nobody reports it."""

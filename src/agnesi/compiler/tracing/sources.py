@@ -206,18 +206,19 @@ class Alive(Source):
         return f"{self.path} is gone, or another one"
 
 
-def weakly(sources: dict[Any, Source], owner: Any) -> None:
-    """Replace the sources of ``owner`` by ones that refer to it weakly, if all its attributes are
-    in its ``__dict__``."""
+def weakly(sources: dict[Any, Source], owner: Any) -> bool:
+    """Replace the sources of ``owner`` by ones that refer to it weakly; return whether none is left
+    that does not, as for attributes in slots."""
     own = {key: p for key, p in sources.items() if getattr(p, "owner", None) is owner}
     held = attributes(owner)
     if type(held) is not dict or not all(isinstance(p, (Attribute, Kind)) for p in own.values()):
-        return
+        return not own
     for key, source in own.items():
         if isinstance(source, Attribute):
             sources[key] = WeaklyHeld(source.path, held, source.name, source.value)
         else:
             sources[key] = Alive(source.path.removeprefix("the class of "), owner)
+    return True
 
 
 class Cell(Source):
