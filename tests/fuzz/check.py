@@ -75,6 +75,8 @@ def check(case: Case | Script) -> Failure | None:
         return Failure("slow", f"more than {SECONDS} s, twice")
     except MemoryError:
         return Failure("memory", f"more than {MEMORY >> 20} MB")
+    except Unclear:
+        raise
     except BrokenProgramError as error:
         return Failure("broken program", str(error))
     except Exception as error:

@@ -439,6 +439,7 @@ WAYS = (
     Way("statements", "f", "jit(f)", weight=3),  # of functions of their own: statements.py
     Way("training", "f", "jit(f)", weight=2),  # the same: training.py
     Way("nested transforms", "f", "jit(f)", weight=4),  # the same: nested.py
+    Way("carried states", "f", "jit(f)", weight=4),  # the same: carried.py
     Way("views", "f", "jit(f)", weight=4),  # the same: views.py
 )
 #: Those in which Python may decide by values, and values may tell sizes.

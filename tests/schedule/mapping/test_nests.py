@@ -2,11 +2,12 @@
 
 import numpy as np
 
-from agnesi.core.ir.kernels import Buffer, Nest, Store
-from agnesi.core.ir.loops import Affine, Axis, call, load
+from agnesi.core.ir.kernels import Buffer, Nest, Store, walk
+from agnesi.core.ir.loops import Affine, Axis, call, const, load, make
 from agnesi.core.ir.mapping import BLOCK_ELEMENTS
 from agnesi.core.support.policy import FAST_COMPILE
 from agnesi.core.target import Target
+from agnesi.schedule.mapping.full_unroll import written_out
 from agnesi.schedule.mapping.nests import LoopMapping
 
 
@@ -52,3 +53,19 @@ def test_lanes_are_those_of_the_target():
         native = mapping.native_lanes([store.value])
         assert native == max(1, bits // 32)
         assert mapping.lanes([store.value], axis) == (4 * native if bits else 1)
+
+
+def test_a_sum_in_an_index_along_an_axis_of_the_nest_is_written_out():
+    axis = Axis(0, 3)
+    target, source, counts = (Buffer((3,), np.dtype(d), kind) for d, kind in (
+        ("float32", "output"), ("float32", "input"), ("int64", "input")))
+    total = make("reduce", (load(counts, "int64", axis.index),), "int64", ("add", (axis,)),
+                 frozenset())
+    read = load(source, "float32", Affine(0, {call("remainder", total, const(3, "int64")): 1}))
+    body = [Store(target, axis.index, call("add", load(source, "float32", axis.index), read))]
+    found = written_out(Nest([], (axis,), body))
+    values = [*walk([s.value for s in found.body])]
+    assert found.axes == () and len(found.body) == 3
+    assert not [v for v in values if v.op == "reduce"]
+    assert {int(v.param[1].const) for v in values if v.op == "load" and v.dtype == "int64"} == {
+        0, 1, 2}

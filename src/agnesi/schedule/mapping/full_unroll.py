@@ -25,7 +25,8 @@ def written_out(nest: Nest) -> Nest:
     ):
         return nest
     # Sums come first: they may run along an axis of the nest, which is another one inside of them.
-    body = [Store(s.buffer, s.offset, _summed(s.value, {})) for s in nest.body]
+    sums = _ShortSums({})
+    body = [Store(s.buffer, sums.index(s.offset), sums(s.value)) for s in nest.body]
     values = [v for s in body for v in (s.value, *s.offset.atoms)]
     if any({*v.param[1]} & {*nest.axes} for v in reductions(values)):
         return nest
@@ -38,28 +39,21 @@ def written_out(nest: Nest) -> Nest:
     return Nest(nest.nodes, (), list(stores.values()))
 
 
-def _summed(value: Expr, done: dict[Expr, Expr]) -> Expr:
-    """The expression with its short reductions written out."""
-    if not value.args:
-        return value
-    found = done.get(value)
-    if found is None:
-        args = tuple([_summed(a, done) for a in value.args])
-        found = done[value] = _term_by_term(value, args[0]) if value.op == "reduce" else loops.make(
-            value.op, args, value.dtype, value.param,
-            value.free if value.op in ("load", "index", "steps") else None,
-        )
-    return found
+class _ShortSums(Substitution):
+    """Writes out short reductions, wherever they stand: in the indices of loads, too."""
+
+    def _rebuilt(self, value: Expr) -> Expr:
+        value = super()._rebuilt(value)
+        return _term_by_term(value) if value.op == "reduce" else value
 
 
-def _term_by_term(value: Expr, body: Expr) -> Expr:
+def _term_by_term(value: Expr) -> Expr:
     kind, bound = value.param
     sizes = [a.extent for a in bound]
-    few = all(isinstance(n, int) for n in sizes) and 0 < math.prod(sizes) <= _MAX_UNROLLED
-    if not few:
-        return loops.make("reduce", (body,), value.dtype, value.param, value.free)
+    if not (all(isinstance(n, int) for n in sizes) and 0 < math.prod(sizes) <= _MAX_UNROLLED):
+        return value
     terms = [
-        Substitution({a: Affine(i) for a, i in zip(bound, point, strict=True)})(body)
+        Substitution({a: Affine(i) for a, i in zip(bound, point, strict=True)})(value.args[0])
         for point in itertools.product(*map(range, sizes))
     ]
     total = terms[0]
