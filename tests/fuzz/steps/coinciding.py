@@ -19,7 +19,8 @@ ROWS = (
 )
 #: Those that loop or choose, where some of what a step gives is the same for all rows.
 LOOPS = (
-    "ag.while_loop(lambda s: s[0] < {n}, lambda s: (s[0] + 1, {c}), (0 * r.sum(), {b} * r))[1]",
+    "ag.while_loop(lambda s: s[0] < {n}, lambda s: (s[0] + 1, {c}), "
+    "(0 * ag.isfinite(r.sum()), {b} * r))[1]",  # once at least: body and start have one type
     "ag.while_loop(lambda s: (s[0] < 1) | ((s[0] < {n}) & (ag.sum(s[1]) > {b})), "
     "lambda s: (s[0] + 1, {c}), (0, {b} * r))[1]",
     "ag.fori_loop(0, {n}, lambda i, s: ({c0}), {b} * r)",

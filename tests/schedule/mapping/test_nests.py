@@ -69,3 +69,17 @@ def test_a_sum_in_an_index_along_an_axis_of_the_nest_is_written_out():
     assert not [v for v in values if v.op == "reduce"]
     assert {int(v.param[1].const) for v in values if v.op == "load" and v.dtype == "int64"} == {
         0, 1, 2}
+
+
+def test_a_long_sum_in_a_short_one_along_the_same_axis_stays_whole():
+    a, b = Axis(0, 2), Axis(1, 3)
+    target, source, table = (Buffer(shape, np.dtype("float32"), kind) for shape, kind in (
+        ((), "output"), ((2,), "input"), ((2, 3), "input")))
+    cell = load(table, "float32", Affine(0, {a: 3, b: 1}))
+    long = make("reduce", (cell,), "float32", ("add", (a, b)), frozenset())
+    term = call("multiply", load(source, "float32", a.index), long)
+    short = make("reduce", (term,), "float32", ("add", (a,)), frozenset())
+    found = written_out(Nest([], (), [Store(target, Affine(), short)]))
+    (store,) = found.body
+    sums = [v for v in walk([store.value]) if v.op == "reduce"]
+    assert sums == [long] and store.value.op == "add"

@@ -538,3 +538,17 @@ class Substitution:
             if isinstance(a, Axis)
         ))
         return make("reduce", args, value.dtype, (kind, left), args[0].free - set(left))
+
+
+class PointSubstitution(Substitution):
+    """Replaces axes only where they are free: a reduction's own axis is another one, even where the
+    loops around the reduction share it.
+    """
+
+    def __call__(self, value: Expr) -> Expr:
+        if not value.free & self.axes.keys():
+            return value
+        own = {*value.param[1]} if value.op in ("reduce", "steps") else set()
+        if own & self.axes.keys():
+            return PointSubstitution({a: i for a, i in self.axes.items() if a not in own})(value)
+        return super().__call__(value)

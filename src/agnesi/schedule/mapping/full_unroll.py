@@ -8,8 +8,8 @@ import itertools
 import math
 
 from agnesi.core.ir import loops
-from agnesi.core.ir.kernels import Nest, Store, reductions
-from agnesi.core.ir.loops import Affine, Expr, Substitution
+from agnesi.core.ir.kernels import Nest, Store
+from agnesi.core.ir.loops import Affine, Expr, PointSubstitution, Substitution
 
 #: Points of a nest, or terms of a sum, that are written out.
 _MAX_UNROLLED = 4
@@ -24,15 +24,11 @@ def written_out(nest: Nest) -> Nest:
         or math.prod(sizes) > _MAX_UNROLLED
     ):
         return nest
-    # Sums come first: they may run along an axis of the nest, which is another one inside of them.
     sums = _ShortSums({})
     body = [Store(s.buffer, sums.index(s.offset), sums(s.value)) for s in nest.body]
-    values = [v for s in body for v in (s.value, *s.offset.atoms)]
-    if any({*v.param[1]} & {*nest.axes} for v in reductions(values)):
-        return nest
     stores: dict[tuple[object, Affine, Expr], Store] = {}
     for point in itertools.product(*map(range, sizes)):
-        at = Substitution({a: Affine(i) for a, i in zip(nest.axes, point, strict=True)})
+        at = PointSubstitution({a: Affine(i) for a, i in zip(nest.axes, point, strict=True)})
         for s in body:
             offset, value = at.index(s.offset), at(s.value)
             stores.setdefault((s.buffer, offset, value), Store(s.buffer, offset, value))
@@ -53,7 +49,7 @@ def _term_by_term(value: Expr) -> Expr:
     if not (all(isinstance(n, int) for n in sizes) and 0 < math.prod(sizes) <= _MAX_UNROLLED):
         return value
     terms = [
-        Substitution({a: Affine(i) for a, i in zip(bound, point, strict=True)})(value.args[0])
+        PointSubstitution({a: Affine(i) for a, i in zip(bound, point, strict=True)})(value.args[0])
         for point in itertools.product(*map(range, sizes))
     ]
     total = terms[0]
