@@ -440,8 +440,8 @@ def refusal(name: str, rules: tuple[Rule, ...], value: Any) -> Exception | None:
         return found[1](f"{name} must be {found[0]}, not {_described(value)}")
     if is_tracing() and type(value) not in (int, float, bool, str):
         with switched(recording=False):
-            if (condition := _holds(rules, value)) is not None:
-                wanted: Any = _refusal(rules, _unfit(value))
+            if (condition := _holds(rules, value)) is not None and (
+                    wanted := _refusal(rules, _unfit(value))) is not None:
                 HOOKS.ensured("", condition, condition, f"{name} must be {wanted[0]}")
     return None
 

@@ -35,6 +35,16 @@ MAKERS = {
     "eye": (lambda t, n: t.eye(n), [(3,), (1,)]),
     "oblong": (lambda t, n, k: t.eye(n, k), [(2, 3)]),
     "linspace": (lambda t, n: t.linspace(0.0, 1.0, n), [(3,), (1,), (0,)]),
+    "steps": (lambda t, n, k: t.arange(2, n, k), [(20, 3), (-20, -4), (20, -4), (3, 7)]),
+    "bounds and steps": (lambda t, n, k: t.arange(n, k, -n), [(3, -9), (5, 5), (-2, 4)]),
+    "float steps": (lambda t, n, k: t.arange(0.0, n, k / 4), [(3, 1), (2, 3)]),
+    "ends and their number": (lambda t, n, k: t.linspace(k * 0.5, 9.0, n), [
+        (4, 1), (1, 3), (0, 2), (2, 2)]),
+    "without the end": (lambda t, n, k: t.linspace(k * 0.5, 9.0, n, endpoint=False), [
+        (4, 1), (1, 3)]),
+    "powers": (lambda t, n: t.logspace(0.0, 2.0, n), [(3,), (1,), (0,)]),
+    "ratios": (lambda t, n: t.geomspace(1.0, 100.0, n), [(3,), (1,), (0,)]),
+    "diagonals": (lambda t, n, k: t.eye(n, n + 1, k), [(3, 1), (3, -2), (2, 9)]),
     "table": (lambda t, n: t.tril(t.ones((n, n))), [(3,)]),
 }
 CHANGES = {
@@ -84,6 +94,13 @@ def test_negative_sizes_are_refused():
         f(-1)
     with pytest.raises(ag.MissingInputError, match="must be an input"):
         ag.function([], T.zeros(n))
+
+
+def test_a_step_of_zero_is_refused_when_it_is_known():
+    f = ag.function([n, k], T.arange(0, n, k))
+    assert f(7, 3).tolist() == [0, 3, 6]
+    with pytest.raises(ValueError, match="the step of arange must not be zero"):
+        f(7, 0)
 
 
 def test_any_scalar_is_a_size():
@@ -148,7 +165,8 @@ def test_sizes_that_change_from_step_to_step_are_summed_over():
 # -- under jit --------------------------------------------------------------------------------
 @pytest.mark.share(2)
 @pytest.mark.parametrize("name", [
-    "first", "between", "step", "batch", "both", "arange", "zeros", "linspace", "reshape",
+    "first", "between", "step", "batch", "both", "arange", "zeros", "linspace", "reshape", "steps",
+    "float steps", "ends and their number", "powers", "ratios", "diagonals",
     "repeats", "counted", "joined", "roll",
 ])
 def test_the_same_under_jit(name):

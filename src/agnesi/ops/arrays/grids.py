@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from agnesi.core.integers import integer
-from agnesi.core.ir.dims import product
+from agnesi.core.ir.dims import Dim, combine, product
 from agnesi.core.op import typed
 from agnesi.core.parameter_types import DTypeLike, ShapeLike, TensorLike
 from agnesi.core.public import planned, public
@@ -277,9 +277,11 @@ def geomspace(start: TensorLike, stop: TensorLike, num: int = 50, endpoint: bool
             check_real(end, kind)
     if kind.kind == "c":  # the ends may be real
         first, last = cast(first, dtypes.complex128), cast(last, dtypes.complex128)
-    if is_known(first, last) and not (first._requires_grad or last._requires_grad):
-        check_allocatable((integer(num, "num", 0), max(first.size, last.size)), dtypes.float64)
-        work = num * max(first.size, last.size) if isinstance(num, int) else 0
+    num = integer(num, "num", 0)
+    differentiated = first._requires_grad or last._requires_grad
+    if is_known(first, last) and not (differentiated or isinstance(num, Dim)):
+        check_allocatable((num, max(first.size, last.size)), dtypes.float64)
+        work = num * max(first.size, last.size)
         found = aside(_GEOMETRIC_NANOSECONDS * work, functools.partial(
             np.errstate(all="ignore")(np.geomspace), axis=axis), first.array, last.array, num,
             endpoint)
@@ -288,10 +290,10 @@ def geomspace(start: TensorLike, stop: TensorLike, num: int = 50, endpoint: bool
     first, last = cast(first, wide), cast(last, wide)
     first, last = demanded("geomspace", "the ends must not be 0", lambda a, b: (a != 0) & (b != 0),
                            of_complex=True, start=first, stop=last)
-    steps = max(num - 1 if endpoint else num, 1)
+    steps = combine("max", num - 1 if endpoint else num, 1)
     share = reshape(arange(num), (num,) + (1,) * max(first.ndim, last.ndim)) / steps
     row = first * power(last / first, cast(share, first.dtype))
-    if endpoint and num > 1:
+    if endpoint:
         row = where((share == 1) & (first == first), last, row)
     row = cast(row, kind)
     return row if axis == 0 else moveaxis(row, 0, axis)

@@ -11,7 +11,7 @@ import numpy as np
 from agnesi.core import shapes
 from agnesi.core.calls.modules import is_pythons
 from agnesi.core.dispatch import apply
-from agnesi.core.integers import integer, known_integer
+from agnesi.core.integers import check_integer, integer
 from agnesi.core.ir import loops
 from agnesi.core.ir.dims import Dim, Size, combine
 from agnesi.core.op import Op, typed
@@ -27,11 +27,12 @@ from agnesi.core.value_sizes import refusal, size_of
 from agnesi.ops.base.arith import add, divide, floor_divide, multiply, negative, power, subtract
 from agnesi.ops.base.bounds import most_of
 from agnesi.ops.base.chosen import positions_of
-from agnesi.ops.base.compare import equal, less
+from agnesi.ops.base.compare import equal, less, not_equal
 from agnesi.ops.base.convert import as_tensor, cast, is_live, too_large
 from agnesi.ops.base.creation import checked_sizes, constant, float_dtype, made
 from agnesi.ops.base.expand import broadcast_to
 from agnesi.ops.base.movement import moveaxis, reshape
+from agnesi.ops.base.parameter_checks import demanded
 from agnesi.ops.base.select import ceil, maximum, where
 
 #: Sums of three integers below it have less than 64 bits.
@@ -173,7 +174,7 @@ def arange(start: Any, /, stop: Any = None, step: Any = 1, dtype: DTypeLike = No
     """
     if stop is None:
         start, stop = 0, start
-    if dtype is None and step != 0 and _are_small(start, stop, step):
+    if dtype is None and _are_small(start, stop, step) and step != 0:
         size: Any = len(range(start, stop, step))
         return made(Arange(start, step, size, dtypes.int64), size)
     given, ends = (start, step), (start, stop, step)
@@ -224,6 +225,9 @@ def _check_ends(start: int, step: int, size: int, kind: np.dtype) -> None:
 def _between(start: Any, stop: Any, step: Any, dtype: Any) -> Tensor:
     """``arange`` with bounds or a step that depend on data."""
     kind = np.dtype("int64") if dtype is None else dtypes.as_dtype(dtype)
+    if isinstance(step, Tensor) and not is_known(step):
+        step, = demanded("arange", "the step of arange must not be zero",
+                         lambda step: not_equal(step, 0), step=step)
     ends = [as_tensor(v) for v in (start, stop, step)]
     floats = any(v.dtype.kind in "fV" for v in ends)
     if floats and dtype is None:
@@ -306,10 +310,11 @@ def _along(axis: int, rows: Tensor) -> Tensor:
 
 def _spaced(first: Tensor, last: Tensor, num: int, endpoint: bool) -> Tensor:
     """``linspace`` of ends that are tensors, in double precision."""
-    step = divide(subtract(last, first), max(num - 1 if endpoint else num, 1))
+    parts = combine("max", num - 1 if endpoint else num, 1)
+    step = divide(subtract(last, first), parts)
     count = reshape(arange(num, dtype=dtypes.float64), (num, *(1,) * step.ndim))
     values = add(multiply(count, step), first)
-    return where(equal(count, num - 1), last, values) if endpoint and num > 1 else values
+    return where(equal(count, parts), last, values) if endpoint else values
 
 
 def _end(x: Any) -> Tensor:
@@ -359,14 +364,14 @@ def logspace(start: Any, stop: Any, num: int = 50, base: Any = 10.0, dtype: DTyp
     if isinstance(base, bool):
         raise TypeError(f"base must be a number, not {base}; give endpoint by name")
     kind = float_dtype(of_ends(start, stop, base) if dtype is None else dtype)
-    if any(map(_is_tensor, (start, stop, base))):
+    num = integer(num, "num", 0)
+    if isinstance(num, Dim) or any(map(_is_tensor, (start, stop, base))):
         ends = [_end(x) for x in (start, stop, base)]
         shape = shapes.broadcast(*(x.shape for x in ends))
         first, last, base = [broadcast_to(x, shape) for x in ends]
-        exponents = _spaced(first, last, operator.index(num), endpoint)
-        return _along(axis, cast(power(base, exponents), kind))
+        return _along(axis, cast(power(base, _spaced(first, last, num, endpoint)), kind))
     start, stop, base = float(start), float(stop), float(base)
-    check_allocatable((integer(num, "num", 0),), dtypes.float64)
+    check_allocatable((num,), dtypes.float64)
     with np.errstate(all="ignore"):
         values = np.logspace(start, stop, num, endpoint, base, kind)
     return _along(axis, constant(values, values.dtype) if is_tracing() else wrap(values))
@@ -393,7 +398,11 @@ def eye(n_rows: int | Dim, n_cols: int | Dim | None = None, /, k: int = 0, dtype
             [0., 1.]])
     """
     rows, columns = checked_sizes((n_rows, n_rows if n_cols is None else n_cols))
-    return made(Eye(rows, columns, known_integer(k, "k"), float_dtype(dtype)), rows, columns)
+    check_integer(k, "k")
+    if isinstance(k, Dim) or (isinstance(k, Tensor) and not is_known(k)):
+        row, column = (made(Arange(0, 1, n, dtypes.int64), n) for n in (rows, columns))
+        return cast(equal(subtract(column, reshape(row, (rows, 1))), k), float_dtype(dtype))
+    return made(Eye(rows, columns, operator.index(k), float_dtype(dtype)), rows, columns)
 
 
 @public
