@@ -9,7 +9,7 @@ import numpy as np
 
 from agnesi.api.sparse.tensors import CSC, CSR, SparseTensor
 from agnesi.core.dispatch import apply
-from agnesi.core.op import typed
+from agnesi.core.op import called, typed
 from agnesi.core.options import Size
 from agnesi.core.parameter_types import DTypeLike, ShapeLike, TensorLike
 from agnesi.core.public import explain_errors
@@ -22,6 +22,7 @@ from agnesi.ops.arrays.nonzeros import nonzero
 from agnesi.ops.base.convert import as_tensor, cast, pair
 from agnesi.ops.base.creation import filled, made, sizes_of
 from agnesi.ops.base.ensure import ensured_sizes
+from agnesi.ops.base.gather.gather_scatter import within
 from agnesi.ops.base.select import minimum
 from agnesi.ops.indexing.ranges import Arange
 from agnesi.ops.sparse.patterns import Solve, check_square, is_known, lined_up
@@ -128,7 +129,9 @@ def _from_triples(data: Tensor, coordinates: Any, shape: Any, kind: Any) -> Any:
     if shape is None:
         shape = tuple(int(p.max()) + 1 if p.shape[0] else 0 for p in (rows, columns))
     lines, places = (rows, columns) if kind is CSR else (columns, rows)
-    if lines.array is not None and lines.size and not (
+    if lines.array is None:
+        lines = within(lines, shape[kind.major], called("sparse", (rows, columns)), least=0)
+    elif lines.size and not (
         lines.array.min() >= 0 and lines.array.max() < shape[kind.major]
     ):
         raise IndexError(f"there are entries outside of shape {tuple(shape)}")

@@ -91,24 +91,27 @@ class COO(Words):
             raise ShapeError(text)
         count = indices.shape[1]
         self._entries = of_shape("", self._entries, (count, *self._entries.shape[1:]), text)
-        coordinates, rest = self.shape[: indices.shape[0]], self.shape[indices.shape[0]:]
         text = (f"{typed(indices)} and {typed(self._entries)} do not make a tensor of shape "
                 f"{self.shape}")
-        if len(coordinates) < indices.shape[0]:
+        axes = self.ndim - self._entries.ndim + 1
+        if axes < 0:
             raise ShapeError(text)
+        indices = of_shape("sparse_coo_tensor", indices, (axes, count), text)
+        coordinates, rest = self.shape[:axes], self.shape[axes:]
         self._entries = of_shape("", self._entries, (count, *rest), text)
         if indices.dtype.kind not in "iu":
             if not indices.shape[1]:
                 return cast(indices, np.dtype("int64"))
             raise DTypeError(f"indices must be integers, not {typed(indices)}")
-        rows = [within(indices[k], n, "sparse_coo_tensor", least=0) if indices.array is None
-                else indices[k] for k, n in enumerate(coordinates)]
-        for row, n in zip(rows, coordinates, strict=True):
-            if row.array is not None and row.array.size and not 0 <= row.array.min() <= (
-                    row.array.max()) < n:
-                raise IndexError(f"indices run from {row.array.min()} to {row.array.max()} on an "
-                                 f"axis of size {n}")
-        return indices if indices.array is None or is_tracing() else fixed(indices.array.copy())
+        if indices.array is None:
+            rows = [within(indices[k:k + 1], n, "sparse_coo_tensor", least=0)
+                    for k, n in enumerate(coordinates)]
+            return concat(rows, 0) if rows else indices
+        for row, n in zip(indices.array, coordinates, strict=True):
+            if row.size and not 0 <= row.min() <= row.max() < n:
+                raise IndexError(f"indices run from {row.min()} to {row.max()} on an axis of size "
+                                 f"{n}")
+        return indices if is_tracing() else fixed(indices.array.copy())
 
     @classmethod
     def _made(cls, indices: Tensor, values: Tensor, shape: Any, coalesced: bool = False) -> COO:
@@ -172,7 +175,7 @@ class COO(Words):
 
         :returns: The first ones.
         """
-        return int(self._coordinates.shape[0])
+        return self.ndim - self._entries.ndim + 1
 
     def dense_dim(self) -> int:
         """How many axes have none.
@@ -375,9 +378,9 @@ class COO(Words):
     def _scaled(self, other: Any, by: Any) -> COO:
         x = beside(other, self._entries)
         if x.ndim:
-            if x.shape != self.shape:
-                raise ShapeError(at(f"multiply: {typed(x)} beside a sparse tensor of shape "
-                                    f"{self.shape}: shapes must be equal, or it a number"))
+            x = of_shape("multiply", x, self.shape, at(
+                f"multiply: {typed(x)} beside a sparse tensor of shape {self.shape}: shapes must "
+                "be equal, or it a number"))
             other = x[tuple(self._coordinates[k] for k in range(self.sparse_dim()))]
         return self.with_values(by(self._entries, other))
 
@@ -435,9 +438,9 @@ class COO(Words):
         if self.sparse_dim() != 2 or self.dense_dim() or x.ndim not in (1, 2):
             raise ShapeError(f"a sparse matrix is multiplied by a vector or matrix, not "
                              f"{self.shape} by {typed(x)}")
-        if self.shape[1] != x.shape[0]:
-            raise ShapeError(f"inner sizes differ: {self.shape[1]} (last axis of {self.shape}) and "
-                             f"{x.shape[0]} (first axis of {x.shape})")
+        x = of_shape("matmul", x, (self.shape[1], *x.shape[1:]),
+                     f"inner sizes differ: {self.shape[1]} (last axis of {self.shape}) and "
+                     f"{x.shape[0]} (first axis of {x.shape})")
         values, x = pair(self._entries, x)
         order, columns, starts = self._by_rows()
         found: Tensor = apply(ROWS, values[order], x if x.ndim == 2 else expand_dims(x, 1),

@@ -14,6 +14,7 @@ from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.base.arith import add, multiply
 from agnesi.ops.base.convert import pair
 from agnesi.ops.base.movement import reshape
+from agnesi.ops.base.parameter_checks import of_shape
 from agnesi.ops.indexing.join import concat, stack
 from agnesi.ops.sparse.patterns import is_known
 
@@ -66,9 +67,9 @@ def elementwise_product(a: Any, b: Any) -> Any:
 def batched_product(a: Any, x: Tensor) -> Tensor:
     """Products of the matrices of a sparse (batch, n, k) and a dense (batch, k, m) tensor: of the
     one matrix that has those of ``a`` along its diagonal."""
-    if a.shape[0] != x.shape[0] or a.shape[2] != x.shape[1]:
-        raise ShapeError(f"batches or inner sizes differ: {typed(a)} and {typed(x)}")
     batch, n, k = a.shape
+    x = of_shape("matmul", x, (batch, k, x.shape[2]),
+                 f"batches or inner sizes differ: {typed(a)} and {typed(x)}")
     coordinates = stack([add(multiply(a._coordinates[0], n), a._coordinates[1]),
                     add(multiply(a._coordinates[0], k), a._coordinates[2])])
     whole = type(a)._made(coordinates, a._entries, (batch * n, batch * k))
