@@ -411,3 +411,20 @@ def test_lists_of_open_sizes_are_tensors() -> None:
     sizes, square, found, mixed = f(np.ones((3, 4)))
     assert sizes.tolist() == [3, 4] and square.tolist() == [[3, 1], [2, 12]]
     assert found.tolist() == [0, 3, 7] and found.dtype == np.int64 and mixed.tolist() == [3, 0.5]
+
+
+@pytest.mark.parametrize(("f", "shapes"), [
+    (lambda t, x: t.insert(x, 2, np.array([7.0, 8.0, 9.0]), axis=1), [(3, 4), (3, 2)]),
+    (lambda t, x: t.insert(x, [0, -1], 5.0, axis=0), [(3, 4), (1, 2), (2, 0)]),
+    (lambda t, x: t.insert(x, 3, 1.0), [(3, 4), (1, 3)]),
+    (lambda t, x: t.unique(x, axis=0), [(3, 2), (3, 0), (0, 2), (1, 1)]),
+])
+def test_places_and_rows_of_open_sizes(f, shapes) -> None:
+    """Positions that are known beside a size that is not, and rows of no elements."""
+    x = T.dmatrix("x")
+    made = ag.function([x], f(ag, x))
+    for shape in shapes:
+        assert_array_equal(made(np.ones(shape)), f(np, np.ones(shape)))
+    if made(np.ones((3, 4))).shape == (3, 5):
+        with pytest.raises(IndexError, match="a place is out of range"):
+            made(np.ones((3, 1)))

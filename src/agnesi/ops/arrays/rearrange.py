@@ -375,8 +375,10 @@ def insert(x: TensorLike, obj: TensorLike, values: TensorLike, axis: int | None 
         new = reshape(new, (1,) * (x.ndim - new.ndim) + new.shape)
         new = moveaxis(new, 0, axis)
     positions = atleast_1d(as_tensor(given))
-    if not computed and ((given < -n) | (given > n)).any():
+    if not computed and isinstance(n, int) and ((given < -n) | (given > n)).any():
         raise IndexError(f"place {obj} is out of range for {n} elements")
+    if not computed and not isinstance(n, int):
+        positions = _positions(positions, n)
     positions = where(positions < 0, positions + n, positions)
     alone = type(positions.shape[0]) is int and positions.shape[0] == 1
     if alone:  # as many as there are values
@@ -385,7 +387,7 @@ def insert(x: TensorLike, obj: TensorLike, values: TensorLike, axis: int | None 
     region = (*x.shape[:axis], count, *x.shape[axis + 1:])
     new = broadcast_to(new, region)
     positions = broadcast_to(positions, (count,)) if alone else positions
-    order = argsort(concat([as_tensor(np.arange(n) * 2 + 1), positions * 2], 0), 0)
+    order = argsort(concat([arange(n) * 2 + 1, positions * 2], 0), 0)
     return take(concat([x, new], axis), order, axis)
 
 

@@ -186,6 +186,8 @@ def _slices(x: Tensor, axis: int, returned: tuple[bool, ...]) -> tuple[Tensor, .
     first = moveaxis(x, axis, 0)
     width = product(first.shape[1:])
     rows = filled((n, 1), 0, dtypes.int64) if width == 0 else reshape(first, (n, width))
+    if not isinstance(width, int):  # it may be 0, and there is no order by no keys
+        rows = concat([filled((n, 1), 0, rows.dtype), rows], 1)
     order = lexsort(flip(matrix_transpose(rows), 0))
     ordered = take(rows, order, 0)
     differ = reduce.any(not_equal(ordered, roll(ordered, 1, 0)), axis=1)
