@@ -473,6 +473,18 @@ def test_results_get_the_dtype_that_is_declared():
             assert way(ONES).tolist() == [2.0, 2.0]
 
 
+def test_integers_that_the_declared_dtype_does_not_hold_are_refused():
+    """They were taken modulo 2**32."""
+    def cubes(x):
+        return x.astype("int64") ** 3
+
+    f = ag.op(cubes, infer=lambda x: (x.shape, "int32"))
+    for way in (f, ag.jit(f)):
+        assert way(ag.tensor([3, -4])).dtype == "int32" and way(ag.tensor([3])).tolist() == [27]
+        with pytest.raises(ag.DTypeError, match=r"int64 where int32 was declared.*68719476736"):
+            way(ag.tensor([3, 4096]))
+
+
 def test_the_kit_finds_a_wrong_factor():
     wrong = ag.op(lambda x: x * 2, vjp=lambda g, y, x: g * 4)
     with pytest.raises(AssertionError):
