@@ -77,6 +77,9 @@ def test_calls_take_and_give_deep_nests(kind):
     assert len(double.specialisations) == 1
     slopes = ag.grad(lambda t: (tree.flatten(t)[0][-1] ** 2).sum())(nest(kind, 1000))
     np.testing.assert_array_equal(tree.flatten(slopes)[0][-1].numpy(), [2, 4])
+    with pytest.warns(RuntimeWarning, match="runs eagerly"):
+        kept = ag.jit(lambda t: [t, t])(nest(kind, 1000, np.ones(2)))
+    assert kept[0] is kept[1] and type(tree.flatten(kept[0])[0][-1]) is np.ndarray
     held = nest(kind, 1000)
     closed = ag.jit(lambda x: x * tree.flatten(held)[0][-1])
     np.testing.assert_array_equal(closed(ag.ones(2)).numpy(), [1, 2])
@@ -112,6 +115,19 @@ def test_no_public_function_runs_into_the_stacks_end():
                     assert "recursion" not in str(error), name
                     refused += 1
     assert refused > len(names) / 2
+
+
+@pytest.mark.parametrize("call", [
+    lambda deep: ag.config(cache=deep), lambda deep: ag.config(threads=deep),
+    lambda deep: ag.testing.assert_allclose(deep, ag.ones(2)),
+    lambda deep: ag.isdtype(ag.ones(2).dtype, deep), lambda deep: ag.arange(3, device=deep),
+    lambda deep: ag.ones(2).to(deep),
+])
+@pytest.mark.parametrize("kind", ["list", "tuple"])
+def test_messages_show_no_value_that_has_no_text(call, kind):
+    with pytest.raises((ValueError, TypeError)) as found:
+        call(nest(kind, 3000))
+    assert "recursion" not in str(found.value)
 
 
 def test_savers_and_collators_tell_what_lies_too_deep(tmp_path):

@@ -24,6 +24,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from agnesi.core.ir.dims import Dim
+from agnesi.core.shapes import MOST_AXES
 from agnesi.core.support import dtypes
 from agnesi.core.support.config import HOOKS, switched
 from agnesi.core.support.errors import PACKAGE, DTypeError, at, typed, warn
@@ -170,13 +171,14 @@ def _sizes(value: Any) -> str:
     return ""
 
 
-def _is_data(value: Any) -> bool:
-    """Return whether a value converts to a tensor, judged by the first four entries of a list."""
+def _is_data(value: Any, levels: int = MOST_AXES) -> bool:
+    """Return whether a value converts to a tensor, judged by the first four entries of a list; what
+    is nested deeper than arrays have axes is refused where it is converted."""
     dtype = attribute_of(value, "dtype")
     if dtype is not None:
         return getattr(dtype, "kind", "b") in "biufcV"
     if isinstance(value, (list, tuple, range)):
-        return all(map(_is_data, value[:4]))
+        return not levels or all(_is_data(v, levels - 1) for v in value[:4])
     return isinstance(value, (numbers.Number, Dim)) or (
         has(value, "__array__") and not isinstance(value, type))
 

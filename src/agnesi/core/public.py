@@ -322,7 +322,7 @@ def is_device(target: Any) -> bool:
     """Return whether something names a device, of which there is one, rather than a dtype."""
     named = isinstance(target, str) and target.partition(":")[0] in _DEVICES
     if named and target != DEVICE:
-        raise ValueError(at(f"there is one device, {DEVICE!r}, and not {target!r}"))
+        raise ValueError(at(f"there is one device, {DEVICE!r}, and not {shown(target)}"))
     return named
 
 

@@ -21,7 +21,7 @@ from agnesi.core.shapes import fits
 from agnesi.core.support import dtypes
 from agnesi.core.support.cached_attributes import cached_property
 from agnesi.core.support.config import HOOKS
-from agnesi.core.support.errors import DTypeError, ShapeError, at, ours, warn
+from agnesi.core.support.errors import DTypeError, ShapeError, at, ours, shown, warn
 from agnesi.core.support.foreign import attribute_of, has
 from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
@@ -132,7 +132,7 @@ DEVICE = "cpu"
 def on_host(device: Any) -> None:
     """Return whether a device is where all tensors are: "cpu", or None."""
     if device is not None and not (isinstance(device, str) and device == DEVICE):
-        raise ValueError(at(f"there is one device, {DEVICE!r}, and not {device!r}"))
+        raise ValueError(at(f"there is one device, {DEVICE!r}, and not {shown(device)}"))
 
 
 def in_our_words(keywords: dict[str, Any], names: Sequence[str], placed: int = 0

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.support.errors import at
+from agnesi.core.support.errors import at, shown
 
 
 def _flag(text: str) -> bool:
@@ -138,10 +138,10 @@ def checked(name: str, value: Any) -> Any:
         value = _folder(value)
     if name == "threads" and (not isinstance(value, int) or value < 0):
         raise ValueError(at(
-            f"config.threads must be a number of threads or 0, not {value!r}"))
+            f"config.threads must be a number of threads or 0, not {shown(value)}"))
     kind = _KINDS.get(type(DEFAULTS[name]))
     if kind is not None and not kind[1](value):
-        raise ValueError(at(f"config.{name} must be {kind[0]}, not {value!r}"))
+        raise ValueError(at(f"config.{name} must be {kind[0]}, not {shown(value)}"))
     if name in CHOICES and value not in CHOICES[name]:
-        raise ValueError(at(f"config.{name} must be one of {CHOICES[name]}, not {value!r}"))
+        raise ValueError(at(f"config.{name} must be one of {CHOICES[name]}, not {shown(value)}"))
     return value

@@ -164,14 +164,22 @@ def isdtype(dtype: DTypeLike, kind: Any) -> bool:
     >>> ag.isdtype(ag.float32, "real floating"), ag.isdtype(ag.int8, (ag.bool, ag.int16))
     (True, False)
     """
-    if isinstance(kind, tuple):
-        return any([isdtype(dtype, k) for k in kind])
-    if isinstance(kind, str):
-        if kind not in KINDS:
-            raise ValueError(f"there is no kind {kind!r} of dtypes; there are {sorted(KINDS)}")
-        found = dtypes.as_dtype(dtype)
-        return (dtypes.float32 if found.kind == "V" else found) in KINDS[kind]
-    return dtypes.as_dtype(dtype) == dtypes.as_dtype(kind)
+    kinds, found = [kind], False
+    while kinds:  # tuples may be nested to any depth
+        last = kinds.pop()
+        if isinstance(last, tuple):
+            kinds += last
+        else:
+            found |= _is_of(dtypes.as_dtype(dtype), last)
+    return found
+
+
+def _is_of(dtype: Any, kind: Any) -> bool:
+    if not isinstance(kind, str):
+        return dtype == dtypes.as_dtype(kind)
+    if kind not in KINDS:
+        raise ValueError(f"there is no kind {kind!r} of dtypes; there are {sorted(KINDS)}")
+    return (dtypes.float32 if dtype.kind == "V" else dtype) in KINDS[kind]
 
 
 @public

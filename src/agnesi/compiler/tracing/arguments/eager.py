@@ -34,20 +34,20 @@ class _Given:
         self.tensors: dict[int, Tensor] = {}
         self.arrays: dict[int, np.ndarray] = {}
         self.containers: dict[int, Any] = {}
+        self._to_change: list[Any] = []
 
     def with_tensors(self, value: Any) -> Any:
-        kind = type(value)
-        if kind is np.ndarray or isinstance(value, np.ndarray):
+        found = _replaced(value, self._given)
+        while self._to_change:
+            self._change(self._to_change.pop(), self._given)
+        return found
+
+    def _given(self, value: Any) -> Any:
+        if isinstance(value, np.ndarray):
             return self._tensor(value)
-        if kind is tuple:
-            parts = [self.with_tensors(v) for v in value]
-            return value if all(a is b for a, b in zip(parts, value, strict=True)) else tuple(parts)
-        if kind in (list, dict) and id(value) not in self.containers:
+        if type(value) in (list, dict) and id(value) not in self.containers:
             self.containers[id(value)] = value
-            for key, v in _items(value):
-                found = self.with_tensors(v)
-                if found is not v:
-                    value[key] = found
+            self._to_change.append(value)
         return value
 
     def _tensor(self, value: np.ndarray) -> Any:
@@ -64,16 +64,38 @@ class _Given:
     def restore(self) -> None:
         """Put the arrays back where the function left the tensors around them."""
         for container in self.containers.values():
-            for key, v in _items(container):
-                found = self._array(v)
-                if found is not v:
-                    container[key] = found
+            self._change(container, self._array)
 
     def _array(self, value: Any) -> Any:
-        if type(value) is tuple:
-            parts = [self._array(v) for v in value]
-            return value if all(a is b for a, b in zip(parts, value, strict=True)) else tuple(parts)
         return self.arrays.get(id(value), value)
+
+    @staticmethod
+    def _change(container: Any, of: Callable[[Any], Any]) -> None:
+        """Replace what a list or dictionary holds, itself or in tuples."""
+        for key, v in _items(container):
+            found = _replaced(v, of)
+            if found is not v:
+                container[key] = found
+
+
+def _replaced(value: Any, of: Callable[[Any], Any]) -> Any:
+    """``of`` a value, or a tuple with ``of`` all that it holds; tuples may be nested to any depth.
+    """
+    if type(value) is not tuple:
+        return of(value)
+    done: dict[int, tuple[Any, ...]] = {}
+    rest = [value]
+    while rest:
+        last = rest[-1]
+        inner = [v for v in last if type(v) is tuple and id(v) not in done]
+        if inner:
+            rest += inner
+            continue
+        rest.pop()
+        parts = [done[id(v)] if type(v) is tuple else of(v) for v in last]
+        changed = any(a is not b for a, b in zip(parts, last, strict=True))
+        done[id(last)] = tuple(parts) if changed else last
+    return done[id(value)]
 
 
 def _items(container: Any) -> list[tuple[Any, Any]]:
