@@ -9,6 +9,7 @@ import weakref
 
 import pytest
 
+import agnesi as ag
 from agnesi.core.support import gc_pause
 from agnesi.core.support.gc_pause import no_gc
 
@@ -80,6 +81,26 @@ def test_one_block_is_not_looked_at_however_much_it_makes(looks, monkeypatch):
         made = many()
     made += [[] for _ in range(10)]
     assert not looks
+
+
+@pytest.mark.parametrize("cut", [
+    list, ag.unbind, lambda x: ag.split(x, 4000), lambda x: ag.chunk(x, 4000),
+    lambda x: ag.array_split(x, 4000),
+])
+def test_many_views_are_not_looked_at(looks, cut):
+    x = ag.ones((4000, 2))
+    rows = cut(x)
+    assert len(looks) < 9 and len(rows) == 4000  # each 700 new objects are looked through otherwise
+    x[3999] = 2
+    assert rows[-1].tolist()[-1] in (2, [2, 2]) and rows[0].tolist() in ([1, 1], [[1, 1]])
+
+
+def test_rows_of_an_iteration_are_those_of_each_moment():
+    x, seen = ag.zeros((9, 2)), []
+    for i, row in enumerate(x):
+        seen.append(row.tolist())
+        x.fill_(i + 1)
+    assert seen == [[i, i] for i in range(9)]
 
 
 def test_what_the_user_froze_stays_frozen(looks):

@@ -32,11 +32,14 @@ from agnesi.core.support.errors import GradientError, MissingInputError, TraceEr
 from agnesi.core.support.tracing import current_trace, is_known, is_tracing, query_fact, within
 from agnesi.core.tensor import Tensor, symbol, wrap
 from agnesi.ops.base import movement
+from agnesi.ops.base.slices import FULL, views
 
 #: So many elements are results of a compiled function by themselves.
 _MOST_LISTED = 64
 #: Shapes whose numbers of elements are kept.
 _MOST_COUNTS = 1024
+#: Rows that are made together where a program iterates over them.
+_MOST_ROWS = 512
 _size_of = tuple.__getitem__
 _UNPACK = opmap["UNPACK_SEQUENCE"]
 
@@ -329,7 +332,6 @@ def __iter__(self: Tensor) -> Iterator[Tensor]:  # noqa: N807
     if not self.shape:
         raise TypeError(at(f"{typed(self)} has no axes, so it cannot be iterated over; x.item() is "
                            "its value"))
-    rows: Any = self
     n: Any = self.shape[0]
     if isinstance(n, int) and n != 2 and _is_unpacked_into_two(sys._getframe(1)):
         raise ValueError(at(
@@ -337,7 +339,19 @@ def __iter__(self: Tensor) -> Iterator[Tensor]:  # noqa: N807
             f"{typed(self)} has {n} row{'s' * (n != 1)}; for values and indices, as of PyTorch's "
             "max, write x.max(dim=...)"))
     count = n if isinstance(n, int) else n._no_number("for, which iterates over rows,")
-    return (rows[i] for i in range(count))
+    return _rows(self, count)
+
+
+def _rows(x: Any, count: int) -> Iterator[Tensor]:
+    """The rows one after the other; made some at a time, more and more, where they are views."""
+    first, block = 0, 1
+    while first < count:
+        last = min(first + block, count)
+        if type(x) is not Tensor or x.ndim == 1 or TRACES.running or MODE.get().symbolic:
+            yield from (x[i] for i in range(first, last))
+        else:
+            yield from views(x, ((i, *(FULL,) * (x.ndim - 1)) for i in range(first, last)))
+        first, block = last, min(2 * block, _MOST_ROWS)
 
 
 def __contains__(self: Tensor, element: Any) -> bool:  # noqa: N807

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,9 @@ from agnesi.core.ir.extents import Extent
 from agnesi.core.op import Op
 from agnesi.core.parameter_types import Axis, TensorLike
 from agnesi.core.public import planned, public
+from agnesi.core.support.config import HOOKS, MODE, TRACES
 from agnesi.core.support.errors import ShapeError
+from agnesi.core.support.gc_pause import no_gc
 from agnesi.core.support.record import record
 from agnesi.core.support.worker_threads import elements, results
 from agnesi.core.tensor import Tensor
@@ -135,6 +137,17 @@ class Slice(LinearOp):
                 start, _, step = bounds(entry, n)
                 own.append(next(inner) * step + start)
         return x(*own)
+
+
+def views(x: Tensor, keys: Iterable[Key]) -> list[Tensor]:
+    """Views of a tensor, one for each key, which fits its shape: thousands at the price of their
+    memory, as Python's collector waits until all are there."""
+    data = x.array
+    with no_gc():
+        if data is None or (TRACES.running and MODE.get().trace is not None):
+            return [apply(Slice(key), x) for key in keys]
+        finished = HOOKS.finished
+        return [finished(data[op.index()], op, (x,)) for op in map(Slice, keys)]
 
 
 def slice_part(key: Key, shape: Sequence[int], new: Any) -> loops.Part:

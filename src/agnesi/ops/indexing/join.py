@@ -35,7 +35,7 @@ from agnesi.ops.base.creation import filled
 from agnesi.ops.base.ensure import ensured_by
 from agnesi.ops.base.expand import broadcast_to, number_behind
 from agnesi.ops.base.movement import atleast_1d, atleast_2d, atleast_3d, expand_dims, reshape
-from agnesi.ops.base.slices import FULL, Slice, SlicePut, Unslice, flip
+from agnesi.ops.base.slices import FULL, Key, Slice, SlicePut, Unslice, flip, views
 from agnesi.ops.indexing.index import take
 from agnesi.ops.indexing.ranges import arange
 
@@ -111,8 +111,12 @@ def _reader(x: Any) -> Any:
 
 def _cut(x: Tensor, axis: int, start: Any, stop: Any) -> Tensor:
     """The range [start, stop) of an axis."""
-    key = tuple((start, stop, 1) if a == axis else FULL for a in range(x.ndim))
-    return apply(Slice(key), x)
+    return apply(Slice(_range(x, axis, start, stop)), x)
+
+
+def _range(x: Tensor, axis: int, start: Any, stop: Any) -> Key:
+    """The key of the range [start, stop) of an axis."""
+    return (*(FULL,) * axis, (start, stop, 1), *(FULL,) * (x.ndim - axis - 1))
 
 
 def _joined(tensors: Sequence[Any], axis: Any) -> tuple[Tensor, ...]:
@@ -311,7 +315,7 @@ def split(x: TensorLike, sections: Any, axis: int = 0) -> list[Tensor]:
         check_allocatable((count,), dtypes.int64)
         size = n // count
         cuts = [size * i for i in range(count)] + [n]
-    return [_cut(x, axis, a, b) for a, b in itertools.pairwise(cuts)]
+    return views(x, (_range(x, axis, a, b) for a, b in itertools.pairwise(cuts)))
 
 
 @planned
@@ -336,7 +340,7 @@ def chunk(x: TensorLike, chunks: int, axis: int = 0) -> list[Tensor]:
     if not n:
         return [x] * chunks
     size = -(-n // chunks)
-    return [_cut(x, axis, a, min(a + size, n)) for a in range(0, n, size)]
+    return views(x, (_range(x, axis, a, min(a + size, n)) for a in range(0, n, size)))
 
 
 @planned
@@ -353,10 +357,8 @@ def unstack(x: TensorLike, /, axis: int = 0) -> tuple[Tensor, ...]:
     """
     x = as_tensor(x)
     axis = shapes.axis_of(axis, x.ndim)
-    return tuple(
-        apply(Slice(tuple(i if a == axis else FULL for a in range(x.ndim))), x)
-        for i in range(operator.index(x.shape[axis]))
-    )
+    before, behind = (FULL,) * axis, (FULL,) * (x.ndim - axis - 1)
+    return tuple(views(x, ((*before, i, *behind) for i in range(operator.index(x.shape[axis])))))
 
 
 #: How ``pad`` fills borders.
