@@ -1,11 +1,13 @@
 """Sizes that are computed from each other many times over."""
 
+import functools
 import pickle
 
 import numpy as np
 import pytest
 
 import agnesi as ag
+from agnesi.core.ir import dims
 from agnesi.core.ir.dims import Dim, broadcast_parts, leaves, resolve
 from agnesi.core.substitution import size_with
 
@@ -66,3 +68,15 @@ def test_common_sizes_of_thousands_are_taken_apart_without_recursion():
     for part in parts[1:]:
         size = Dim(op="broadcast", args=(size, part))
     assert broadcast_parts(size) == parts
+
+
+def test_common_sizes_of_many_are_made_once_each(monkeypatch):
+    """Each new one is put behind those that were there, by the numbers of sizes without names."""
+    made = []
+    interned = dims._interned
+    monkeypatch.setattr(dims, "_interned", lambda *args: made.append(args) or interned(*args))
+    sizes = [Dim() for _ in range(300)]
+    whole = functools.reduce(lambda a, b: dims.combine("broadcast", a, b), sizes)
+    assert len(made) == 299 and broadcast_parts(whole) == sizes
+    assert functools.reduce(lambda a, b: dims.combine("broadcast", a, b), sizes[::-1]) is whole
+    assert dims.combine("broadcast", whole, sizes[7]) is whole

@@ -337,8 +337,18 @@ def _broadcast_sizes(a: Size, b: Size) -> Size:
     for number, size in ((a, b), (b, a)):
         if isinstance(number, int):
             return size if number == 1 else number
-    parts = sorted({*broadcast_parts(a), *broadcast_parts(b)}, key=lambda n: (repr(n), n.serial))
-    return functools.reduce(lambda x, y: _interned("broadcast", (x, y)), parts)
+    parts, more = broadcast_parts(a), broadcast_parts(b)
+    if len(more) == 1 and _order(b) > _order(parts[-1]) and not any(n is b for n in parts):
+        return _interned("broadcast", (a, b))  # as below: sums of many vectors take linear time
+    ordered = sorted({*parts, *more}, key=lambda n: (*_order(n), n.serial))
+    return functools.reduce(lambda x, y: _interned("broadcast", (x, y)), ordered)
+
+
+def _order(size: Dim) -> tuple[int, str]:
+    """By what the sizes of a common one are sorted: those that come later are behind, ``d9`` before
+    ``d10``."""
+    text = repr(size)
+    return len(text), text
 
 
 def broadcast_parts(size: Any) -> list[Any]:
