@@ -292,6 +292,11 @@ REFUSED: list[tuple[Any, str]] = [
     (ag.jit(lambda: ag.linalg.lu_unpack(ag.eye(2), [0, 3])), "pivots must be at least 0"),
     (ag.jit(lambda x=None: ag.cholesky_solve(-7, ag.eye(2))), "has too few axes"),
     (lambda: ag.nn.functional.fractional_max_pool2d(X[None, None], 2, [1, 2, 3]), "output_size"),
+    (lambda: ag.pad(Q, 1, "reflect", stat_length=2), "mode 'reflect' takes no statistics"),
+    (lambda: ag.randint(np.float64("nan"), 5, (3,)), "low must be an integer, not nan"),
+    (lambda: ag.randint(0, np.True_, (3,)), "high must be an integer, not True"),
+    (lambda: ag.randint(ag.tensor([1.5]), 5, (3,)), "low must be an integer"),
+    (lambda: ag.broadcast_shapes((-5,), (1,)), "sizes must not be negative"),
 ]
 
 

@@ -16,8 +16,10 @@ import numpy as np
 import pytest
 
 import agnesi as ag
+from agnesi import distributions
 from agnesi.core.support import dtypes, tree
 from tests.compiler.ways import interpreted
+from tests.testing import families
 from tests.testing.calls import WITHOUT, Call, Path, call_of, copied, functions, operands, put
 
 Arrays = list[np.ndarray]
@@ -262,6 +264,20 @@ def test_first_and_second_derivatives(group):
 def test_derivatives_to_complex_operands(group):
     names = [n for n in sorted(ALL)[group::GROUPS] if n not in COMPLEX_EXCEPTIONS]
     assert [f"{name} {text}" for name in names for text in faults_of(name, turned=True)] == []
+
+
+@pytest.mark.share(24)
+@pytest.mark.parametrize("name", families.FAMILIES)
+def test_derivatives_of_distributions(name):
+    assert [f"{what} {text}" for what, function, call in families.functions_of(name)
+            for text in faults(function, (call, {}))] == []
+
+
+def test_all_distributions_have_calls():
+    kinds = {n: kind for n in dir(distributions)
+             if isinstance(kind := getattr(distributions, n), type)}
+    found = {n for n, kind in kinds.items() if issubclass(kind, distributions.Distribution)}
+    assert found - families.COMPOSED == set(families.FAMILIES)
 
 
 @pytest.mark.parametrize("name", COMPLEX_EXCEPTIONS)

@@ -27,7 +27,7 @@ from agnesi.core.tensor import Tensor
 from agnesi.core.value_sizes import refusal, size_of
 from agnesi.ops.base import expand as spread
 from agnesi.ops.base.convert import as_tensor, cast
-from agnesi.ops.base.creation import made, sizes_of
+from agnesi.ops.base.creation import checked_sizes, made, sizes_of
 from agnesi.ops.base.ensure import ensure
 from agnesi.ops.base.gather.elements import IndexSum
 from agnesi.ops.base.linearity import LinearOp
@@ -102,12 +102,13 @@ def broadcast_shapes(*shapes: Any) -> Shape:
     :returns: The shape; ``()`` of none.
     :rtype: tuple of int
     :raises ShapeError: If they do not broadcast.
+    :raises ValueError: If a size is negative.
     :see: broadcast_arrays, broadcast_to
 
     >>> ag.broadcast_shapes((2, 1), (3,))
     (2, 3)
     """
-    return Sizes(broadcast_of(*map(sizes_of, shapes)) if shapes else ())
+    return Sizes(broadcast_of(*map(checked_sizes, shapes)) if shapes else ())
 
 
 @where_torch

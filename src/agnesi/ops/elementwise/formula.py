@@ -23,7 +23,7 @@ from agnesi.core.support.errors import GradientError, at
 from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import elementwise
-from agnesi.ops.base.compare import logical_or
+from agnesi.ops.base.compare import logical_and, logical_not, logical_or
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.elementwise import (
     TABLE,
@@ -284,9 +284,11 @@ def binary(op: Elementwise, summary: str = "", args: str = "", result: str = "")
     return _special(elementwise.binary(op, summary, args, result))
 
 
-def within(name: str, most: Bounds, xs: tuple[TensorLike, ...]) -> tuple[TensorLike, ...]:
+def within(name: str, most: Bounds, xs: tuple[TensorLike, ...],
+           but: Callable[..., Tensor] | None = None) -> tuple[TensorLike, ...]:
     """Operands whose sizes SciPy takes as many steps as, in one call that no signal ends: within
     bounds, by position, and NaN beyond; where an integer is beyond, the last operand is NaN.
+    ``but`` says of which operands SciPy takes few steps nevertheless.
 
     Eagerly, operands all of which are within bounds are only looked at: comparing and selecting
     took ``eval_hermite`` from 4 to 12 us for 8 elements, and now to 8.
@@ -303,6 +305,8 @@ def within(name: str, most: Bounds, xs: tuple[TensorLike, ...]) -> tuple[TensorL
         if kind not in "fiu" or (is_known(x) and _are_between(x.array, least, greatest)):
             continue  # few, or refused by the row
         beyond = logical_or(x < least, x > greatest)
+        if but is not None:
+            beyond = logical_and(beyond, logical_not(but(*xs)))
         if kind == "f":
             found[k] = where(beyond, math.nan, x)
         else:
@@ -317,11 +321,12 @@ def _are_between(x: np.ndarray, least: float, greatest: float) -> bool:
 
 
 def several(op: Elementwise, summary: str = "", args: str = "", result: str = "",
-            integers: Elementwise | None = None, most: Bounds = NO_BOUNDS) -> Function:
+            integers: Elementwise | None = None, most: Bounds = NO_BOUNDS,
+            but: Callable[..., Tensor] | None = None) -> Function:
     """The public function of a row of ``agnesi.special`` with more operands, or of mixed dtypes.
 
     ``integers`` is the row of integers for the first operand, if they have one of their own; for
-    ``most`` see :func:`within`.
+    ``most`` and ``but`` see :func:`within`.
     """
 
     def row_of(x1: TensorLike) -> Elementwise:
@@ -332,7 +337,7 @@ def several(op: Elementwise, summary: str = "", args: str = "", result: str = ""
 
     def three(x1: TensorLike, x2: TensorLike, x3: TensorLike, /, *, out: Tensor | None = None
               ) -> Tensor:
-        return call(row_of(x1), within(op.name, most, (x1, x2, x3)), out)
+        return call(row_of(x1), within(op.name, most, (x1, x2, x3), but), out)
 
     def four(x1: TensorLike, x2: TensorLike, x3: TensorLike, x4: TensorLike, /, *,
              out: Tensor | None = None) -> Tensor:
@@ -347,12 +352,12 @@ def several(op: Elementwise, summary: str = "", args: str = "", result: str = ""
 
 
 def scipys(name: str, rules: tuple[Rule | None, ...], home: str, summary: str = "", args: str = "",
-           result: str = "", two_loops: bool = False, most: Bounds = NO_BOUNDS, **keywords: Any
-           ) -> Function:
+           result: str = "", two_loops: bool = False, most: Bounds = NO_BOUNDS,
+           but: Callable[..., Tensor] | None = None, **keywords: Any) -> Function:
     """The public function of a row that SciPy computes; for keywords see :func:`called`.
 
     With ``two_loops`` integers for the first operand have a row, and SciPy's loop, of their own;
-    for ``most`` see :func:`within`.
+    for ``most`` and ``but`` see :func:`within`.
     """
     if most and summary:
         summary += "\n\nNaN where {}, which takes SciPy as many steps.".format(" or ".join(
@@ -362,7 +367,7 @@ def scipys(name: str, rules: tuple[Rule | None, ...], home: str, summary: str = 
         integers = called(name, (None, *rules[1:]), home, own=f"{name}_whole", whole=1)
         return several(op, summary, args, result, integers, most)
     if op.whole or most or op.arity > 2:
-        return several(op, summary, args, result, most=most)
+        return several(op, summary, args, result, most=most, but=but)
     return (unary if op.arity == 1 else binary)(op, summary, args, result)
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from agnesi.core.tensor import Tensor
 from agnesi.ops.base.arith import safe_divide, safe_multiply, sqrt
 from agnesi.ops.base.elementwise import Elementwise, Function, unary
+from agnesi.ops.elementwise.trig import hypot
 
 SINH = Elementwise("sinh", np.sinh, (lambda g, x: safe_multiply(g, cosh(x)),), kinds="fc")
 COSH = Elementwise("cosh", np.cosh, (lambda g, x: safe_multiply(g, sinh(x)),), kinds="fc")
@@ -18,10 +20,15 @@ def _complex_tanh(x: np.ndarray) -> np.ndarray:
     return result
 
 
+def _root(x: Tensor) -> Tensor:
+    """``sqrt(x**2 + 1)``; of real numbers also where the square overflows."""
+    return sqrt(x * x + 1) if x.dtype.kind == "c" else hypot(x, 1)
+
+
 TANH = Elementwise(
     "tanh", np.tanh, (lambda g, y: g * (1 - y * y),), kinds="fc", of_complex=_complex_tanh
 )
-ASINH = Elementwise("asinh", np.arcsinh, (lambda g, x: g / sqrt(x * x + 1),), kinds="fc")
+ASINH = Elementwise("asinh", np.arcsinh, (lambda g, x: g / _root(x),), kinds="fc")
 ACOSH = Elementwise(
     "acosh", np.arccosh, (lambda g, x: safe_divide(g, sqrt(x - 1) * sqrt(x + 1)),), kinds="fc"
 )

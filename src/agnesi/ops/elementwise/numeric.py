@@ -80,6 +80,10 @@ def rad2deg(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
 radians, degrees = deg2rad, rad2deg
 
 
+#: sin(t) / t in powers of t^2: also for |t| near 1, where the slope's terms cancel.
+_SINC = tuple((-1) ** k / math.factorial(2 * k + 1) for k in range(10))
+
+
 @planned
 @public
 def sinc(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
@@ -93,9 +97,13 @@ def sinc(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     tensor([ 1.    , -0.2122])
     """
     t = multiply(floating(x), math.pi)
-    near = less(magnitude(t), 1e-4)
+    near = less(magnitude(t), 1)
     safe = where(near, as_tensor(1, t.dtype), t)
-    return where(near, 1 - t * t / 6, sin(safe) / safe)
+    square = where(near, t * t, 0)
+    series = square * _SINC[-1] + _SINC[-2]
+    for c in _SINC[-3::-1]:
+        series = series * square + c
+    return where(near, series, sin(safe) / safe)
 
 
 # -- exponents ----------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from agnesi.ops.base.convert import beside, floating, pair
 from agnesi.ops.base.elementwise import Function
 from agnesi.ops.base.reduce import max as greatest
 from agnesi.ops.base.reduce import sum as total
-from agnesi.ops.base.select import clip, maximum, where
+from agnesi.ops.base.select import clip, maximum, minimum, where
 from agnesi.ops.elementwise.explog import exp, log, log1p, softplus
 from agnesi.ops.elementwise.formula import binary, horner, row, unary
 from agnesi.ops.neural import softmax as softmaxes
@@ -74,15 +74,28 @@ def _huber(m: Any, delta: Any, r: Any) -> Any:
     return m.where(delta < 0.0, math.inf, found)
 
 
+#: From where ``sqrt(1 + u * u)`` is ``u``; its square is finite in single precision, too.
+_STRAIGHT = 1e18
+
+
 def _pseudo_huber(m: Any, delta: Any, r: Any) -> Any:
-    u = r / delta
-    found = r * u * delta / (1.0 + m.sqrt(1.0 + u * u))
+    u = m.maximum(m.minimum(r / delta, _STRAIGHT), -_STRAIGHT)
+    found = r * (u / (1.0 + m.sqrt(1.0 + u * u))) * delta
     found = m.where(m.logical_or(m.equal(delta, 0.0), m.equal(r, 0.0)), 0.0, found)
     return m.where(delta < 0.0, math.inf, found)
 
 
-def _steepness(delta: Tensor, r: Tensor) -> Tensor:
-    return sqrt(1 + square(r / delta))
+def _steepness(delta: Tensor, r: Tensor) -> tuple[Tensor, Tensor]:
+    """Return ``u / (1 + s)`` and ``u / s`` for ``u = r / delta`` and ``s = sqrt(1 + u * u)``."""
+    u = clip(r / delta, -_STRAIGHT, _STRAIGHT)
+    s = sqrt(1 + square(u))
+    return u / (1 + s), u / s
+
+
+def _pseudo_huber_to_delta(g: Tensor, delta: Tensor, r: Tensor) -> Tensor:
+    """``2 y / delta - r**2 / (delta * s)``, whose terms cancel where r is small."""
+    half, whole = _steepness(delta, r)
+    return g * (r * whole * square(half))
 
 
 HUBER = row(
@@ -92,8 +105,8 @@ HUBER = row(
 )
 PSEUDO_HUBER = row(
     "pseudo_huber", _pseudo_huber,
-    (lambda g, a, b, y: g * (2 * y / a - b * b / (a * _steepness(a, b))),
-     lambda g, a, b: g * (b / _steepness(a, b))), __name__,
+    (lambda g, a, b: _pseudo_huber_to_delta(g, a, b),
+     lambda g, a, b: g * (a * _steepness(a, b)[1])), __name__,
 )
 
 
@@ -107,12 +120,14 @@ def _exprel(m: Any, x: Any) -> Any:
 
 
 #: The derivative of exprel in a power series: 1 / (k! (k + 2)).
-_EXPREL = tuple(1 / (math.factorial(k) * (k + 2)) for k in range(12))
+_EXPREL = tuple(1 / (math.factorial(k) * (k + 2)) for k in range(18))
 
 
 def _exprel_slope(x: Tensor, y: Tensor) -> Tensor:
-    near = magnitude(x) < 0.5
-    return where(near, horner(where(near, x, 0), _EXPREL), (exp(x) - y) / where(near, 1, x))
+    near, over = magnitude(x) < 1, 1 / maximum(x, 1)
+    below = (exp(minimum(x, -1)) - y) / minimum(x, -1)
+    above = y * (1 - over) + over  # exp(x) - y would be the difference of two infinities
+    return where(near, horner(where(near, x, 0), _EXPREL), where(x > 0, above, below))
 
 
 EXPREL = row(

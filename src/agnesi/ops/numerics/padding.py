@@ -53,7 +53,8 @@ def pad(x: TensorLike, pad_width: Any, mode: str = "constant", constant_values: 
     :param reflect_type: Whether mirrored elements stay as they are, or are mirrored at the edge's
         value too: twice that less the element.
     :returns: Of the dtype of ``x``, longer by ``before + after`` on each axis.
-    :raises ValueError: If there is no such mode, or a width is negative.
+    :raises ValueError: If there is no such mode, a width is negative, or ``stat_length`` is given
+        for a mode that takes no statistics.
     :raises ShapeError: If a border would be computed from no elements.
     :see: concat, nn.functional.pad
 
@@ -62,6 +63,9 @@ def pad(x: TensorLike, pad_width: Any, mode: str = "constant", constant_values: 
     """
     if mode not in PAD_MODES:
         raise ValueError(f"mode {mode!r} is none of {', '.join(PAD_MODES)}")
+    if stat_length is not None and mode not in _STATISTICS:
+        raise ValueError(f"mode {mode!r} takes no statistics: leave stat_length out, or choose "
+                         f"one of {', '.join(_STATISTICS)}")
     x = as_tensor(x)
     if mode == "linear_ramp":
         return _extended(x, pad_width, end_values, _ramp)

@@ -23,7 +23,6 @@ from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.arrays.replicate import broadcast_to
 from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.creation import checked_sizes
-from agnesi.ops.base.literals import of_python
 from agnesi.ops.base.movement import reshape, reshaped, sized
 from agnesi.ops.base.parameter_checks import demanded, interval, not_negative, probability, weights
 from agnesi.ops.base.select import minimum, where
@@ -303,7 +302,7 @@ def randint(low: Any, high: Any = None, shape: ShapeLike = (), *, dtype: DTypeLi
     low, high = (0, low) if high is None else (low, high)
     low, high = several(low), several(high)
     for name, bound in (("low", low), ("high", high)):
-        if of_python(bound) and as_tensor(bound).dtype.kind == "f":
+        if not isinstance(bound, Dim) and as_tensor(bound).dtype.kind not in "iu":
             raise TypeError(f"{name} must be an integer, not {bound}")
     span = high - low
     if isinstance(span, int) and not 0 < span < MOST_WORDS:

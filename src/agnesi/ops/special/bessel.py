@@ -7,6 +7,7 @@ Others are SciPy's, whose C functions compiled code calls.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from typing import Any
@@ -14,10 +15,19 @@ from typing import Any
 import numpy as np
 
 from agnesi.core.tensor import Tensor
-from agnesi.ops.base.arith import sign
+from agnesi.ops.base.arith import abs as magnitude
+from agnesi.ops.base.arith import sign, sqrt
 from agnesi.ops.base.elementwise import Function
-from agnesi.ops.base.select import where
-from agnesi.ops.elementwise.formula import chebyshev, no_slope, power_series, row, scipy_rows, unary
+from agnesi.ops.base.select import maximum, where
+from agnesi.ops.elementwise.formula import (
+    chebyshev,
+    horner,
+    no_slope,
+    power_series,
+    row,
+    scipy_rows,
+    unary,
+)
 
 __all__ = [
     "i0", "i0e", "i1", "i1e", "iv", "ive", "j0", "j1", "jn", "jv", "k0", "k0e", "k1", "k1e", "kv",
@@ -138,22 +148,56 @@ def _k(order: int, scaled: bool) -> Any:
 # -- rows ---------------------------------------------------------------------------------------
 def _over(y: Tensor, x: Tensor) -> Tensor:
     """``y / x`` for an odd function whose slope at 0 is 1/2."""
-    zero = x == 0
-    return where(zero, 0.5, y / where(zero, 1, x))
+    near = magnitude(x) < 1e-20  # quotients of subnormal numbers are no good
+    return where(near, 0.5, y / where(near, 1, x))
+
+
+@functools.cache
+def _bend(series: tuple[float, ...]) -> list[float]:
+    """The derivative of a Chebyshev series, as a polynomial."""
+    from numpy.polynomial import chebyshev as basis  # late: for derivatives alone
+
+    return list(basis.cheb2poly(basis.chebder(series)).tolist())
+
+
+def _falling(x: Tensor, y: Tensor, scale: float, series: tuple[float, ...]) -> Tensor:
+    """The slope of ``y = C(scale / x - 1) / sqrt(x)`` for x beyond half the scale.
+
+    The differences of Bessel functions that it is lose as many digits as ``x`` has.
+    """
+    size = maximum(x, 0.5 * scale)
+    bend = horner(scale / size - 1, _bend(series)) * scale
+    return (0.5 * y + bend / size / sqrt(size)) / -size
+
+
+def _slope_of_i0e(x: Tensor, y: Tensor) -> Tensor:
+    size, side = magnitude(x), sign(x)
+    return where(size < 8, i1e(x) - side * y, side * _falling(size, y, 16, _I0_FAR))
+
+
+def _slope_of_i1e(x: Tensor, y: Tensor) -> Tensor:
+    size, side = magnitude(x), sign(x)
+    near = i0e(x) - side * y - _over(y, x)
+    return where(size < 8, near, _falling(size, side * y, 16, _I1_FAR))
+
+
+def _slope_of_k0e(x: Tensor, y: Tensor) -> Tensor:
+    return where(x <= 2, y - k1e(x), _falling(x, y, 4, _K0_FAR))
+
+
+def _slope_of_k1e(x: Tensor, y: Tensor) -> Tensor:
+    return where(x <= 2, y - k0e(x) - y / x, _falling(x, y, 4, _K1_FAR))
 
 
 #: SciPy's are NaN at infinity and overflow early.
 I0 = row("i0", _i(0, False), (lambda g, x: g * i1(x),), __name__)
 I1 = row("i1", _i(1, False), (lambda g, x, y: g * (i0(x) - _over(y, x)),), __name__)
-I0E = row("i0e", _i(0, True), (lambda g, x, y: g * (i1e(x) - sign(x) * y),), __name__, scipy="i0e")
-I1E = row(
-    "i1e", _i(1, True), (lambda g, x, y: g * (i0e(x) - sign(x) * y - _over(y, x)),), __name__,
-    scipy="i1e",
-)
+I0E = row("i0e", _i(0, True), (lambda g, x, y: g * _slope_of_i0e(x, y),), __name__, scipy="i0e")
+I1E = row("i1e", _i(1, True), (lambda g, x, y: g * _slope_of_i1e(x, y),), __name__, scipy="i1e")
 K0 = row("k0", _k(0, False), (lambda g, x: -g * k1(x),), __name__, scipy="k0")
 K1 = row("k1", _k(1, False), (lambda g, x, y: -g * (k0(x) + y / x),), __name__, scipy="k1")
-K0E = row("k0e", _k(0, True), (lambda g, x, y: g * (y - k1e(x)),), __name__, scipy="k0e")
-K1E = row("k1e", _k(1, True), (lambda g, x, y: g * (y - k0e(x) - y / x),), __name__, scipy="k1e")
+K0E = row("k0e", _k(0, True), (lambda g, x, y: g * _slope_of_k0e(x, y),), __name__, scipy="k0e")
+K1E = row("k1e", _k(1, True), (lambda g, x, y: g * _slope_of_k1e(x, y),), __name__, scipy="k1e")
 
 
 _documented = scipy_rows(__name__)

@@ -11,7 +11,7 @@ from agnesi.core.parameter_types import TensorLike
 from agnesi.core.public import planned, public
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.arith import remainder, safe_multiply
-from agnesi.ops.base.compare import less
+from agnesi.ops.base.compare import less, logical_and
 from agnesi.ops.base.convert import floating
 from agnesi.ops.base.elementwise import Elementwise, Function, operand
 from agnesi.ops.base.select import round as nearest
@@ -161,7 +161,7 @@ def _beta(m: Any, a: Any, b: Any) -> Any:
 
 GAMMA = row("gamma", _gamma, (lambda g, x, y: g * (y * digamma(x)),), __name__, scipy="gamma",
             above=-150.0)
-RGAMMA = row("rgamma", _rgamma, (_rgamma_slope,), __name__, scipy="rgamma", above=-150.0)
+RGAMMA = row("rgamma", _rgamma, (_rgamma_slope,), __name__, scipy="rgamma", above=0.0)
 #: SciPy's loses half of the digits where one parameter is large.
 BETALN = row(
     "betaln", _betaln,
@@ -202,7 +202,9 @@ def _by_zeta(n: Tensor, x: Tensor) -> Tensor | None:
     order = n + 1
     odd = remainder(where(n < 0, math.nan, n), 2)
     sign = where(odd == 1, 1.0, where(odd == 0, -1.0, math.nan))
-    return where(n == 0, digamma(x), sign * gamma(order) * _hurwitz(order, x))
+    found = sign * gamma(order) * _hurwitz(order, x)
+    found = where(logical_and(x == 0, odd == 0), -1 / x, found)  # by the sign of zero
+    return where(n == 0, digamma(x), found)
 
 
 POLYGAMMA.decompose = _by_zeta

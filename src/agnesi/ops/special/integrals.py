@@ -114,8 +114,11 @@ _INVERSE_E, _INVERSE_E_REST = math.exp(-1), -1.2428753672788363e-17
 _BRANCH = (-1.0, 1.0, -1 / 3, 11 / 72, -43 / 540, 769 / 17280, -221 / 8505)
 
 
-def _lambert_rule(g: Tensor, y: Tensor) -> Tensor:
-    return g * (exp(-y) / (1 + y))
+def _lambert_rule(g: Tensor, x: Tensor, y: Tensor) -> Tensor:
+    """By the exponential near 0, where the quotient ``y / x`` loses its digits, or is none."""
+    near = magnitude(y) < 1
+    ratio = where(near, exp(-where(near, y, 0)), y / where(near, 1, x))
+    return g * (ratio / (1 + y))
 
 
 EXPI = called("expi", (lambda g, x: safe_divide(g * exp(x), x),), __name__)

@@ -10,6 +10,7 @@ from agnesi.core.public import planned, public
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.arith import abs as magnitude
 from agnesi.ops.base.arith import safe_multiply, square
+from agnesi.ops.base.compare import logical_and
 from agnesi.ops.base.convert import as_tensor, cast, pair
 from agnesi.ops.base.elementwise import Function, flat
 from agnesi.ops.base.select import floor, where
@@ -128,8 +129,27 @@ cosdg: Function = _documented("cosdg", "Cosine of an angle in degrees.", "[60.0]
                         lambda g, x: -g * sindg(x) * _DEGREE)
 tandg: Function = _documented("tandg", "Tangent of an angle in degrees.", "[45.0]", "[1.]",
                         lambda g, y: g * (1 + square(y)) * _DEGREE)
-cotdg: Function = _documented("cotdg", "Cotangent of an angle in degrees.", "[45.0]", "[1.]",
-                        lambda g, y: -g * (1 + square(y)) * _DEGREE)
+_cotdg = _documented("cotdg", "", "", "", lambda g, y: -g * (1 + square(y)) * _DEGREE)
+
+
+@public
+def cotdg(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
+    """Cotangent of an angle in degrees.
+
+    :param x: Real numbers; integers become the default float dtype.
+    :returns: Of the shape of ``x``; infinity at all poles.
+    :raises DTypeError: For complex numbers.
+    :see: special.tandg, special.sindg
+
+    >>> ag.special.cotdg(ag.tensor([45.0]))
+    tensor([1.])
+    """
+    t = tandg(x)
+    near = logical_and(t != 0, magnitude(t) < 1)
+    small = tandg(where(near, x, 45))
+    return where(near, 1 / small, _cotdg(x))  # which has the digits of 90 - x
+
+
 powm1: Function = _documented(
     "powm1", "``x1**x2 - 1``, exact where the power is near 1.", "[1.0], [2.0]", "[0.]",
     lambda g, a, b: g * safe_multiply(b, a ** (b - 1)),

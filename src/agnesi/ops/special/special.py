@@ -93,9 +93,14 @@ def _polygamma(n: np.ndarray, x: np.ndarray) -> np.ndarray:
     total = np.zeros(x.shape)
     z, s = x.copy(), n + 1
     lowest = float(np.min(z, initial=0, where=np.isfinite(z)))
-    for _ in range(16 + int(min(-lowest, 10_000))):
-        total += z ** -s
-        z = z + 1
+    for step in range(16 + int(min(-lowest, 10_000))):
+        if step < 16:
+            total += z ** -s
+            z = z + 1
+        else:  # those that began below 0: others would take up the rounding of as many terms
+            below = z < 16
+            total += np.where(below, z ** -s, 0)
+            z = z + below
     total += z ** (1 - s) / (s - 1) + 0.5 * z ** -s
     factor = s * z ** (-s - 1)
     for k, b in enumerate(_BERNOULLI, 1):
@@ -184,7 +189,8 @@ LGAMMA = Elementwise(
     "lgamma", _log_gamma, (lambda g, x: g * digamma(x),), kinds="f"
 )
 DIGAMMA = Elementwise(
-    "digamma", or_scipy("psi", psi_of), (lambda g, x: g * trigamma(x),), kinds="f"
+    "digamma", mended(or_scipy("psi", psi_of), psi_of, lambda x: x < 0),  # its poles
+    (lambda g, x: g * trigamma(x),), kinds="f"
 )
 TRIGAMMA = row("trigamma", _trigamma,
                (lambda g, x: g * polygamma(2, x),), __name__)  # type: ignore[has-type]

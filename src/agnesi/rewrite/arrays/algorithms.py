@@ -35,6 +35,8 @@ def triangle_of(node: Node) -> bool | None:
 def product_with_inverse(node: Node) -> Tensor | None:
     """A product with an inverse is a solution."""
     a, b = node.inputs
+    if a is b:  # the inverse is computed all the same
+        return None
     if a.op_name == "inv":
         solution: Tensor = a.op.before(symbol(a.inputs[0]), symbol(b))
         return solution
