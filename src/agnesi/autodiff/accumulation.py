@@ -21,6 +21,10 @@ def leave(arrived: Sequence[tuple[Tensor, Tensor]], apart: Callable[[Tensor], Te
     """Add gradients to those that tensors have, each given with its tensor; ``apart`` gives the
     first one of a tensor memory of its own."""
     traced, recording = is_tracing(), MODE.get().recording
+    if not (traced or HOOKED.any or [None for t, _ in arrived if t._grad is not None]):
+        for target, g in arrived:
+            target.grad = apart(g)
+        return
     there: list[Tensor | None] = [
         current_trace().read_grad(t, adds=True) if traced else t._grad for t, _ in arrived]
     users: dict[int, int] = {}

@@ -19,7 +19,7 @@ from agnesi.core.public import explain_errors, public
 from agnesi.core.storage.consumed_results import SpentNode
 from agnesi.core.storage.leaves import argument
 from agnesi.core.storage.views import share
-from agnesi.core.support.config import MODE, STATE, TRACES, Switch, first_mode
+from agnesi.core.support.config import MODE, STATE, TRACES, Switch, first_mode, settled
 from agnesi.core.support.dtypes import is_inexact
 from agnesi.core.support.errors import GradientError, at, user_where
 from agnesi.core.support.tracing import is_known, is_tracing, note_flag, query_fact
@@ -66,10 +66,16 @@ class _Recording(Switch, metaclass=_Called):
     def __call__(self, function: F) -> F:
         """The function, with recording switched while it runs."""
 
+        recording = self.changes["recording"]
+
         @functools.wraps(function)
         def call(*args: Any, **keywords: Any) -> Any:
-            with type(self)():
+            mode = MODE.get()
+            try:
+                MODE.set(settled(recording))
                 return function(*args, **keywords)
+            finally:
+                MODE.set(mode)
 
         return call  # type: ignore[return-value]
 
@@ -331,8 +337,8 @@ def zero_grad(x: Tensor) -> None:
 
 def clear_grad(x: Tensor, to_none: bool) -> None:
     """Forget the gradient, or set it to zero; one that compiled code has used up is zeros anew."""
-    if x._grad is CONSUMED and not to_none and not is_tracing():
-        x.grad = wrap(np.zeros_like(x.array))
+    if not is_tracing() and (to_none or x._grad is CONSUMED):
+        x._grad = None if to_none else wrap(np.zeros_like(x.array))
     elif to_none or x.grad is None:
         x.grad = None
     else:

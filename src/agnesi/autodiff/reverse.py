@@ -8,7 +8,7 @@ from typing import Any
 from agnesi.autodiff.accumulation import Apart, leave
 from agnesi.autodiff.hooks import HOOKED
 from agnesi.autodiff.pullbacks import pulled, shared
-from agnesi.autodiff.recording import alias, enable_grad, is_leaf, no_grad
+from agnesi.autodiff.recording import alias, is_leaf
 from agnesi.autodiff.rules import Unknown, at_known_sizes, cotangents, tangents
 from agnesi.autodiff.stable import stable_roots
 from agnesi.core.dispatch import current
@@ -17,7 +17,7 @@ from agnesi.core.op import Item, explain, item_of, title_of, typed
 from agnesi.core.public import renamed
 from agnesi.core.storage.changes import is_late
 from agnesi.core.storage.leaves import earlier
-from agnesi.core.support.config import HOOKS, MODE, STATE, switched
+from agnesi.core.support.config import HOOKS, MODE, STATE, settled, switched
 from agnesi.core.support.errors import (
     GradientError,
     MissingRuleError,
@@ -28,7 +28,7 @@ from agnesi.core.support.errors import (
 )
 from agnesi.core.support.gc_pause import no_gc
 from agnesi.core.support.tracing import current_trace, is_tracing, query_fact
-from agnesi.core.tensor import CONSUMED, Tensor, symbol
+from agnesi.core.tensor import CONSUMED, Tensor, symbol, wrap
 from agnesi.ops.base.convert import as_tensor, number
 from agnesi.ops.base.creation import filled
 from agnesi.ops.base.elementwise import Elementwise
@@ -38,6 +38,8 @@ from agnesi.ops.identity import ALIAS, STOP
 from agnesi.ops.sparse.words import is_sparse
 
 _new = Tensor.__new__
+#: The array of a one of each dtype, which cannot be written.
+_ONES: dict[Any, Any] = {}
 
 
 def _carrying(roots: Collection[Node]) -> list[Node]:
@@ -367,6 +369,11 @@ def results_of(node: Node) -> tuple[Tensor, ...]:
 def seed(y: Tensor, g: Any = None, owner: str = "backward") -> Tensor:
     """The cotangent to start from: one for a single element, else what the user gives."""
     if g is None:
+        if (data := y.array) is not None and not data.shape and not is_tracing():
+            found = _ONES.get(data.dtype)
+            if found is None:
+                found = _ONES[data.dtype] = number(1, data.dtype).array
+            return wrap(found)
         if y.shape != () and any(n != 1 for n in y.shape):
             raise GradientError(
                 at(
@@ -418,10 +425,14 @@ def backward(y: Tensor, grad: Any = None, *, create_graph: bool = False,
             )
         )
     node = current(y)
-    with enable_grad() if create_graph else no_grad():
-        g = seed(y, y._grad if grad is None and _has_seed(y) else grad)
+    mode = MODE.get()
+    try:
+        MODE.set(settled(create_graph))
+        g = seed(y, y._grad if grad is None and y._grad is not None and _has_seed(y) else grad)
         found = backprop({node: g}, sparse=not create_graph)
         _accumulate(found if inputs is None else _of_leaves(found, inputs), g)
+    finally:
+        MODE.set(mode)
 
 
 def _of_leaves(found: dict[Node, Tensor], inputs: Tensor | Iterable[Tensor]

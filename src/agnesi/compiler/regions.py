@@ -223,6 +223,7 @@ class Region:
         self.share = share
         self.token = object()  # by which it is known without being kept
         args = _tensors(leaves, firsts)
+        self.flagged = any([x._requires_grad for x in args])
         with witnessed(), switched(symbolic=False), body_trace(recording) as trace:
             variables = [_variable(trace, x) for x in args]
             known = dict(zip(map(id, args), variables, strict=True))
@@ -275,10 +276,11 @@ class Region:
         """The function's results, recorded if they are to be."""
         changed, count = self.changed, len(self.types)
         before = [c.outer.array.copy() for c in changed] if changed else []
-        if mode.recording:
-            MODE.set(settled(False))
         try:
-            found = self.forward(*map(_bare, args), *self.outer.bare)
+            if mode.recording:
+                MODE.set(settled(False))
+            found = self.forward(
+                *map(_bare, args) if self.flagged else args, *self.outer.bare)
             if changed:
                 for c, value in zip(changed, found[count:], strict=False):
                     assign(c.outer, value)
@@ -366,6 +368,7 @@ class _Backward:
         self.captures: list[Capture] = list(trace.captures.values())
         self.wanting = [i for i, x in enumerate(args) if x._requires_grad]
         self.owners = [c for c in self.captures if c.outer._requires_grad]
+        self.owned = [c.outer for c in self.owners]
         wrt = [variables[i] for i in self.wanting] + [c.inner for c in self.owners]
         if any(getattr(n.op, "sparse", False) for n in toposort([current(v) for v in leaves])):
             raise UnsuitedError  # what it gives its tables is sparse
@@ -431,17 +434,21 @@ class _Backward:
                saved: Sequence[Tensor], before: Sequence[np.ndarray]) -> None:
         """Put a call into the eager record."""
         op = RegionCall(region, args, saved, before)
-        xs = (*[args[i] for i in self.wanting], *[c.outer for c in self.owners])
-        if op.outputs == 1:
+        xs = (*[args[i] for i in self.wanting], *self.owned)
+        if op.outputs == 1 and results[0]._view is None:
+            results[0] = HOOKS.finished(results[0].array, op, xs)
+        elif op.outputs == 1:
             record(results[0], op, xs)
         else:
             record_many(results, op, xs)
             for t, flows in zip(results, region.flows, strict=True):
                 if not flows:
                     t.node, t._requires_grad = None, False
-        op.read = [_kept(t) for t in (*[args[i] for i in self.needed], *self.outer)]
+        op.read = [_kept(args[i]) for i in self.needed]
+        if self.outer:
+            op.read += map(_kept, self.outer)
         if self.unread or self.unread_outer:
-            op.unread = [_kept(t) for t in (*[args[i] for i in self.unread], *self.unread_outer)]
+            op.unread = [*[_kept(args[i]) for i in self.unread], *map(_kept, self.unread_outer)]
 
 
 def _elements(nodes: Iterable[Node]) -> int:
@@ -450,10 +457,13 @@ def _elements(nodes: Iterable[Node]) -> int:
 
 def _kept(t: Tensor) -> Node:
     """A node that keeps a value for the gradients, as those of operands of operations do."""
-    node = current(t)
+    node: Any = t.node
+    if node is None or t._view is not None or node.requires_grad is not t._requires_grad:
+        node = current(t)
     if node.value is not t.array or node.version is not t._version or node.version is None:
+        node = current(t)
         keep(t, node)
-    return node
+    return node  # type: ignore[no-any-return]
 
 
 class RegionCall(Op):
@@ -500,11 +510,20 @@ class RegionCall(Op):
         """The values besides cotangents from which gradients are computed."""
         return [*self.saved, *[wrap(n.value) for n in self.read]]  # type: ignore[arg-type]
 
+    def held_one(self, i: int) -> Tensor:
+        """One of them."""
+        count = len(self.saved)
+        return self.saved[i] if i < count else wrap(
+            self.read[i - count].value)  # type: ignore[arg-type]
+
     def is_fresh(self) -> bool:
         """Return whether nothing that they are computed from was changed since the call."""
         serial = self.serial
-        return not any([is_late(n, serial) for n in self.read]) and not (
-            self.unread and any([is_late(n, serial) for n in self.unread]))
+        for n in (*self.read, *self.unread) if self.unread else self.read:
+            counter = n.version
+            if counter is not None and counter[0] > serial and is_late(n, serial):
+                return False
+        return True
 
     def pulled(self, g: Any, held: Sequence[Any]) -> tuple[Any, ...]:
         """The gradients, computed from such values."""

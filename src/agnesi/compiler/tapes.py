@@ -170,20 +170,22 @@ class Tape:
         self.reads = [where for _, where in taken]
         indices = {n: i for i, n in enumerate(order)}
         self.ends = [indices[n] for n in found]
+        self.operations = [i for i, n in enumerate(order) if n.op is not None]
         self.regions = [i for i, n in enumerate(order) if type(n.op) is RegionCall]
         self.run = jit(lambda *xs: tuple(body(*xs)))
 
     def __call__(self, order: Sequence[Node],
                  seeds: Mapping[Node, Tensor]) -> dict[Node, Tensor] | None:
         """The cotangents; None where a value that is read is not there, or was changed since."""
-        if not all([order[i].op.is_fresh() for i in self.regions]):
-            return None
-        since = min([abs(n.serial) for n in order if n.op is not None])
+        for i in self.regions:
+            if not order[i].op.is_fresh():
+                return None
+        since = min([abs(order[i].serial) for i in self.operations])
         args = []
         for index, kind, i in self.reads:
             node = order[index]
             if kind == _HELD:
-                args.append(wrap(node.op.held()[i].array))
+                args.append(node.op.held_one(i))
                 continue
             node = node.inputs[i] if kind == _INPUT else node
             value, version = node.value, node.version

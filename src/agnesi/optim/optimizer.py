@@ -360,8 +360,7 @@ class Optimizer(Hooked, Written):
                 loss = closure()
         for act in self.before_update:
             act()
-        moved = [part._update_all() for part in self.parts]
-        if not any(moved):
+        if True not in [part._update_all() for part in self.parts]:
             warn(f"{type(self).__name__}.step changes nothing, for none of its parameters has a "
                  "gradient: call loss.backward() before it, of a loss that depends on them")
         return loss

@@ -504,8 +504,8 @@ def first_mode(**changes: Any) -> Mode:
 def settled(recording: bool) -> Mode:
     """The present mode with another ``recording``, in the same blocks; it is not set."""
     mode = MODE.get()
-    if mode is _FIRST and not recording:
-        return _SILENT
+    if mode is _FIRST:
+        return mode if recording else _SILENT
     new = mode.copy()
     new.around, new.recording = mode.around, recording
     plain = all(getattr(new, name) is getattr(_FIRST, name) for name in Mode.__slots__)
