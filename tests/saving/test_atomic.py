@@ -57,11 +57,11 @@ def test_a_full_disk_leaves_the_old_file(tmp_path, form):
 
 
 def test_an_interrupt_while_a_file_is_read_stays_one(tmp_path, monkeypatch):
-    def interrupted(to, source):
+    def interrupted(source, place, data):
         raise KeyboardInterrupt
 
     ag.save({"w": ag.ones(1000)}, tmp_path / "a")
-    monkeypatch.setattr("agnesi.saving.pieces._copy", interrupted)
+    monkeypatch.setattr("agnesi.saving.pieces.Source._fill", interrupted)
     with pytest.raises(KeyboardInterrupt):
         ag.load(tmp_path / "a")
 

@@ -16,7 +16,9 @@ import numpy as np
 
 from agnesi.core.op import typed
 from agnesi.core.support.atomic import file_error, replacing
+from agnesi.core.support.config import config
 from agnesi.core.support.errors import StateError, at
+from agnesi.core.support.host import cores
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.arrays.loading import Stored
 from agnesi.ops.base.convert import check_unmasked
@@ -34,7 +36,7 @@ from agnesi.saving.header import (
     refusal,
     written,
 )
-from agnesi.saving.pieces import SHARED_BYTES, THREADS, Source, bytes_of, cut, flat, write
+from agnesi.saving.pieces import MOST_THREADS, SHARED_BYTES, Source, bytes_of, cut, flat, write
 from agnesi.saving.sums import Cyclic, Lanes
 
 Path_ = str | os.PathLike[str]
@@ -173,7 +175,8 @@ class TensorFile(Mapping[str, Stored], AbstractContextManager["TensorFile"]):
             raise
         older = SUMS not in self.header.metadata
         self._source = Source(self._file, Cyclic if older else Lanes)
-        self._pool = ThreadPoolExecutor(THREADS)
+        self._threads = min(MOST_THREADS, cores(config.threads))
+        self._pool = ThreadPoolExecutor(self._threads)
         self._verified = False
 
     @property
@@ -234,7 +237,7 @@ class TensorFile(Mapping[str, Stored], AbstractContextManager["TensorFile"]):
 
     def _compare(self, jobs: list[tuple[str, int, Callable[[], int]]]) -> None:
         """Run jobs that give checksums of pieces, several at the same time."""
-        run = self._pool.map if len(jobs) > 1 else map
+        run = self._pool.map if self._threads > 1 and len(jobs) > 1 else map
         try:
             for (name, k, _), found in zip(jobs, run(lambda job: job[2](), jobs), strict=True):
                 if self._sums and not self._verified and self._sums[name][k] != found:

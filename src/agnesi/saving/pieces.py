@@ -11,12 +11,11 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from agnesi.core.support.host import cores
 from agnesi.saving.header import CHECKSUM_BYTES
 from agnesi.saving.sums import Cyclic, Lanes, lanes
 
-#: Threads that read and sum up: more wait for the same memory.
-THREADS = min(4, cores())
+#: Threads that read and sum up, at most: more wait for the same memory.
+MOST_THREADS = 4
 #: Bytes that are read at once: they stay in a core's cache until they are summed up.
 READ_BYTES = 1 << 18
 #: Bytes that a thread copies of what needs no checksum.
@@ -63,15 +62,25 @@ class Source:
 
     def read(self, place: int, data: memoryview, known: bool) -> int:
         """Read from a place into memory; gives the checksum of what was read, if not known."""
-        source = self._part(place, len(data))
         if known:
-            _copy(data, source)
+            self._fill(place, data)
             return 0
         found = self.kind()
         for begin, sip in cut(data, READ_BYTES):
-            _copy(sip, source[begin: begin + len(sip)])
+            self._fill(place + begin, sip)
             found.add(sip)
         return found.value()
+
+    def _fill(self, place: int, data: memoryview) -> None:
+        """Copy what is at a place, by the system where it can: its memory has no page faults."""
+        if not hasattr(os, "preadv"):  # Windows
+            data[:] = self._part(place, len(data))
+            return
+        while data:
+            count = os.preadv(self.file.fileno(), [data], place)
+            if not count:
+                raise EOFError
+            place, data = place + count, data[count:]
 
     def checksum(self, place: int, nbytes: int) -> int:
         """The checksum of bytes that nobody keeps."""
@@ -90,7 +99,3 @@ class Source:
         if isinstance(self._map, mmap.mmap):
             with contextlib.suppress(BufferError):  # an error on its way holds a part of it
                 self._map.close()
-
-
-def _copy(to: memoryview, source: memoryview) -> None:
-    np.copyto(np.frombuffer(to, np.uint8), np.frombuffer(source, np.uint8))
