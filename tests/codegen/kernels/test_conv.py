@@ -357,6 +357,17 @@ def test_ways() -> None:
         assert isinstance(plan.parts[0], way)
 
 
+@pytest.mark.parametrize(("width", "filters", "vector_bits"), [(112, 64, 512), (75, 20, 256)])
+def test_sums_of_lines_are_transposed_where_results_lie_along_them(
+        width: int, filters: int, vector_bits: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lanes along filters, with whole squares of sums and what is left of lines and filters."""
+    monkeypatch.setattr("agnesi.codegen.kernels.conv.kernel.ROW_MULTIPLY_TIME", 1e9)
+    sizes = conv_sizes(1, 1, 3, filters, (9, width), (7, 7), (2, 2), (1, 1), ((3, 3), (3, 3)))
+    here = host(vector_bits)
+    run = _check("forward", sizes, "first", where=here)
+    assert plan_convolution(run.kernel, here).parts[0].transposes
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_preferred_orders(kind: str) -> None:
     wide, narrow = CASES["same"], CASES["few maps"]

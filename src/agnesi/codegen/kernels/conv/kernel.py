@@ -10,7 +10,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from agnesi.codegen.kernels.conv.conv1x1 import as_product
 from agnesi.codegen.kernels.conv.dense import Dense, dense_parts, weight_part
 from agnesi.codegen.kernels.conv.finish import apart, called, lines, rows, vectors
-from agnesi.codegen.kernels.conv.layouts import store_cycles
+from agnesi.codegen.kernels.conv.layouts import (
+    ROW_MULTIPLY_TIME,
+    TRANSPOSED_STORE_CYCLES,
+    store_cycles,
+)
 from agnesi.codegen.kernels.conv.parameter_table import call_with_table, constants
 from agnesi.codegen.kernels.conv.rows_plan import plan_rows
 from agnesi.codegen.kernels.conv.tile_plan import TilePlan
@@ -142,15 +146,17 @@ def _plan_dense(dense: Dense, type_: str, machine: Machine, long: bool) -> TileP
         least = squares.cycles(machine.l2) + stored[0] * (not squares.transposes)
     if squares is not None and least <= fewest_cycles(typical, machine) + min(stored):
         return _for_sizes(squares, dense)
-    wide = plan_wide(dense, type_, machine, long)
+    wide = plan_wide(dense, type_, machine, long, along_pixels=steps[0] != 1 == steps[1])
     if dense.depth == 0 or machine.lanes == 1:
         return wide
     best: TilePlan = wide
-    cycles = wide.cycles + stored[0]
+    cycles = wide.cycles + (
+        typical.results * TRANSPOSED_STORE_CYCLES if wide.transposes else stored[0])
     if not dense.open:
         rows = plan_rows(dense, type_, machine, long)
-        if rows.scratch <= 2 * MAX_WORKSPACE_BYTES and rows.cycles + stored[1] < cycles:
-            best, cycles = rows, rows.cycles + stored[1]
+        taken = rows.cycles * ROW_MULTIPLY_TIME + stored[1]
+        if rows.scratch <= 2 * MAX_WORKSPACE_BYTES and taken < cycles:
+            best, cycles = rows, taken
     return _for_sizes(squares, dense) if squares is not None and least < cycles else best
 
 

@@ -21,7 +21,7 @@ _CONFLICTING_STORE_CYCLES = 8.0
 #: The same where squares of sums are transposed first.
 TRANSPOSED_STORE_CYCLES = 0.5
 #: Time of a multiplication along image rows, relative to one along channels.
-_ROW_MULTIPLY_TIME = 1.05
+ROW_MULTIPLY_TIME = 1.05
 #: Cycles for each sum of a filter with one channel, beside its multiplications.
 _DEPTHWISE_SUM_CYCLES = 0.4
 #: The same for each element where two operands have different memory orders.
@@ -77,7 +77,7 @@ def _packed(kind: str, sizes: ConvSizes, lanes: int, itemsize: int, open_: bool)
     first_elements, second_elements, results = _elements(kind, sizes)
     channels = _by_channels(kind, sizes, lanes)
     rows = (
-        math.inf if open_ or kind == "weight" else _ROW_MULTIPLY_TIME * _by_rows(kind, sizes, lanes)
+        math.inf if open_ or kind == "weight" else ROW_MULTIPLY_TIME * _by_rows(kind, sizes, lanes)
     )
     far, wide = _steps(kind, sizes, itemsize)
     if _squared(sizes, lanes):

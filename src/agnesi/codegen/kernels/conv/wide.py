@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager, contextmanager
 from agnesi.codegen.arithmetic.delinearize import divide
 from agnesi.codegen.kernels.conv.dense import Dense
 from agnesi.codegen.kernels.conv.finish import Finish
+from agnesi.codegen.kernels.conv.finish import lines as lines_of
 from agnesi.codegen.kernels.conv.pack import pack_filters
 from agnesi.codegen.kernels.conv.source import Box, address_in, pack_source, taps_inside
 from agnesi.codegen.kernels.conv.tiles import Tile, TileLoop
@@ -71,7 +72,9 @@ class Wide:
         self.dense: Dense = plan.real
         self.type = plan.type
         self.source, self.filters = source, filters
-        self.packed_b, self.packed_a, self.sums = plan.split(b, scratch)
+        self.packed_b, self.packed_a, self.sums, *squares = plan.split(b, scratch)
+        self.finish_line = lines_of(b, plan.type, finish, plan.real, plan.lanes, *squares
+                                    ) if plan.transposes else None
 
     def emit(self, begin: Value, end: Value) -> None:
         """Units [begin, end)."""
@@ -141,10 +144,12 @@ class Wide:
                             for some in plan.pixels:
                                 self._tile(panel, panel_index, box, base, (nl, len(some)),
                                            (top, i64(some[0])), some)
+                            self._transposed(panel, panel_index, box, top)
                             continue
                         for nr, row in tiles(b, plan.rows, rows):
                             with row as left:
                                 self._tile(panel, panel_index, box, base, (nl, nr), (top, left))
+                        self._transposed(panel, panel_index, box, top)
                         for nr, sure, row in tails(b, plan.rows, rows[1]):
                             with row as left:
                                 self._tile(panel, panel_index, box, base, (nl, nr), (top, left),
@@ -180,6 +185,9 @@ class Wide:
         o = b.mul(index, i64(plan.panel_columns))
         where = (box.image, self.group, o, box.depth, top, left)
         rest = self._rest if sure else None
+        if plan.transposes:
+            self._kept(panel, left, sums)
+            return
         if plan.spill:
             self._spilled(panel, where, size, sums, rest)
             return
@@ -264,6 +272,22 @@ class Wide:
         for piece, value in zip(panel.pieces, line, strict=True):
             at = b.add(position[2], i64(piece.offset))
             self.finish(value, (*position[:2], at, *position[3:]), 2, piece.lanes, piece.mask)
+
+    def _kept(self, panel: Panel, left: Value, sums: list[Value]) -> None:
+        """Keep the sums of a tile until those of its line are all there."""
+        b, pieces, width = self.b, panel.pieces, i64(panel.width)
+        at = b.gep(self.type, self.sums, b.mul(left, width))
+        for n, value in enumerate(sums):
+            offset = n // len(pieces) * panel.width + pieces[n % len(pieces)].offset
+            b.store(value, b.gep(self.type, at, i64(offset)), nbytes(self.type))
+
+    def _transposed(self, panel: Panel, index: Value, box: Box, top: Value) -> None:
+        """Store the sums of a line, if they were kept."""
+        if self.finish_line is not None:
+            b = self.b
+            o = b.mul(index, i64(self.plan.panel_columns))
+            where = (box.image, self.group, o, box.depth, top, i64(0))
+            self.finish_line(self.sums, where, i64(panel.width), panel.columns)
 
     def _spilled(self, panel: Panel, where: tuple[Value, ...], size: tuple[int, int],
                  sums: list[Value], rest: Value | None = None) -> None:

@@ -70,6 +70,7 @@ class WidePlan(Paneled, TilePlan):
     chunks: int
     spill: bool
     clipped: bool  # tiles have known pixels, and taps outside of the source are left out
+    transposes: bool  # the sums of whole lines, which are stored along their pixels
     cycles: float
 
     @property
@@ -106,6 +107,9 @@ class WidePlan(Paneled, TilePlan):
         panels = -(-self.panel_count // self.panel_groups)
         filters = self.lines_for(panels * self.dense.depth * self.width)
         source = self.lines_for(self.dense.spans[0].taps * self.layout.plane) if self.packed else 0
+        if self.transposes:  # whole squares of a line, and one that is transposed
+            line = -(-self.rows.total // self.lanes) * self.lanes * self.width
+            return filters, source, self.lines_for(line), self.lines_for(self.lanes**2)
         tile = self.lines.largest * self.rows.largest * self.width if self.spill else 0
         return filters, source, whole_lines(tile * self.itemsize)
 
@@ -122,8 +126,12 @@ def _pixels(rows: Rows, blocks: int) -> int:
     return most if isinstance(rows, OpenRows) else min(most, rows.total)
 
 
-def plan_wide(dense: Dense, type_: str, machine: Machine, long_epilogue: bool) -> WidePlan:
-    """The cheapest cut for this machine."""
+def plan_wide(dense: Dense, type_: str, machine: Machine, long_epilogue: bool,
+              along_pixels: bool = False) -> WidePlan:
+    """The cheapest cut for this machine.
+
+    Results may lie ``along_pixels`` of a line, rather than along channels.
+    """
     real, dense = dense, dense.typical
     cut = min(_cuts(dense, machine, real), key=lambda cut: cut.cost)
     readable = _readable(dense, cut.clipped) and not scattered(dense, machine)
@@ -135,10 +143,14 @@ def plan_wide(dense: Dense, type_: str, machine: Machine, long_epilogue: bool) -
     groups, chunks = _shares(dense, machine, cut, blocks, packed)
     _, h, w = real.spans
     lines, rows = opened(cut.lines, h.count), opened(cut.rows, w.count)
+    transposes = along_pixels and not real.open and row_blocks == 1 == lines.largest and (
+        dense.depth > 0 and 1 < machine.lanes <= rows.total
+        and rows.total * max(p.width for p in cut.panels) * machine.itemsize
+        <= machine.l2 // _L2_DIVISOR)
     return WidePlan(
         dense, real, type_, machine.lanes, machine.itemsize, cut.panels, lines, rows, packed,
         line_blocks, row_blocks, groups, chunks, long_epilogue or dense.depth >= MIN_SPILLED_DEPTH,
-        cut.clipped, cut.cost * dense.batch * dense.groups * dense.spans[0].count,
+        cut.clipped, transposes, cut.cost * dense.batch * dense.groups * dense.spans[0].count,
     )
 
 
