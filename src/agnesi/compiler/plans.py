@@ -54,8 +54,9 @@ _CALL_ELEMENTS, _SLOW_ELEMENTS = 3_000, 10
 _FEW_PRICE = 10_000_000
 #: Nanoseconds of an operation in native code.
 _STEP = 1_000
-#: Elements of a result that is always the same, which is kept and copied.
-_MAX_COPIED = 1 << 10
+#: Elements of a constant that a plan keeps, and of a result that is always the same, which is
+#: kept and copied: as long as that takes less than the call that fills it.
+_MAX_CONSTANT, _MAX_COPIED = 1 << 10, 1 << 14
 
 
 def plan(function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any],
@@ -355,7 +356,7 @@ def _is_constant(capture: Capture) -> bool:
     """Return whether what a public function takes in beside its operands is a small constant, which
     is the same in all such calls."""
     x = capture.outer
-    small = x.array is not None and x.array.size <= _MAX_COPIED
+    small = x.array is not None and x.array.size <= _MAX_CONSTANT
     return small and not (capture.changed or capture.owner is not None or x._requires_grad
                           or x._placed or hasattr(x, "advance"))
 
