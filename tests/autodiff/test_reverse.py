@@ -362,3 +362,19 @@ def test_a_record_keeps_what_the_rules_of_those_with_gradients_read(name):
     w = ag.ones(256).requires_grad_()
     (w * c * z).sum().backward()
     np.testing.assert_allclose(w.grad.numpy(), np.ones(256), rtol=1e-5)
+
+
+def test_the_first_cotangent_is_nobodys_memory():
+    """It is shared by all passes from a scalar, and gradients that are it are copies."""
+    x = ag.tensor(2.0, requires_grad=True)
+    x.backward()
+    x.grad.mul_(5.0)
+    y = ag.tensor(3.0, requires_grad=True)
+    y.backward()
+    assert (x.grad.item(), y.grad.item()) == (5.0, 1.0)
+    z = (y * 2).sum()
+    z.retain_grad()
+    z.backward()
+    z.grad.add_(1.0)
+    y.backward()
+    assert (z.grad.item(), y.grad.item()) == (2.0, 4.0)

@@ -12,6 +12,7 @@ from agnesi.core.calls import plans
 from agnesi.core.support.config import HOOKS
 from agnesi.ops.random import generators
 from agnesi.ops.random.draws_ahead import MOST_BLOCKS
+from agnesi.ops.random.noise import Noise
 from agnesi.runtime import eager
 
 NATIVE = eager.builtin("replayed")
@@ -127,3 +128,17 @@ def test_references_balance():
     gc.collect()
     after = [*map(sys.getrefcount, watched)]
     assert all(abs(a - b) < 50 for a, b in zip(after, before, strict=True)), (before, after)
+
+
+def test_draws_of_some_hundred_numbers_that_go_on_are_made_ahead(monkeypatch):
+    made, blocks = [], Noise._made
+    monkeypatch.setattr(Noise, "_made", lambda self, state, count: made.append(count) or blocks(
+        self, state, count))
+    ag.random.manual_seed(7)
+    found = [ag.randn(32, 8).numpy() for _ in range(150)]
+    assert len(made) < 10 and max(made) == 4096
+    ag.random.manual_seed(7)
+    monkeypatch.setattr("agnesi.ops.random.noise.draws_ahead.MOST_BLOCKS", 0)
+    HOOKS.replayed = lambda *_: NotImplemented  # no plan, each draw by itself
+    made.clear()
+    assert all((ag.randn(32, 8).numpy() == x).all() for x in found) and len(made) == 150

@@ -2,6 +2,7 @@
 
 import json
 import os
+import threading
 import tracemalloc
 import zlib
 
@@ -11,7 +12,7 @@ import pytest
 
 import agnesi as ag
 from agnesi import nn, saving
-from agnesi.saving import header, sums
+from agnesi.saving import header, pieces, sums
 
 TYPES = [
     "bool",
@@ -324,3 +325,29 @@ def test_names_change_by_patterns():
         saving.rename({"a": 1}, {"x.y": "b"})
     with pytest.raises(ValueError, match="more"):
         saving.rename({"a": 1}, {"a": "b.*"})
+
+
+def test_one_thread_reads_where_the_configuration_says_one(tmp_path, monkeypatch):
+    threads, fill = set(), pieces.Source._fill
+
+    def noted(source, place, data):
+        threads.add(threading.get_ident())
+        fill(source, place, data)
+
+    monkeypatch.setattr(pieces.Source, "_fill", noted)
+    for module in ("header", "files", "pieces"):
+        monkeypatch.setattr(f"agnesi.saving.{module}.CHECKSUM_BYTES", 1 << 16)
+    values = np.arange(1 << 20)
+    saving.save_file({"a": values}, tmp_path / "a")
+    with ag.config(threads=1):
+        assert (saving.load_file(tmp_path / "a")["a"].numpy() == values).all()
+    assert threads == {threading.get_ident()}
+
+
+def test_a_file_that_ends_within_a_tensor_is_refused_where_it_is_read(tmp_path):
+    saving.save_file({"a": np.arange(1 << 16)}, tmp_path / "a")
+    with saving.open_file(tmp_path / "a") as file:
+        file.verify()
+        os.truncate(tmp_path / "a", os.path.getsize(tmp_path / "a") - 9)
+        with pytest.raises(saving.FileFormatError, match="was cut off while it was read"):
+            file.get_tensor("a")

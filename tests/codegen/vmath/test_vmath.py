@@ -7,6 +7,7 @@ import mpmath
 import numpy as np
 import pytest
 
+import agnesi as ag
 from agnesi.codegen.vmath import low_latency
 from tests.codegen.arithmetic.scalar_kernels import (
     WIDTH,
@@ -388,3 +389,10 @@ def test_half_precision_computes_in_float32() -> None:
         got = compile_cases([case], features).run(case, x)
         np.testing.assert_array_max_ulp(got, expected, 1)
         assert np.mean(got[~np.isnan(x)] != expected[~np.isnan(x)]) < 1e-3
+
+
+def test_single_inverses_of_erf_take_one_logarithm_and_no_division():
+    """A step of Halley's method in double precision is not needed for so few digits."""
+    compiled = ag.jit(ag.erfinv)
+    compiled(ag.tensor(np.linspace(-1, 1, 1001, dtype=np.float32)))
+    assert "fdiv" not in compiled.ir()

@@ -178,6 +178,18 @@ def test_constructors_give_memory_of_their_own() -> None:
     assert ag.jit(lambda x: x + ag.zeros(2, 3))(ag.ones(2, 3)).sum().item() == 6.0
 
 
+def test_constant_results_of_some_thousand_elements_are_copied(monkeypatch: Any) -> None:
+    calls: list[Any] = []
+    full = np.full
+    monkeypatch.setattr(np, "full", lambda *args: calls.append(args) or full(*args))
+    for make in (lambda: ag.ones(9999), lambda: ag.full((9999,), 1.0), lambda: ag.ones(11, 909)):
+        for i in range(120):
+            x = make()
+            assert x.sum() == 9999 and (i < 100 or not calls)
+            x.zero_()
+            calls.clear()
+
+
 def test_planned_draws_are_those_of_the_stream() -> None:
     p, x = ag.tensor([0.2, 0.7]), ag.ones(2, 3, requires_grad=True)
     draws = [lambda g: ag.rand(2, 3, **g), lambda g: ag.randint(0, 9, (3,), **g),

@@ -11,8 +11,11 @@ from typing import Any
 
 import numpy as np
 
-#: Blocks that are made at a time, and the most that a draw takes of them.
-_BLOCKS, MOST_BLOCKS = 256, 64
+#: Blocks that are made for small draws, at first; where draws of a stream go on, twice as many each
+#: time, up to the second number.
+_BLOCKS, _MAX_MADE = 256, 4096
+#: The most blocks that a draw takes of those.
+MOST_BLOCKS = 1024
 #: Streams that are kept in mind.
 _MAX_STREAMS = 32
 
@@ -27,10 +30,15 @@ def blocks(what: Hashable, state: np.ndarray, count: int,
     first = low | high << 32
     key = what, key0, key1
     start, rows = _made.get(key, (-1, None))
-    if rows is None or not 0 <= first - start <= _BLOCKS - count:
+    width = 0 if rows is None else rows.shape[1]
+    if not 0 <= first - start <= width - count:
         if len(_made) >= _MAX_STREAMS:
             _made.clear()
-        start, rows = _made[key] = first, np.ascontiguousarray(make(state, _BLOCKS))
+        many = _BLOCKS if 4 * count <= _BLOCKS else count
+        if 0 <= first - start <= width:  # the draws go on
+            many = max(many, min(_MAX_MADE, max(2 * width, 4 * count)))
+        start, rows = _made[key] = first, np.ascontiguousarray(make(state, many))
+    assert rows is not None
     offset = first - start
     found: Any = rows[:, offset: offset + count]
     return found

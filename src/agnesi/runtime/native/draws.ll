@@ -182,8 +182,10 @@ compare:
   %dims = call ptr @field(ptr %rows, i64 32)
   %columns.at = getelementptr i64, ptr %dims, i64 1
   %columns = load i64, ptr %columns.at
-  %last = sub i64 %columns, %count            ; not negative: a stock has more than a draw takes
-  %inside = icmp ule i64 %column, %last
+  %last = sub i64 %columns, %count            ; negative where other draws of the stream take fewer
+  %are.enough = icmp sge i64 %last, 0
+  %are.there = icmp ule i64 %column, %last
+  %inside = and i1 %are.enough, %are.there
   %hit = and i1 %same, %inside
   br i1 %hit, label %take, label %drop
 take:
