@@ -31,6 +31,7 @@ from agnesi.compat.chainer.function_set import FunctionSet as FunctionSet
 from agnesi.compat.chainer.link import Chain as Chain
 from agnesi.compat.chainer.link import ChainList as ChainList
 from agnesi.compat.chainer.link import Link as Link
+from agnesi.compat.chainer.optimizer import GradientMethod as GradientMethod
 from agnesi.compat.chainer.optimizer import Optimizer as Optimizer
 from agnesi.compat.chainer.variable import Variable as Variable
 from agnesi.core.keywords import strictly as _strictly

@@ -66,6 +66,8 @@ class Formula(Function):
             shapes = self._types
             grad_outputs = tuple([np.zeros(*t) if g is None else g
                                   for g, t in zip(grad_outputs, shapes, strict=True)])
+        if self._pull is None:  # of integers, through which no gradient flows
+            return (None,) * len(inputs)
         pull, floats = self._pull
         found = dict(zip(floats, pull([as_tensor(g) for g in grad_outputs]), strict=True))
         return tuple([found[i].data if i in found else None for i in range(len(inputs))])

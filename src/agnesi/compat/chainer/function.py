@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.compat.chainer import type_check
 from agnesi.compat.chainer.variable import Variable, as_variable, common, weak
 from agnesi.core.support.errors import at, call_user, typed
 
@@ -18,7 +19,8 @@ class Function:
     """Base of functions of variables; a subclass gives ``forward`` and ``backward``.
 
     Both take tuples of arrays and return tuples; ``forward_cpu`` and ``backward_cpu`` serve too.
-    A call copies the function, so that each application has attributes of its own.
+    A call copies the function, so that each application has attributes of its own, and lets
+    ``check_type_forward(self, in_types)`` refuse inputs first, if there is one.
 
     Attributes
     ----------
@@ -63,6 +65,7 @@ class Function:
         volatile = common([x.volatile for x in xs], self.label)
         function = copy.copy(self)
         function.followed = not volatile
+        type_check.checked(function, [x.data for x in xs])
         ys = call_user(function.forward, (tuple([x.data for x in xs]),), {}, self.label,
                        "forward(self, inputs), with a tuple of arrays")
         if not isinstance(ys, tuple):

@@ -115,11 +115,11 @@ class Link:
                 yield f"/{name}{path}", p
 
     def copy(self) -> Any:
-        """Another link with the same parameters, by reference to their arrays."""
+        """Another link with the same parameters, by reference to their arrays; no gradients."""
         found = copy.copy(self)
         for name in self._params:
             old = self.__dict__[name]
-            found.__dict__[name] = Variable(old.data, volatile="auto", name=name, grad=old.grad)
+            found.__dict__[name] = Variable(old.data, volatile="auto", name=name)
         found.name = None
         return found
 
@@ -291,4 +291,6 @@ class ChainList(Link):
     def copy(self) -> Any:
         found = super().copy()
         found._list = [link.copy() for link in self._list]
+        for i, link in enumerate(found._list):
+            link.name = str(i)
         return found

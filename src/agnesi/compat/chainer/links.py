@@ -13,7 +13,7 @@ from agnesi.compat.chainer.forms import activation, array, connection, loss, poo
 from agnesi.compat.chainer.hierarchy import BinaryHierarchicalSoftmax as BinaryHierarchicalSoftmax
 from agnesi.compat.chainer.link import Chain, ChainList, Link
 from agnesi.compat.chainer.utils import WalkerAlias
-from agnesi.compat.chainer.variable import Variable, as_variable
+from agnesi.compat.chainer.variable import Variable, as_variable, flag
 from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.options import Count
 from agnesi.core.support.errors import ShapeError, at, call_user, no_attribute, typed
@@ -198,6 +198,8 @@ class Parameter(Link):
         self.W.data[...] = array
 
     def __call__(self, volatile: Any = "off") -> Any:
+        if flag(volatile):
+            return Variable(self.W.data, volatile)  # the parameter itself goes on learning
         self.W.volatile = volatile
         return self.W
 
@@ -417,22 +419,29 @@ class StatelessLSTM(Chain):
         return activation.lstm(c, gates)
 
 
-class GRU(Chain):
-    """Gated recurrent units, without memory of calls: ``h = link(h, x)``."""
+class _Gates(Chain):
+    """The weights of gated recurrent units, and one step of them."""
 
     def __init__(self, n_units: int, n_inputs: int | None = None) -> None:
         n = n_units if n_inputs is None else n_inputs
         super().__init__(**{f"W{name}": Linear(n, n_units) for name in ("_r", "_z", "")},
                          **{f"U{name}": Linear(n_units, n_units) for name in ("_r", "_z", "")})
 
-    def __call__(self, h: Any, x: Any) -> Any:
+    def _step(self, h: Any, x: Any) -> Any:
         r = activation.sigmoid(self["W_r"](x) + self["U_r"](h))
         z = activation.sigmoid(self["W_z"](x) + self["U_z"](h))
         new = activation.tanh(self["W"](x) + self["U"](r * h))
         return (1 - z) * h + z * new
 
 
-class StatefulGRU(GRU):
+class GRU(_Gates):
+    """Gated recurrent units, without memory of calls: ``h = link(h, x)``."""
+
+    def __call__(self, h: Any, x: Any) -> Any:
+        return self._step(h, x)
+
+
+class StatefulGRU(_Gates):
     """Gated recurrent units that remember their state from call to call."""
 
     def __init__(self, in_size: Count, out_size: Count) -> None:
@@ -444,14 +453,16 @@ class StatefulGRU(GRU):
         """Begin a new sequence."""
         self.h: Any = None
 
-    def __call__(self, x: Any) -> Any:  # type: ignore[override]
-        x = as_variable(x)
+    def set_state(self, h: Any) -> None:
+        """Go on from a state."""
+        self.h = as_variable(h)
+
+    def __call__(self, x: Any) -> Any:
         if self.h is not None:
-            _same_batch(self, x)
+            _same_batch(self, as_variable(x))
+            self.h = self._step(self.h, x)
         else:
-            self.h = Variable(np.zeros((len(x.data), self.state_size), x.data.dtype),
-                              volatile="auto")
-        self.h = super().__call__(self.h, x)
+            self.h = activation.sigmoid(self["W_z"](x)) * activation.tanh(self["W"](x))
         return self.h
 
 

@@ -114,8 +114,7 @@ class Optimizer:
                                    f"Variable, not {typed(loss)}"))
             loss.backward()
             del loss
-        for hook in self._hooks.values():
-            hook(self)
+        self.call_hooks()
         if not self.t and all(e.grad is None or np.isnan(e.grad).all() for e in self._entries):
             raise GradientError(at(
                 f"{type(self).__name__}.update: no parameter has a gradient: write "
@@ -164,7 +163,11 @@ class Optimizer:
         if not callable(hook) or isinstance(hook, type):
             raise TypeError(at(f"{type(self).__name__}.add_hook: hook must be a function of the "
                                f"optimizer, as optimizer.WeightDecay(0.1) is, not {typed(hook)}"))
-        self._hooks[name or getattr(hook, "name", None) or hook.__class__.__name__] = hook
+        name = name or getattr(hook, "name", None) or hook.__class__.__name__
+        if name in self._hooks:
+            raise KeyError(at(f"{type(self).__name__}.add_hook: there is a hook {name!r} already: "
+                              "remove_hook it first, or give the new one another name"))
+        self._hooks[name] = hook
 
     def remove_hook(self, name: str) -> None:
         """Call it no longer."""
@@ -172,6 +175,11 @@ class Optimizer:
             raise MissingKeyError(at(f"{type(self).__name__}.remove_hook: there is no hook "
                                      f"{name!r}, but {sorted(self._hooks)}"))
         del self._hooks[name]
+
+    def call_hooks(self) -> None:
+        """Call all hooks, as each step does first."""
+        for hook in self._hooks.values():
+            hook(self)
 
     def new_epoch(self) -> None:
         """Count an epoch."""

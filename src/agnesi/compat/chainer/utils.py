@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.compat.chainer import type_check as type_check
 from agnesi.core.keywords import strictly as _strictly
 
 

@@ -160,12 +160,15 @@ class Variable:
     @property
     def label(self) -> str:
         """Its shape and type, for drawings."""
-        return f"{', '.join(map(str, self.shape))}, {self.dtype}" if self.shape else str(self.dtype)
+        return f"{self.shape}, {self.dtype}" if self.shape else str(self.dtype)
 
     T = property(lambda self: self.transpose())
 
     def __len__(self) -> int:
         return self.data.size
+
+    def __str__(self) -> str:
+        return self.name or repr(self)
 
     def __repr__(self) -> str:
         return f"<variable {self.name}>" if self.name else f"<variable {self.label}>"
@@ -245,12 +248,17 @@ class Variable:
         :param retain_grad: Whether gradients of what lies between are kept.
         :raises ValueError: If there are several elements and no ``grad`` was set.
         """
-        if self._grad is None:
+        if self._grad is None and not self._in_another():
             if self.data.size != 1:
                 raise ValueError(at(f"backward() of {typed(self)} needs its gradient: set y.grad "
                                     "first, as only single numbers begin with 1"))
             self._grad = np.ones_like(self.data)
         _propagate(self, retain_grad)
+
+    def _in_another(self) -> bool:
+        """Whether another result of the same function has a gradient, which goes back too."""
+        others = getattr(self.creator, "outputs", None) or ()
+        return any(y is not None and y._grad is not None for y in [y() for y in others])
 
     def unchain_backward(self) -> None:
         """Forget how it was computed, and all that it was computed from."""

@@ -62,6 +62,7 @@ def tanh(x: Any, use_cudnn: bool = True) -> Any:
 
 def softplus(x: Any, beta: float = 1.0) -> Any:
     """``log(1 + exp(beta * x)) / beta``."""
+    beta = float(beta)
     return applied("Softplus", lambda x: ag.logaddexp(beta * x, 0.0) / beta, x)
 
 

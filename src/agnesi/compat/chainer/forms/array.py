@@ -98,8 +98,11 @@ def cast(x: Any, typ: Any) -> Any:
     return applied("Cast", lambda x: x.astype(typ), x)
 
 
-def split_axis(x: Any, indices_or_sections: Any, axis: int) -> Any:
-    """Parts along an axis: equal ones by their number, others by where they begin."""
+def split_axis(x: Any, indices_or_sections: Any, axis: int, force_tuple: bool = False) -> Any:
+    """Parts along an axis: equal ones by their number, others by where they begin.
+
+    A single part is no tuple, unless ``force_tuple`` says so.
+    """
     places = np.atleast_1d(np.asarray(indices_or_sections))
     if places.dtype.kind not in "iu" and places.size:
         raise TypeError(at("split_axis: parts are told by their number, or the integers where they "
@@ -109,7 +112,8 @@ def split_axis(x: Any, indices_or_sections: Any, axis: int) -> Any:
             places.max() > shape[axis] or (np.diff(places) < 0).any()):
         raise ShapeError(at(f"split_axis: parts begin at {places.tolist()}, which do not rise "
                             f"within axis {axis} of size {shape[axis]}"))
-    return applied("SplitAxis", lambda x: tuple(ag.split(x, indices_or_sections, axis)), x)
+    found = applied("SplitAxis", lambda x: tuple(ag.split(x, indices_or_sections, axis)), x)
+    return (found,) if force_tuple and not isinstance(found, tuple) else found
 
 
 def separate(x: Any, axis: int = 0) -> Any:

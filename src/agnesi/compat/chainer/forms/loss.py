@@ -63,9 +63,9 @@ def softmax_cross_entropy(x: Any, t: Any, use_cudnn: bool = True, normalize: boo
                            "gives them of probabilities, t.astype('i') of whole numbers"))
 
     def compute(x: Any, t: Any) -> Any:
-        loss = nn.cross_entropy(x, t, ignore_index=ignore_label,
-                                reduction="mean" if normalize else "sum")
-        return loss if normalize else loss / x.shape[0]
+        loss = nn.cross_entropy(x, t, ignore_index=ignore_label, reduction="sum")
+        count = ag.sum(t != ignore_label).astype(x.dtype) if normalize else x.shape[0]
+        return loss / ag.maximum(count, 1)
 
     return applied("SoftmaxCrossEntropy", compute, x, t)
 
@@ -126,6 +126,8 @@ def hinge(x: Any, t: Any, norm: str = "L1") -> Any:
 
 def contrastive(x0: Any, x1: Any, y: Any, margin: float = 1) -> Any:
     """Distances of pairs that belong together, and what others are nearer than a margin."""
+    if margin <= 0:
+        raise ValueError(at(f"contrastive: margin must be positive, but is {margin}"))
     alike("contrastive", x0=x0, x1=x1)
     x0, y = map(as_variable, (x0, y))
     if y.data.shape != x0.data.shape[:1]:

@@ -149,8 +149,12 @@ def minimum(x1: Any, x2: Any) -> Any:
 
 
 def matmul(a: Any, b: Any, transa: bool = False, transb: bool = False) -> Any:
-    """The product of two matrices or vectors, each perhaps transposed."""
-    return applied("MatMul", lambda a, b: (a.T if transa else a) @ (b.T if transb else b), a, b)
+    """The product of two matrices, each perhaps transposed; a vector is a matrix of one column."""
+    def matrix(x: Any, turned: bool) -> Any:
+        x = x[:, None] if x.ndim == 1 else x
+        return x.T if turned else x
+
+    return applied("MatMul", lambda a, b: matrix(a, transa) @ matrix(b, transb), a, b)
 
 
 def batch_matmul(a: Any, b: Any, transa: bool = False, transb: bool = False) -> Any:

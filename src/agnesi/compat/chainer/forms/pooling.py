@@ -47,12 +47,32 @@ class AveragePooling2D(MaxPooling2D):
     form = staticmethod(average_pooling_2d)
 
 
-def unpooling_2d(x: Any, ksize: int, stride: Any = None, pad: int = 0, outsize: Any = None,
+def unpooling_2d(x: Any, ksize: Any, stride: Any = None, pad: Any = 0, outsize: Any = None,
                  cover_all: bool = True) -> Any:
-    """Every element in all places of its window."""
-    if stride not in (None, ksize) or pad or outsize is not None:
-        raise NotImplementedError("unpooling_2d has windows that do not overlap, without pad")
-    return applied("Unpooling2D", lambda x: ag.repeat(ag.repeat(x, ksize, 2), ksize, 3), x)
+    """Every element in all places of its window; where windows overlap, their sum.
+
+    ``cover_all`` says that the pooling let its last windows run over the border, which is the
+    smallest size that ``outsize`` may have; other sizes are given by it.
+    """
+    sizes, steps, margins = (_pair(n) for n in (ksize, ksize if stride is None else stride, pad))
+
+    def compute(x: Any) -> Any:
+        whole = [s * (n - 1) + k for n, k, s in zip(x.shape[2:], sizes, steps, strict=True)]
+        size = outsize or [n - 2 * p - (s - 1 if cover_all else 0)
+                           for n, p, s in zip(whole, margins, steps, strict=True)]
+        spread = nn.conv_transpose2d(x.reshape(-1, 1, *x.shape[2:]),
+                                     ag.ones((1, 1, *sizes), dtype=x.dtype), stride=steps)
+        more = [max(p + n - w, 0) for p, n, w in zip(margins, size, whole, strict=True)]
+        spread = ag.pad(spread, [(0, 0), (0, 0), *[(0, n) for n in more]])
+        (top, left), (rows, columns) = margins, size
+        return spread[:, :, top:top + rows, left:left + columns].reshape(
+            *x.shape[:2], rows, columns)
+
+    return applied("Unpooling2D", compute, x)
+
+
+def _pair(x: Any) -> tuple[int, int]:
+    return (x, x) if isinstance(x, int) else tuple(x)
 
 
 def spatial_pyramid_pooling_2d(x: Any, pyramid_height: int, pooling_class: Any = None,
