@@ -152,7 +152,53 @@ def test_parameters_of_one_name_are_one():
                        shapes={"a": (1, 3)})
 
 
+def test_losses_are_weighted_and_rates_have_factors():
+    text = """input: "a" input_dim: 2 input_dim: 3
+    layer { name: "ip" type: "InnerProduct" bottom: "a" top: "y"
+            param { lr_mult: 1 decay_mult: 1 } param { lr_mult: 2 decay_mult: 0 }
+            inner_product_param { num_output: 3 } }
+    layer { name: "side" type: "InnerProduct" bottom: "y" top: "z" propagate_down: false
+            param { lr_mult: 0 } param { lr_mult: 0 } inner_product_param { num_output: 3 } }
+    layer { name: "far" type: "EuclideanLoss" bottom: "z" bottom: "t" top: "far" loss_weight: 0.5 }
+    layer { name: "near" type: "EuclideanLoss" bottom: "y" bottom: "t" top: "near" }"""
+    made = nn.from_config(text)
+    a, t = ag.randn(2, 3), ag.randn(2, 3)
+    ends = made(a, t=t)
+    assert np.allclose(made.loss(a, t=t), 0.5 * ends["far"] + ends["near"])
+    made.loss(a, t=t).backward()
+    gradient = np.asarray(made.ip.weight.grad)
+    made.ip.weight.grad = None
+    made(a, t=t)["near"].backward()
+    assert np.allclose(made.ip.weight.grad, gradient)  # nothing came down from the other one
+    groups = made.param_groups(0.1, weight_decay=0.01)
+    assert [(g["lr"], g["weight_decay"], len(g["params"])) for g in groups] == [
+        (0.1, 0.01, 1), (0.2, 0.0, 1), (0.0, 0.01, 2)]
+    before = [np.array(p) for p in made.parameters()]
+    ag.optim.SGD(groups, lr=0.1).step()
+    assert [np.array_equal(p, b) for p, b in zip(made.parameters(), before, strict=True)] == [
+        False, False, True, True]
+    again = nn.from_config(nn.to_config(made))
+    assert again.loss_weights == made.loss_weights == {"far": 0.5, "near": 1.0}
+    assert [g["lr"] for g in again.param_groups(1.0)] == [1.0, 2.0, 0.0]
+    old = nn.from_config("""input: "a" input_dim: 2 input_dim: 3
+    layers { name: "ip" type: INNER_PRODUCT bottom: "a" top: "y" blobs_lr: 1 blobs_lr: 2
+             weight_decay: 1 weight_decay: 0 inner_product_param { num_output: 3 } }""")
+    assert [(g["lr"], g["weight_decay"]) for g in old.param_groups(1.0, 1.0)] == [
+        (1.0, 1.0), (2.0, 0.0)]
+    with pytest.raises(ValueError, match="no layer is a loss, and none has a loss_weight"):
+        old.loss(a)
+    with pytest.raises(ValueError, match="far, near need inputs that were not given; there are a"):
+        made.loss(a)
+
+
 def test_what_is_not_there_is_refused():
+    with pytest.raises(ValueError, match="layer 'ip' has no field 'inner_product_parm'"):
+        nn.from_config("""input: "a" input_dim: 1
+                       layer { name: "ip" inner_product_parm { num_output: 3 } }""")
+    with pytest.raises(ValueError, match="loss_weight has 2 numbers for its 1 outputs"):
+        nn.from_config("""input: "a" input_dim: 1
+                       layer { name: "r" type: "ReLU" bottom: "a" top: "b" loss_weight: 1
+                               loss_weight: 2 }""")
     with pytest.raises(ValueError, match=r"'layer': Convolution has no parameter 'axis' here"):
         net("Convolution", {"num_output": 2, "axis": 2}, X)
     with pytest.raises(ValueError, match="pool is MAX or AVE here, not STOCHASTIC"):

@@ -45,7 +45,7 @@ _Given = Mapping[str, Any]
 _ASIDE = frozenset("engine force_nd_im2col weight_filler bias_filler filler".split())
 
 
-def _listed(value: Any) -> list[Any]:
+def listed(value: Any) -> list[Any]:
     """The values of a field that may be there several times."""
     return list(value) if isinstance(value, (list, tuple)) else [value]
 
@@ -55,7 +55,7 @@ def _sizes(given: _Given, name: str, default: int, n: int) -> tuple[int, ...]:
     short = name.removesuffix("_size")
     if f"{short}_h" in given or f"{short}_w" in given:
         return int(given.get(f"{short}_h", default)), int(given.get(f"{short}_w", default))
-    values = [int(v) for v in _listed(given.get(name, default))]
+    values = [int(v) for v in listed(given.get(name, default))]
     return tuple(values * n) if len(values) == 1 else tuple(values)
 
 
@@ -198,7 +198,7 @@ class _PReLU(Module):
 
 def _eltwise(given: _Given, shapes: list[Any]) -> Module:
     kind = given.get("operation", "SUM")
-    scales = _listed(given.get("coeff", [1] * len(shapes)))
+    scales = listed(given.get("coeff", [1] * len(shapes)))
     if len(scales) != len(shapes):
         raise ValueError(f"coeff has {len(scales)} numbers for {len(shapes)} inputs")
 
@@ -214,7 +214,7 @@ def _eltwise(given: _Given, shapes: list[Any]) -> Module:
 
 def _slice(given: _Given, shapes: list[Any]) -> Module:
     axis = int(given.get("axis", given.get("slice_dim", 1)))
-    points = _listed(given.get("slice_point", []))
+    points = listed(given.get("slice_point", []))
 
     def compute(x: Any) -> Any:
         ends = points or [x.shape[axis] * i // given["count"] for i in range(1, given["count"])]
@@ -225,7 +225,7 @@ def _slice(given: _Given, shapes: list[Any]) -> Module:
 
 
 def _crop(given: _Given, shapes: list[Any]) -> Module:
-    axis, offsets = int(given.get("axis", 2)), _listed(given.get("offset", 0))
+    axis, offsets = int(given.get("axis", 2)), listed(given.get("offset", 0))
 
     def compute(x: Any, like: Any) -> Any:
         first = axis % len(x.shape)
@@ -237,7 +237,7 @@ def _crop(given: _Given, shapes: list[Any]) -> Module:
 
 
 def _reshape(given: _Given, shapes: list[Any]) -> Module:
-    wanted = [int(n) for n in _listed(given["shape"]["dim"])]
+    wanted = [int(n) for n in listed(given["shape"]["dim"])]
     first, many = int(given.get("axis", 0)), int(given.get("num_axes", -1))
 
     def compute(x: Any) -> Any:

@@ -100,12 +100,31 @@ def parsed(text: str) -> dict[str, list[Any]]:
     return root
 
 
+#: Fields of a layer beside the parameters of its kind.
+_FIELDS = frozenset("name type bottom top param blobs_lr weight_decay loss_weight propagate_down "
+                    "include exclude phase blobs blob_share_mode".split())
+
+
 def _plain(message: dict[str, list[Any]]) -> dict[str, Any]:
     """A message with single values in the place of lists of one."""
     found = {}
     for name, values in message.items():
         values = [_plain(v) if isinstance(v, dict) else v for v in values]
         found[name] = values[0] if len(values) == 1 else values
+    return found
+
+
+def _of_parameters(layer: dict[str, list[Any]]) -> dict[str, list[Any]]:
+    """What a layer says of its parameters, the first of which are weights, then biases."""
+    params = [{"name": [p]} if isinstance(p, str) else p for p in layer.get("param", [])]
+    found: dict[str, list[Any]] = {}
+    if any("name" in p for p in params):
+        found["shared"] = [p.get("name", [""])[0] for p in params]
+    for field, older in (("lr_mult", "blobs_lr"), ("decay_mult", "weight_decay")):
+        factors = [float(p.get(field, [1])[0]) for p in params] or [
+            float(x) for x in layer.get(older, [])]
+        if any(x != 1 for x in factors):
+            found[field] = factors
     return found
 
 
@@ -143,10 +162,13 @@ def loads(text: str) -> dict[str, Any]:
         entry: dict[str, Any] = {
             "type": _OLDER.get(kind, kind), "name": layer.get("name", [kind])[0],
             "inputs": list(layer.get("bottom", [])), "outputs": list(layer.get("top", []))}
-        names = [p if isinstance(p, str) else p.get("name", [""])[0]
-                 for p in layer.get("param", [])]
-        if any(names):
-            entry["shared"] = names
+        if strange := [f for f in layer if f not in _FIELDS and not f.endswith("_param")]:
+            raise ValueError(at(f"prototxt: layer {entry['name']!r} has no field {strange[0]!r}"))
+        entry.update(_of_parameters(layer))
+        if "loss_weight" in layer:
+            entry["loss_weight"] = [float(w) for w in layer["loss_weight"]]
+        if "propagate_down" in layer:
+            entry["propagate_down"] = layer["propagate_down"]
         for field, values in layer.items():
             if field.endswith("_param") and isinstance(values[0], dict):
                 entry.update(_plain(values[0]))
