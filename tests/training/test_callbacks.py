@@ -139,22 +139,25 @@ def test_event_files_are_written_by_tensorboardx(monkeypatch, tmp_path):
     wrote = []
 
     class SummaryWriter:
-        def __init__(self, folder):
-            self.folder = folder
+        def __init__(self, folder, filename_suffix="", flush_secs=120):
+            self.suffix = filename_suffix
 
         def add_scalar(self, name, value, step):
             wrote.append((name, value, step))
 
-        def flush(self):
-            wrote.append("flush")
+        def close(self):
+            wrote.append("close")
 
     monkeypatch.setitem(
         sys.modules, "tensorboardX", types.SimpleNamespace(SummaryWriter=SummaryWriter)
     )
     ours = trainer(training.TensorBoardLogger(tmp_path))
     ours.fit((X, Y), epochs=1, batch_size=24)
-    assert ("loss", ours.history[0]["loss"], 2) in wrote and wrote[-1] == "flush"
-    assert not {"epoch", "step"} & {w[0] for w in wrote if w != "flush"}
+    assert ("loss", ours.history[0]["loss"], 2) in wrote and wrote[-1] == "close"
+    assert not {"epoch", "step"} & {w[0] for w in wrote if w != "close"}
+    logger = ours.callbacks[-1]
+    ours.fit((X, Y), epochs=2, batch_size=24)
+    assert logger.writer.suffix == ".1"  # the first fit's file may be of the same second
     monkeypatch.setitem(sys.modules, "tensorboardX", None)
     with pytest.raises(ImportError, match=r"agnesi\[tensorboard\]"):
         training.TensorBoardLogger(tmp_path)

@@ -8,6 +8,7 @@ import json
 import os
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +63,8 @@ class JSONLogger(Callback):
 class TensorBoardLogger(Callback):
     """Writes event files for TensorBoard, by tensorboardX.
 
+    What an epoch gave is in the file a second later; each ``fit`` writes a file of its own.
+
     :param folder: Where they go.
     :raises ImportError: If tensorboardX is not there.
     :see: training.CSVLogger
@@ -79,16 +82,21 @@ class TensorBoardLogger(Callback):
         except ImportError:
             raise ImportError(at("event files need tensorboardX: pip install 'agnesi[tensorboard]';"
                                  " CSVLogger and JSONLogger need nothing")) from None
-        self.writer = SummaryWriter(os.fspath(folder))
+        self._open, self._fits = partial(SummaryWriter, os.fspath(folder), flush_secs=1), 0
+        self.writer = self._open()
+
+    def on_fit_begin(self, trainer: Any) -> None:
+        if self._fits:  # names of files have seconds: two fits in one would write the same
+            self.writer = self._open(filename_suffix=f".{self._fits}")
 
     def on_epoch_end(self, trainer: Any, row: dict[str, Any]) -> None:
         for name, value in row.items():
             if isinstance(value, (int, float)) and name not in ("epoch", "step"):
                 self.writer.add_scalar(name, value, row["step"])
-        self.writer.flush()
 
     def on_fit_end(self, trainer: Any) -> None:
-        self.writer.flush()
+        self._fits += 1
+        self.writer.close()  # its flush() leaves what its thread has not written yet
 
 
 class Progress(Callback):
