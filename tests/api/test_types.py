@@ -13,7 +13,7 @@ from agnesi.core import parameter_types
 from agnesi.core.tensor import Tensor
 
 #: How many may say Any, for want of a type: nests, conditions, what only documents can tell.
-MOST = 285
+MOST = 259
 MODULES = ("agnesi", *(f"agnesi.{name}" for name in (
     "fft", "func", "inspect", "linalg", "nn", "nn.functional", "nn.init", "optim",
     "optim.lr_scheduler", "random", "rewrite", "sparse", "special", "symbolic", "testing", "tree")))

@@ -14,6 +14,7 @@ from agnesi.autodiff.stable import stable_roots
 from agnesi.core.dispatch import current
 from agnesi.core.ir.node import Node, executed, toposort, waiting
 from agnesi.core.op import Item, explain, item_of, title_of, typed
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.public import renamed
 from agnesi.core.storage.changes import is_late
 from agnesi.core.storage.leaves import earlier
@@ -399,7 +400,7 @@ def seed(y: Tensor, g: Any = None, owner: str = "backward") -> Tensor:
 
 
 @renamed(gradient="grad", retain_graph="")
-def backward(y: Tensor, grad: Any = None, *, create_graph: bool = False,
+def backward(y: Tensor, grad: TensorLike | None = None, *, create_graph: bool = False,
              inputs: Tensor | Iterable[Tensor] | None = None) -> None:
     """Accumulate gradients of ``y`` in the ``grad`` of every leaf that it depends on.
 

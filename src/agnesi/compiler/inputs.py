@@ -56,7 +56,7 @@ class In:
     """
 
     def __init__(self, variable: Tensor, value: Any = None, *, name: str | None = None,
-                 update: Any = None, mutable: bool = False, borrow: bool = False) -> None:
+                 update: Tensor | None = None, mutable: bool = False, borrow: bool = False) -> None:
         if not isinstance(variable, Tensor):
             raise TypeError(at(f"an input must be a Tensor, not {typed(variable)}"))
         if update is not None and value is None:

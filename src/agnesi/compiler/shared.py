@@ -106,7 +106,7 @@ class Shared(Tensor):
         """Its name, or what it holds now, for an error."""
         return self.name or typed(self.storage)
 
-    def set_value(self, value: Any, borrow: bool = False) -> None:
+    def set_value(self, value: TensorLike, borrow: bool = False) -> None:
         """Replace the value by one of the same dtype and number of axes; sizes may change.
 
         :param value: The new value.

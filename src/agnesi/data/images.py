@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core.op import typed
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.support.atomic import by_name
 from agnesi.core.support.errors import FileFormatError, ShapeError, at
 from agnesi.core.tensor import Tensor, wrap
@@ -99,7 +100,7 @@ def _converted(image: Any, mode: str, path: str) -> Any:
     return image.convert(mode)
 
 
-def write_image(image: Any, path: str | os.PathLike[str]) -> None:
+def write_image(image: TensorLike, path: str | os.PathLike[str]) -> None:
     """Write an image to a file whose ending tells the format, by Pillow.
 
     :param image: Of shape (channels, height, width) with 1, 3 or 4 channels, or (height, width):

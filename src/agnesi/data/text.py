@@ -215,7 +215,7 @@ class TokenWindows(Dataset):
            [5, 6, 7]]))
     """
 
-    def __init__(self, tokens: Any, length: Count, stride: Count | None = None) -> None:
+    def __init__(self, tokens: TensorLike, length: Count, stride: Count | None = None) -> None:
         self.tokens = tokens if isinstance(tokens, np.ndarray) else np.asarray(tokens)
         self.length, self.stride = length, length if stride is None else stride
         if self.tokens.ndim != 1 or min(length, self.stride) < 1 or len(self.tokens) <= length:

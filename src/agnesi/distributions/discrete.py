@@ -130,7 +130,7 @@ class Binomial(_Chance):
     has_enumerate_support = True
     total_count: Tensor
 
-    def __init__(self, total_count: Any = 1, probs: TensorLike | None = None,
+    def __init__(self, total_count: TensorLike = 1, probs: TensorLike | None = None,
                  logits: TensorLike | None = None, validate_args: bool | None = None) -> None:
         self._chance(probs, logits, validate_args, total_count=total_count)
         self.total_count = self._check("total_count", self.total_count, C.nonnegative_integer)

@@ -64,7 +64,7 @@ class Mean(Metric):
         self.add_state("weight", 0.0)
 
     @no_grad()
-    def update(self, value: TensorLike, weight: Any = 1) -> None:
+    def update(self, value: TensorLike, weight: TensorLike = 1) -> None:
         """Add values.
 
         :param value: Of any shape.
@@ -97,7 +97,7 @@ class MeanSquaredError(Metric):
         self.add_state("count", 0)
 
     @no_grad()
-    def update(self, predictions: Any, targets: Any) -> None:
+    def update(self, predictions: TensorLike, targets: TensorLike) -> None:
         """Add a batch.
 
         :param predictions, targets: Of one shape.
@@ -128,7 +128,7 @@ class MeanAbsoluteError(Metric):
         self.add_state("count", 0)
 
     @no_grad()
-    def update(self, predictions: Any, targets: Any) -> None:
+    def update(self, predictions: TensorLike, targets: TensorLike) -> None:
         """Add a batch.
 
         :param predictions, targets: Of one shape.
@@ -164,7 +164,7 @@ class R2Score(Metric):
         self.add_state("count", 0)
 
     @no_grad()
-    def update(self, predictions: Any, targets: Any) -> None:
+    def update(self, predictions: TensorLike, targets: TensorLike) -> None:
         """Add a batch.
 
         :param predictions, targets: Of shape (samples, num_outputs), or vectors.
@@ -211,7 +211,7 @@ class Perplexity(Metric):
         self.add_state("count", 0)
 
     @no_grad()
-    def update(self, logits: Any, targets: Any) -> None:
+    def update(self, logits: TensorLike, targets: TensorLike) -> None:
         """Add a batch.
 
         :param logits: Scores of all classes.

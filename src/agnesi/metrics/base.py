@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from agnesi.core.options import Written
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.public import check_call
 from agnesi.core.support.errors import Explained, StateError, at, typed, warn
 from agnesi.core.support.tracing import is_known
@@ -62,7 +63,7 @@ class Metric(Written, Explained):
 
         def __getattr__(self, name: str) -> Any: ...
 
-    def add_state(self, name: str, first: Any) -> None:
+    def add_state(self, name: str, first: TensorLike) -> None:
         """Keep a tensor as an attribute, which :meth:`reset` sets back and ``state_dict`` has.
 
         :param name: Of the attribute.

@@ -9,6 +9,7 @@ import numpy as np
 from agnesi.autodiff.recording import no_grad
 from agnesi.core.op import typed
 from agnesi.core.options import Count
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.support.errors import ShapeError, at, shown
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.metrics.base import Metric, labels_within
@@ -87,7 +88,7 @@ class Accuracy(Metric):
         self.add_state("count", 0)
 
     @no_grad()
-    def update(self, predictions: Any, targets: Any) -> None:
+    def update(self, predictions: TensorLike, targets: TensorLike) -> None:
         """Add a batch.
 
         :param predictions: Scores of shape (samples, classes, ...), labels of the targets' shape,
@@ -150,7 +151,7 @@ class ConfusionMatrix(Metric):
         self.add_state("matrix", np.zeros((num_classes, num_classes), np.int64))
 
     @no_grad()
-    def update(self, predictions: Any, targets: Any) -> None:
+    def update(self, predictions: TensorLike, targets: TensorLike) -> None:
         """Add a batch.
 
         :param predictions: Scores of shape (samples, classes, ...), labels of the targets' shape,
@@ -294,7 +295,7 @@ class AUROC(Metric):
         self.add_state("count", 0)
 
     @no_grad()
-    def update(self, scores: Any, targets: Any) -> None:
+    def update(self, scores: TensorLike, targets: TensorLike) -> None:
         """Add a batch.
 
         :param scores: Of the targets' shape, or (samples, num_classes).

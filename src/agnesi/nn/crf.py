@@ -7,7 +7,7 @@ from typing import Any
 from agnesi.api.control.loops import scan
 from agnesi.core.op import typed
 from agnesi.core.options import Count
-from agnesi.core.parameter_types import DTypeLike
+from agnesi.core.parameter_types import DTypeLike, TensorLike
 from agnesi.core.shapes import fits
 from agnesi.core.support.errors import ShapeError, at
 from agnesi.core.tensor import Tensor
@@ -74,8 +74,8 @@ class CRF(Module):
         self.start_transitions, self.end_transitions = drawn(num_tags), drawn(num_tags)
         self.transitions = drawn(num_tags, num_tags)
 
-    def forward(self, emissions: Tensor, tags: Any, mask: Any = None, reduction: str = "sum"
-                ) -> Tensor:
+    def forward(self, emissions: Tensor, tags: TensorLike, mask: TensorLike | None = None,
+                reduction: str = "sum") -> Tensor:
         """The log-likelihood of tags.
 
         :param emissions: Scores of tags at each step, (length, batch, tags).
@@ -141,7 +141,7 @@ class CRF(Module):
         last, _ = scan(step, first, (scores[1:], live[1:]))
         return logsumexp(last + self.end_transitions, 1)
 
-    def decode(self, emissions: Tensor, mask: Any = None) -> Tensor:
+    def decode(self, emissions: Tensor, mask: TensorLike | None = None) -> Tensor:
         """The most probable tags, by Viterbi's algorithm.
 
         :param emissions: Scores of tags at each step, (length, batch, tags).

@@ -8,7 +8,7 @@ import numpy as np
 
 from agnesi.core.options import NotNegative
 from agnesi.core.support.errors import at
-from agnesi.core.tensor import wrap
+from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.sparse.coordinates import COO
 from agnesi.optim.groups import Parameters
 from agnesi.optim.hyper import Hyper
@@ -57,7 +57,7 @@ class Decaying(Optimizer):
         found: Any = g.totals() if total else g.values()
         return g.indices()[0], -found if self.maximize else found
 
-    def slope(self, p: Any, g: Any) -> Any:
+    def slope(self, p: Tensor, g: Tensor) -> Any:
         """The gradient to go down along, with weight decay.
 
         :param p: The parameter; shrunk in place where decay is decoupled.

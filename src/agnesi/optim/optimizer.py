@@ -274,7 +274,7 @@ class Optimizer(Hooked, Written):
         self.terms = self.terms - {term} | ({term} if there else frozenset())
 
     # -- stepping -------------------------------------------------------------------------
-    def update(self, p: Any, g: Any, *rest: Any) -> None:
+    def update(self, p: Tensor, g: Tensor, *rest: Any) -> None:
         """Change one parameter in place, for its gradient; nothing is recorded meanwhile.
 
         ``rest`` are the parameter's slots, changed in place as well, and what :meth:`begin` gave.
@@ -289,7 +289,7 @@ class Optimizer(Hooked, Written):
         raise NotImplementedError(at(f"{type(self).__name__} has no update(self, p, g, ...), which "
                                      "changes one parameter for its gradient"))
 
-    def update_rows(self, p: Any, g: COO, *rest: Any) -> None:
+    def update_rows(self, p: Tensor, g: COO, *rest: Any) -> None:
         """Change rows of one parameter in place, for a sparse gradient.
 
         :param p: The parameter, changed in place.

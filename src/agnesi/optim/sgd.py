@@ -8,7 +8,7 @@ import numpy as np
 
 from agnesi.core.options import NotNegative
 from agnesi.core.support.errors import at
-from agnesi.core.tensor import wrap
+from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.sparse.coordinates import COO
 from agnesi.optim.counts import begin_counts
 from agnesi.optim.decay import Decaying
@@ -69,7 +69,7 @@ class SGD(Decaying):
         steps: Any = self._steps
         return (1 - self.dampening * (steps.add_(1) != 1).astype("float64"),)
 
-    def update_rows(self, p: Any, g: COO, *rest: Any) -> None:
+    def update_rows(self, p: Tensor, g: COO, *rest: Any) -> None:
         """Change rows; with momentum all rows that ever had a gradient, as in PyTorch.
 
         :param p: The parameter, changed in place.

@@ -42,7 +42,7 @@ class until:  # noqa: N801 - used as a function
     array(128.)
     """
 
-    def __init__(self, condition: Any) -> None:
+    def __init__(self, condition: Tensor) -> None:
         self.condition = condition
 
 
@@ -323,7 +323,7 @@ def switch(condition: TensorLike, then: TensorLike, otherwise: TensorLike) -> Te
 
 
 @strict
-def ifelse(condition: Any, then: Any, otherwise: Any) -> Any:
+def ifelse(condition: Tensor, then: Any, otherwise: Any) -> Any:
     """One of two results (or lists of results); what only the other one needs is not computed.
 
     Gradients flow to what the results were computed from.

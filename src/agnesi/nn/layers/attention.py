@@ -7,7 +7,7 @@ from typing import Any, Literal
 from agnesi.core.ir.dims import Shape, is_static
 from agnesi.core.op import typed
 from agnesi.core.options import Count, Share
-from agnesi.core.parameter_types import DTypeLike
+from agnesi.core.parameter_types import DTypeLike, TensorLike
 from agnesi.core.shapes import fits
 from agnesi.core.support.errors import ShapeError, at
 from agnesi.core.tensor import Tensor
@@ -174,9 +174,10 @@ class MultiheadAttention(Module):
         return KeyValueCache(batch, self.num_heads, capacity, self.embed_dim // self.num_heads,
                              dtype=self.out_proj.weight.dtype)
 
-    def forward(self, query: Tensor, key: Tensor, value: Tensor, key_padding_mask: Any = None,
-                need_weights: bool = True, attn_mask: Any = None,
-                average_attn_weights: bool = True, is_causal: bool = False,
+    def forward(self, query: Tensor, key: Tensor, value: Tensor,
+                key_padding_mask: TensorLike | None = None, need_weights: bool = True,
+                attn_mask: TensorLike | None = None, average_attn_weights: bool = True,
+                is_causal: bool = False,
                 cache: KeyValueCache | None = None) -> tuple[Tensor, Tensor | None]:
         """The results, and the weights (their mean over heads) if wanted.
 

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from agnesi.core.op import typed
 from agnesi.core.options import Count, NotNegativeBound, Order, Size
-from agnesi.core.parameter_types import DTypeLike
+from agnesi.core.parameter_types import DTypeLike, TensorLike
 from agnesi.core.support.errors import ShapeError, at
 from agnesi.core.tensor import Tensor
 from agnesi.nn import init
@@ -127,9 +127,10 @@ class Embedding(Renewed, Module):
         self.padding_idx = _row(padding_idx, num_embeddings)
 
     @classmethod
-    def from_pretrained(cls, embeddings: Any, freeze: bool = True, padding_idx: int | None = None,
-                        max_norm: float | None = None, norm_type: float = 2.0,
-                        scale_grad_by_freq: bool = False, sparse: bool = False) -> Embedding:
+    def from_pretrained(cls, embeddings: TensorLike, freeze: bool = True,
+                        padding_idx: int | None = None, max_norm: float | None = None,
+                        norm_type: float = 2.0, scale_grad_by_freq: bool = False,
+                        sparse: bool = False) -> Embedding:
         """A layer with given vectors, of shape (num_embeddings, embedding_dim).
 
         They are shared if they are a Tensor, copied otherwise; ``freeze`` them to get no gradient.
@@ -207,11 +208,12 @@ class EmbeddingBag(Renewed, Module):
         self.padding_idx = _row(padding_idx, num_embeddings)
 
     @classmethod
-    def from_pretrained(cls, embeddings: Any, freeze: bool = True, max_norm: float | None = None,
-                        norm_type: float = 2.0, scale_grad_by_freq: bool = False,
+    def from_pretrained(cls, embeddings: TensorLike, freeze: bool = True,
+                        max_norm: float | None = None, norm_type: float = 2.0,
+                        scale_grad_by_freq: bool = False,
                         mode: Literal["mean", "sum", "max"] = "mean", sparse: bool = False,
-                        include_last_offset: bool = False, padding_idx: int | None = None
-                        ) -> EmbeddingBag:
+                        include_last_offset: bool = False,
+                        padding_idx: int | None = None ) -> EmbeddingBag:
         """A layer with given vectors, of shape (num_embeddings, embedding_dim).
 
         They are shared if they are a Tensor, copied otherwise; ``freeze`` them to get no gradient.
@@ -240,8 +242,8 @@ class EmbeddingBag(Renewed, Module):
             norm_type=norm_type, scale_grad_by_freq=scale_grad_by_freq, sparse=sparse,
             include_last_offset=include_last_offset)
 
-    def forward(self, indices: Tensor, offsets: Any = None,
-                per_sample_weights: Any = None) -> Tensor:
+    def forward(self, indices: Tensor, offsets: TensorLike | None = None,
+                per_sample_weights: TensorLike | None = None) -> Tensor:
         """One vector for each bag; see :func:`agnesi.nn.functional.embedding_bag`.
 
         :param indices: A bag in each row, or, with ``offsets``, all bags one behind the other.

@@ -143,7 +143,8 @@ def ix_(*sequences: Any) -> tuple[Tensor, ...]:
 
 
 @public
-def unravel_index(indices: Any, shape: Any, order: Literal["C", "F"] = "C") -> tuple[Tensor, ...]:
+def unravel_index(indices: TensorLike, shape: Any,
+                  order: Literal["C", "F"] = "C") -> tuple[Tensor, ...]:
     """Flat positions as an index for each axis of ``shape``.
 
     :param indices: Flat positions, of any shape.

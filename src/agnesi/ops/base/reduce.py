@@ -315,7 +315,7 @@ def prod(x: TensorLike, /, axis: Axis = None, *, dtype: DTypeLike = None, keepdi
 @of_few("add", _WIDE, _reducer_for, arith.divide)
 @public
 def mean(x: TensorLike, /, axis: Axis = None, *, dtype: DTypeLike = None, keepdims: bool = False,
-         where: Any = None, out: Tensor | None = None) -> Tensor:
+         where: TensorLike | None = None, out: Tensor | None = None) -> Tensor:
     """Arithmetic mean over axes (all by default), of the elements where ``where`` holds.
 
     Integers give the default float; ``dtype`` says which type to compute in and to give.

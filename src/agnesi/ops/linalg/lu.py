@@ -235,7 +235,8 @@ def lu_factor(a: TensorLike, *, pivot: bool = True) -> LUFactors:
     :param pivot: Taken from PyTorch's calls: rows are always exchanged.
     :returns lu: Of shape (..., m, n): the upper factor, and below it the lower one without its
         ones.
-    :returns piv: int32, of shape (..., min(m, n)): row ``i`` was exchanged with row ``piv[i]``.
+    :returns piv: int32, of shape (..., min(m, n)): row ``i`` was exchanged with row ``piv[i]``, counted
+        from 0 as SciPy's, not from 1 as PyTorch's.
     :raises ShapeError: If ``a`` has fewer than 2 axes.
     :raises ValueError: If ``pivot`` is False.
     :see: linalg.lu_solve, linalg.lu
@@ -304,7 +305,8 @@ def lu_unpack(lu: TensorLike, piv: TensorLike) -> LUParts:
 
 def _within(name: str, n: Any, pivots: Tensor) -> list[Any]:
     """Pivots of the user's, which LAPACK takes for positions in memory."""
-    return demanded(name, f"pivots must be at least 0 and less than {n}",
+    return demanded(name, "pivots must be at least 0 (PyTorch's count from 1: subtract 1) and less "
+                    f"than {n}",
                     lambda piv: (piv >= 0) & (piv < n), piv=pivots)
 
 

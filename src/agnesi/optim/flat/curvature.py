@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.public import public
 from agnesi.optim.flat.descent import Line, Optimum
 from agnesi.optim.flat.search import Feval
@@ -16,7 +17,7 @@ _MAX_DAMPING = 1e12
 
 
 @public
-def levenberg_marquardt(residuals: Callable[[np.ndarray], tuple[Any, Any]], x: Any,
+def levenberg_marquardt(residuals: Callable[[np.ndarray], tuple[Any, Any]], x: TensorLike,
                         max_iter: int = 100, tolerance_grad: float = 1e-10,
                         damping: float = 1e-3) -> Optimum:
     """Least squares by damped Gauss-Newton steps (Levenberg, 1944; Marquardt, 1963).
@@ -42,29 +43,29 @@ def levenberg_marquardt(residuals: Callable[[np.ndarray], tuple[Any, Any]], x: A
         r, jacobian = np.asarray(r, v.dtype).reshape(-1), np.asarray(jacobian, v.dtype)
         return r, jacobian.reshape(len(r), len(v)), float(r @ r) / 2
 
-    x = np.asarray(x)
-    x = (x if x.dtype.kind == "f" else x.astype(np.float64)).reshape(-1).copy()
-    r, jacobian, value = at_vector(x)
+    start = np.asarray(x)
+    at = (start if start.dtype.kind == "f" else start.astype(np.float64)).reshape(-1).copy()
+    r, jacobian, value = at_vector(at)
     values, evaluations = [value], 1
     for _ in range(max_iter):
         gradient = jacobian.T @ r
         if np.abs(gradient).max(initial=0.0) <= tolerance_grad or damping > _MAX_DAMPING:
             break
         normal = jacobian.T @ jacobian
-        scale = np.maximum(np.diag(normal), np.finfo(x.dtype).tiny)
+        scale = np.maximum(np.diag(normal), np.finfo(at.dtype).tiny)
         step = np.linalg.lstsq(normal + np.diag(scale * damping), -gradient, rcond=None)[0]
-        tried = at_vector(x + step)
+        tried = at_vector(at + step)
         evaluations += 1
         if not tried[2] < value:
             damping *= 4
             continue
-        x, (r, jacobian, value), damping = x + step, tried, damping / 3
+        at, (r, jacobian, value), damping = at + step, tried, damping / 3
         values.append(value)
-    return Optimum(x, value, jacobian.T @ r, values, evaluations)
+    return Optimum(at, value, jacobian.T @ r, values, evaluations)
 
 
 @public
-def hessian_free(feval: Feval, hvp: Callable[[np.ndarray, np.ndarray], Any], x: Any,
+def hessian_free(feval: Feval, hvp: Callable[[np.ndarray, np.ndarray], Any], x: TensorLike,
                  max_iter: int = 200, tolerance_grad: float = 1e-7, damping: float = 1e-2,
                  max_cg: int = 100) -> Optimum:
     """Newton's steps by conjugate gradients, from products with the Hessian (Martens, 2010).

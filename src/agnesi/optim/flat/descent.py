@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core.options import Count
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.public import public
 from agnesi.core.support.record import struct
 from agnesi.optim.flat.search import Feval, Point, evaluated, strong_wolfe
@@ -112,7 +113,7 @@ def minimised(line: Line, direction: Callable[[Line, Any], np.ndarray], steps: i
 
 
 @public
-def cg(feval: Feval, x: Any, max_iter: int = 200, tolerance_grad: float = 1e-7,
+def cg(feval: Feval, x: TensorLike, max_iter: int = 200, tolerance_grad: float = 1e-7,
        tolerance_change: float = 1e-15) -> Optimum:
     """Nonlinear conjugate gradients (Polak and Ribière's, begun anew where they turn uphill).
 
@@ -145,7 +146,7 @@ def cg(feval: Feval, x: Any, max_iter: int = 200, tolerance_grad: float = 1e-7,
 
 
 @public
-def bfgs(feval: Feval, x: Any, max_iter: int = 200, tolerance_grad: float = 1e-7,
+def bfgs(feval: Feval, x: TensorLike, max_iter: int = 200, tolerance_grad: float = 1e-7,
          tolerance_change: float = 1e-15) -> Optimum:
     """BFGS: the inverse Hessian as a matrix that gradients build up.
 
@@ -208,7 +209,7 @@ class Memory:
 
 
 @public
-def lbfgs(feval: Feval, x: Any, max_iter: int = 200, tolerance_grad: float = 1e-7,
+def lbfgs(feval: Feval, x: TensorLike, max_iter: int = 200, tolerance_grad: float = 1e-7,
           tolerance_change: float = 1e-15, history_size: int = 100) -> Optimum:
     """L-BFGS: the inverse Hessian as the last changes of the gradient (Liu and Nocedal, 1989).
 
