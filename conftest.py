@@ -8,8 +8,17 @@ import pytest
 
 from agnesi.core.support.config import config
 
+SOURCE = Path(__file__).parent / "src"
+
 #: Files that stand for modules of ``api`` in import statements, and must be imported as such.
 collect_ignore = [*Path(__file__).parent.glob("src/agnesi/[!_]*.py")]
+
+
+def pytest_collect_file(file_path):
+    """Examples stand in docstrings as users read them, whichever files are collected: public
+    modules make them so when they are imported."""
+    if SOURCE in file_path.parents:
+        import tests.docstrings.public  # noqa: F401
 
 
 def pytest_report_header():
