@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.linalg
 
 import agnesi as ag
 from agnesi.core.calls import spellings
@@ -26,6 +27,8 @@ NOT_NUMPYS = {
     "diff": "a list without differences stays a list there", "trim_zeros": "so does one of numbers",
     "reciprocal": "PyTorch's: integers become floats", "unique_values": "any order is right there",
 }
+#: Answers that are not PyTorch's, and why.
+NOT_PYTORCHS = {"lu": "pivots count from 0, as SciPy's: linalg.lu_factor gives them to lu_unpack"}
 #: PyTorch gives another answer, NumPy this one: the page for newcomers says so.
 NUMPYS = {name for owner, name, kinds in LINES if owner.startswith("torch") and "n" in kinds}
 
@@ -39,8 +42,18 @@ def _rows() -> list[list[str]]:
 
 def test_the_table_holds_what_is_shared() -> None:
     assert len(LINES) > 800
-    assert not [n for owner, n, kinds in LINES if owner.startswith("torch") and "!" in kinds]
-    assert {n for owner, n, kinds in LINES if "!" in kinds} == set(NOT_NUMPYS)
+    for library, known in (("torch", NOT_PYTORCHS), ("numpy", NOT_NUMPYS)):
+        assert {n for owner, n, kinds in LINES
+                if owner.startswith(library) and "!" in kinds} == set(known)
+
+
+def test_pivots_are_those_of_scipy() -> None:
+    a = ag.tensor([[1.0, 2.0], [2.0, 8.0]])
+    for factors in (ag.lu(a), a.lu(), ag.linalg.lu_factor(a)):
+        assert factors[1].tolist() == scipy.linalg.lu_factor(a.numpy())[1].tolist() == [1, 1]
+        for unpack in (ag.lu_unpack, ag.linalg.lu_unpack):
+            p, low, up = unpack(*factors)
+            assert (p @ low @ up).tolist() == a.tolist()
 
 
 def test_what_is_numpys_and_not_pytorchs_is_listed() -> None:
