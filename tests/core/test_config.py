@@ -38,6 +38,36 @@ def test_flags_come_from_the_environment(environment, text, value):
     assert Config().compile is value
 
 
+@pytest.mark.parametrize(("variable", "meant"), [
+    ("AGNESI_THREADS", "did you mean AGNESI_NUM_THREADS?"), ("AGNESI_CACHEDIR", "AGNESI_CACHE_DIR"),
+    ("AGNESI_FLOAT", "did you mean AGNESI_DEFAULT_FLOAT?"), ("AGNESI_XYZW", "there are AGNESI_ALG"),
+])
+def test_unknown_variables_are_named(environment, variable, meant):
+    environment.setenv(variable, "1")
+    with pytest.warns(UserWarning, match=f"variable {variable} sets nothing; ") as caught:
+        Config()
+    assert meant in str(caught[0].message) and caught[0].filename == __file__
+
+
+def test_variables_that_are_known_do_not_warn(environment, recwarn):
+    for name in ("AGNESI_SEED", "AGNESI_RANK", "AGNESI_EVERY_CASE", "OMP_THREADS"):
+        environment.setenv(name, "1")
+    assert Config().seed == 1
+    assert not recwarn.list
+
+
+@pytest.mark.parametrize(("variable", "text", "reason"), [
+    ("AGNESI_NUM_THREADS", "many", "it must be an integer"),
+    ("AGNESI_SEED", "-1", "config.seed must be an integer of at least 0"),
+    ("AGNESI_TARGET", "gpu", "config.target must be one of"),
+    ("AGNESI_COMPILE", "perhaps", "it must be 0 or 1"),
+])
+def test_wrong_variables_are_named(environment, variable, text, reason):
+    environment.setenv(variable, text)
+    with pytest.raises(ValueError, match=f"variable {variable} is '{text}': .*{reason}"):
+        Config()
+
+
 @pytest.mark.parametrize(
     "setting", [{"threads": -1}, {"threads": 1.5}, {"optimizer": "fast"},
                 {"default_float": "int32"}]

@@ -14,9 +14,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from agnesi.core.support.errors import at
+from agnesi.core.support.errors import at, warn
 from agnesi.core.support.settings import CHOICES as CHOICES
-from agnesi.core.support.settings import DEFAULTS, VARIABLES, checked, instead
+from agnesi.core.support.settings import (
+    DEFAULTS,
+    VARIABLES,
+    checked,
+    instead,
+    is_unknown,
+    like,
+    read,
+)
 from agnesi.core.support.undo import Block
 
 
@@ -188,7 +196,9 @@ class Config:
         values = dict(DEFAULTS)
         for name, variable, parse in VARIABLES:
             if variable in os.environ:
-                values[name] = checked(name, parse(os.environ[variable]))
+                values[name] = read(name, variable, parse, os.environ[variable])
+        for variable in filter(is_unknown, os.environ):
+            warn(f"the environment variable {variable} sets nothing; {like(variable)}")
         self.__dict__["_values"] = values
         self.__dict__["_blocks"] = {}
         #: Settings of blocks that are over, which contexts may have that were copied in them.

@@ -220,12 +220,12 @@ def location(where: Where) -> str:
 
 
 def warn(message: str, category: type[Warning] = UserWarning) -> None:
-    """A warning at the user's line."""
+    """A warning at the user's line, be it an import of the package."""
     frame: Any = sys._getframe(1)
     depth = 2
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_OURS):
+        depth += "importlib" not in frame.f_code.co_filename  # ``warnings`` counts none of those
         frame = frame.f_back
-        depth += 1
     warnings.warn(message, category, stacklevel=depth)
 
 

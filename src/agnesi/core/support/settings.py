@@ -13,7 +13,10 @@ from agnesi.core.support.errors import at, shown
 
 
 def _flag(text: str) -> bool:
-    return text.lower() not in ("", "0", "false", "no", "off")
+    off, on = ("", "0", "false", "no", "off"), ("1", "true", "yes", "on")
+    if text.lower() not in off + on:
+        raise ValueError("it must be 0 or 1")
+    return text.lower() in on
 
 
 def _openmp_bound(text: str) -> int:
@@ -61,6 +64,9 @@ VARIABLES: tuple[tuple[str, str, Callable[[str], Any]], ...] = (
     ("threads", "OMP_NUM_THREADS", _openmp_bound),
     ("threads", "AGNESI_NUM_THREADS", int),
 )
+#: Variables by which launchers speak to processes, and those of this library's own tests.
+_OTHERS = frozenset(f"AGNESI_{name}" for name in (
+    "RANK WORLD_SIZE GROUP RESTART MEMBER EVERY_CASE FUZZ TEST TEST_BOX TEST_NUMBER".split()))
 #: The initial value of each setting.
 DEFAULTS: dict[str, Any] = {
     "default_float": "float32",
@@ -109,6 +115,33 @@ def instead(name: str) -> str:
         return "default_float is the dtype of tensors, symbolic_float that of declared variables"
     near = difflib.get_close_matches(name, DEFAULTS, 1, 0.75)
     return f"did you mean {near[0]!r}?" if near else f"there are {sorted(DEFAULTS)}"
+
+
+def is_unknown(variable: str) -> bool:
+    """Whether an environment variable is named as a setting's, but is none."""
+    return variable.startswith("AGNESI_") and variable not in _OTHERS and all(
+        variable != known for _, known, _ in VARIABLES)
+
+
+def like(variable: str) -> str:
+    """For a warning: the variable with a similar name, or the names of all."""
+    import difflib  # late: few need it
+
+    known = [name for _, name, _ in VARIABLES if name.startswith("AGNESI_")]
+    own = {name.removeprefix("AGNESI_"): name for name in known}
+    short = variable.removeprefix("AGNESI_")
+    near = difflib.get_close_matches(short, own, 1, 0.6) or [name for name in own if short in name]
+    return f"did you mean {own[near[0]]}?" if near else f"there are {', '.join(sorted(known))}"
+
+
+def read(name: str, variable: str, parse: Callable[[str], Any], text: str) -> Any:
+    """The value of a setting that an environment variable gives."""
+    try:
+        return checked(name, parse(text))
+    except ValueError as error:
+        reason = str(error) if "must be" in str(error) else "it must be an integer"
+        raise ValueError(
+            f"the environment variable {variable} is {text!r}: {reason}") from None
 
 
 def _is_seed(value: Any) -> bool:
