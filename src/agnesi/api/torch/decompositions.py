@@ -45,7 +45,8 @@ def qr(x: TensorLike, some: bool = True) -> Any:
 
 @torch("(Tensor, Tensor) | Both factors in one matrix of shape (..., m, n), and with which row "
        "each row was exchanged, counted from 0 (from 1 in PyTorch), as :func:`linalg.lu_unpack` "
-       "takes them; with ``get_infos`` also where the first pivot is that is zero, from 1, or 0.", "linalg.lu_factor, linalg.lu, qr",
+       "takes them; with ``get_infos`` also where the first pivot is that is zero, from 1, or 0.",
+       "linalg.lu_factor, linalg.lu, qr",
        ">>> p, l, u = ag.lu_unpack(*ag.lu(ag.tensor([[1.0, 2.0], [2.0, 8.0]])))\n>>> u\n"
        "tensor([[ 2.,  8.],\n        [ 0., -2.]])",
        _AXES + "\nValueError | If ``pivot`` is False.", x="array_like | Of shape (..., m, n).",

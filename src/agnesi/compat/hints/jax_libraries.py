@@ -17,7 +17,7 @@ tree_leaves tree_flatten tree_unflatten tree_structure tree_reduce tree_transpos
     tree_map_with_path tree_flatten_with_path tree_leaves_with_path : `ag.tree`, whose functions
     have these names without `tree_`
 ravel_pytree : `nn.utils.parameters_to_vector`, of `ag.tree.leaves(nest)`
-optax flax haiku equinox : `ag.nn`, `ag.optim`
+optax flax nnx linen haiku equinox : `ag.nn`, `ag.optim`
 gaussian_kde rankdata sem : `scipy.stats`
 detrend welch csd : `scipy.signal`
 """

@@ -30,8 +30,8 @@ from typing import Any, NamedTuple, Self
 
 
 class Shared(NamedTuple):
-    """What is said of a parameter that means the same in many functions, and the error that it
-    can raise."""
+    """What is said of a parameter that means the same in many functions, and the errors that it
+    can raise, one a line."""
 
     text: str
     error: str = ""
@@ -58,7 +58,8 @@ SHARED = {
         "Takes the result: a tensor of its shape, of a dtype that holds it."),
     ("axis", "Axis"): Shared(
         "Axes to reduce over, negative ones counted from the end; all by default. Also written\n"
-        "``dim``.", "IndexError: If an axis is out of range."),
+        "``dim``.",
+        "IndexError: If an axis is out of range.\nValueError: If an axis is named twice."),
     ("axis", "int | None"): Shared(
         "An axis, counted from the end where negative; by default the elements are taken flat. "
         "Also\nwritten ``dim``.", "IndexError: If the axis is out of range."),
@@ -248,8 +249,8 @@ def _complete(entries: dict[str, dict[str, Entry]], function: Any, indent: str) 
         shared = SHARED.get((name, parameter.annotation))
         if entry is None and shared is not None:
             entry = Entry(shared.text.replace("\n", f"\n{indent}    "), shared.kind)
-            error, _, reason = shared.error.partition(": ")
-            if error:
+            for line in shared.error.splitlines():
+                error, _, reason = line.partition(": ")
                 entries["raises"].setdefault(error, Entry(reason))
         if entry is not None and key not in found:
             entry.kind = entry.kind or kind_of(parameter)

@@ -235,8 +235,8 @@ def lu_factor(a: TensorLike, *, pivot: bool = True) -> LUFactors:
     :param pivot: Taken from PyTorch's calls: rows are always exchanged.
     :returns lu: Of shape (..., m, n): the upper factor, and below it the lower one without its
         ones.
-    :returns piv: int32, of shape (..., min(m, n)): row ``i`` was exchanged with row ``piv[i]``, counted
-        from 0 as SciPy's, not from 1 as PyTorch's.
+    :returns piv: int32, of shape (..., min(m, n)): row ``i`` was exchanged with row ``piv[i]``,
+        counted from 0 as SciPy's, not from 1 as PyTorch's.
     :raises ShapeError: If ``a`` has fewer than 2 axes.
     :raises ValueError: If ``pivot`` is False.
     :see: linalg.lu_solve, linalg.lu
