@@ -241,6 +241,7 @@ def test_errors_are_the_same_while_a_function_is_traced() -> None:
 
 
 X, Q = np.ones((2, 3)), np.array([3.0, 4.0])
+W = ag.ones(2, requires_grad=True)
 MASKED = np.ma.masked_array(Q, [False, True])
 REFUSED: list[tuple[Any, str]] = [
     (lambda: ag.fft.fft(Q, n=-1), "n must be at least 0"),
@@ -298,6 +299,13 @@ REFUSED: list[tuple[Any, str]] = [
     (lambda: ag.randint(0, np.True_, (3,)), "high must be an integer, not True"),
     (lambda: ag.randint(ag.tensor([1.5]), 5, (3,)), "low must be an integer"),
     (lambda: ag.broadcast_shapes((-5,), (1,)), "sizes must not be negative"),
+
+
+    (lambda: ag.histogram(Q, []), "bins must be a number, or at least one edge"),
+    (lambda: ag.nn.init.dirac_(ag.zeros((3, 3, 3)), 0), "0 groups do not divide 3 filters"),
+    (lambda: ag.nn.init.trunc_normal_(ag.zeros(3), std=0), "std must be above 0, not 0"),
+    (lambda: ag.autograd.grad([], Q), "outputs must be a tensor, or at least one in a list"),
+    (lambda: ag.autograd.grad(W * 2, W, [ag.ones(2), ag.ones(2)]), "as many, not 1 and 2"),
 ]
 
 

@@ -32,6 +32,18 @@ def _listed(given: Any) -> list[Any]:
     return [given] if isinstance(given, Tensor) or not isinstance(given, Iterable) else list(given)
 
 
+def _with_cotangents(ys: list[Any], given: Any, function: str, results: str, cotangents: str
+                     ) -> list[tuple[Any, Any]]:
+    """Results beside their cotangents, which are None where none is given."""
+    if not ys:
+        raise ValueError(_at(f"{function}: {results} must be a tensor, or at least one in a list"))
+    gs = _listed(given) if given is not None else [None] * len(ys)
+    if len(gs) != len(ys):
+        raise ValueError(_at(f"{function}: {results} and {cotangents} must be as many, not "
+                             f"{len(ys)} and {len(gs)}; give one for each"))
+    return list(zip(ys, gs, strict=True))
+
+
 def grad(outputs: Tensor | Iterable[Tensor], inputs: Tensor | Iterable[Tensor],
          grad_outputs: TensorLike | None = None, retain_graph: bool | None = None,
          create_graph: bool = False,
@@ -57,6 +69,7 @@ def grad(outputs: Tensor | Iterable[Tensor], inputs: Tensor | Iterable[Tensor],
     :rtype: tuple of Tensor
     :raises GradientError: If an output does not depend on a tensor, or is no scalar and has no
         cotangent.
+    :raises ValueError: If there are not as many cotangents as outputs, or no outputs.
     :see: value_and_grad, Tensor.backward
 
     >>> x = ag.tensor(3.0, requires_grad=True)
@@ -69,11 +82,10 @@ def grad(outputs: Tensor | Iterable[Tensor], inputs: Tensor | Iterable[Tensor],
                      materialize_grads=materialize_grads)
                 for g in zip(*_listed(grad_outputs), strict=True)]
         return tuple(None if g[0] is None else _stack(g) for g in zip(*rows, strict=True))
-    gs = _listed(grad_outputs) if grad_outputs is not None else [None] * len(ys)
-    cost, given = (ys[0], gs[0])
-    if len(ys) > 1:
-        cost = sum((y if g is None else (y * _as_tensor(g)).sum()
-                    for y, g in zip(ys, gs, strict=True)), start=0.0)
+    pairs = _with_cotangents(ys, grad_outputs, "grad", "outputs", "grad_outputs")
+    cost, given = pairs[0]
+    if len(pairs) > 1:
+        cost = sum((y if g is None else (y * _as_tensor(g)).sum() for y, g in pairs), start=0.0)
         given = None
     try:
         return tuple(_transforms.grad(cost, xs, given, create_graph=create_graph,
@@ -97,7 +109,7 @@ def backward(tensors: Tensor | Iterable[Tensor], grad_tensors: TensorLike | None
     :param create_graph: Whether the gradients can be differentiated again.
     :param inputs: The only leaves whose gradients are added to.
     :type inputs: Tensor or iterable of Tensor, optional
-    :raises ValueError: If there are not as many cotangents as results.
+    :raises ValueError: If there are not as many cotangents as results, or no results.
     :see: Tensor.backward
 
     >>> x = ag.tensor(3.0, requires_grad=True)
@@ -105,12 +117,8 @@ def backward(tensors: Tensor | Iterable[Tensor], grad_tensors: TensorLike | None
     >>> x.grad
     tensor(8.)
     """
-    ys = _listed(tensors)
-    gs = _listed(grad_tensors) if grad_tensors is not None else [None] * len(ys)
-    if len(gs) != len(ys):
-        raise ValueError(_at(f"backward: there are {len(ys)} tensors, but {len(gs)} grad_tensors; "
-                             "give one for each"))
-    for y, g in zip(ys, gs, strict=True):
+    for y, g in _with_cotangents(_listed(tensors), grad_tensors, "backward", "tensors",
+                                 "grad_tensors"):
         y.backward(g, create_graph=create_graph, inputs=inputs)
 
 

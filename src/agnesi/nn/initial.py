@@ -135,7 +135,7 @@ def trunc_normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float 
     :like: xavier_normal_
     :param mean, std: Of the normal distribution before it is cut.
     :param a, b: The bounds.
-    :raises ValueError: If ``a`` is not below ``b``.
+    :raises ValueError: If ``a`` is not below ``b``, or ``std`` not above 0.
     :see: nn.init.normal_
 
     >>> w = ag.nn.init.trunc_normal_(ag.zeros(100), std=5.0)
@@ -145,6 +145,8 @@ def trunc_normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float 
     written("trunc_normal_", tensor)
     if not a < b:
         raise ValueError(at(f"trunc_normal_: a must be below b, not {a} and {b}"))
+    if not std > 0:
+        raise ValueError(at(f"trunc_normal_: std must be above 0, not {std}"))
     low, high = (0.5 * (1 + math.erf((x - mean) / std / math.sqrt(2))) for x in (a, b))
     share = uniform(tensor.shape, low, high, dtype="float64", generator=generator)
     return filled(tensor, F.clip(mean + std * ndtri(share), a, b).astype(tensor.dtype))
@@ -206,7 +208,7 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     written("dirac_", tensor)
     if tensor.ndim not in (3, 4, 5):
         raise ValueError(at(f"dirac_: {typed(tensor)} is no filter of 3 to 5 axes"))
-    if tensor.shape[0] % groups:
+    if groups < 1 or tensor.shape[0] % groups:
         raise ValueError(at(f"dirac_: {groups} groups do not divide {tensor.shape[0]} filters"))
     value, each = np.zeros(tensor.shape, tensor.dtype), tensor.shape[0] // groups
     middle = tuple(n // 2 for n in tensor.shape[2:])

@@ -9,6 +9,7 @@ import agnesi as ag
 from agnesi import nn
 
 F = nn.functional
+IMAGE, FILTER = ag.arange(16.0).reshape(1, 1, 4, 4), ag.ones((1, 1, 2, 2))
 IMAGES = np.random.default_rng(0).normal(size=(2, 3, 5, 6))
 
 
@@ -94,3 +95,23 @@ def test_columns_of_16_bits_are_added_up_in_32(dtype):
         found = f(columns)
         assert found.dtype == dtype
         assert found.tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("call", [
+    lambda two: F.conv2d(IMAGE, FILTER, padding=two), lambda two: F.avg_pool2d(IMAGE, 2, 2, two),
+    lambda two: F.conv_transpose2d(IMAGE, FILTER, padding=two),
+    lambda two: F.max_pool2d_with_indices(IMAGE, 2, 2, two, return_indices=False)[1],
+    lambda two: F.adaptive_max_pool2d_with_indices(IMAGE, two, False)[1],
+    lambda two: F.adaptive_avg_pool2d(IMAGE, two), lambda two: F.unfold(IMAGE, 2, padding=two),
+    lambda two: F.interpolate(IMAGE, scale_factor=two),
+    lambda two: F.fold(ag.ones((1, 1, 1)), two, 1),
+])
+def test_arrays_are_taken_for_tuples(call):
+    """Where the axes have numbers of their own, and where ``return_indices`` is given as well."""
+    found, expected = call(np.array([1, 1])), call((1, 1))
+    assert found.shape == expected.shape and (found == expected).all()
+
+
+def test_roll_takes_arrays_of_shifts_and_axes():
+    found = ag.roll(IMAGE, np.array([1, 2]), np.array([2, 3]))
+    assert (found == ag.roll(IMAGE, (1, 2), (2, 3))).all()

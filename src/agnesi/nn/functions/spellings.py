@@ -87,10 +87,15 @@ def _with_indices(function: Any) -> Callable[..., tuple[Tensor, Tensor]]:
     signature = inspect.signature(function)
     rest = [p for p in signature.parameters.values() if p.name != "out"]
     rank = int(function.__name__[-2])
+    place = list(signature.parameters).index("return_indices")
 
     @functools.wraps(function)
     def pooled(*args: Any, **keywords: Any) -> tuple[Tensor, Tensor]:
-        found: tuple[Tensor, Tensor] = function(*args, **{**keywords, "return_indices": True})
+        if len(args) > place:  # whatever it says
+            args = (*args[:place], True, *args[place + 1:])
+        else:
+            keywords["return_indices"] = True
+        found: tuple[Tensor, Tensor] = function(*args, **keywords)
         return found
 
     pooled.__name__ = pooled.__qualname__ = name

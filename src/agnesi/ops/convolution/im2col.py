@@ -30,6 +30,7 @@ from agnesi.ops.convolution.windows import (
     borders,
     count,
     inside_or,
+    listed,
     per_axis,
     within_kernel,
 )
@@ -171,6 +172,7 @@ def fold(x: TensorLike, output_size: ShapeLike, kernel: PerAxis, dilation: PerAx
     >>> ag.nn.functional.fold(ag.ones((1, 2, 3)), (1, 4), (1, 2))
     tensor([[[[1., 2., 2., 1.]]]])
     """
+    output_size = listed(output_size)
     if not isinstance(output_size, (tuple, list)):
         raise TypeError(f"output_size {output_size} must be a tuple: a size for each axis")
     x, wanted = as_tensor(x), tuple([integer(n, "a size of output_size") for n in output_size])

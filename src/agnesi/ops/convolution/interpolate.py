@@ -23,7 +23,7 @@ from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.linearity import LinearOp
 from agnesi.ops.base.movement import reshape
 from agnesi.ops.convolution.pool import adaptive_avg_pool
-from agnesi.ops.convolution.windows import per_axis
+from agnesi.ops.convolution.windows import listed, per_axis
 from agnesi.ops.indexing.index import take
 
 #: Modes, and how many axes images have then; None for any number.
@@ -209,7 +209,7 @@ def interpolate(x: TensorLike, size: ShapeLike | None = None, scale_factor: Any 
     tensor([[[1. , 1.5, 2.5, 3. ]]])
     """
     x = as_tensor(x)
-    axes = _axes(x, size, scale_factor, mode)
+    axes = _axes(x, size, listed(scale_factor), mode)
     if recompute_scale_factor and size is None:
         axes = _axes(x, tuple(axis.wanted for axis in axes), None, mode)
     if antialias and mode in ("area", "nearest", "nearest-exact"):

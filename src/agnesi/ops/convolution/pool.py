@@ -26,7 +26,7 @@ from agnesi.ops.contractions.matmul import matmul
 from agnesi.ops.convolution.images import as_images
 from agnesi.ops.convolution.pooled import MOST_READ, MaxPool, WindowSum, axis_by_axis
 from agnesi.ops.convolution.unpool import max_unpool, positions, raveled
-from agnesi.ops.convolution.windows import Ints, Windows, borders, per_axis
+from agnesi.ops.convolution.windows import Ints, Windows, borders, listed, per_axis
 from agnesi.ops.indexing.index import take
 from agnesi.ops.indexing.join import concat
 
@@ -278,6 +278,7 @@ def _fitted(x: Any, size: Any, rank: int | None) -> tuple[Tensor, Ints, list[lis
     rank = x.ndim - 2 if rank is None else rank
     if rank < 1 or x.ndim != rank + 2:
         raise ShapeError(f"the operand {x.shape} must be (batch, channels, ...)")
+    size = listed(size)
     given = tuple(size) if isinstance(size, (tuple, list)) else (size,)
     given = given * rank if len(given) == 1 else given
     if len(given) == rank:

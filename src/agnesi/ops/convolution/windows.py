@@ -289,7 +289,7 @@ def per_axis(value: Any, rank: int, what: str, least: int = 1) -> Ints:
 
 def borders(padding: Any, kernel: Ints, dilation: Ints, stride: Ints) -> Pads:
     """Border before and behind each axis: a number, one or a pair for each axis, or a word."""
-    rank = len(kernel)
+    rank, padding = len(kernel), listed(padding)
     if padding == "valid":
         return ((0, 0),) * rank
     if padding in ("full", "same") and any(isinstance(k, Dim) for k in kernel):

@@ -492,7 +492,7 @@ def roll(x: TensorLike, /, shift: TensorLike, axis: Axis = None, *,
     if axis is None:
         whole = sum(shift) if isinstance(shift, (tuple, list)) else shift
         return reshape(roll(reshape(x, (-1,)), whole, 0), x.shape)
-    axes = axis if isinstance(axis, (tuple, list)) else (axis,)
+    axes = axis if isinstance(axis, (tuple, list)) else tuple(np.ravel(axis).tolist())
     given: Any = shift
     several = isinstance(given, (tuple, list)) or attribute_of(given, "ndim")
     shifts = tuple(given) if several else (given,) * len(axes)

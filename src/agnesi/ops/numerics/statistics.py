@@ -348,6 +348,8 @@ def _edges(x: Tensor, bins: Any, limits: Any) -> Tensor:
                       limits)
         return as_tensor(found, dtypes.floating(x.dtype))
     given = as_tensor(bins)
+    if given.shape == (0,):
+        raise ValueError("bins must be a number, or at least one edge, not an empty list")
     if given.ndim == 1:
         (given,) = demanded("histogram", "bins must rise",
                             lambda edges: (edges[1:] >= edges[:-1]).all(), bins=given)
