@@ -225,6 +225,7 @@ class Version(Flows):
             undone_draws(drawn)
             restored(known)
             note_failure(error, self.owner.versions, symbols, changed)
+            reads.release(failed=True)
             raise
         finally:
             for h in reversed(hidden):  # two may be the same source by other names

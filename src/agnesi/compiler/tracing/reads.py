@@ -487,10 +487,13 @@ class Reads(OwnedReads):
         self.parts.settle()
         self._attributes_put()
 
-    def release(self) -> None:
-        """Hold nothing more that weak references refer to: what is garbage may stay for a while."""
+    def release(self, failed: bool = False) -> None:
+        """Hold nothing more that weak references refer to: what is garbage may stay for a while.
+        After a trace that ``failed``, nothing needs the sources either."""
         if self._weak:
             self._weak, self._seen = {}, {}
+            if failed:
+                self.sources, self.given = {}, {}
 
     def answer(self, owner: Any, ask: Callable[[], Iterable[Any]],
                sources: Callable[[], Iterable[Any]]) -> None:
