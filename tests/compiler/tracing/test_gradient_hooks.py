@@ -145,5 +145,5 @@ def test_forward_mode_does_not_call_hooks():
 
     assert ag.jvp(f, (X,), (X,))[1].item() == 24.0
     for g in (f, ag.grad(f)):
-        with pytest.raises(ag.GradientError, match="forward-mode.*hooks on gradients"):
+        with pytest.raises(ag.GradientError, match=r"forward-mode.*hooks on gradients"):
             ag.jvp(ag.jit(g), (X,), (X,))
