@@ -283,3 +283,34 @@ def test_groups_that_came_later_have_rates_of_schedules_that_set_their_own():
     tool.add_param_group({"params": [ag.ones(2, requires_grad=True)], "lr": 0.1})
     schedule.step()
     assert [group["lr"] for group in tool.param_groups] == pytest.approx([0.15, 0.075])
+
+
+@pytest.mark.parametrize("inside", [False, True])
+@pytest.mark.parametrize("kind", ["exp", "seq"])
+def test_the_last_rates_in_compiled_steps_are_those_that_the_schedule_set(
+        kind: str, inside: bool) -> None:
+    def run(jit: Any) -> list[Any]:
+        w = ag.tensor([1.0, 2.0], requires_grad=True)
+        tool = SGD([w], lr=0.1)
+        schedule = MAKE[kind](tool)
+
+        def step(x: Any) -> Any:
+            before = schedule.get_last_lr()[0]
+            (w * x).sum().backward()
+            tool.step()
+            tool.zero_grad()
+            if inside:
+                schedule.step()
+            return before, schedule.get_last_lr()
+
+        step, found = jit(step), []
+        for k in range(6):
+            found.append(step(ag.ones(2)))
+            if k == 2:
+                tool.param_groups[0]["lr"] = 0.03  # not the schedule's
+            if k % 2 and not inside:
+                schedule.step()
+        return found
+
+    for eager, jitted in zip(run(lambda f: f), run(ag.jit), strict=True):
+        assert jitted[0] == pytest.approx(eager[0]) and jitted[1] == pytest.approx(eager[1])

@@ -10,10 +10,9 @@ from agnesi.core.op import typed
 from agnesi.core.options import Epoch, Written
 from agnesi.core.public import check_call, needing, renamed
 from agnesi.core.support.errors import MissingKeyError, at
-from agnesi.core.support.tracing import is_tracing
 from agnesi.ops.arrays.loading import differing
 from agnesi.optim.optimizer import Optimizer
-from agnesi.optim.schedules.compiled import anywhere
+from agnesi.optim.schedules.compiled import anywhere, has_stepped
 
 #: How far rates that compiled steps keep may be from Python's.
 _ROUNDING = 1e-6
@@ -186,7 +185,7 @@ class Scheduler(Written):
 
         :returns: One number for each group.
         """
-        if is_tracing():
+        if has_stepped(self):
             return [group["lr"] for group in self.optimizer.param_groups]
         return list(self._last_lr)
 

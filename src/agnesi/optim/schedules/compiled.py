@@ -5,16 +5,19 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from agnesi.api.custom.effects import callback
 from agnesi.autodiff.recording import no_grad
-from agnesi.core.support.tracing import is_tracing
+from agnesi.core.support.tracing import is_tracing, outermost
 from agnesi.ops.base.convert import as_tensor
 from agnesi.optim.hyper import aside, cells_of
 
 Step = Callable[..., None]
+#: The schedules that traces have stepped so far, by identity.
+_STEPPED: WeakKeyDictionary[Any, set[int]] = WeakKeyDictionary()
 
 
 def anywhere(step: Step) -> Step:
@@ -52,3 +55,17 @@ def _called_in_each_call(step: Step, schedule: Any, args: tuple[Any, ...],
     with no_grad():
         for cell, number in zip(cells, numbers, strict=True):
             cell.copy_(number)
+    _note(_STEPPED.setdefault(outermost(), set()), schedule)
+
+
+def _note(found: set[int], schedule: Any) -> None:
+    """Note a schedule, and those that it steps."""
+    found.add(id(schedule))
+    for part in getattr(schedule, "schedulers", ()):
+        _note(found, part)
+
+
+def has_stepped(schedule: Any) -> bool:
+    """Return whether the trace that is running has stepped a schedule, whose rates are results
+    then."""
+    return is_tracing() and id(schedule) in _STEPPED.get(outermost(), ())
