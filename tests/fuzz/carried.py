@@ -13,7 +13,7 @@ complex numbers, ``Y`` what a function returns beside its state.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from types import SimpleNamespace
@@ -37,7 +37,8 @@ TABLES: dict[str, tuple[str, ...]] = {
           "(M)[(Q)[:3] % 2, ag.arange(3)]", "ag.roll(V, 1)", "(V - ag.mean(V))", "(B).astype(D)",
           "ag.clip(V, -1, S)", "ag.maximum(V, V)", "((V) * 4).astype('int32').astype(D)",
           "ag.stack([S, S, S])", "ag.softmax(V, 0)", "(V)[[0, 0, 2]]", "ag.concat([V, V])[1:4]",
-          "((Q)[:3] % 3).astype(D)", "as_(ag.real(Z))[[0, 1, 0]]", "ag.take_along_axis(M, ((Q)[None, :3]"
+          "((Q)[:3] % 3).astype(D)", "as_(ag.real(Z))[[0, 1, 0]]",
+          "ag.take_along_axis(M, ((Q)[None, :3]"
           " % 2), 0)[0]", "ag.einsum('ij,j->i', ag.outer(V, V), V)", "(M).max(0)",
           "ag.index_add(V, 0, (Q) % 3, ag.concat([V, V[:1]]))", "ag.searchsorted(ag.sort(V), V)"
           ".astype(D)", "(V).astype('float64').astype(D)", "ag.concat([V, c['e']])",
@@ -45,7 +46,8 @@ TABLES: dict[str, tuple[str, ...]] = {
           "ag.repeat(V[:2], ag.tensor([1, 2]))", "ag.pad(V[1:], (1, 0))", "ag.tril(ag.outer(V, V))"
           ".sum(0)", "ag.logcumsumexp(V, 0)", "ag.diagonal(ag.outer(V, V))", "ag.stop_gradient(V)"),
     "S": ("c['s']", "c['s']", "0.5", "(V)[I % 3]", "(V).sum()", "ag.max(V)", "(M).mean()",
-          "(I).astype(D)", "(S * S)", "(S + S)", "(V)[1]", "(M)[I % 2, I % 3]", "ag.sum(V, where=B)",
+          "(I).astype(D)", "(S * S)", "(S + S)", "(V)[1]", "(M)[I % 2, I % 3]",
+          "ag.sum(V, where=B)",
           "as_(ag.imag(Z))[I % 2]", "as_(ag.abs(Z).sum())", "(V @ V)", "ag.median(V)", "ag.prod(V)",
           "ag.where(C, S, S)", "(V)[ag.argmax(V)]", "ag.sum(c['e'])", "ag.var(V)", "(-1.5)",
           "ag.logsumexp(V)", "ag.tanh(S)", "(V)[B].sum()", "(V)[-(I % 3) - 1]"),
@@ -63,7 +65,8 @@ TABLES: dict[str, tuple[str, ...]] = {
           "(B | C)", "ag.isfinite(V)", "(ag.arange(3) == I % 3)", "(ag.cumsum(V) > S)"),
     "Q": ("c['q']", "c['q']", "(Q)[::-1]", "(Q + I)", "ag.arange(4)", "ag.where(Q > 2, Q, I)",
           "ag.sort(Q)", "ag.cumsum(Q)", "(Q * Q)", "(Q)[ag.argsort(Q, stable=True)]",
-          "ag.concat([ag.argsort(V, stable=True), (Q)[:1]])", "(Q ^ 3)", "ag.abs(Q)", "(Q >> 1)", "ag.roll(Q, I % 4)"),
+          "ag.concat([ag.argsort(V, stable=True), (Q)[:1]])", "(Q ^ 3)", "ag.abs(Q)", "(Q >> 1)",
+          "ag.roll(Q, I % 4)"),
     "Z": ("c['z']", "c['z']", "(Z * Z)", "(Z * S)", "ag.conj(Z)", "(Z)[::-1]", "ag.exp(Z * 1j)",
           "((V)[:2] + 1j * (V)[1:])", "ag.where(C, Z, Z)", "ag.fft.fft(Z)", "(Z / (2 + ag.abs(Z)))",
           "(Z + S)", "(Z)[(Q)[:2] % 2]"),
@@ -73,10 +76,12 @@ TABLES: dict[str, tuple[str, ...]] = {
 STATEMENTS = (
     *2 * ("c['v'] = V", "c['s'] = as_(S)", "c['m'] = M", "c['v'][I % 3] = S", "c['m'][I % 2] = V"),
     "c['i'] = whole(I)", "c['q'] = small(Q)", "c['b'] = B", "c['z'] = Z", "c['v'] += V",
-    "c['v'][B] = S", "r = B\nc['v'][r] = (V)[r]", "c['m'][:, I % 3] = S", "c['m'][I % 2, I % 3] += S",
+    "c['v'][B] = S", "r = B\nc['v'][r] = (V)[r]", "c['m'][:, I % 3] = S",
+    "c['m'][I % 2, I % 3] += S",
     "c['m'][:, B] *= 0.5", "c['v'][1:] = (V)[:-1]", "c['v'][::-1] = V", "c['q'][I % 4] = I",
     "c['v'][(Q)[:3] % 3] = S", "r = c['m'][I % 2]\nr[...] += V", "r = c['m'].T\nr[I % 3] = S",
-    "r = c['m'].reshape(-1)\nr[I % 5:][:1] = S", "r = c['v'][1:]\nc['v'][...] *= S\nc['s'] = r.sum()",
+    "r = c['m'].reshape(-1)\nr[I % 5:][:1] = S",
+    "r = c['v'][1:]\nc['v'][...] *= S\nc['s'] = r.sum()",
     "r = c['m'][:, 1:]\nr[B[1:].any().astype('int64')] = S", "c['z'][I % 2] = (Z)[0]",
     "r = c['z'].real\nr[...] *= 0.5", "c['v'], c['m'] = (M).sum(0), ag.outer((V)[:2], V)",
     "c['v'] = ag.where(B, V, c['v'])", "c['m'][ag.arange(2), (Q)[:2] % 3] = S",
@@ -104,8 +109,8 @@ CALLS = (
     "c = T.switch(I % 3, [lambda c: F(c, x)[0], lambda c: G(c, x)[0], lambda c: c], c)",
     "y = T.vmap(lambda u: F(c, u)[1])(M)\nc['s'] = as_(total(y))",
     "d = T.vmap(lambda u: F({**c, 'v': u}, x)[0])(M)\nc = tree(lambda a: a[I % 2], d)",
-    "d = T.vmap(lambda u, k: F({**c, 'v': u, 'i': k}, x)[0])(M, whole(Q)[:2])\nc = tree(lambda a: a[1],"
-    " d)", "d, y = T.vmap(F, (None, 0))(c, M)\nc['v'] = d['m'][I % 2, 0] + total(y)",
+    "d = T.vmap(lambda u, k: F({**c, 'v': u, 'i': k}, x)[0])(M, whole(Q)[:2])\nc = tree(lambda a: "
+    "a[1], d)", "d, y = T.vmap(F, (None, 0))(c, M)\nc['v'] = d['m'][I % 2, 0] + total(y)",
     "c, y = jit(F)(c, V)\nc['s'] = as_(total(y))", "c, y = T.checkpoint(F, c, V)",
     "c['v'] = V + T.grad(lambda u: total(F({**c, 'v': u}, x)))(c['v'])",
     "d = T.grad(lambda d: total(F({**c, **d}, x)))({'v': c['v'], 'm': c['m']})\n"
@@ -197,7 +202,7 @@ def _stacked(rows: list[Any], axis: int = 0) -> Any:
 def _scan(f: Any, carry: Any, xs: Any, reverse: bool = False, checkpoint: bool = False) -> Any:
     out, count = [], leaves(xs)[0].shape[0]
     for i in range(count)[:: -1 if reverse else 1]:
-        carry, y = f(carry, map_leaves(lambda u: u[i], xs))
+        carry, y = f(carry, map_leaves(lambda u, i=i: u[i], xs))
         out.append(y)
     return carry, _stacked(out[::-1] if reverse else out)
 
@@ -241,7 +246,7 @@ def graph(f: Any, **options: Any) -> Any:
     """A function of two tensors by a declared graph of it."""
     def run(*args: Any) -> Any:
         given = [ag.symbolic.tensor(a.dtype, a.shape) for a in args]
-        found, build = flatten(f(*given))
+        found, _ = flatten(f(*given))
         wanted = [i for i, u in enumerate(found) if isinstance(u, ag.Tensor)]
         made = ag.function(given, [found[i] for i in wanted], algebra="exact", **options)
         for i, u in zip(wanted, made(*[a.numpy() for a in args]), strict=True):
@@ -345,7 +350,7 @@ class Carried(Script):
                 "tree\nfrom tests.fuzz.carried import _states as states, graph\n"
                 "from tests.fuzz.nested import OWN as T  # or PLAIN of tests.fuzz.carried\n"
                 f"jit = ag.jit{self.program.source}\nv, m = {v}, {m}\n"
-                f"print({self.program.use})")  # type: ignore[attr-defined]
+                f"run = lambda: {self.program.use}\nprint(run())")  # type: ignore[attr-defined]
 
     def expected(self, nudge: float = 0) -> Any:
         return self._plain(0)

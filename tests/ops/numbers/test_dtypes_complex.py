@@ -295,3 +295,17 @@ def _assigned(x, key, value):
 def test_complex_numbers_do_not_go_into_real_tensors(wrap, function):
     with pytest.raises(TypeError, match=r"1j|complex"):
         wrap(function)(ag.tensor([0.0, 2.0, 3.0]))
+
+
+@pytest.mark.parametrize("imaginary", [ag.imag, lambda x: x.imag])
+def test_imaginary_parts_of_real_numbers_refuse_writes_in_both_modes(imaginary):
+    def written(x):
+        y = imaginary(x)
+        y += 1
+        return y
+
+    x = ag.tensor([1.0, 2.0])
+    for run in (written, ag.jit(written)):
+        with pytest.raises(ValueError, match="read-only memory and cannot be changed in place"):
+            run(x)
+    assert not ag.jit(lambda x: imaginary(x) * x)(x).any()

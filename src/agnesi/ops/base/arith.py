@@ -14,11 +14,13 @@ from agnesi.core.op import explain
 from agnesi.core.parameter_types import TensorLike
 from agnesi.core.public import explain_errors, into, planned, public
 from agnesi.core.storage import memory
+from agnesi.core.storage.views import share
 from agnesi.core.support import dtypes
+from agnesi.core.support.tracing import current_trace, is_tracing
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.elementwise import Binary, Elementwise, binary, call, flat, unary, with_methods
-from agnesi.ops.base.expand import broadcast_to
+from agnesi.ops.base.expand import BroadcastTo, broadcast_to
 
 
 # -- products in which a zero on the left wins --------------------------------------------------
@@ -320,7 +322,11 @@ def imag(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     x = as_tensor(x)
     if x.dtype.kind == "c":
         return call(IMAG, (x,))
-    return broadcast_to(wrap(np.zeros((), x.dtype)), x.shape)
+    zero = wrap(np.zeros((), x.dtype))
+    zeros = broadcast_to(zero, x.shape)
+    if x.shape and is_tracing() and not getattr(current_trace(), "plans", False):
+        share(zeros, BroadcastTo(x.shape), zero)  # not to be written to, as eagerly
+    return zeros
 
 
 @planned
