@@ -1,5 +1,7 @@
 """Functions of Theano's that other libraries have with another meaning, or not at all."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -148,3 +150,37 @@ def test_masked_arrays_are_refused(name):
     """Their masks would be ignored."""
     with pytest.raises(TypeError, match="tensors have no masks"):
         TAKES[name](MASKED)
+
+
+def test_complex_values_are_refused_for_real_inputs_without_a_warning():
+    x, z = T.fvector("x"), T.TensorType("complex64", (False,))("z")
+    f = theano.function([x], x * 2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for value in (np.array([1 + 2j]), np.complex64([1]), [1 + 2j]):
+            with pytest.raises(TypeError, match="takes no complex"):
+                f(value)
+        assert theano.function([z], z)([1 + 2j]).dtype == "complex64"
+
+
+def test_variables_that_a_cost_does_not_depend_on_are_warned_of():
+    x, z = T.dvector("x"), T.dvector("z")
+    with pytest.warns(UserWarning, match="does not depend on z"):
+        found = T.grad((x**2).sum(), [x, z], disconnected_inputs="warn")
+    assert theano.function([x, z], found)([1.0], [3.0])[1].tolist() == [0.0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        T.grad((x**2).sum(), x, disconnected_inputs="warn")
+        T.grad((x**2).sum(), z, disconnected_inputs="ignore")
+
+
+def test_variables_know_where_they_were_made():
+    x = T.dvector("x")
+    y = T.tanh(x) + 1
+    (file, line, function, text), = y.tag.trace[-1]
+    assert file == __file__ and text == "y = T.tanh(x) + 1" and function == (
+        "test_variables_know_where_they_were_made") and line > 1
+    nodes = theano.function([x], y).maker.fgraph.toposort()
+    assert all(o.tag.trace[-1][0][:2] == (file, line) for n in nodes for o in n.outputs)
+    y.tag.trace = [[]]
+    assert y.tag.trace == [[]] and not hasattr(y.tag, "test_value")

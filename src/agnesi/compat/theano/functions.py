@@ -297,8 +297,9 @@ def _fitting(value: Any, kind: Variable, downcast: bool) -> Any:
     floats = array.dtype.kind == "f" and np.dtype(kind.dtype).kind in "fc"
     if downcast or np.can_cast(array.dtype, kind.dtype) or not array.size:
         return array.astype(kind.dtype)
+    real = np.dtype(kind.dtype).kind != "c"  # where NumPy would warn of imaginary parts
     with np.errstate(all="ignore"):
-        found = array.astype(kind.dtype)
+        found = (array.real if real else array).astype(kind.dtype)
     if (python or array.dtype.kind in "iub") and np.array_equal(found, array):
         return found
     if floats and not isinstance(value, (np.ndarray, np.generic, Tensor)) and np.array_equal(

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import linecache
 import weakref
 from typing import Any
 
 from agnesi.core.ir.node import toposort
+from agnesi.core.support.errors import location
 
 
 class Tag:
@@ -30,6 +32,18 @@ class Tag:
         node = self._node and self._node()
         if node is not None:
             _TAGS[node] = self
+
+    def __getattr__(self, name: str) -> Any:
+        """``trace``, unless it was set: where the variable was made, as Theano keeps it, a list of
+        stacks of (file, line, function, text), here of one entry."""
+        node = self._node and self._node()
+        if name != "trace" or node is None or node.where is None:
+            raise AttributeError(f"no attribute {name!r} hangs on this variable")
+        code = node.where[0]
+        file, _, line = location(node.where).rpartition(":")
+        function = code if isinstance(code, str) else code.co_name
+        text = linecache.getline(file, int(line)).strip()
+        return [[(file, int(line), function, text)]]
 
     def rename(self, name: str | None) -> None:
         """Keep the variable's name, which a result has only as long as somebody holds it."""

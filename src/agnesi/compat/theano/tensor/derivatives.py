@@ -18,7 +18,7 @@ from agnesi.compat.theano.tensor.creation import as_tensor_variable
 from agnesi.compat.theano.variable import Constant, Variable, bare, floats, lifted, wrapped
 from agnesi.core.dispatch import current
 from agnesi.core.ir.node import toposort
-from agnesi.core.support.errors import GradientError, at, typed
+from agnesi.core.support.errors import GradientError, at, typed, warn
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor
 from agnesi.testing.operations import check_other_sizes
@@ -104,6 +104,10 @@ def grad(cost: Any, wrt: Any, consider_constant: Any = None, disconnected_inputs
     targets = [bare(x) for x in wrt] if many else bare(wrt)
     data = [x.data if isinstance(x, SparseTensor) else x for x in targets] if many else targets
     found = _derived(cost, data, rule, held, wrt if many else [wrt])
+    if disconnected_inputs == "warn":
+        for x, t in zip(wrt if many else [wrt], data if many else [data], strict=True):
+            if not _is_connected(cost, t, held):
+                warn(f"grad: the cost does not depend on {x!r}, {x.type}; the gradient is zeros")
     if return_disconnected != "zero" and rule == "zero":
         stands = DisconnectedType()() if return_disconnected == "disconnected" else None
         alone = data if many else [data]

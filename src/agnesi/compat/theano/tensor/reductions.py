@@ -74,12 +74,12 @@ def std(input: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False,
 
 
 def max(x: Any, axis: Any = None, keepdims: bool = False) -> Variable:
-    """The largest element over axes."""
+    """The largest element over axes; equal ones share the gradient, of which Theano's get all."""
     return _reduced(F.max, x, axis, None, keepdims)
 
 
 def min(x: Any, axis: Any = None, keepdims: bool = False) -> Variable:
-    """The smallest element over axes."""
+    """The smallest element over axes; equal ones share the gradient, of which Theano's get all."""
     return _reduced(F.min, x, axis, None, keepdims)
 
 
