@@ -72,3 +72,15 @@ def test_a_variable_is_found_among_arrays():
     assert x in [ONES, x] and [THREE, ONES, x].index(x) == 2
     for array in (THREE, np.float64(1)):
         assert array != x and (array == x) is False
+
+
+def test_typed_lists_are_non_sequences():
+    rows, v, n = typed_list.TypedListType(T.dvector)("rows"), T.dvector("v"), T.lscalar("n")
+    sums, _ = theano.scan(lambda i, total, xs, w: total + (xs[i] * w[0]).sum(),
+                          sequences=T.arange(typed_list.length(rows)), outputs_info=n * 1.0,
+                          non_sequences=[rows, v])
+    last, _ = theano.reduce(lambda i, total, w, xs: total + (xs[i] * w[0]).sum(),
+                            T.arange(typed_list.length(rows)), n * 1.0, [v, rows])
+    f = theano.function([rows, v, n], [sums, last, T.grad(last, v)])
+    found = f([np.ones(2), np.arange(3.0)], [2.0, 5.0], 1)
+    assert [x.tolist() for x in found] == [[5, 11], 11, [5, 0]]

@@ -302,3 +302,10 @@ def test_slices_by_values_see_what_is_written_into_their_base():
 
     x, k = ag.tensor([1.0, 2.0, 3.0, 4.0]), ag.tensor(1)
     np.testing.assert_allclose(ag.jit(ag.grad(g))(x, k), ag.grad(g)(x, k))
+
+
+def test_numbers_that_may_have_any_value_are_not_compared_in_traces():
+    """The text of the comparison, which there is none of, was looked for."""
+    rounded = ag.jit(lambda x, n: ag.around(x, decimals=n))
+    for decimals, wanted in ((1, 1.2), (2, 1.23), (0, 1.0), (-1, 0.0)):
+        assert rounded(ag.tensor([1.234], dtype="float64"), ag.tensor(decimals)).item() == wanted

@@ -237,9 +237,8 @@ def settled(op: Any, perform: Callable[..., Any], xs: Sequence[np.ndarray]) -> A
                 core.check_result(y, completed(shape, y), dtype)
                 results[i] = y.astype(dtype)
                 if y.dtype.kind in "iu" and dtype.kind in "iu" and (results[i] != y).any():
-                    raise DTypeError(f"it returned {y.dtype} where {dtype} was declared, and values "
-                                     f"that {dtype} does not hold, such as "
-                                     f"{y[results[i] != y][0]}")
+                    raise DTypeError(f"it returned {y.dtype} where {dtype} was declared, which "
+                                     f"does not hold {y[results[i] != y][0]}")
     return tuple(results) if op.outputs > 1 else results[0]
 
 

@@ -15,6 +15,7 @@ from agnesi.compat.theano.graphs.testvalues import without_test_values
 from agnesi.compat.theano.opclasses import Scan as Scan
 from agnesi.compat.theano.tensor.generators import Generator, generator_like
 from agnesi.compat.theano.variable import Variable, bare, wrapped
+from agnesi.compiler.objects import ObjectVariable
 from agnesi.compiler.shared import Shared
 from agnesi.core.support import tree
 from agnesi.core.support.config import config
@@ -62,6 +63,25 @@ def _step(fn: Callable[..., Any], models: Sequence[Any] = ()) -> Callable[..., A
     return step
 
 
+def _beside_objects(fn: Callable[..., Any], non_sequences: Any) -> tuple[Any, list[Any] | None]:
+    """A step and what it takes in every step, without objects, such as typed lists: loops hold
+    tensors alone, and the step gets the objects where they stood."""
+    if non_sequences is None:
+        return fn, None
+    held = _listed(non_sequences)
+    rest = [x for x in held if not isinstance(x, ObjectVariable)]
+    if len(rest) == len(held):
+        return fn, held
+
+    def step(*given: Any) -> Any:
+        first = len(given) - len(rest)
+        others = iter(given[first:])
+        return fn(*given[:first], *(x if isinstance(x, ObjectVariable) else next(others)
+                                    for x in held))
+
+    return step, rest
+
+
 def _result(x: Any) -> Any:
     return as_tensor(bare(x))
 
@@ -86,7 +106,7 @@ def scan(fn: Callable[..., Any], sequences: Any = None, outputs_info: Any = None
         New values of shared variables, for ``updates`` of :func:`function`; left out with
         ``return_updates=False``, as PyTensor's programs ask, which is an error if there are some.
     """
-    held = None if non_sequences is None else _listed(non_sequences)
+    fn, held = _beside_objects(fn, non_sequences)
     mention(*[x for x in tree.leaves((_tensors(sequences), bare(held))) if isinstance(x, Tensor)])
     states = [] if outputs_info is None else _listed(outputs_info)
     models = [x for state in states if state is not None for x in _taken(state)]
@@ -206,7 +226,7 @@ def reduce(fn: Callable[..., Any], sequences: Any, outputs_info: Any, non_sequen
            go_backwards: bool = False, mode: Any = None, name: str | None = None,
            return_updates: Any = True) -> Any:
     """The last value of a loop over the rows."""
-    held = None if non_sequences is None else _listed(non_sequences)
+    fn, held = _beside_objects(fn, non_sequences)
     found, updates = _begun(lambda states: folds.reduce(
         _step(fn), _tensors(sequences), states, bare(held), go_backwards), _tensors(outputs_info))
     return _with_updates(wrapped(found), updates, return_updates)
