@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import agnesi as ag
+from agnesi.compiler.reports.precision import PrecisionWarning
 from tests.rewrite.unstable import EXCEPTIONS, UNSTABLE
 
 EXACT = SimpleNamespace(
@@ -78,3 +79,14 @@ def test_expression(name):
         assert found, f"{name} is an exception no longer"
     else:
         assert not found, found[0]
+
+
+@pytest.mark.parametrize("name", sorted(EXCEPTIONS))
+def test_exceptions_are_flagged_at_run_time(name):
+    """The mode warns of each, of its value or its derivative, at the points where they are off."""
+    function, points = UNSTABLE[name]
+    flagged = ag.jit(lambda x: ag.value_and_grad(lambda x: function(TENSORS, x).sum())(x),
+                     mode="precision")
+    with pytest.warns(PrecisionWarning, match="has lost digits"):
+        for at in points:
+            flagged(ag.tensor([at], dtype="float64"))
