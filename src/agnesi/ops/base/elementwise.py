@@ -209,7 +209,7 @@ class Elementwise(Op):
         return self.name
 
     def _foreign(self, *xs: Any) -> Walk | None:
-        wide = [dtypes.float32 if x.dtype.kind == "V" else x.dtype for x in xs]
+        wide = [dtypes.float64 if x.dtype.kind in "fV" else x.dtype for x in xs]
         types = self.types or ufuncs.types(self.loop, *(d.name for d in wide))
         return Walk(self.loop, types, self._output, self._nanoseconds) if types else None
 

@@ -61,13 +61,23 @@ def in_scipy(name: str) -> Any:
     return getattr(special, name, None) or getattr(special._ufuncs, name, None)
 
 
-def or_scipy(name: str, fallback: Numeric) -> Numeric:
-    """SciPy's function of this name, else the fallback; looked for at the first call."""
+def _in_double(xs: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:
+    """Operands for SciPy's loops of double precision: of many, those of single precision have few
+    digits left, or none (``kei``, ``betainc``)."""
+    return tuple(x.astype(np.float64, copy=False) if x.dtype.kind == "f" else x for x in xs)
+
+
+def or_scipy(name: str, fallback: Numeric, double: bool = False) -> Numeric:
+    """SciPy's function of this name, else the fallback; looked for at the first call.
+
+    ``double`` says that single precision is computed by the loop of double precision.
+    """
 
     @functools.wraps(fallback)
     def function(*xs: np.ndarray) -> np.ndarray:
         found = in_scipy(name) or fallback
-        return np.asarray(found(*xs)).astype(xs[-1].dtype, copy=False)
+        given = _in_double(xs) if double else xs
+        return np.asarray(found(*given)).astype(xs[-1].dtype, copy=False)
 
     return function
 
@@ -129,6 +139,8 @@ def called(name: str, rules: tuple[Rule | None, ...], home: str, *, own: str = "
     def value(found: Any, *xs: np.ndarray) -> Any:
         if types:
             xs = tuple(x.astype(t) for x, t in zip(xs, types.partition("->")[0], strict=True))
+        else:
+            xs = _in_double(xs)
         result = found(*xs)
         return result if output is None else result[output]
 
@@ -317,7 +329,7 @@ def within(name: str, most: Bounds, xs: tuple[TensorLike, ...],
 
 def _are_between(x: np.ndarray, least: float, greatest: float) -> bool:
     """Return whether all elements of an array are in [least, greatest]."""
-    return not x.size or bool(x.min() >= least and x.max() <= greatest)
+    return not x.size or (float(x.min()) >= least and float(x.max()) <= greatest)
 
 
 def several(op: Elementwise, summary: str = "", args: str = "", result: str = "",

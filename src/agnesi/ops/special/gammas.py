@@ -174,7 +174,7 @@ BETA = row(
      lambda g, a, b, y: g * _beta_slope(b, a, y)), __name__
 )
 POCH = Elementwise(
-    "poch", or_scipy("poch", value_of(lambda m, z, n: m.gamma(z + n) * m.rgamma(z))),
+    "poch", or_scipy("poch", value_of(lambda m, z, n: m.gamma(z + n) * m.rgamma(z)), double=True),
     (lambda g, a, b, y: g * (y * (digamma(a + b) - digamma(a))),
      lambda g, a, b, y: g * (y * digamma(a + b))), kinds="f", loop="scipy.special._ufuncs.poch",
     home=__name__,
@@ -182,7 +182,7 @@ POCH = Elementwise(
 BINOM = Elementwise(
     "binom",
     or_scipy("binom", value_of(lambda m, n, k: m.rgamma(k + 1.0) * m.rgamma(n - k + 1.0)
-                               * m.gamma(n + 1.0))),
+                               * m.gamma(n + 1.0)), double=True),
     (_binom_upper, _binom_lower), kinds="f", loop="scipy.special._ufuncs.binom", home=__name__,
 )
 ZETA = called(

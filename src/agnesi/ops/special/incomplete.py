@@ -258,7 +258,7 @@ def beta_density(a: Tensor, b: Tensor, x: Tensor) -> Tensor:
 
 def _row(name: str, value: Any, rules: tuple[Any, ...]) -> Elementwise:
     """A row that SciPy computes, where it is there."""
-    return Elementwise(name, or_scipy(name, value), rules, kinds="f", lowered=False,
+    return Elementwise(name, or_scipy(name, value, double=True), rules, kinds="f", lowered=False,
                        loop=f"scipy.special._ufuncs.{name}", home=__name__)
 
 
