@@ -26,3 +26,10 @@ def test_values(name, dtype):
     for run in (function, ag.jit(function)):
         found = first(run(*xs))
         assert found.dtype == dtype and ag.array_equal(found, exact)
+
+
+def test_lists_take_the_dtype_of_tensors_in_traces_too():
+    def call():
+        return special.hyp1f1(ag.tensor([0.5, 0.25], dtype="bfloat16"), [2.0], [0.5])
+
+    assert call().dtype == ag.jit(call)().dtype == "bfloat16"

@@ -310,6 +310,9 @@ def within(name: str, most: Bounds, xs: tuple[TensorLike, ...],
         x = xs[k]
         if isinstance(x, int | float) and max(least, -MOST_STEPS) <= x <= min(greatest, MOST_STEPS):
             continue
+        if isinstance(x, (list, tuple)) and x and all(
+                type(v) in (int, float) and least <= v <= greatest for v in x):
+            continue  # it takes the dtype of the others
         x = operand(name, x)
         kind = x.dtype.kind
         if kind in "iu":  # the other loop, or the same in floats
