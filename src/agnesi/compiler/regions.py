@@ -463,7 +463,7 @@ def _kept(t: Tensor) -> Node:
     if node.value is not t.array or node.version is not t._version or node.version is None:
         node = current(t)
         keep(t, node)
-    return node  # type: ignore[no-any-return]
+    return node
 
 
 class RegionCall(Op):

@@ -94,14 +94,16 @@ def tally(panels: Iterable[Panel], lines: Rows, rows: Rows, tile: TileCost) -> t
 
 def step_cycles(rows: int, pieces: Sequence[Piece], machine: Machine, far: bool) -> float:
     """Return the cycles of one iteration of a tile: multiply-adds, loads, latency, decoding or the
-    second-level cache, from which ``far`` columns come, whichever binds.
+    second-level cache, from which ``far`` columns come, whichever binds; the more of the others it
+    is, the less of it they hide.
     """
     units = sum(machine.part(p.lanes) for p in pieces)
     loads = 0.5 * rows + sum(unit_cycles(p.lanes, machine.itemsize) for p in pieces)
     chain = 5.0
     instructions = (rows * len(pieces) + rows * (len(pieces) > 1) + len(pieces) + 3) / 5
     read = sum(p.lanes for p in pieces) * machine.itemsize / 32 if far else 0.0
-    return max(rows * units, loads, chain, instructions, read) + 0.3 * read + 0.08 * rows
+    shown = 0.3 * read * read / (rows * units)
+    return max(rows * units, loads, chain, instructions, read) + shown + 0.08 * rows
 
 
 def blocks_within(size: Callable[..., int], counts: Sequence[int], most: Sequence[int],
