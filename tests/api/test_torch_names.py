@@ -209,6 +209,10 @@ def test_devices_are_the_cpu() -> None:
     for wrong in ((0,), ("cpu", 1), ("cpu:x",), ("cuda:x",)):
         with pytest.raises(ValueError, match=r"there is one device, 'cpu', and not "):
             ag.device(*wrong)
+    kinds = {"cuda": ag.cuda.LongTensor, "cpu": ag.LongTensor}  # of which one is used
+    assert isinstance(ag.arange(2), kinds[device.type]) and not isinstance(x, kinds["cuda"])
+    with pytest.raises(TypeError, match=r"cuda\.LongTensor is not there.*write ag\.LongTensor"):
+        kinds["cuda"]([1, 2])
     cuda = ag.device("cuda:1")  # programs name it in defaults of parameters
     assert (cuda.type, cuda.index, cuda) == ("cuda", 1, copy.deepcopy(cuda))
     for used in (lambda: x.to(cuda), lambda: ag.ones(2, device=cuda), cuda.__enter__,

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from agnesi.core.keywords import strictly as _strictly
-from agnesi.core.support.errors import no_attribute
+from agnesi.core.support.errors import at, no_attribute
 from agnesi.cuda import amp as amp
 from agnesi.ops.random.generators import manual_seed
 
@@ -135,10 +135,24 @@ def set_rng_state_all(new_states: Any) -> None:
     """
 
 
+def _type(name: str) -> type:
+    """A type of tensors on GPUs, of which there is none: programs name it before they ask."""
+    def refuse(cls: type, *data: Any, **options: Any) -> NoReturn:
+        raise TypeError(at(f"cuda.{name} is not there: the one device is the processor; write "
+                           f"ag.{name}"))
+
+    return type(name, (), {"__new__": refuse, "__module__": __name__,
+                           "__doc__": "A type of tensors on GPUs, which has no instances."})
+
+
 if not TYPE_CHECKING:
 
-    def __getattr__(name: str) -> NoReturn:
-        raise no_attribute("module 'agnesi.cuda'", name)
+    def __getattr__(name: str) -> Any:
+        from agnesi.api.torch.kinds import NAMES  # which few programs ask for
+
+        if name not in NAMES:
+            raise no_attribute("module 'agnesi.cuda'", name)
+        return globals().setdefault(name, _type(name))
 
 
 _strictly(__name__)
