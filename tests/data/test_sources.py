@@ -136,3 +136,11 @@ def test_a_subclass_writes_its_tensors():
             self.tensors = [2 * t for t in tensors]
 
     assert Doubled(ag.arange(3.0), ag.arange(3))[2] == (4, 4)
+
+
+def test_tables_take_dtypes_by_all_their_names():
+    for dtype in ("bfloat16", ag.float64, np.float16):
+        found = ag.data.from_frame({"a": [1.0, 2.0]}, dtype=dtype)
+        assert found.tensors[0].dtype == ag.zeros(1, dtype=dtype).dtype
+    with pytest.raises(ag.DTypeError, match="unsupported dtype 'int128'; choose one of"):
+        ag.data.from_frame({"a": [1.0]}, dtype="int128")

@@ -304,6 +304,8 @@ REFUSED: list[tuple[Any, str]] = [
     (lambda: ag.histogram(Q, []), "bins must be a number, or at least one edge"),
     (lambda: ag.nn.init.dirac_(ag.zeros((3, 3, 3)), 0), "0 groups do not divide 3 filters"),
     (lambda: ag.nn.init.trunc_normal_(ag.zeros(3), std=0), "std must be above 0, not 0"),
+    (lambda: ag.nn.functional.group_norm(X, 0), "groups must be at least 1"),
+    (lambda: ag.autograd.grad(W * 2, W, is_grads_batched=True), "needs grad_outputs"),
     (lambda: ag.autograd.grad([], Q), "outputs must be a tensor, or at least one in a list"),
     (lambda: ag.autograd.grad(W * 2, W, [ag.ones(2), ag.ones(2)]), "as many, not 1 and 2"),
 ]

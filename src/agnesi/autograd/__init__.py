@@ -69,7 +69,7 @@ def grad(outputs: Tensor | Iterable[Tensor], inputs: Tensor | Iterable[Tensor],
     :rtype: tuple of Tensor
     :raises GradientError: If an output does not depend on a tensor, or is no scalar and has no
         cotangent.
-    :raises ValueError: If there are not as many cotangents as outputs, or no outputs.
+    :raises ValueError: If there are not as many cotangents as outputs, no outputs, or no batch.
     :see: value_and_grad, Tensor.backward
 
     >>> x = ag.tensor(3.0, requires_grad=True)
@@ -77,6 +77,8 @@ def grad(outputs: Tensor | Iterable[Tensor], inputs: Tensor | Iterable[Tensor],
     (tensor(6.),)
     """
     ys, xs = _listed(outputs), _listed(inputs)
+    if is_grads_batched and grad_outputs is None:
+        raise ValueError(_at("grad: is_grads_batched needs grad_outputs: several of each output"))
     if is_grads_batched:
         rows = [grad(ys, xs, g, create_graph=create_graph, allow_unused=allow_unused,
                      materialize_grads=materialize_grads)

@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.core.parameter_types import DTypeLike
+from agnesi.core.support import dtypes
 from agnesi.core.support.errors import FileFormatError, StateError, at, retold, without_line
 from agnesi.data.dataset import TensorDataset
 
@@ -17,7 +19,7 @@ Path_ = str | os.PathLike[str]
 
 
 def from_frame(frame: Any, target: str | int | None = None,
-               columns: Sequence[str | int] | None = None, dtype: str = "float32"
+               columns: Sequence[str | int] | None = None, dtype: DTypeLike = "float32"
                ) -> TensorDataset:
     """A dataset of a table's columns.
 
@@ -52,7 +54,8 @@ def from_frame(frame: Any, target: str | int | None = None,
                if name not in there]
     if missing:
         raise StateError(at(f"the table has no column {missing}, but {there}"))
-    samples = np.empty((len(_column(frame, names[there[0]])) if there else 0, len(chosen)), dtype)
+    rows = len(_column(frame, names[there[0]])) if there else 0
+    samples = np.empty((rows, len(chosen)), dtypes.as_dtype(dtype))
     for k, name in enumerate(chosen):
         values = _column(frame, names[name])
         if values.dtype.kind not in "biuf":
@@ -92,8 +95,8 @@ def _column(frame: Any, name: Any) -> np.ndarray:
 
 
 def read_csv(path: Path_, target: str | int | None = None,
-             columns: Sequence[str | int] | None = None, dtype: str = "float32", **options: Any
-             ) -> TensorDataset:
+             columns: Sequence[str | int] | None = None, dtype: DTypeLike = "float32",
+             **options: Any) -> TensorDataset:
     """A dataset of a CSV file with a header: by pandas or pyarrow where installed, else by itself.
 
     :param path: The file.
@@ -177,7 +180,7 @@ def _typed(texts: list[str]) -> np.ndarray:
 
 
 def read_parquet(path: Path_, target: str | None = None, columns: Sequence[str] | None = None,
-                 dtype: str = "float32") -> TensorDataset:
+                 dtype: DTypeLike = "float32") -> TensorDataset:
     """A dataset of a Parquet file, read by pyarrow.
 
     :param path: The file.

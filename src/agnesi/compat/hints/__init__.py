@@ -10,7 +10,7 @@ TEXTS = {
     "module 'agnesi'": "scipy.SCIPY torch.ORDERED torch.TORCH jax.JAX jax.JNP numpy.NUMPY "
                        "theano.THEANO jax.LAX theano.TENSOR jax_libraries.EQUINOX "
                        "jax_libraries.FUNCTIONAL jax_libraries.OPTAX jax_libraries.LOSSES "
-                       "keras.OPS scipy_names.OTHERS",
+                       "keras.OPS scipy_names.OTHERS languages.LANGUAGES",
     "module 'agnesi.nn'":
         "layers.NN keras.LAYERS jax_libraries.NN jax_libraries.FUNCTIONAL jax_libraries.STAX "
         "keras.LOSSES flax.NNX jax_libraries.LOSSES",

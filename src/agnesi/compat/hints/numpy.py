@@ -62,7 +62,7 @@ rng shared_rng : `ag.random.Generator(0)`
 PRNGKey key split fold_in seed get_state set_state get_bit_generator set_bit_generator :
     `ag.manual_seed(0)` or `ag.random.default_rng(0)`: generators are state, found by ag.jit
 RandomState BitGenerator MT19937 PCG64 PCG64DXSM Philox SFC64 SeedSequence : `ag.random.default_rng`
-random random_sample ranf sample : `ag.random.uniform`
+random random_sample ranf sample : `ag.random.uniform(size=(3, 4))`
 random_integers : `ag.random.integers(low, high + 1)`
 standard_normal : `ag.random.normal`
 standard_exponential : `ag.random.exponential`

@@ -86,9 +86,12 @@ def multilabel_soft_margin_loss(input: TensorLike, target: TensorLike,
                                 reduction: str = "mean") -> Tensor:
     """Binary cross-entropy of each class, averaged over the classes.
 
-    :like: multilabel_margin_loss
     :param input: Scores: (..., classes).
     :param target: 1 for each label, 0 for the others.
+    :param weight: A factor for each class.
+    :returns: One number, or with "none" the losses; the mean of none is NaN.
+    :raises ValueError: If there is no such reduction.
+    :raises ShapeError: If the shapes do not broadcast.
     :see: nn.BCEWithLogitsLoss, nn.MultiLabelMarginLoss
 
     >>> import agnesi as ag

@@ -342,7 +342,8 @@ def from_numpy(array: np.ndarray) -> Tensor:
     tensor([0, 1, 2])
     """
     if not isinstance(array, np.ndarray):
-        raise TypeError(f"from_numpy takes a NumPy array, not {type(array).__name__}")
+        raise TypeError(f"from_numpy takes a NumPy array, not {type(array).__name__}; ag.tensor "
+                        "takes numbers and lists")
     return asarray(array)
 
 

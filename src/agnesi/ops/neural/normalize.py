@@ -10,7 +10,7 @@ import numpy as np
 from agnesi.core.dispatch import apply
 from agnesi.core.integers import known_integer, number
 from agnesi.core.op import Op, typed
-from agnesi.core.options import NotNegative
+from agnesi.core.options import Count, NotNegative
 from agnesi.core.parameter_types import TensorLike
 from agnesi.core.public import planned, public
 from agnesi.core.support import dtypes
@@ -182,7 +182,7 @@ def instance_norm(x: Any, weight: Any = None, bias: Any = None, eps: NotNegative
 
 @planned
 @public
-def group_norm(x: TensorLike, groups: int, weight: TensorLike | None = None,
+def group_norm(x: TensorLike, groups: Count, weight: TensorLike | None = None,
                bias: TensorLike | None = None, eps: NotNegative = 1e-5, *, out: Tensor | None = None
                ) -> Tensor:
     """Mean 0 and variance 1 of every group of channels of every image, then ``* weight + bias``.
