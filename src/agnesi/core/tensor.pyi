@@ -18,6 +18,9 @@ Axis = builtins.int | Sequence[builtins.int] | None
 class Absent:
     def __init__(self, name: str) -> None: ...
 
+class NearMiss(Absent):
+    def __init__(self, name: str, meant: str) -> None: ...
+
 class Tensor:
     array: Any  # np.ndarray, or None for a symbolic tensor
     node: Node | None

@@ -35,7 +35,7 @@ def asks(x: Tensor, name: str | None = None) -> None:
     if id(x) in getattr(trace, "facts", ()):
         if name is None:
             trace.refuse("it asks for all attributes of an argument")
-        if not is_own(type(x), name):
+        elif not is_own(type(x), name):
             trace.questions.add(f".{name}")
     elif x.array is not None and (reads := STATE.reads) is not None:
         reads.asks_tensor(x, name)

@@ -127,8 +127,8 @@ class Assumptions:
             if LAYOUT in self.queries:
                 yield f"{leaf}.array is not None and {leaf}.array.flags.c_contiguous"
         for query, held in self._attributes.items():
-            for leaf, was, kind in zip(leaves, held, self._kinds, strict=False):
-                if kind and issubclass(kind[0], Tensor):
+            for leaf, was, known in zip(leaves, held, self._kinds, strict=False):
+                if known and issubclass(known[0], Tensor):
                     yield f"{name(attribute_of)}({leaf}, {query[1:]!r}) == {name(was)}"
         if IDENTITY in self.queries:
             yield from self._apart([leaf for leaf, *_ in given], name)
