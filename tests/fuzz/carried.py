@@ -139,8 +139,8 @@ def small(u):
 
 def total(nest):
     """A number that all floats of a nest are in."""
-    found = [ag.real(u) if u.dtype.kind == "c" else u for u in leaves(nest)
-             if isinstance(u, ag.Tensor) and u.dtype.kind in "fcV"]
+    found = [ag.asarray(u) for u in leaves(nest) if u is not None]
+    found = [ag.real(u) if u.dtype.kind == "c" else u for u in found if u.dtype.kind in "fcV"]
     return sum([(u * ag.cos(ag.arange(u.size).reshape(u.shape)).astype(u.dtype)).sum().astype(D)
                 for u in found], ag.zeros((), dtype=D))
 
@@ -258,7 +258,7 @@ def graph(f: Any, **options: Any) -> Any:
 def _states(f: Any, v: Any, m: Any, **options: Any) -> Any:
     """Calls of a declared graph, each of which changes two states at once."""
     a, b = ag.shared(v.numpy().copy()), ag.shared(m.numpy().copy())
-    c, _ = f(a, b)
+    c, _ = f(a.reshape(v.shape), b.reshape(m.shape))  # sizes of shared variables are open
     run = ag.function([], [a * 2, c["s"]], updates={a: c["v"] + b[0], b: c["m"] * a},
                       algebra="exact", **options)
     return [[ag.asarray(u) for u in run()] for _ in range(2)], a.get_value(), b.get_value()
