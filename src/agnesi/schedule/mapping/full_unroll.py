@@ -8,7 +8,7 @@ import itertools
 import math
 
 from agnesi.core.ir import loops
-from agnesi.core.ir.kernels import Nest, Store
+from agnesi.core.ir.kernels import Nest, Store, reductions
 from agnesi.core.ir.loops import Affine, Expr, PointSubstitution, Substitution
 
 #: Points of a nest, or terms of a sum, that are written out.
@@ -26,9 +26,12 @@ def written_out(nest: Nest) -> Nest:
         return nest
     sums = _ShortSums({})
     body = [Store(s.buffer, sums.index(s.offset), sums(s.value)) for s in nest.body]
+    values = [v for s in body for v in (s.value, *s.offset.atoms)]
+    if any({*v.param[1]} & {*nest.axes} for v in reductions(values)):
+        return nest  # loops for what all points have in common
     stores: dict[tuple[object, Affine, Expr], Store] = {}
     for point in itertools.product(*map(range, sizes)):
-        at = PointSubstitution({a: Affine(i) for a, i in zip(nest.axes, point, strict=True)})
+        at = Substitution({a: Affine(i) for a, i in zip(nest.axes, point, strict=True)})
         for s in body:
             offset, value = at.index(s.offset), at(s.value)
             stores.setdefault((s.buffer, offset, value), Store(s.buffer, offset, value))
