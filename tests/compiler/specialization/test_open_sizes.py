@@ -428,3 +428,9 @@ def test_places_and_rows_of_open_sizes(f, shapes) -> None:
     if made(np.ones((3, 4))).shape == (3, 5):
         with pytest.raises(IndexError, match="a place is out of range"):
             made(np.ones((3, 1)))
+
+
+def test_a_number_of_columns_that_decides_axes_is_named() -> None:
+    x = T.dmatrix("x")
+    with pytest.raises(ag.TraceError, match=r"x\.shape\[1\] is not known when the graph is"):
+        ag.histogramdd(x, 3)

@@ -484,7 +484,7 @@ def histogramdd(sample: TensorLike, bins: Any = 10, range: Any = None, density: 
     points = stack(list(sample), -1) if isinstance(sample, (list, tuple)) else as_tensor(sample)
     if points.ndim != 2:
         raise ShapeError(f"the sample must be (points, coordinates), not of shape {points.shape}")
-    columns = [points[:, i] for i in np.arange(points.shape[1])]
+    columns = [points[:, i] for i in np.arange(int(points.shape[1]))]
     d = len(columns)
     each = (bins,) * d if isinstance(bins, int) else tuple(bins)
     limits = (None,) * d if range is None else tuple(range)
