@@ -309,3 +309,15 @@ def test_numbers_that_may_have_any_value_are_not_compared_in_traces():
     rounded = ag.jit(lambda x, n: ag.around(x, decimals=n))
     for decimals, wanted in ((1, 1.2), (2, 1.23), (0, 1.0), (-1, 0.0)):
         assert rounded(ag.tensor([1.234], dtype="float64"), ag.tensor(decimals)).item() == wanted
+
+
+def test_windows_whose_sizes_are_values_are_versions() -> None:
+    """A value of a trace stayed in the operation, and was asked for when the trace was over."""
+    windows = ag.jit(lambda x, n, step: (ag.unfold(x, 0, n, step), ag.sliding_window_view(x, n)))
+    for size, step in ((3, 1), (2, 4), (3, 1)):
+        found, view = windows(ag.tensor(A), ag.tensor(size), ag.tensor(step))
+        wanted = np.lib.stride_tricks.sliding_window_view(A, size)
+        np.testing.assert_array_equal(found, wanted[::step])
+        np.testing.assert_array_equal(view, wanted)
+    with pytest.raises(ag.TraceError, match="needs the value of"):
+        ag.unfold(x, 0, n)

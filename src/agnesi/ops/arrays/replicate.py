@@ -9,7 +9,7 @@ import numpy as np
 
 from agnesi.core import shapes
 from agnesi.core.dispatch import apply, symbolic
-from agnesi.core.integers import integer
+from agnesi.core.integers import integer, known_integer
 from agnesi.core.ir.dims import Dim, Shape, Size, Sizes, is_open
 from agnesi.core.op import typed
 from agnesi.core.parameter_types import ShapeLike, TensorLike
@@ -360,5 +360,6 @@ def unfold(x: TensorLike, axis: int, size: int, step: int = 1, *, out: Tensor | 
     """
     x = as_tensor(x)
     axis = shapes.axis_of(axis, x.ndim)
-    integer(step, "step", 1)
+    size, step = (n if isinstance(n, Dim) else known_integer(n, name, least)
+                  for n, name, least in ((size, "size", None), (step, "step", 1)))
     return moveaxis(apply(Unfold(size, step), moveaxis(x, axis, -1)), -2, axis)
