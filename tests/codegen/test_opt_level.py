@@ -7,6 +7,7 @@ import pytest
 
 import agnesi as ag
 from agnesi.codegen.interrupts import chunk
+from agnesi.codegen.kernels.ufunc_loop import plan_walk
 from agnesi.codegen.opt_level import Effort, work
 from agnesi.core.ir.kernels import Buffer, Foreign, Loop, Nest, Store
 from agnesi.core.ir.loops import Affine, Axis, const
@@ -122,3 +123,17 @@ def test_functions_that_search_or_integrate_look_for_signals_oftener():
         found.append(chunk(kernel, 79))  # units of 256 elements
     seldom = found.pop()
     assert 1 <= found[0] <= 2 < seldom <= 20
+
+
+def test_functions_that_search_are_called_for_few_elements_at_a_time():
+    """SciPy's sum over 3000 samples takes milliseconds where it is searched for a value."""
+    n, p = ag.full((2000,), 30.0), ag.tensor(np.linspace(0.1, 0.9, 2000))
+    found = []
+    for f in (ag.special.smirnovi, ag.special.smirnov, ag.special.gammaincinv):
+        jitted = ag.jit(lambda n, p, f=f: f(n, p))
+        np.testing.assert_allclose(jitted(n, p).numpy(), f(n, p).numpy())
+        (kernel,) = [k for k in jitted.plan().layout.kernels if isinstance(k, Foreign)]
+        plan = plan_walk(kernel, machine.native())
+        assert plan.units == -(-2000 // plan.block)
+        found.append(plan.block)
+    assert found == [1, 8, 256]

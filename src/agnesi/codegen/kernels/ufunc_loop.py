@@ -19,8 +19,9 @@ from agnesi.core.ir.kernels import Buffer, Foreign
 from agnesi.core.support.record import record
 from agnesi.core.target import Target
 
-#: Elements of a block that one call of a ufunc's inner loop computes.
-_BLOCK_ELEMENTS = 256
+#: Elements of a block that one call of a ufunc's inner loop computes, at most, and nanoseconds, as
+#: signals are looked for between blocks.
+_BLOCK_ELEMENTS, _BLOCK_NANOSECONDS = 256, 1 << 17
 
 
 @record
@@ -33,10 +34,12 @@ class Axis:
 
 @record
 class WalkPlan:
-    """How a kernel is cut: ``units`` are blocks along the first of ``axes``, the innermost."""
+    """How a kernel is cut: ``units`` are blocks of ``block`` elements along the first of ``axes``,
+    the innermost."""
 
     kernel: Foreign
     axes: tuple[Axis, ...]
+    block: int
     blocks: Size
     units: Size
     surplus: Any
@@ -45,12 +48,14 @@ class WalkPlan:
 def plan_walk(kernel: Foreign, target: Target) -> WalkPlan:
     """The loops around the calls."""
     axes = _axes(kernel)
-    blocks = (axes[0].size + (_BLOCK_ELEMENTS - 1)) // _BLOCK_ELEMENTS
+    assert isinstance(kernel.call, Walk)
+    block = max(1, min(_BLOCK_ELEMENTS, _BLOCK_NANOSECONDS // kernel.call.nanoseconds))
+    blocks = (axes[0].size + (block - 1)) // block
     units = blocks
     for axis in axes[1:]:
         units = units * axis.size
     surplus = kernel.results[0].size - target.costs.called_elements
-    return WalkPlan(kernel, axes, blocks, units, surplus)
+    return WalkPlan(kernel, axes, block, blocks, units, surplus)
 
 
 def _axes(kernel: Foreign) -> tuple[Axis, ...]:
@@ -114,7 +119,7 @@ class _Writer:
         if i is None:
             self.workspaces[k] = b.alloca("i8", dtype.itemsize)
         elif self.buffers[i].dtype != dtype:
-            self.workspaces[k] = b.alloca("i8", _BLOCK_ELEMENTS * dtype.itemsize)
+            self.workspaces[k] = b.alloca("i8", self.plan.block * dtype.itemsize)
             step = dtype.itemsize
         else:
             step = self.plan.axes[0].steps[i]
@@ -154,10 +159,11 @@ class _Writer:
         """Return the elements of a block, and the addresses of its first ones."""
         b, axes = self.b, self.plan.axes
         blocks = b.size(self.plan.blocks)
-        first = b.mul(b.op("urem", unit, blocks), i64(_BLOCK_ELEMENTS))
+        block = i64(self.plan.block)
+        first = b.mul(b.op("urem", unit, blocks), block)
         rest = b.op("udiv", unit, blocks)
         left = b.sub(b.size(axes[0].size), first)
-        count = b.select(b.icmp("slt", left, i64(_BLOCK_ELEMENTS)), left, i64(_BLOCK_ELEMENTS))
+        count = b.select(b.icmp("slt", left, block), left, block)
         index = [first]
         for axis in axes[1:]:
             n = b.size(axis.size)

@@ -135,6 +135,7 @@ class Elementwise(Op):
     :param loop: A universal function (``module.name``, or ``module.name:k`` for its k-th result)
         whose inner loops compute the row in compiled code; then it is not lowered.
     :param types: The inner loop that is always taken, as in ``dd->d``, whatever the dtype.
+    :param nanoseconds: Those that an element of the loop takes, if not as others do.
     :param whole: How many operands, the first ones, are whole numbers of 64 bits.
     :param writer: The function with ``out=``, as ufuncs have it; the function itself, if it is one.
     :param numpy: Why NumPy takes longer than compiled code, as a trait.
@@ -149,7 +150,7 @@ class Elementwise(Op):
     def __init__(self, name: str, function: Any, rules: tuple[Rule | None, ...], *,
                  result: str = "same", kinds: str = "biufc",
                  expand: Callable[..., loops.Expr] | None = None, lowered: bool = True,
-                 loop: str = "", types: str = "", whole: int = 0,
+                 loop: str = "", types: str = "", nanoseconds: int = 0, whole: int = 0,
                  writer: Callable[..., Any] | None = None, numpy: str = "",
                  of_complex: Callable[..., Any] | None = None, home: str = __name__) -> None:
         self.name = name  # type: ignore[misc]
@@ -192,7 +193,7 @@ class Elementwise(Op):
         self.home = home
         #: Nanoseconds of an element, at most, and multiply-adds that take as long as compiled code
         #: saves; 0 where it saves nothing.
-        slow = _ONE_LOOP_NANOSECONDS if types else _LOOP_NANOSECONDS
+        slow = nanoseconds or (_ONE_LOOP_NANOSECONDS if types else _LOOP_NANOSECONDS)
         self._nanoseconds = slow if loop else 20 if self.writer is None else instructions_of(name)
         self._weight = self._saved = 0
         # elements from which ``in_pool`` is called

@@ -129,12 +129,13 @@ def only_scipy(name: str, function: Numeric) -> Numeric:
 
 
 def called(name: str, rules: tuple[Rule | None, ...], home: str, *, own: str = "",
-           output: int | None = None, whole: int = 0, kinds: str = "f", types: str = ""
-           ) -> Elementwise:
+           output: int | None = None, whole: int = 0, kinds: str = "f", types: str = "",
+           nanoseconds: int = 0) -> Elementwise:
     """A row that SciPy's universal function computes, in compiled code too.
 
     ``own`` is our name, where it is another; ``output`` the result that is meant, of several;
-    the first ``whole`` operands are whole numbers; ``types`` names the one loop that serves.
+    the first ``whole`` operands are whole numbers; ``types`` names the one loop that serves,
+    and ``nanoseconds`` those of a loop whose elements take longer than others.
     """
     def value(found: Any, *xs: np.ndarray) -> Any:
         if types:
@@ -146,7 +147,7 @@ def called(name: str, rules: tuple[Rule | None, ...], home: str, *, own: str = "
 
     loop = f"scipy.special._ufuncs.{name}" + (f":{output}" if output else "")
     return Elementwise(own or name, only_scipy(name, value), rules, kinds=kinds, loop=loop,
-                       types=types, whole=whole, home=home)
+                       types=types, nanoseconds=nanoseconds, whole=whole, home=home)
 
 
 def each(function: Callable[[float], float]) -> Numeric:

@@ -42,6 +42,10 @@ __all__ = [
 
 _documented = scipy_rows(__name__)
 
+#: Nanoseconds of an element where SciPy's sum is as long as an operand is large (milliseconds, at
+#: several thousand), and where it searches for a value of such a sum.
+_SUM_NANOSECONDS, _SEARCH_NANOSECONDS = 1 << 14, 1 << 18
+
 
 # -- binomial -----------------------------------------------------------------------------------
 def _binomial(a: Tensor, b: Tensor, c: Tensor) -> Tensor:
@@ -274,18 +278,20 @@ def _noncentral_t(x: Tensor, a: Tensor, b: Tensor) -> Tensor:
 nctdtr: Function = _documented(
     "nctdtr", "Noncentral t distribution: ``x1`` degrees of freedom, noncentrality ``x2``.",
     "[2.0], [1.0], [1.0]", "[0.4557458]",
-    *fixed("nctdtr", 2), lambda g, a, b, c: g * _noncentral_t(c, a, b))
+    *fixed("nctdtr", 2), lambda g, a, b, c: g * _noncentral_t(c, a, b),
+    nanoseconds=_SUM_NANOSECONDS)
 nctdtrit: Function = _documented(
     "nctdtrit", "Where :func:`nctdtr` is ``x3``.", "[2.0], [1.0], [0.5]", "[1.1424179]",
     *fixed("nctdtrit", 2), lambda g, a, b, y: safe_divide(g, _noncentral_t(y, a, b)),
-    most={1: (-3e4, 3e4)})
+    most={1: (-3e4, 3e4)}, nanoseconds=_SEARCH_NANOSECONDS)
 nctdtridf: Function = _documented(
     "nctdtridf", "Degrees of freedom for which :func:`nctdtr` at ``x3`` is ``x1``.",
-    "[0.4], [1.0], [1.0]", "[0.7063652]", *fixed("nctdtridf", 3), types="ddd->d")
+    "[0.4], [1.0], [1.0]", "[0.7063652]", *fixed("nctdtridf", 3), types="ddd->d",
+    nanoseconds=_SUM_NANOSECONDS)
 nctdtrinc: Function = _documented(
     "nctdtrinc", "Noncentrality for which :func:`nctdtr` at ``x3`` is ``x2``.",
     "[2.0], [0.4], [1.0]", "[1.1570559]", *fixed("nctdtrinc", 3), types="ddd->d",
-    most={2: (-1e5, 1e5)})
+    most={2: (-1e5, 1e5)}, nanoseconds=_SUM_NANOSECONDS)
 
 # -- normal -------------------------------------------------------------------------------------
 nrdtrimn: Function = _documented(
@@ -305,7 +311,8 @@ ndtri_exp: Function = _documented(
 
 # -- Kolmogorov and Smirnov ---------------------------------------------------------------------
 _kolmogp: Function = scipys("_kolmogp", fixed("_kolmogp", 1), __name__, own="kolmogp")
-_smirnovp: Function = scipys("_smirnovp", fixed("_smirnovp", 2), __name__, own="smirnovp")
+_smirnovp: Function = scipys("_smirnovp", fixed("_smirnovp", 2), __name__, own="smirnovp",
+                             nanoseconds=_SUM_NANOSECONDS)
 kolmogorov: Function = _documented(
     "kolmogorov", "Complement of Kolmogorov's limit distribution.", "[1.0]", "[0.26999968]",
     lambda g, x: g * _kolmogp(x))
@@ -314,10 +321,12 @@ kolmogi: Function = _documented(
     lambda g, y: safe_divide(g, _kolmogp(y)))
 smirnov: Function = _documented(
     "smirnov", "Complement of the distribution of ``x1`` samples' one-sided distance.",
-    "[3.0], [0.5]", "[0.16666667]", *fixed("smirnov", 1), lambda g, a, b: g * _smirnovp(a, b))
+    "[3.0], [0.5]", "[0.16666667]", *fixed("smirnov", 1), lambda g, a, b: g * _smirnovp(a, b),
+    nanoseconds=_SUM_NANOSECONDS)
 smirnovi: Function = _documented(
     "smirnovi", "Where :func:`smirnov` of ``x1`` samples is ``x2``.", "[3.0], [0.5]", "[0.2971565]",
-    *fixed("smirnovi", 1), lambda g, a, y: safe_divide(g, _smirnovp(a, y)))
+    *fixed("smirnovi", 1), lambda g, a, y: safe_divide(g, _smirnovp(a, y)),
+    nanoseconds=_SEARCH_NANOSECONDS)
 
 
 # -- Tukey's lambda -----------------------------------------------------------------------------

@@ -56,7 +56,7 @@ hyperu: Function = _documented(
     "hyperu", "Tricomi's function U of parameters ``x1`` and ``x2``.", "[1.0], [2.0], [1.0]",
     "[1.]",
     *fixed("hyperu", 2), lambda g, a, b, c: -g * a * hyperu(a + 1, b + 1, c),
-    most={0: IN_STEPS, 1: IN_STEPS})
+    most={0: IN_STEPS, 1: IN_STEPS}, nanoseconds=1 << 14)  # of as many steps
 hyp2f1: Function = _documented(
     "hyp2f1", "Gauss' function 2F1 of parameters ``x1``, ``x2`` and ``x3``.",
     "[1.0], [1.0], [2.0], [0.0]", "[1.]",
