@@ -66,3 +66,14 @@ def test_errors(call, words):
 def test_integers_are_not_transformed():
     with pytest.raises(TypeError, match="see convolve"):
         ag.fftconvolve([1, 2], [3])
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_long_vectors_of_16_bits_are_transformed_in_float32(dtype):
+    x = ag.tensor(np.arange(1200) % 3).astype(dtype)
+    exact = np.convolve(*[x.astype("float64").numpy()] * 2)
+    for function in (ag.convolve, ag.fftconvolve):
+        for run in (function, ag.jit(function)):
+            found = run(x, x)
+            assert found.dtype == dtype
+            np.testing.assert_allclose(found.astype("float64"), exact, rtol=0.01, atol=0.01)

@@ -77,7 +77,10 @@ def _full(a: Tensor, v: Tensor, n: int, m: int) -> Tensor:
 
 
 def _by_transforms(a: Tensor, v: Tensor, axes: tuple[int, ...]) -> Tensor:
-    """All of a convolution along ``axes``, as a product of transforms."""
+    """All of a convolution along ``axes``, as a product of transforms, which have 32 bits or more.
+    """
+    if a.dtype.itemsize == 2:
+        return cast(_by_transforms(cast(a, dtypes.float32), cast(v, dtypes.float32), axes), a.dtype)
     sizes = [a.shape[i] + v.shape[i] - 1 for i in axes]
     padded = [n if isinstance(n, Dim) else good_size(n) for n in sizes]
     back = tuple(i - a.ndim for i in axes)

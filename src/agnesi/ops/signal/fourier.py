@@ -16,7 +16,7 @@ import numpy as np
 from agnesi.core.dispatch import apply
 from agnesi.core.ir.dims import Dim, product
 from agnesi.core.support import dtypes
-from agnesi.core.support.errors import ShapeError
+from agnesi.core.support.errors import DTypeError, ShapeError
 from agnesi.core.support.record import record, replace
 from agnesi.core.support.worker_threads import elements
 from agnesi.core.tensor import Tensor
@@ -245,7 +245,9 @@ class RealIfft(_Transform):
 
 
 def spectral(dtype: np.dtype) -> np.dtype:
-    """The dtype of a spectrum."""
+    """The dtype of a spectrum; transforms in native code have 32 bits or more."""
+    if dtype.itemsize == 2:
+        raise DTypeError(f"transforms take float32, float64 and complex numbers, not {dtype}")
     return dtype if dtype.kind == "c" else dtypes.complex_of(dtype)
 
 

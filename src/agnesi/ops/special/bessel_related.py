@@ -237,7 +237,7 @@ berp: Function = _documented("berp", "Derivative of :func:`ber`.", "[0.0]", "[0.
                        lambda g, x, y: -g * (bei(x) + safe_divide(y, x)))
 beip: Function = _documented("beip", "Derivative of :func:`bei`.", "[0.0]", "[0.]",
                        lambda g, x, y: g * (ber(x) - safe_divide(y, x)))
-kerp: Function = _documented("kerp", "Derivative of :func:`ker`.", "[1.0]", "[-0.69460386]",
+kerp: Function = _documented("kerp", "Derivative of :func:`ker`.", "[1.0]", "[-0.6946039]",
                        lambda g, x, y: -g * (kei(x) + safe_divide(y, x)))
 keip: Function = _documented("keip", "Derivative of :func:`kei`.", "[1.0]", "[0.3523699]",
                        lambda g, x, y: g * (ker(x) - safe_divide(y, x)))
