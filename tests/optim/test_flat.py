@@ -56,6 +56,15 @@ def test_a_search_on_numbers_that_are_none_ends() -> None:
     assert np.isfinite(found.value)
 
 
+@pytest.mark.parametrize("minimise", [flat.cg, flat.bfgs, flat.lbfgs, newton])
+def test_functions_without_a_gradient_are_refused(minimise: Any) -> None:
+    with pytest.raises(TypeError, match=r"feval\(x\) must return the value and the gradient: "
+                       r"ag\.value_and_grad\(f\) gives both, not float64\[\]"):
+        minimise(lambda x: rosenbrock(ag.tensor(x)), [0.0, 1.0])
+    with pytest.raises(TypeError, match=r"residuals\(x\) must return the differences"):
+        flat.levenberg_marquardt(lambda x: ag.tensor(x) ** 2, [0.0, 1.0])
+
+
 @pytest.mark.parametrize("search", [None, "strong_wolfe"])
 def test_a_model_is_fitted_by_its_closure(search: str | None) -> None:
     rng = np.random.default_rng(0)

@@ -10,7 +10,7 @@ import numpy as np
 from agnesi.core.parameter_types import TensorLike
 from agnesi.core.public import public
 from agnesi.optim.flat.descent import Line, Optimum
-from agnesi.optim.flat.search import Feval
+from agnesi.optim.flat.search import Feval, pair
 
 #: Where damping ends: steps are too short to change anything then.
 _MAX_DAMPING = 1e12
@@ -39,7 +39,8 @@ def levenberg_marquardt(residuals: Callable[[np.ndarray], tuple[Any, Any]], x: T
     array([3. , 0.5])
     """
     def at_vector(v: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
-        r, jacobian = residuals(v)
+        r, jacobian = pair(residuals(v), "residuals", "the differences and their jacobian: "
+                           "lambda v: (f(v), ag.jacobian(f)(v))")
         r, jacobian = np.asarray(r, v.dtype).reshape(-1), np.asarray(jacobian, v.dtype)
         return r, jacobian.reshape(len(r), len(v)), float(r @ r) / 2
 

@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from agnesi.core.support.errors import at, typed
+
 #: What is minimised: from a vector to its value and gradient.
 Feval = Callable[[np.ndarray], tuple[Any, Any]]
 
@@ -21,9 +23,16 @@ class Point(NamedTuple):
     slope: float
 
 
+def pair(found: Any, name: str, what: str) -> tuple[Any, Any]:
+    """Refuse what a user's function returned unless it is two things."""
+    if not isinstance(found, (tuple, list)) or len(found) != 2:
+        raise TypeError(at(f"{name}(x) must return {what} gives both, not {typed(found)}"))
+    return found[0], found[1]
+
+
 def evaluated(feval: Feval, x: np.ndarray) -> tuple[float, np.ndarray]:
     """Value and gradient at a vector, as a number and an array of its dtype."""
-    value, gradient = feval(x)
+    value, gradient = pair(feval(x), "feval", "the value and the gradient: ag.value_and_grad(f)")
     return float(value), np.asarray(gradient, x.dtype).reshape(x.shape)
 
 
