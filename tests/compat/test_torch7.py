@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import importlib.util
+import pickle
 
 import numpy as np
 import pytest
@@ -292,7 +294,24 @@ def test_jacobians_of_modules(make, shape):
     assert nn.Jacobian.testJacobian(module, x) < 1e-5
     for w, g in zip(*module.parameters(), strict=True):
         assert nn.Jacobian.testJacobianParameters(module, x, w, g) < 1e-5
-    assert nn.Jacobian.testIO(module, x) == (0, 0)
+        assert nn.Jacobian.testJacobianUpdateParameters(module, x, w) < 1e-5
+    if getattr(module, "weight", None) is not None:
+        errors = nn.Jacobian.testAllUpdate(module, x, "weight", "gradWeight")
+        assert len(errors) == 4 and max(errors.values()) < 1e-9, errors
+    assert nn.Jacobian.testIO(module, x, -1, 1) == (0, 0)
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
+def test_copies_look_into_their_own_storage(copied):
+    x = torch.Tensor(2, 3).fill(1)
+    y = copied(x)
+    y.fill(2)
+    assert y.storage()[1] == 2 and y.select(1, 1)[1] == 2 and x.storage()[1] == 1
+    net = nn.Sequential().add(nn.Linear(3, 2))
+    one, other = copied(net), copied(net)
+    other.share(one, "weight")
+    one.get(1).weight.fill(3)
+    assert other.get(1).weight[1][1] == 3 and net.get(1).weight[1][1] != 3
 
 
 def test_a_planted_error_is_found():

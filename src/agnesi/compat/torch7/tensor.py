@@ -204,6 +204,10 @@ class View:
         self._sizes, self._steps = tuple(sizes), tuple(strides)
         self._seen: Any = None
 
+    def __getstate__(self) -> dict[str, Any]:
+        """The state of a copy, whose elements are those of its own storage."""
+        return {**self.__dict__, "_seen": None}
+
     def __typed__(self) -> str:
         """The type and sizes, as errors tell them."""
         sizes = "x".join(map(str, self._sizes)) or "0"
