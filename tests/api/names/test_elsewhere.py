@@ -231,6 +231,10 @@ KEYWORDS = [
     (lambda: ag.linalg.pinvh(W, return_rank=True), "pinvh", "return_rank", "`ag.linalg.matrix_r"),
     (lambda: ag.hessian(fun=len), "hessian", "fun", "`f`"),
     (lambda: ag.load("x", mmap=True), "load", "mmap", "`ag.saving.open_file(path)`"),
+    (lambda: ag.linalg.qr(W, pivoting=True), "qr", "pivoting", "`scipy.linalg.qr`"),
+    (lambda: ag.unique(W, equal_nan=True), "unique", "equal_nan", "nothing: NaN are one value"),
+    (lambda: ag.vecdot(W, W, keepdims=True), "vecdot", "keepdims", "`ag.einsum`"),
+    (lambda: ag.random.truncated_normal(lower=0), "truncated_normal", "lower", "`low`"),
 ]
 
 

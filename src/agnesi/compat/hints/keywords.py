@@ -240,6 +240,30 @@ operand operands fun elems z arry matrices lhs rhs pred on_true on_false updates
     scatter_indices slice_sizes sizes permutation new_sizes padding_config padding_value dimensions
     E seq_of_zeros ind filt prototype equation int_type indices iter file f filename | [a-z]* :
     operands in their order, without names
+sorted_sequence | searchsorted : the sorted vector and then the values, without names
+lower transposed | solve : `ag.linalg.solve_triangular(a, b, lower=True)`, or
+    `ag.linalg.solve(a.T, b)`
+lower | inv pinvh : nothing: both triangles are read
+pivoting | qr qr_multiply : `scipy.linalg.qr`, of arrays: `x.numpy()`
+conjugate | qr_multiply : `ag.linalg.qr(a)`, and the product with its adjoint
+sort | schur : `scipy.linalg.schur`, of arrays: `x.numpy()`
+type | eigh eigvalsh : `ag.linalg.eigh(ag.linalg.solve(b, a))` and the like
+singular tol caxis baxis outaxis | solve_circulant : nothing: vectors of coefficients alone
+blocksize | sqrtm : nothing: the library sees to it
+tol | lambertw : nothing: it is exact to the last digits
+complex | y0_zeros y1_zeros y1p_zeros : nothing: the zeros are real
+axes axis keepdims | matmul matvec vecmat vecdot : `ag.einsum`, or `ag.moveaxis` before
+ndmax | array : nothing: all nested lists are axes
+doc cache | vectorize : nothing: the function is called once for each element
+equal_nan | unique : nothing: NaN are one value, as by default
+mode | bernoulli categorical choice gumbel : nothing: the library sees to it
+assume_unique_indices trim_leading_zeros strip_zeros unroll total_repeat_length sum_match
+    check_valid | [a-z]* : nothing: the library sees to it
+independent | permutation : `ag.random.permuted(x, axis=1)`
+size fill_value | where : `ag.argwhere(x, size=5)`
+replace | categorical : `ag.random.choice(n, 3, replace=False)`
+lower | truncated_normal : `low`
+upper | truncated_normal : `high`
 fun func fn function | * : `f`
 ary ar arr ar1 ar2 a1 a2 arys array a b x y x1 x2 m v M N A input other tensor tensor1 tensor2
     values val vals self mat vec element test_elements condlist choicelist logits labels target
