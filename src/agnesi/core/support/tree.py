@@ -524,6 +524,6 @@ def map_leaves(function: Callable[..., Any], nest: Any, *others: Any,
         more, its_shape = flatten(other, is_leaf)
         if its_shape != shape:
             first, second = (", ".join(s.paths("nest")) or "nothing" for s in (shape, its_shape))
-            raise ValueError(f"tree.map: the nests differ: {first}, but {second}")
+            raise ValueError(f"the nests differ: {first}, but {second}")
         columns.append(more)
     return shape.build([function(*row) for row in zip(*columns, strict=True)])

@@ -15,7 +15,7 @@ import numpy as np
 
 from agnesi.core import devices
 from agnesi.core.calls.random_buffers import DRAWN, Stock
-from agnesi.core.calls.spellings import on_host
+from agnesi.core.calls.spellings import DEVICE, on_host
 from agnesi.core.dispatch import apply, assign, touch
 from agnesi.core.integers import is_integer
 from agnesi.core.ir.dims import Size
@@ -110,7 +110,9 @@ class Generator(Written, Explained):
     def __init__(self, seed: int | str | None = None, *, device: object = None) -> None:
         on_host(device)
         if isinstance(seed, str):  # PyTorch's generators are made with a device alone
-            on_host(seed)
+            if seed != DEVICE:
+                raise ValueError(at(f"Generator: a seed is an integer, and not {seed!r}; where a "
+                                    f"device is meant, there is one, {DEVICE!r}"))
             seed = None
         self.state = noted(wrap(start(seed)))  # not by assignment, which a trace would note
         self._note_seed(seed)
