@@ -80,8 +80,8 @@ def fans(tensor: Tensor) -> tuple[int, int]:
     (75, 200)
     """
     if tensor.ndim < 2:
-        raise ValueError(at(f"{typed(tensor)} has no inputs and outputs: a weight of 2 axes or more "
-                            "has"))
+        raise ValueError(at(f"{typed(tensor)} has no inputs and outputs: a weight of 2 axes or "
+                            "more has"))
     taps = math.prod(tensor.shape[2:])
     return tensor.shape[1] * taps, tensor.shape[0] * taps
 
