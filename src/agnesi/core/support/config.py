@@ -14,17 +14,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from agnesi.core.support.errors import at, warn
+from agnesi.core.support.errors import at
 from agnesi.core.support.settings import CHOICES as CHOICES
-from agnesi.core.support.settings import (
-    DEFAULTS,
-    VARIABLES,
-    checked,
-    instead,
-    is_unknown,
-    like,
-    read,
-)
+from agnesi.core.support.settings import checked, initial, instead
 from agnesi.core.support.undo import Block
 
 
@@ -193,12 +185,7 @@ class Config:
     _float_dtype: np.dtype | None
 
     def __init__(self) -> None:
-        values = dict(DEFAULTS)
-        for name, variable, parse in VARIABLES:
-            if variable in os.environ:
-                values[name] = read(name, variable, parse, os.environ[variable])
-        for variable in filter(is_unknown, os.environ):
-            warn(f"the environment variable {variable} sets nothing; {like(variable)}")
+        values = initial(os.environ)
         self.__dict__["_values"] = values
         self.__dict__["_blocks"] = {}
         #: Settings of blocks that are over, which contexts may have that were copied in them.

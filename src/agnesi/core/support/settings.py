@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
-from agnesi.core.support.errors import at, shown
+from agnesi.core.support.errors import at, shown, warn
 
 
 def _flag(text: str) -> bool:
@@ -117,13 +117,20 @@ def instead(name: str) -> str:
     return f"did you mean {near[0]!r}?" if near else f"there are {sorted(DEFAULTS)}"
 
 
-def is_unknown(variable: str) -> bool:
-    """Whether an environment variable is named as a setting's, but is none."""
-    return variable.startswith("AGNESI_") and variable not in _OTHERS and all(
-        variable != known for _, known, _ in VARIABLES)
+def initial(environment: Mapping[str, str]) -> dict[str, Any]:
+    """The values of all settings at first; a warning where a variable is no setting's."""
+    values, known = dict(DEFAULTS), set(_OTHERS)
+    for name, variable, parse in VARIABLES:
+        known.add(variable)
+        if variable in environment:
+            values[name] = _read(name, variable, parse, environment[variable])
+    for variable in environment:
+        if variable.startswith("AGNESI_") and variable not in known:
+            warn(f"the environment variable {variable} sets nothing; {_like(variable)}")
+    return values
 
 
-def like(variable: str) -> str:
+def _like(variable: str) -> str:
     """For a warning: the variable with a similar name, or the names of all."""
     import difflib  # late: few need it
 
@@ -134,7 +141,7 @@ def like(variable: str) -> str:
     return f"did you mean {own[near[0]]}?" if near else f"there are {', '.join(sorted(known))}"
 
 
-def read(name: str, variable: str, parse: Callable[[str], Any], text: str) -> Any:
+def _read(name: str, variable: str, parse: Callable[[str], Any], text: str) -> Any:
     """The value of a setting that an environment variable gives."""
     try:
         return checked(name, parse(text))
