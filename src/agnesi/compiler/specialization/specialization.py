@@ -95,7 +95,6 @@ class Version(Flows):
         self.statics = list(map(static_of, symbols))
         inputs = [symbols[i].node for i in self.arrays]
         trace = Trace((s for s in symbols if isinstance(s, Tensor)), owner.name)
-        attributes.show(symbols, leaves)
         trace.exclude, trace.facts = owner.settings.unstable, known_facts(leaves, symbols)
         #: Functions that compute data-dependent sizes, which are passed after all other arguments.
         self.computed = tuple(computed)
@@ -104,8 +103,6 @@ class Version(Flows):
         trace.decisions = self._decisions(inputs, leaves, pattern)
         with trace.precomputed.found(owner, pattern):
             nodes, reads, token = self._traced(trace, symbols)
-        attributes.refuse(symbols, leaves, [*self.tensors, *self.effects.tensors],
-                          trace.questions | attributes.asked(reads, leaves))
         self.assumed = assumed(trace, reads, leaves[: tree.leaves + len(hidden)], tree,
                                owner.versions.queries, bool(self.effects))
         if pattern is not None and not trace.precomputed.all_queried:
@@ -184,6 +181,7 @@ class Version(Flows):
             #: Whether it registers hooks on gradients of what it computes.
             self.hears = any(hooks for _, hooks in trace.hooks)
             trace.refuse_caught()
+            attributes.refuse(trace, reads, symbols, (*self.tensors, *self.effects.tensors))
             self.renewed = NewMemory(trace, symbols)
             self.take_gradients(trace, symbols)
             return [current(t) for t in (

@@ -100,7 +100,7 @@ class TensorFacts(ModuleReads):
                     self.source((id(x), name), functools.partial(
                         Attribute, f"{path}.{name}", x, name, then), name in now)
 
-    def asked_by(self, names: Iterable[str]) -> set[str]:
+    def queried(self, names: Iterable[str]) -> set[str]:
         """Return which of these attributes code names, with those whose absence it may catch."""
         return {*names} & self._names | {n for n in self._missed if not is_own(Tensor, n)}
 

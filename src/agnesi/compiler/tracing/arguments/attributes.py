@@ -6,7 +6,7 @@ facts of it (``facts.py``), by their name behind a point; code that changes them
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
@@ -17,6 +17,8 @@ from agnesi.core.support.tracing import outermost
 from agnesi.core.support.tree import exact
 from agnesi.core.tensor import Tensor
 
+#: The fact that holds the attributes of an argument at the call.
+ATTRIBUTES = "attributes"
 _MISSING = "no such attribute"
 #: Exact types of attributes that are equal to others; of others, which objects they are counts.
 _BY_VALUE = frozenset((int, str, bytes, bool, type(None)))
@@ -48,25 +50,25 @@ def show(symbols: Iterable[Any], leaves: Iterable[Any]) -> None:
             vars(x).update(vars(value))
 
 
-def asked(reads: Any, leaves: Iterable[Any]) -> frozenset[str]:
+def queries_of(reads: Any, tensors: Iterable[Any]) -> frozenset[str]:
     """Return the queries of code that names attributes of arguments."""
     found: set[str] = set()
-    for value in leaves:
-        if isinstance(value, Tensor):
-            found |= reads.asked_by(vars(value))
+    for x in tensors:
+        if isinstance(x, Tensor):
+            found |= reads.queried(vars(x))
     return frozenset(f".{name}" for name in found)
 
 
-def refuse(symbols: Sequence[Any], leaves: Sequence[Any], results: Iterable[Any],
-           queries: Collection[str]) -> None:
+def refuse(trace: Any, reads: Any, symbols: Sequence[Any], results: Iterable[Any]) -> None:
     """End the trace of code that gives attributes to arguments or results, or asks for attributes
     that hold others.
     """
-    given = {id(s) for s in symbols}
-    for x, value in zip(symbols, leaves, strict=True):
-        if not (isinstance(x, Tensor) and isinstance(value, Tensor)):
+    queries = trace.questions | queries_of(reads, symbols)
+    for x in symbols:
+        before = trace.facts.get(id(x), {}).get(ATTRIBUTES)
+        if before is None:
             continue
-        before, now = vars(value), vars(x)
+        now = vars(x)
         changed = [n for n in {**before, **now}
                    if now.get(n, _MISSING) is not before.get(n, _MISSING)]
         if changed:
@@ -77,6 +79,7 @@ def refuse(symbols: Sequence[Any], leaves: Sequence[Any], results: Iterable[Any]
                     held, _WHOLE):
                 raise OnlyEagerError(f"it reads the attribute {name!r} of an argument, "
                                      f"{type(held).__name__}")
+    given = {id(x) for x in symbols}
     for x in results:
         if isinstance(x, Tensor) and x.array is None and id(x) not in given and vars(x):
             raise OnlyEagerError(f"it gives a result the attribute {next(iter(vars(x)))!r}")

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.autodiff.recording import is_leaf
-from agnesi.compiler.tracing.arguments.attributes import asked, attribute_of
+from agnesi.compiler.tracing.arguments.attributes import ATTRIBUTES, attribute_of, queries_of, show
 from agnesi.core.ir.dims import TUPLES
 from agnesi.core.support.tree import Tree
 from agnesi.core.tensor import Tensor
@@ -68,10 +68,11 @@ def of_signatures(queries: Iterable[str]) -> frozenset[str]:
 
 def known_facts(leaves: Sequence[Any], symbols: Sequence[Any]) -> dict[int, Mapping[str, Any]]:
     """Return, by each symbol's identity, what it answers when code asks for such facts of the
-    argument, and whose symbol it is.
+    argument, and whose symbol it is; the symbols get the attributes of the arguments.
     """
-    return {id(s): {NAME: v._name, LEAF: is_leaf(v), IDENTITY: id(v)} if isinstance(v, Tensor)
-            else {IDENTITY: id(v)}
+    show(symbols, leaves)
+    return {id(s): {NAME: v._name, LEAF: is_leaf(v), IDENTITY: id(v), ATTRIBUTES: dict(vars(v))}
+            if isinstance(v, Tensor) else {IDENTITY: id(v)}
             for s, v in zip(symbols, leaves, strict=True) if isinstance(s, Tensor)}
 
 
@@ -192,7 +193,7 @@ def assumed(trace: Any, reads: Any, leaves: Sequence[Any], tree: Tree, known: fr
     objects = [t.kind for t in tree.walk() if t.has_fields or t.is_object]
     kinds = frozenset(objects)
     reached = reads.reached(kinds) if kinds else {}
-    queries = known | trace.questions | asked(reads, leaves) | (
+    queries = known | trace.questions | queries_of(reads, leaves) | (
         {IDENTITY} if reads.identifies else set())
     if len(kinds) < len(objects) or any(type(v) in kinds for v in reached.values()):
         queries |= {OBJECTS}
