@@ -306,6 +306,6 @@ def test_imaginary_parts_of_real_numbers_refuse_writes_in_both_modes(imaginary):
 
     x = ag.tensor([1.0, 2.0])
     for run in (written, ag.jit(written)):
-        with pytest.raises(ValueError, match="read-only memory.* in place"):
+        with pytest.raises(ValueError, match=r"read-only memory.* in place"):
             run(x)
     assert not ag.jit(lambda x: imaginary(x) * x)(x).any()
