@@ -155,8 +155,7 @@ def _over(y: Tensor, x: Tensor) -> Tensor:
 @functools.cache
 def _bend(series: tuple[float, ...]) -> list[float]:
     """The derivative of a Chebyshev series, as a polynomial."""
-    from numpy.polynomial import chebyshev as basis  # late: for derivatives alone
-
+    basis = np.polynomial.chebyshev
     return list(basis.cheb2poly(basis.chebder(series)).tolist())
 
 
