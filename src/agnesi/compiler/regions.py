@@ -21,6 +21,7 @@ from agnesi.autodiff.flows import seeds_of
 from agnesi.autodiff.residuals import saved_values, values_of_rules
 from agnesi.autodiff.reverse import backprop, between, overwritten
 from agnesi.compiler import warmup
+from agnesi.compiler.binding.outer_values import Outer, bare
 from agnesi.compiler.jit import jit
 from agnesi.compiler.warmup import WORK
 from agnesi.core.dispatch import assign, current, record, record_many
@@ -280,7 +281,7 @@ class Region:
             if mode.recording:
                 MODE.set(settled(False))
             found = self.forward(
-                *map(_bare, args) if self.flagged else args, *self.outer.bare)
+                *map(bare, args) if self.flagged else args, *self.outer.bare)
             if changed:
                 for c, value in zip(changed, found[count:], strict=False):
                     assign(c.outer, value)
@@ -321,39 +322,6 @@ def _code(body: Body, back: Body | None, price: float) -> Code:
     found.count_anew(price)
     found.unpaid = min(found.unpaid, price)
     return found
-
-
-class Outer:
-    """The values that a region reads besides its operands, as compiled code takes them: without
-    gradients.
-    """
-
-    __slots__ = ("_data", "_flags", "bare", "tensors")
-
-    def __init__(self, tensors: Sequence[Tensor]) -> None:
-        self.tensors = tensors
-        self._take()
-
-    def _take(self) -> None:
-        self._data = [t.array for t in self.tensors]
-        self._flags = [t._requires_grad for t in self.tensors]
-        self.bare = [wrap(a) for a in self._data]
-
-    def fit(self) -> bool:
-        """Return whether it has the types that it had."""
-        for t, data, flag in zip(self.tensors, self._data, self._flags, strict=True):
-            if t.array is not data or t._requires_grad is not flag:
-                break
-        else:
-            return True
-        before, flags = [(a.shape, a.dtype) for a in self._data], self._flags
-        self._take()
-        return before == [(a.shape, a.dtype) for a in self._data] and (
-            flags == self._flags)
-
-
-def _bare(x: Tensor) -> Tensor:
-    return wrap(x.array) if x._requires_grad and x.array is not None else x
 
 
 class _Backward:
@@ -529,7 +497,7 @@ class RegionCall(Op):
         """The gradients, computed from such values."""
         back: Any = self.region.backward
         count, pull = len(self.saved) + len(back.needed), self.region.code.pull
-        return self._parts(pull(*held[:count], *map(_bare, self._seeds(g)), *held[count:]))
+        return self._parts(pull(*held[:count], *map(bare, self._seeds(g)), *held[count:]))
 
     def _seeds(self, g: Any) -> list[Tensor]:
         back: Any = self.region.backward
