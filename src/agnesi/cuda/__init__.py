@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from agnesi.api.torch.kinds import NAMES as _NAMES
 from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.support.errors import at, no_attribute
 from agnesi.cuda import amp as amp
@@ -148,9 +149,7 @@ def _type(name: str) -> type:
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
-        from agnesi.api.torch.kinds import NAMES  # which few programs ask for
-
-        if name not in NAMES:
+        if name not in _NAMES:
             raise no_attribute("module 'agnesi.cuda'", name)
         return globals().setdefault(name, _type(name))
 
