@@ -2,6 +2,7 @@
 
 import os
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,9 @@ def pytest_collect_file(file_path):
     """Examples stand in docstrings as users read them, whichever files are collected: public
     modules make them so when they are imported."""
     if SOURCE in file_path.parents:
-        import tests.docstrings.public  # noqa: F401
+        for name in ("tests.docstrings.public", "agnesi.compat.autograd.misc",
+                     "agnesi.distributed"):
+            import_module(name)
 
 
 def pytest_report_header():
