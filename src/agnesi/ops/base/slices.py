@@ -18,10 +18,11 @@ from agnesi.core.ir.extents import Extent
 from agnesi.core.op import Op
 from agnesi.core.parameter_types import Axis, TensorLike
 from agnesi.core.public import planned, public
-from agnesi.core.support.config import HOOKS, MODE, TRACES
+from agnesi.core.support.config import HOOKS
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.support.gc_pause import no_gc
 from agnesi.core.support.record import record
+from agnesi.core.support.tracing import is_tracing
 from agnesi.core.support.worker_threads import elements, results
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor
@@ -140,11 +141,12 @@ class Slice(LinearOp):
 
 
 def views(x: Tensor, keys: Iterable[Key]) -> list[Tensor]:
-    """Views of a tensor, one for each key, which fits its shape: thousands at the price of their
-    memory, as Python's collector waits until all are there."""
+    """Return a view of a tensor for each key, which must fit its shape. The collector is paused, so
+    that thousands of views take linear time.
+    """
     data = x.array
     with no_gc():
-        if data is None or (TRACES.running and MODE.get().trace is not None):
+        if data is None or is_tracing():
             return [apply(Slice(key), x) for key in keys]
         finished = HOOKS.finished
         return [finished(data[op.index()], op, (x,)) for op in map(Slice, keys)]
