@@ -18,8 +18,11 @@ from agnesi.ops.sparse.words import is_sparse
 
 
 def leave(arrived: Sequence[tuple[Tensor, Tensor]], apart: Callable[[Tensor], Tensor]) -> None:
-    """Add gradients to those that tensors have, each given with its tensor; ``apart`` gives the
-    first one of a tensor memory of its own."""
+    """Add gradients to the ``grad`` of tensors, given as pairs (tensor, gradient).
+
+    ``apart`` copies a first gradient that shares its memory, so that later changes in place stay
+    local.
+    """
     traced, recording = is_tracing(), MODE.get().recording
     if not (traced or HOOKED.any or [None for t, _ in arrived if t._grad is not None]):
         for target, g in arrived:
@@ -48,7 +51,7 @@ def leave(arrived: Sequence[tuple[Tensor, Tensor]], apart: Callable[[Tensor], Te
 
 
 def _put(target: Tensor, grad: Tensor, traced: bool) -> None:
-    """Make ``grad`` the gradient of a tensor."""
+    """Set the ``grad`` of a tensor."""
     if traced:
         current_trace().write_grad(target, grad, adds=True)
     else:
@@ -78,14 +81,17 @@ def _memory(t: Tensor) -> int:
 
 
 def _may_change(before: Tensor) -> bool:
-    """Return whether a gradient of its own memory may be added to in place, so that it stays the
-    tensor that it was, by which compiled functions know it."""
+    """Return whether a gradient may be added to in place, so that it stays the same tensor, by
+    whose identity compiled functions recognize it.
+    """
     data = None if type(before) is not Tensor and is_sparse(before) else before.array
     return data is not None and data.flags.writeable and not before._requires_grad
 
 
 def _copied(g: Tensor) -> Tensor:
-    """A gradient in other memory; what it was computed from goes on, be it a leaf."""
+    """Return a copy of a gradient that keeps its record; gradients flow through the copy, even if
+    the gradient is a leaf.
+    """
     if g._requires_grad and current(g).op is None:
         from agnesi.ops.arrays.replicate import copy
 
@@ -97,8 +103,11 @@ def _copied(g: Tensor) -> Tensor:
 
 
 class Apart:
-    """Gives gradients memory of their own, so that a later change in place stays local: several
-    may be one tensor, the cotangent among them, or look into something else."""
+    """Copies gradients that share memory with others or are views, so that later changes in place
+    stay local.
+
+    ``taken`` are the gradients that already have an owner, the cotangent among them.
+    """
 
     def __init__(self, *taken: Tensor) -> None:
         self.taken = {id(g.array) for g in taken}

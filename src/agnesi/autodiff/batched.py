@@ -40,7 +40,9 @@ Value = tuple[Any, bool]
 
 
 class Example(Op):
-    """One example's part of a tensor that holds those of all, known to one call of ``vmap``."""
+    """One example of a tensor that holds all examples; identifies the batched tensor within one
+    call of ``vmap``.
+    """
 
     name = "example"
     differentiable = False
@@ -59,9 +61,10 @@ class Example(Op):
 
 
 class Done(Op):
-    """A batched effect that has run: its result, then one example's operands, for derivatives.
+    """A batched side effect that has run: its result, followed by one example's operands, for
+    derivatives.
 
-    ``op`` takes and gives what keeps the order of effects, then all else.
+    The first operand and result of ``op`` order the effects; the rest are data.
     """
 
     def __init__(self, op: Op) -> None:
@@ -82,7 +85,9 @@ class Done(Op):
 
 
 def _of_example(error: Exception, node: Node) -> Exception:
-    """Return an error of a batched operation as the user's line raises it for a single example."""
+    """Return the error of a batched operation with shapes and axes of a single example, at the
+    user's line.
+    """
     reason, where = getattr(error, "reason", None), node.where
     if where is None or not isinstance(reason, str) or in_user_code(error):
         return error
@@ -91,11 +96,11 @@ def _of_example(error: Exception, node: Node) -> Exception:
 
 
 class Batch:
-    """Values of nodes for all examples.
+    """Evaluates nodes for all examples.
 
-    :ivar known: Where the evaluation begins, and what it has found; lists of values for nodes with
-        several results.
-    :ivar length: How many examples there are.
+    :ivar known: The values of nodes found so far, including those that the evaluation begins with;
+        lists for nodes with several results.
+    :ivar length: The number of examples.
     :ivar call: The call of ``vmap``.
     """
 
@@ -107,7 +112,7 @@ class Batch:
         self.outer = outer
 
     def __call__(self, roots: Iterable[Node]) -> list[Value]:
-        """The values of nodes."""
+        """Return the values of nodes."""
         roots = list(roots)
         known = self.known
         for node in executed(roots, lambda n: n in known or self._found_outside(n)):
@@ -169,7 +174,9 @@ class Batch:
         return self._simpler(node, xs, rows) or self._one_by_one(node, xs, rows)
 
     def _simpler(self, node: Node, xs: list[Tensor], rows: list[bool]) -> list[Value] | None:
-        """By the rules of the operations that a node can be replaced by, if gradients allow."""
+        """Return the results by the rules of the operations that a node decomposes into; None if it
+        does not, or gradients would differ.
+        """
         op = node.op
         if op.decompose is None:
             return None
@@ -203,13 +210,15 @@ class Batch:
         return [(y, True) for y in applied(loop, *(xs[i] for i in order), *captured)]
 
     def filled(self, value: Value) -> Value:
-        """A value with an axis for the examples."""
+        """Return a value with an axis of examples, added by broadcasting if it has none."""
         x, rows = value
         return x if rows else broadcast_to(x, (self.length, *x.shape)), True
 
     # -- bodies ---------------------------------------------------------------------------
     def inside(self, trace: BodyTrace, body: Body, flags: Sequence[bool]) -> Any:
-        """Variables for a body's inputs, with an axis where flagged, and the results."""
+        """Return variables for a body's inputs, with an axis of examples where flagged, and the
+        body's results.
+        """
         made = [
             trace.variable(_Type(((self.length,) if f else ()) + tuple(n.shape), n.dtype))
             for n, f in zip(body.inputs, flags, strict=True)
@@ -226,8 +235,7 @@ class _Type:
 
 
 def _contains(op: Op, call: object) -> bool:
-    """Return whether a body computes with one example's part of what a ``vmap`` call has batched.
-    """
+    """Return whether a body uses an example of this ``vmap`` call."""
     return any(
         n.op is not None and ((type(n.op) is Example and n.op.call is call)
                               or _contains(n.op, call))
@@ -286,7 +294,9 @@ def _most(counts: Tensor) -> Tensor:
 
 def _while_counted(batch: Batch, op: Scan, trace: BodyTrace, variables: Sequence[Node],
                    found: Sequence[Value], counts: Tensor) -> tuple[list[Node], list[Value]]:
-    """A step for the examples that count so many, and the number of the step that it takes."""
+    """Return the results of a loop's step for the examples whose count is not reached, unchanged
+    values for the others, and the number of the step.
+    """
     number = trace.variable(_Type((), counts.dtype))
     active = number < counts
     values: list[Value] = []
@@ -328,7 +338,7 @@ def _while(batch: Batch, op: While, xs: list[Tensor], rows: list[bool]) -> list[
 
 def _masked_while(batch: Batch, op: While, operands: list[Tensor],
                   flags: Sequence[bool]) -> list[Value]:
-    """A loop until all examples are done; one more carry tells which are not."""
+    """Return a loop that runs until all examples are done; a further carry masks those that are."""
     n = op.carries
     known = dict(zip(op.test.inputs, zip(operands, flags, strict=True), strict=True))
     ((active, _),) = Batch(batch.length, batch.call, known)(op.test.outputs)
@@ -357,13 +367,14 @@ def _masked_while(batch: Batch, op: While, operands: list[Tensor],
 
 
 def _where(flag: Tensor, x: Tensor, y: Tensor) -> Tensor:
-    """Return the examples of ``x`` where ``flag``, a bool for each, holds, else those of ``y``."""
+    """Return the examples of ``x`` for which ``flag`` (one bool each) is true, and of ``y`` for the
+    others.
+    """
     return where(reshape(flag, (*flag.shape, *(1,) * (len(x.shape) - 1))), x, y)
 
 
 def _is_stream(end: Node, start: Node) -> bool:
-    """Return whether a carry is the state of random numbers, which goes on for all examples
-    together."""
+    """Return whether a carry is the state of a random stream, which all examples share."""
     node = end
     while type(node.op) is Advance:
         (node,) = node.inputs
@@ -392,7 +403,7 @@ def _cond(batch: Batch, op: Cond, xs: list[Tensor], rows: list[bool]) -> list[Va
 
 
 def _both(batch: Batch, op: Cond, xs: list[Tensor], rows: list[bool]) -> list[Value]:
-    """Compute both branches, and select per example."""
+    """Compute both branches for all examples, and select one result per example."""
     values = list(zip(xs[1:], rows[1:], strict=True))
     sides = []
     for body in (op.then, op.otherwise):
@@ -410,7 +421,7 @@ def _both(batch: Batch, op: Cond, xs: list[Tensor], rows: list[bool]) -> list[Va
 
 
 def _stream_of(op: Cond, i: int) -> int | None:
-    """The branch that draws most from a state of random numbers; None for other results."""
+    """Return the branch that advances a random stream furthest; None if the result is no stream."""
     drawn = []
     for body in (op.then, op.otherwise):
         node, total = body.outputs[i], 0

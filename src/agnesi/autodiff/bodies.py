@@ -32,12 +32,12 @@ _LEFT = (
 
 def stand_in(shape: Any, dtype: Any, weak: bool = False, name: str | None = None,
              where: Where = None) -> Tensor:
-    """A free variable of a body; gradients flow through all that can carry them."""
+    """Return a free variable of a body, which requires a gradient if its dtype can."""
     return symbol(Node(None, (), tuple(shape), dtype, weak, dtype.kind in "fcV", where, name=name))
 
 
 class Capture:
-    """A tensor from outside that a body uses, and its stand-in inside."""
+    """A tensor from outside that a body uses, and the variable that stands for it inside."""
 
     __slots__ = ("inner", "key", "now", "outer", "owner", "view")
 
@@ -51,11 +51,11 @@ class Capture:
 
     @property
     def changed(self) -> bool:
-        """Whether the body changes it in place."""
+        """Whether the body assigns a new value to it."""
         return self.now is not self.inner
 
     def store(self, value: Tensor) -> None:
-        """Give the outside tensor its value after the loop."""
+        """Assign the value after the loop to the outside tensor."""
         advance = getattr(self.outer, "advance", None)  # a state of random numbers
         if advance is not None:
             advance(value)
@@ -69,7 +69,9 @@ class Capture:
 
 
 class _Gradient:
-    """How a body uses the ``grad`` of a tensor from outside; ``fresh`` if it sets it anew."""
+    """The ``grad`` of an outside tensor as the body uses it; ``fresh`` if the body sets it before
+    reading it.
+    """
 
     __slots__ = ("fresh", "now", "owner", "used")
 
@@ -81,9 +83,9 @@ class _Gradient:
 
 
 class BodyTrace:
-    """The state of a trace of a body.
+    """The state of a trace of the body of a loop, branch or operation.
 
-    Nodes that are older than the trace come from outside, and get a stand-in at their first use.
+    Nodes that are older than the trace are from outside; each becomes a capture at its first use.
     """
 
     keeps_nodes = False
@@ -133,14 +135,14 @@ class BodyTrace:
         self.raising: list[Node] = []
 
     def variable(self, x: Any, weak: bool = False) -> Tensor:
-        """A free variable of the body, of the type of ``x``."""
+        """Return a free variable of the body, with the shape and dtype of ``x``."""
         made = stand_in(x.shape, x.dtype, weak)
         self.variables.append(made.node)
         return made
 
     # -- what a trace is asked ----------------------------------------------------------------
     def node_of(self, x: Tensor) -> Node:
-        """The node of a tensor's present value."""
+        """Return the node of a tensor's present value."""
         if x.array is not None:
             found = self.captures.get(id(x))
             if found is not None:
@@ -166,7 +168,9 @@ class BodyTrace:
         return inner
 
     def _outside(self, x: Tensor) -> Node:
-        """Return the outer node of a symbol; a gradient begins there if the symbol requires one."""
+        """Return the outer node of a symbol; a new leaf if the symbol requires a gradient that its
+        node does not carry.
+        """
         node: Any = x.node
         if self.around is None or not x._requires_grad or node.requires_grad:
             return node
@@ -179,16 +183,17 @@ class BodyTrace:
             a < n < b for a, b in zip(self._left, self._entered, strict=False))
 
     def leave(self) -> None:
-        """Count nodes made from here on as made outside of the body."""
+        """Treat nodes that are made from here on as outside nodes."""
         self._left.append(next_serial())
 
     def enter(self) -> None:
-        """Count nodes made from here on as made by the body."""
+        """Treat nodes that are made from here on as the body's."""
         self._entered.append(next_serial())
 
     def outward(self, node: Node) -> Node | None:
-        """A node of the graph around that has the value of one of the body's in every step; None
-        where there is none."""
+        """Return a node of the outer graph that has the value of a body's node in every step; None
+        if there is none.
+        """
         outer = {**self.fixed, **{
             c.inner: c.outer for c in self.captures.values() if not c.changed}}
         order = [n for n in toposort([node], lambda n: n in outer) if self.is_own(n)]
@@ -199,8 +204,9 @@ class BodyTrace:
             return substituted([node], replaced)[0]
 
     def reaching(self, root: Node, targets: Sequence[Tensor]) -> Node:
-        """A value of the body of a declared graph whose gradients reach targets from outside: what
-        lies between them and what the body takes is computed inside, too."""
+        """Return a value of a declared body with a path to ``targets`` from outside: captured
+        values that depend on them are recomputed inside.
+        """
         ends = {x.node for x in targets if x.array is None and not self.is_own(x.node)}  # type: ignore
         if self.around is not None or not ends:
             return root
@@ -218,11 +224,13 @@ class BodyTrace:
         return substituted([root], swaps)[0] if swaps else root
 
     def _is_born(self, x: Tensor) -> bool:
-        """Return whether a tensor is one of the body's own."""
+        """Return whether a tensor was made by the body."""
         return x.array is None and id(x) not in self.restored and self.is_own(x.node)  # type: ignore
 
     def _is_computed(self, x: Tensor) -> bool:
-        """Return whether a concrete tensor has a gradient record, of this trace or an outer one."""
+        """Return whether a concrete tensor was computed by a recorded operation, of this trace or
+        an outer one.
+        """
         if not self.of_values:
             return x.node is not None and x.node.op is not None
         if isinstance(self.around, BodyTrace) and id(x) not in self.around.inner:
@@ -241,13 +249,13 @@ class BodyTrace:
         return found.inner
 
     def _is_base(self, x: Tensor) -> bool:
-        """Return whether a view is captured by way of its base, or is a leaf of its own."""
+        """Return whether a view is captured through its base, or is a leaf itself."""
         view: Any = x._view
         known = id(view.base) in self.captures or id(view.base) in self.inner
         return known or view.base.array is None or (x._requires_grad and is_leaf(x))
 
     def _lifted(self, x: Tensor) -> Node:
-        """A concrete tensor's first use."""
+        """Return the node of a concrete tensor at its first use in the body."""
         data: Any = x.array
         if x._view is not None and not (x._requires_grad and is_leaf(x)):
             node = looking(x, self.node_of(x._view.base))
@@ -260,7 +268,7 @@ class BodyTrace:
         return node
 
     def rebind(self, x: Tensor, node: Node, recorded: bool = True) -> None:
-        """Let a tensor stand for another value from now on."""
+        """Assign another value to a tensor."""
         if x._view is not None:
             self.looked.append(x)
         if x.array is not None:
@@ -291,16 +299,16 @@ class BodyTrace:
             self.inner[id(x)] = x, node
 
     def count(self, counter: list[Any]) -> None:
-        """Note a counter whose tensors are about to be changed in the trace."""
+        """Record a version counter before the trace increments it."""
         if self.around is not None:
             self.around.count(counter)
 
     def derived(self, gradients: Iterable[Tensor]) -> None:
-        """Note that a derivative was taken."""
+        """Record that a derivative was taken."""
         notice("derived")
 
     def read_grad(self, t: Tensor, adds: bool = False) -> Any:
-        """``t.grad`` inside the body; ``adds`` says what for."""
+        """Return ``t.grad`` in the body; ``adds`` says that it is read only to be added to."""
         if self._is_born(t):
             return t._grad
         record = self.grads.get(id(t))
@@ -310,7 +318,9 @@ class BodyTrace:
         return t._grad if self.around is None else self.around.read_grad(t, adds)
 
     def target_of(self, leaf: Node, heard: bool) -> Tensor | None:
-        """Variables of a body have no gradients that remain; arguments of functions around do."""
+        """Return the argument of an outer function that a leaf stands for; None for variables of
+        the body, whose gradients do not last.
+        """
         for c in self.captures.values():
             if c.inner is leaf and isinstance(c.key, Node) and self.around is not None:
                 found: Tensor | None = self.around.target_of(c.key, True)
@@ -318,11 +328,13 @@ class BodyTrace:
         return None
 
     def keeps_overwritten(self, t: Tensor) -> bool:
-        """Return whether the gradient stays lost: never, a body says that it cannot be read."""
+        """Return False: a body reports an error when it reads a consumed gradient."""
         return False
 
     def write_grad(self, t: Tensor, grad: Any, adds: bool = False) -> None:
-        """``t.grad = grad`` inside the body; ``adds`` says whether by adding to it."""
+        """Perform ``t.grad = grad`` in the body; ``adds`` says that ``grad`` is the present
+        gradient plus another.
+        """
         if self._is_born(t):
             t._grad = grad
             return
@@ -333,12 +345,16 @@ class BodyTrace:
 
     @property
     def of_values(self) -> bool:
-        """Return whether the trace stands for a run on values, whose gradients leave no graph."""
+        """Return whether the trace stands for an eager run, whose gradients are not part of a
+        graph.
+        """
         return self.around is not None and bool(self.around.of_values)
 
     # -- results ------------------------------------------------------------------------------
     def states(self) -> list[Capture]:
-        """Tensors from outside that the body changes in place; gradients that it makes."""
+        """Return the captures that the body changes in place, and the gradients that it sets, which
+        the loop carries.
+        """
         found = [c for c in self.captures.values() if c.changed]
         for record in self.grads.values():
             if record.now is None:
@@ -352,7 +368,8 @@ class BodyTrace:
         return found
 
     def meet(self, other: BodyTrace, states: Sequence[Capture]) -> None:
-        """Add the states that another body of the same operation changes: all bodies get the same.
+        """Add the states of another body of the same operation, since all its bodies carry the
+        same.
         """
         self.restored |= other.restored
         for s in states:
@@ -365,8 +382,8 @@ class BodyTrace:
         return {inner: node for inner, node in found.items() if node is not None}
 
     def _seen(self, x: Tensor) -> Node | None:
-        """Return the value of an outside tensor at the beginning of a step, if the body changes its
-        memory.
+        """Return the node of an outside tensor's value at the beginning of a step, if the body
+        changes its memory.
         """
         root, *views = looking_through(x)
         before = self.restored.get(id(root))
@@ -381,7 +398,7 @@ class BodyTrace:
         return node
 
     def clear(self) -> None:
-        """Clear outside gradients that the body sets to None."""
+        """Set ``grad`` to None for the outside tensors for which the body does."""
         for record in self.grads.values():
             if record.now is None:
                 record.owner.grad = None
@@ -389,7 +406,7 @@ class BodyTrace:
     def restore(self) -> None:
         """Restore the values of outside symbols that the body changed.
 
-        Views of what had been changed before look again when they are next used.
+        Views of them are computed again at their next use.
         """
         for x, node, requires_grad, _ in self.restored.values():
             x.node, x._requires_grad = node, requires_grad
@@ -400,7 +417,7 @@ class BodyTrace:
 
 @contextmanager
 def body_trace(record: bool = True) -> Iterator[BodyTrace]:
-    """Operations of this thread are those of a body within this block."""
+    """A context in which operations of this thread are traced as those of a body."""
     trace, reads = BodyTrace(current_trace()), current_reads()
     inside = nullcontext() if reads is None else reads.body()
     try:
@@ -415,7 +432,7 @@ def body_trace(record: bool = True) -> Iterator[BodyTrace]:
 # -- closing ----------------------------------------------------------------------------------
 def close(trace: BodyTrace, variables: Sequence[Tensor | Node],
           outputs: Sequence[Node]) -> tuple[Body, list[Tensor]]:
-    """A body, and the tensors from outside that are its last operands."""
+    """Return the body of a trace, and the tensors from outside, which become its last operands."""
     (body,), operands = close_all([(trace, variables, outputs)])
     return body, operands
 
@@ -461,7 +478,7 @@ def _closed(inputs: Sequence[Node], nodes: Sequence[Node],
 
 
 def enclosed(inputs: Sequence[Node], outputs: Sequence[Node]) -> Body:
-    """A body of nodes that stand in a graph already."""
+    """Return a body made of nodes that are part of a graph already."""
     return Body(FunctionGraph(inputs, _stopped(outputs, inputs)))
 
 
@@ -483,9 +500,10 @@ def copied_leaf(node: Node) -> Node:
 
 
 def _stopped(outputs: Sequence[Node], inputs: Sequence[Node]) -> list[Node]:
-    """Return outputs in which operations alone tell where gradients stop.
+    """Return outputs in which every gradient stop is an operation.
 
-    What was computed while nothing was recorded says so by an operation from now on.
+    Nodes that were computed while nothing was recorded stop gradients by a flag; here each gets an
+    operation instead.
     """
     known = set(inputs)
     order = executed(outputs, known.__contains__)

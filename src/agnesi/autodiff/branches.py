@@ -42,8 +42,11 @@ def _branch_pullback(body: Body, flags: Sequence[bool], gs: Sequence[Any]) -> An
 
 
 def _sized(g: Tensor | None, x: Tensor) -> Tensor | None:
-    """A cotangent that has its operand's sizes as they are written: known sizes that do not fit the
-    branch are its error, and not one of both branches' types."""
+    """Return a cotangent broadcast to its operand's shape as that is written.
+
+    If known sizes then disagree, the error is the branch's own instead of one about the types of
+    both branches.
+    """
     return g if g is None or g.shape == x.shape else apply(BroadcastTo(x.shape), g)
 
 
@@ -64,7 +67,7 @@ def _cond_jvp(op: Cond, ts: Any, y: Any, decision: Tensor, *xs: Tensor) -> Any:
 
 
 def ends_of(found: Sequence[Any], like: Sequence[Tensor]) -> list[tuple[bool, Node]]:
-    """For each of some results, whether there is one, and its node: zeros if not."""
+    """Return for each result whether it exists, and its node, or zeros."""
     return [
         (v is not None, current(zeros_like(x) if v is None else v))
         for v, x in zip(found, like, strict=True)
@@ -72,7 +75,9 @@ def ends_of(found: Sequence[Any], like: Sequence[Tensor]) -> list[tuple[bool, No
 
 
 def either(parts: Sequence[Any], decision: Tensor, operands: Sequence[Tensor]) -> list[Any]:
-    """Results of one of two branches; None where neither has any."""
+    """Return the results of a branch on ``decision`` between two parts; None where neither part has
+    a result.
+    """
     wanted = [i for i, ends in enumerate(zip(*(p[2] for p in parts), strict=True))
               if any(there for there, _ in ends)]
     results: list[Any] = [None] * len(parts[0][2])

@@ -102,7 +102,7 @@ def _requires_arguments(function: Any) -> bool:
 
 
 def _checkpointed(function: Callable[..., Any], args: Any, keywords: Any) -> Any:
-    """The call itself."""
+    """Call the function once, without keeping what it computes."""
     leaves, tree = flatten((args, keywords))
     if not STATE.recording:
         return function(*args, **keywords)
@@ -119,7 +119,7 @@ def _is_symbol(x: Any) -> bool:
 
 
 def _segmented(function: Callable[..., Any], args: Any, keywords: Any) -> Any:
-    """The call as a part of a graph that is computed again where its derivative is."""
+    """Call the function while tracing, and mark its results as recomputable from its arguments."""
     since = next_serial()
     outputs, shape = flatten(function(*args, **keywords))
     made = iter(segment([v for v in outputs if isinstance(v, Tensor)], since))
@@ -167,10 +167,11 @@ def _chain(functions: Sequence[Callable[[Any], Any]], x: Any) -> Any:
 
 
 class Rerun(Op):
-    """A recorded call whose intermediate values were dropped; it runs again for its derivative.
+    """A recorded call that keeps no intermediate values, and runs the function again for its
+    derivative.
 
-    Inputs are the arguments that require grad, then everything else through which gradients flow
-    out of the function.
+    Inputs are the arguments that require a gradient, followed by everything else through which
+    gradients flow out of the function.
     """
 
     name = "checkpoint"
@@ -184,8 +185,10 @@ class Rerun(Op):
         self.leaves = [None if i in self.flowing else v for i, v in enumerate(leaves)]
 
     def first(self) -> Any:
-        """Run the function, drop its record, and record the call as one operation; NotImplemented
-        where the function knows symbols, which it was not given."""
+        """Run the function without keeping its record, and record the call as one operation.
+
+        Returns NotImplemented if the function uses symbols that are no arguments.
+        """
         fresh = [detach(x) for x in self.given]
         for x in fresh:
             x._requires_grad = True
@@ -231,7 +234,7 @@ class Rerun(Op):
         return self.function(*args, **keywords)
 
     def _again(self, xs: Sequence[Tensor]) -> tuple[list[Node], list[Node]]:
-        """The nodes of the results and of the inputs in a second run."""
+        """Run the function again; return the nodes of its results and of its inputs."""
         for v, count in self.versions:
             if last_change(v) != count:
                 raise _changed(v)
@@ -280,15 +283,14 @@ def _changed(x: Any) -> GradientError:
 
 
 def _apart(data: Any, memory: Sequence[Any]) -> Tensor:
-    """A tensor without a record, in other memory than the arguments."""
+    """Return an unrecorded tensor, copied if its memory is part of an argument's."""
     return wrap(data.copy() if any(np.may_share_memory(data, m) for m in memory) else data)
 
 
 def _around(roots: Sequence[Node], ends: set[Node],
             since: int) -> tuple[list[Node], list[Tensor]]:
-    """Return the nodes and leaves, apart from ``ends``, at which the record of a run begins.
-
-    The second list has the tensors without a gradient among the leaves.
+    """Return the nodes and leaves outside of a run, ``ends`` excepted, that its record reads, and
+    the tensors among the leaves that require no gradient.
     """
     def begins(node: Node) -> bool:
         old = node.op is None or abs(node.serial) < since
@@ -303,7 +305,7 @@ def _around(roots: Sequence[Node], ends: set[Node],
 
 # -- state --------------------------------------------------------------------------------------
 class _Changes:
-    """Copies of tensors from before their first change in place."""
+    """Copies of tensors made before their first change in place."""
 
     def __init__(self, around: Any) -> None:
         self.around = around
@@ -318,17 +320,17 @@ class _Changes:
             self.around(x)
 
     def has(self, x: Any) -> bool:
-        """Return whether a tensor was changed, or what it looks into."""
+        """Return whether a tensor, or the base of a view, was changed."""
         return id(root(x)) in self.old
 
     def lasting(self) -> list[tuple[Any, np.ndarray]]:
-        """Those of tensors that still exist."""
+        """Return the copies of tensors that still exist."""
         return [(x, old) for x, old in self.old.values() if x() is not None]
 
 
 @contextmanager
 def _watching() -> Iterator[_Changes]:
-    """Note what is changed in place within this block."""
+    """A context that collects copies of what is changed in place."""
     changes = _Changes(STATE.watch)
     with witnessed(), switched(watch=changes):
         yield changes
@@ -336,8 +338,9 @@ def _watching() -> Iterator[_Changes]:
 
 @contextmanager
 def same_draws() -> Iterator[None]:
-    """A block in which all examples of ``vmap`` get the same random numbers: what ran once, before
-    there were examples, runs again for its derivatives."""
+    """A context in which all examples of ``vmap`` draw the same random numbers, for running a
+    function again that first ran outside of ``vmap``.
+    """
     calls, examples = [], MODE.get().examples
     while examples is not None:
         calls.append((examples, examples.different))
@@ -350,7 +353,7 @@ def same_draws() -> Iterator[None]:
 
 
 class as_before(Block):  # noqa: N801 - used as a function
-    """A block in which changed tensors have their earlier values, in memory that is freed at its
+    """A context in which changed tensors have their former values, in memory that is freed at its
     end.
     """
 
@@ -382,7 +385,7 @@ class as_before(Block):  # noqa: N801 - used as a function
 
 
 def _look_again(x: Tensor, views: Sequence[Tensor]) -> None:
-    """Make views refer to the present memory of a tensor, bases before views of them."""
+    """Make views refer to the present memory of a tensor, bases before the views of them."""
     for v in views:
         view = v._view
         v.array = view.op.perform(view.base.array)

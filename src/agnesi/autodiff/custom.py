@@ -33,8 +33,9 @@ R = TypeVar("R")
 
 @strict_class
 class _Custom(Generic[P, R]):
-    """Base: a function, its rule, and which arguments are not differentiated; without the function,
-    a decorator that takes it."""
+    """Base of the decorators: a function, its rule, and the positions of arguments that are not
+    differentiated; without a function, a decorator for one.
+    """
 
     @overload
     def __new__(cls, function: Callable[P, R], nondiff_argnums: Sequence[int] = ...) -> Self: ...
@@ -95,7 +96,7 @@ class _Custom(Generic[P, R]):
     _how = ""
 
     def _whole(self, parts: Sequence[Any], fixed: Sequence[Any]) -> list[Any]:
-        """All arguments, from those differentiated and the others."""
+        """Merge the differentiated and the other arguments in their order."""
         rest, kept = iter(parts), iter(fixed)
         return [next(kept) if i in self._nondiff else next(rest)
                 for i in range(len(parts) + len(fixed))]
@@ -192,7 +193,7 @@ class custom_vjp(_Custom[P, R]):  # noqa: N801 - used as a decorator
         return shape.build(applied(op, *inputs, *ys, *kept))
 
     def _ruled(self, given: Sequence[Any]) -> tuple[Any, Any]:
-        """Return the results of the forward rule."""
+        """Call the forward rule; return the result and the residuals."""
         with switched(ruled=(*STATE.ruled, self)):
             found = self._forward(*given)  # type: ignore[misc]
         if not isinstance(found, tuple) or len(found) != 2:
@@ -204,7 +205,8 @@ class custom_vjp(_Custom[P, R]):  # noqa: N801 - used as a decorator
 
     def _later(self, given: Sequence[Any], inputs: list[Tensor], rebuild: Function,
                fixed: list[Any]) -> Any:
-        """A call inside the forward rule itself: it is made again when this one is differentiated.
+        """Return a call from inside the forward rule itself, whose rule is applied when that call
+        is differentiated.
         """
         with no_grad():
             ys, shape = _tensors(self._name, self._function(*given))
@@ -218,7 +220,7 @@ class custom_vjp(_Custom[P, R]):  # noqa: N801 - used as a decorator
         return shape.build(applied(op, *inputs, *ys, *inputs))
 
     def _placed(self, parts: Any, inputs: Sequence[Tensor], rebuild: Function) -> list[Any]:
-        """Cotangents of the tensors among the arguments."""
+        """Return the cotangents of the tensors among the arguments, in order."""
         model = rebuild([_Position(i) for i in range(len(inputs))])
         parts = parts if isinstance(parts, tuple) else (parts,)
         if len(parts) != len(model):
@@ -250,23 +252,24 @@ class custom_vjp(_Custom[P, R]):  # noqa: N801 - used as a decorator
 
 
 def _describe(like: Any, inputs: Sequence[Tensor]) -> str:
-    """Return the structure of an argument, with their positions instead of its tensors."""
+    """Return the structure of an argument as text, with the types of its tensors."""
     leaves, shape = tree.flatten(like)
     return typed(shape.build([inputs[x.number] if isinstance(x, _Position) else x for x in leaves]))
 
 
 class _Position:
-    """A leaf that prints as the position of a tensor."""
+    """A leaf that stands for the tensor with this number."""
 
     def __init__(self, number: int) -> None:
         self.number = number
 
 
 class Pullback(Op):
-    """Results of a function, with a pullback.  Operands: arguments, results, residuals.
+    """The results of a function with a reverse rule; operands are the arguments, the results and
+    the residuals.
 
-    ``own`` are positions of residuals that are results themselves, whose derivative is this one,
-    and the positions of those.  Unless ``filled``, the pullback gets None without a cotangent.
+    ``own`` pairs the positions of residuals that are results with those of the results, whose
+    derivative is this one. Unless ``filled``, the rule gets None for missing cotangents.
     """
 
     #: What compiled code depends on, which knows nothing of derivatives.
@@ -422,7 +425,7 @@ class custom_jvp(_Custom[P, R]):  # noqa: N801 - used as a decorator
 
 
 class _Push(Op):
-    """Results of a function, with a rule for tangents.  Operands: arguments, results."""
+    """The results of a function with a forward rule; operands are the arguments and the results."""
 
     #: What compiled code depends on, which knows nothing of derivatives.
     _fields = ("arguments", "outputs")
@@ -454,7 +457,9 @@ class _Push(Op):
         return tuple(found) if self.outputs > 1 else found[0]
 
     def vjp(self, g: Any, y: Any, *xs: Tensor) -> tuple[Any, ...]:
-        """The transpose: tangents are variables of a linear function."""
+        """Return the cotangents as the transpose of the forward rule, which is linear in the
+        tangents.
+        """
         own = xs[: self.arguments]
 
         def push(us: list[Any]) -> list[Tensor]:

@@ -57,7 +57,7 @@ _TRYING: ContextVar[bool] = ContextVar("agnesi trying", default=False)
 
 @record
 class Call:
-    """A call of a public function: the function and its arguments, apart from tensors."""
+    """A call of a public function, without the tensors among its arguments."""
 
     function: Callable[..., Any]
     shape: tree.Tree
@@ -98,7 +98,7 @@ class Call:
 
 @record
 class Applied:
-    """An operation on its operands, as a call of which derivatives are put off."""
+    """An operation, as a call whose derivatives are deferred."""
 
     op: Op
 
@@ -182,7 +182,7 @@ class Push:
 
 @record
 class Many:
-    """A call batched over examples; ``rows`` tells which operands have an axis for them."""
+    """A call batched over examples; ``rows`` says which operands have an axis of examples."""
 
     call: Any
     rows: tuple[bool, ...]
@@ -193,7 +193,7 @@ class Many:
         return list(vmap(lambda *given: tuple(self.call(*given)), axes, axis_size=self.length)(*xs))
 
     def sizes(self) -> list[Dim]:
-        """Sizes among the arguments, and the number of examples."""
+        """Return the unknown sizes among the arguments, and the number of examples."""
         own = [self.length] if isinstance(self.length, Dim) else []
         return [*own, *self.call.sizes()]
 
@@ -211,7 +211,9 @@ def _called(call: Any) -> Call | Applied:
 
 @record
 class Deferred(Op):
-    """A call that is expanded when its sizes are known; ``types`` are the types of its results."""
+    """A call that is expanded when its sizes are known; ``types`` are the shapes and dtypes of its
+    results.
+    """
 
     call: Any
     types: tuple[Any, ...]
@@ -298,8 +300,10 @@ def _written(call: Any, xs: Sequence[Any]) -> tuple[Any, list[Tensor]]:
 
 # -- putting off ------------------------------------------------------------------------------
 def deferred(function: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-    """The results of a call that did not go for unknown sizes; NotImplemented where it would not
-    go for known ones either."""
+    """Return the results of a call as a deferred operation, because it failed for unknown sizes.
+
+    NotImplemented if the call fails for known sizes too.
+    """
     if _TRYING.get():
         return NotImplemented
     given, shape = tree.flatten((args, keywords))
@@ -318,10 +322,10 @@ def deferred(function: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> 
 
 
 def deferred_rule(op: Op, moves: Any, xs: Sequence[Tensor], forward: bool) -> Any:
-    """What a derivative rule gives that did not go for unknown sizes, as the rule gives it;
-    NotImplemented where it would not go for known ones either.
+    """Return the results of a derivative rule as a deferred operation, because the rule failed for
+    unknown sizes; NotImplemented if it fails for known sizes too.
 
-    ``moves`` are cotangents of the results, or with ``forward`` tangents of the operands ``xs``.
+    ``moves`` are cotangents of the results, or, with ``forward``, tangents of the operands ``xs``.
     """
     if _TRYING.get() or not has_no_run():
         return NotImplemented
@@ -346,7 +350,7 @@ def deferred_rule(op: Op, moves: Any, xs: Sequence[Tensor], forward: bool) -> An
 
 
 def _goes(rule: Any, xs: Sequence[Tensor]) -> bool:
-    """Return whether a derivative can be written down for some sizes."""
+    """Return whether a derivative rule succeeds for any example sizes."""
     names = _names([*itertools.chain(*(x.shape for x in xs)), *rule.sizes()])
     for first in _TRIED[0] if names else ():
         for step in (1, 0):
@@ -364,7 +368,9 @@ def _names(sizes: Sequence[Any]) -> list[Dim]:
 
 
 def _known_types(call: Call, xs: Sequence[Tensor], names: list[Dim]) -> tuple[Any, Any]:
-    """Return the types of a call's results, cached by equal calls, with symbols for new sizes."""
+    """Return the types of a call's results, cached by equal calls, with symbols for sizes that are
+    new.
+    """
     floats = config.symbolic_float
     key = (call, floats, tuple((x.shape, x.dtype) for x in xs))
     try:
@@ -423,7 +429,7 @@ def _trials(call: Call, xs: Sequence[Tensor], names: list[Dim]) -> tuple[list[An
 
 
 def _fit_broadcasts(xs: Sequence[Tensor], known: dict[Dim, int]) -> None:
-    """Change example sizes so that operands which must broadcast do."""
+    """Change example sizes so that operands broadcast where they have to."""
     found = [n for x in xs for size in x.shape if isinstance(size, Dim) for n in parts_first(size)
              if n.op == "broadcast"]
     fixed: set[Dim] = set()
@@ -492,7 +498,7 @@ def _tried(call: Call, xs: Sequence[Tensor], known: dict[Dim, int]) -> Any:
 
 @record
 class _ExampleCalls:
-    """One size of a call's results, as a function of the sizes of its operands."""
+    """One size of a call's results as a function of its operands' sizes, found by example calls."""
 
     call: Any
     #: Shapes and dtypes.
@@ -522,8 +528,9 @@ def _sizes_of_call(call: Any, operands: Sequence[Any], names: Sequence[Dim],
 
 def _size(column: tuple[int, ...], known: list[dict[Dim, int]], names: list[Dim],
           naming: _ExampleCalls) -> Any:
-    """Return the size whose values over the example calls are ``column``: the unknown size that had
-    the same values each time, a number if all are equal, else a new size that calls tell."""
+    """Return the size that has the values ``column`` over the example calls: an unknown size with
+    the same values, a number if all are equal, else a new size that is computed by a call.
+    """
     for name in names if len(column) > 1 else ():
         if all(k[name] == n for k, n in zip(known, column, strict=True)) and any(
                 list(k.values()).count(n) == 1 for k, n in zip(known, column, strict=True)):

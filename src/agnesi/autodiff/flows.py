@@ -90,7 +90,7 @@ def settled(body: Body, flags: Sequence[bool], first: int, carries: int) -> list
 
 
 def flowing_results(op: Scan, xs: Sequence[Tensor]) -> list[bool]:
-    """Return which results of a scan depend differentiably on operands that require a gradient."""
+    """Return which results of a scan carry gradients, given which operands do."""
     return _through_scan(op, [current(x).requires_grad for x in xs])
 
 
@@ -111,25 +111,25 @@ def reached(body: Body, flags: Sequence[bool], op: Scan, gs: Sequence[Any]) -> l
 
 
 def set_row_flags(g: Tensor, there: Tensor) -> None:
-    """Record in which rows of stacked cotangents there is one."""
+    """Record which rows of stacked cotangents exist, as a boolean vector."""
     _ROW_FLAGS[current(g)] = there
 
 
 def row_flags(gs: Sequence[Any]) -> dict[int, Tensor]:
-    """Return, by index, the rows in which there is a cotangent, for cotangents that lack some."""
+    """Return, by index, the boolean vectors of cotangents of which some rows do not exist."""
     return {i: there for i, g in enumerate(gs)
             if g is not None and (there := _ROW_FLAGS.get(current(g))) is not None}
 
 
 def gated(flag: Tensor | None, g: Any) -> Any:
-    """Return a derivative, or zeros where its flag is false."""
+    """Return a derivative, or zeros if its flag is false at run time."""
     return g if flag is None or g is None else where(flag, g, as_tensor(0, g.dtype))
 
 
 class Flags:
-    """Bool scalars that tell whether the derivatives at nodes exist.
+    """Boolean scalars that say at run time whether the derivatives at nodes exist.
 
-    :ivar of: (dict) Those of nodes whose derivatives are not there for certain.
+    :ivar of: (dict) The flags by node; a node without one has a derivative in any case.
     """
 
     def __init__(self) -> None:
@@ -140,8 +140,11 @@ class Flags:
         return _chosen(node, source, self.of.get(node))
 
     def through(self, node: Node, ts: list[Any], tangent: Callable[[Node, list[Any]], Any]) -> Any:
-        """The tangent of an operation's results: of its operands' tangents that are not there in
-        the same steps each passes alone, so that no zeros stand for those that are not."""
+        """Return the tangent of an operation's result.
+
+        Tangents of operands that exist in different steps are propagated separately, so that zeros
+        do not stand for those that do not exist.
+        """
         if type(node.op) is Item:
             self._put(node, [self.of.get(node.inputs[0])])
             return tangent(node, ts)
@@ -166,13 +169,14 @@ class Flags:
         return first
 
     def _put(self, node: Node, flags: Sequence[Tensor | None]) -> None:
-        """Set a node's flag: it has a tangent where any of its parts has one."""
+        """Set a node's flag to the disjunction of its parts' flags."""
         if flags and all(f is not None for f in flags):
             self.of[node] = reduce(_either, flags)  # type: ignore[assignment]
 
     def add(self, known: dict[Node, Any], node: Node, g: Any, flag: Tensor | None) -> None:
-        """Add the derivative ``g`` to what is ``known`` of a node; ``flag`` says at run time
-        whether ``g`` counts, None that it always does."""
+        """Add the derivative ``g`` to that of a node; ``flag`` says at run time whether ``g``
+        exists, None that it does.
+        """
         before = known.get(node)
         if before is None:
             known[node] = g
@@ -188,7 +192,8 @@ class Flags:
             self.of[node] = new
 
     def put(self, slots: list[Any], item: Node, g: Any) -> Any:
-        """The cotangent of one of several results, as it is added to those of the others."""
+        """Return the cotangent of one of several results, to be combined with those of the others.
+        """
         (parent,) = item.inputs
         flag, old = self.of.get(item), self.of.get(parent)
         if all(v is None for v in slots):
@@ -201,7 +206,7 @@ class Flags:
         return g
 
     def moved(self, seeds: Mapping[Node, Any], better: Mapping[Node, Node]) -> dict[Node, Any]:
-        """Cotangents at other forms of the results."""
+        """Return cotangents by the stable forms of their nodes."""
         result: dict[Node, Any] = {}
         for old, g in seeds.items():
             self.add(result, better.get(old, old), g, self.of.pop(old, None))
@@ -239,9 +244,9 @@ def _either(a: Tensor | None, b: Tensor | None) -> Tensor | None:
 class Presence:
     """Which active carries of a loop have a cotangent in which steps.
 
-    ``partial`` has the results with rows that are no cotangents in some steps.
+    ``partial`` holds the results of which some rows have no cotangent.
 
-    :ivar valid: (list of int) Those that have none in some step.
+    :ivar valid: (list of int) Carries that lack one in some step.
     """
 
     def __init__(self, body: Body, op: Scan, gs: Sequence[Any], active: Sequence[int],
@@ -325,7 +330,7 @@ def variables_of(trace: BodyTrace, body: Body, flags: Sequence[bool]) -> list[Te
 
 
 def seeds_of(results: Sequence[Tensor], cotangents: Sequence[Any]) -> dict[Node, Tensor]:
-    """Cotangents by node."""
+    """Return cotangents by node; those of equal nodes are added."""
     seeds: dict[Node, Tensor] = {}
     for x, g in zip(results, cotangents, strict=False):
         if g is not None:
@@ -335,7 +340,7 @@ def seeds_of(results: Sequence[Tensor], cotangents: Sequence[Any]) -> dict[Node,
 
 
 def listed(g: Any, op: Any) -> list[Any]:
-    """The cotangents of an operation's results."""
+    """Return the cotangents of an operation's results as a list."""
     return list(g) if op.outputs > 1 else [g]
 
 
@@ -346,7 +351,7 @@ def both(values: Sequence[Any], moves: Sequence[Any]) -> list[Any]:
 
 def pushed(results: Sequence[Tensor], values: Sequence[Tensor],
            moves: Sequence[Any], flags: Flags | None = None) -> list[Any]:
-    """Tangents of results, None where there is none."""
+    """Return the tangents of results; None where there is none."""
     tangents = {current(v): m for v, m in zip(values, moves, strict=True) if m is not None}
     found = push([current(y) for y in results], tangents, flags)
     return [found.get(current(y)) for y in results]

@@ -30,9 +30,10 @@ _MIN_OPERATIONS = 16
 
 def push(roots: Iterable[Node], tangents: Mapping[Node, Tensor],
          flags: Any = None) -> dict[Node, Any]:
-    """Tangents by node of ``roots`` and of what lies between them and the keys of ``tangents``.
+    """Return the tangents of ``roots``, and of the nodes between them and those in ``tangents``, by
+    node.
 
-    ``flags`` (``flows.Flags``) tells which are not there in some steps of a loop.
+    ``flags`` (``flows.Flags``) records which do not exist in some steps of a loop.
     """
     known: dict[Node, Any] = dict(tangents)
     roots = list(roots)
@@ -51,7 +52,9 @@ def push(roots: Iterable[Node], tangents: Mapping[Node, Tensor],
 
 
 def _leading(roots: Iterable[Node], known: Collection[Node]) -> list[Node]:
-    """Operations through which tangents flow from known ones to ``roots``, inputs first."""
+    """Return the operations through which tangents flow from ``known`` nodes to ``roots``, in
+    topological order.
+    """
     order = executed(roots, lambda n: n in known or not n.requires_grad)
     return [n for n in order if n not in known and n.op is not None and n.requires_grad]
 
@@ -75,7 +78,9 @@ def _tangent(node: Node, ts: list[Any]) -> Any:
 
 
 def _by_two_pullbacks(node: Node, ts: list[Any], y: Any, xs: list[Tensor]) -> Any:
-    """The tangent from the reverse rule alone: a pullback is linear, so its transpose is it."""
+    """Return the tangent of a node from its reverse rule alone, as the transpose of the pullback,
+    which is linear.
+    """
     op = node.op
     if op.vjp is None:
         raise missing_rule(node, "forward-mode derivative rule (jvp)")
@@ -164,12 +169,15 @@ def Lop(f: Any, wrt: Any, eval_points: Any) -> Any:  # noqa: N802 - Theano's nam
 
 
 def _recording_of(f: Any) -> switched:
-    """Derivatives of symbolic results can be differentiated again; those of values are values."""
+    """A context that keeps recording for derivatives of symbolic results, which can be
+    differentiated again.
+    """
     return switched(recording=STATE.recording and any(y.array is None for y in _listed(f)))
 
 
 def tangent_for(x: Tensor, tangent: Any, owner: str = "jvp") -> Tensor:
-    """A checked tangent of ``x``'s type."""
+    """Return a tangent as a tensor of the type of ``x``; raise GradientError if its shape differs.
+    """
     t = as_tensor(tangent, x.dtype)
     if t.shape == x.shape:
         return t
@@ -179,11 +187,11 @@ def tangent_for(x: Tensor, tangent: Any, owner: str = "jvp") -> Tensor:
 
 
 def slope(y: Tensor, nodes: Iterable[Node]) -> dict[Node, Tensor] | None:
-    """The derivative of a symbolic number ``y`` to one other number, by node; None where reverse
-    mode is to find it.
+    """Return the derivative of a symbolic scalar ``y`` with respect to one other scalar, by node;
+    None if reverse mode is to compute it.
 
-    Forward mode takes no more operations for it than reverse mode, keeps nothing, and need not wait
-    for the result: the processor computes the derivative of each step beside the step.
+    Forward mode takes no more operations here, keeps no values, and each step's derivative can be
+    computed beside the step.
     """
     root, sources = current(y), list(nodes)
     if y.array is not None or len(sources) > 1 or not sources:
@@ -202,8 +210,9 @@ def slope(y: Tensor, nodes: Iterable[Node]) -> dict[Node, Tensor] | None:
 
 
 def _is_step(node: Node) -> bool:
-    """Return whether a node is an elementwise function of real scalars; ``where`` has jumps, and is
-    none."""
+    """Return whether a node is a differentiable elementwise function of real scalars; ``where`` is
+    not, because it jumps.
+    """
     return (
         isinstance(node.op, Elementwise) and node.op.name != "where"
         and node.shape == () and node.dtype.kind == "f"

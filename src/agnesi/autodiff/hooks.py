@@ -43,7 +43,7 @@ class Handle:
         hooks[self._number] = hook
 
     def remove(self) -> None:
-        """Take the hook off."""
+        """Remove the hook."""
         self._hooks.pop(self._number, None)
 
     def __enter__(self) -> Handle:
@@ -54,7 +54,7 @@ class Handle:
 
 
 class Hooked:
-    """All hooks, by parameters and by nodes."""
+    """The hooks of all parameters and nodes."""
 
     def __init__(self) -> None:
         #: Whether there ever was one.
@@ -68,7 +68,7 @@ class Hooked:
         self.unaware: weakref.WeakSet[Any] = weakref.WeakSet()
 
     def of(self, x: Tensor) -> dict[int, Hook]:
-        """The hooks of a tensor by the numbers of their handles, to be added to."""
+        """Return the hooks of a tensor by handle number, as a dict to add to."""
         if not self.any:
             self.any = True
             for code in list(self.unaware):
@@ -87,9 +87,12 @@ class Hooked:
         return self.leaves[id(x)][1]
 
     def compile(self, x: Tensor, code: Any) -> None:
-        """Note that compiled code computes the gradient of a parameter, which its first hook
-        retires, or that of an argument, which the first of all does; it looks itself whether hooks
-        are others if there ever were some."""
+        """Record that compiled code computes the gradient of ``x``.
+
+        Code for a parameter is retired by the parameter's first hook, code for an argument by the
+        first hook of any tensor; once there is one, the code checks by guards whether the hooks
+        have changed.
+        """
         key = id(x)
         if x.array is None:
             self.unaware.add(code)
@@ -100,11 +103,11 @@ class Hooked:
             self.compiled[key][1].add(code)
 
     def among(self, nodes: Collection[Node]) -> list[Node]:
-        """Computed values that have hooks."""
+        """Return the nodes that have hooks."""
         return [n for n in nodes if n in self.nodes] if self.any else []
 
     def hear(self, nodes: Collection[Node]) -> bool:
-        """Return whether gradients that arrive at any of these nodes have hooks."""
+        """Return whether a gradient at any of these nodes has hooks."""
         if not self.any or not (self.nodes or self.leaves):
             return False
         heard = {n for n, hooks in self.nodes.items() if hooks}
@@ -112,13 +115,13 @@ class Hooked:
             self.listen(n, n.handle()) for n in nodes if n.handle is not None)
 
     def listen(self, node: Node, owner: Tensor | None) -> bool:
-        """Return whether the gradient that arrives at a node has hooks."""
+        """Return whether the gradient at a node, or of its owner, has hooks."""
         return self.any and bool(
             self.nodes.get(node) or (owner is not None and id(owner) in self.leaves and any(
                 type(hook) is not _Behind for hook in self.leaves[id(owner)][1].values())))
 
     def changed(self, node: Node, owner: Tensor | None, g: Tensor) -> Tensor:
-        """The gradient that arrives at a node, as the hooks give it on."""
+        """Return the gradient at a node after its hooks, each of which may replace it."""
         hooks = dict(self.nodes.get(node, {}))
         if owner is not None and id(owner) in self.leaves:
             held = self._held(owner)
@@ -135,14 +138,14 @@ class Hooked:
         return g
 
     def _held(self, owner: Tensor) -> dict[int, Hook]:
-        """The hooks of a parameter, which a trace reads."""
+        """Return the hooks of a parameter, and record that a trace reads them."""
         held = self.leaves[id(owner)][1]
         if (reads := current_reads()) is not None:
             reads.meet(held, f"the hooks of {typed(owner)}")
         return held
 
     def arrived(self, x: Tensor) -> None:
-        """Call the hooks that wait for the gradient of a parameter to be in its ``grad``."""
+        """Call the hooks that wait until a gradient has been added to a parameter's ``grad``."""
         if id(x) in self.leaves or self.nodes:
             hooks = dict(self.nodes.get(current(x), {}))
             if id(x) in self.leaves:
@@ -153,7 +156,7 @@ class Hooked:
 
 
 class _Behind:
-    """A hook that runs after a gradient has been added to ``grad``."""
+    """A hook that is called after a gradient has been added to ``grad``."""
 
     def __init__(self, function: Callable[[Tensor], Any]) -> None:
         self.function = function

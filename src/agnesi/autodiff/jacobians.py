@@ -93,7 +93,9 @@ def _jacobian(f: Function, argnums: int | Sequence[int], mode: str, owner: str,
 
 
 def _fewer(xs: Sequence[Tensor], ys: Sequence[Tensor]) -> bool:
-    """Return whether arguments are known to have fewer elements than results."""
+    """Return whether the arguments have fewer elements than the results; False if sizes are not
+    known.
+    """
     sizes = [n for x in (*xs, *ys) for n in x.shape]
     if not is_static(sizes) or any(x.dtype.kind == "c" for x in (*xs, *ys)):
         return False
@@ -101,13 +103,17 @@ def _fewer(xs: Sequence[Tensor], ys: Sequence[Tensor]) -> bool:
 
 
 def _basis(x: Tensor) -> Tensor:
-    """The standard basis: for each element of ``x`` a tensor with 1 there and 0 elsewhere."""
+    """Return the standard basis: for each element of ``x`` a tensor that is 1 there and 0
+    elsewhere.
+    """
     n = product(x.shape)
     return reshape(eye(n, dtype=x.dtype), (n, *x.shape))
 
 
 def _rows(ys: Sequence[Tensor], inputs: Inputs, chunk: int | None = None) -> list[Any]:
-    """Jacobians of results: a pullback for each of their elements, so many at once."""
+    """Return the Jacobians of results in reverse mode: one pullback for each element, ``chunk`` at
+    a time.
+    """
 
     def pullback(node: Any) -> Function:
         return lambda g: inputs.like_arguments(backprop({node: g}, inputs.nodes))
@@ -126,7 +132,9 @@ def _rows(ys: Sequence[Tensor], inputs: Inputs, chunk: int | None = None) -> lis
 
 
 def _columns(ys: Sequence[Tensor], inputs: Inputs) -> list[Any]:
-    """Jacobians of results: a tangent for each element of the arguments."""
+    """Return the Jacobians of results in forward mode: one tangent for each element of the
+    arguments.
+    """
     nodes = [current(y) for y in ys]
 
     def along(node: Any) -> Function:

@@ -39,7 +39,9 @@ from agnesi.ops.indexing.ranges import arange
 
 # -- reverse ----------------------------------------------------------------------------
 def scan_vjp(op: Scan, g: Any, y: Any, *xs: Tensor) -> tuple[Any, ...]:
-    """One scan that keeps what the reverse steps read, and one over these steps."""
+    """Return the cotangents of a scan's operands: a scan keeps what the reverse steps read, another
+    one runs them.
+    """
     return pulled_through(op, listed(g, op)[: op.carries + op.stacked], xs)[0]
 
 
@@ -49,7 +51,8 @@ def pulled_through(
 ) -> tuple[tuple[Any, ...], list[Tensor]]:
     """Return the cotangents of a scan's operands, and flags of those that exist at the first step.
 
-    ``ends`` tells which have one at its end; else those have that are given one.
+    ``ends`` has the flags of the cotangents of final carries; without it, those exist that are
+    given.
     """
     count, sequences, carries, constants = op.split(xs)
     flags = [x.requires_grad for x in (*sequences, *carries, *constants)]
@@ -191,8 +194,8 @@ class _ReverseStep:
 
     @property
     def row_nodes(self) -> list[Any]:
-        """Return the nodes that a reverse step reads of its row: sequences, cotangents, whether
-        they are some, kept values.
+        """Return the nodes of the rows that a reverse step reads: sequences, cotangents, their
+        flags, and kept values.
         """
         given = [v for v in self.cotangents[self.op.carries:] if v is not None]
         return [*(self.rows[i] for i in self.read), *given, *self.row_valid, *self.saved]
@@ -206,7 +209,7 @@ class _ReverseStep:
         )
 
     def by_carry(self, found: Sequence[Tensor], carried: int) -> tuple[Any, ...]:
-        """The pullback's results as cotangents of the scan's operands."""
+        """Return the results of the reverse scan as cotangents of the scan's operands."""
         op, counted = self.op, self.op.counted
         results: list[Any] = [None] * (counted + len(self.variables))
         first = counted + op.sequences
@@ -236,7 +239,7 @@ def _without_count(op: Scan) -> Any:
 
 # -- forward ----------------------------------------------------------------------------
 def _scan_jvp(op: Scan, ts: Any, y: Any, *xs: Tensor) -> Any:
-    """A scan that carries values and tangents."""
+    """Return the tangents of a scan's results, by a scan that carries values and tangents."""
     given = list(ts)[op.counted:]
     operands = xs[op.counted:]
     row_valid = row_flags(given[: op.sequences])
@@ -312,7 +315,7 @@ class _ForwardStep:
         ]
 
     def by_carry(self, done: Sequence[Tensor]) -> list[Any]:
-        """The tangents of the scan's results."""
+        """Return the results of the forward scan as tangents of the scan's results."""
         op = self.op
         tangents: list[Any] = [None] * op.outputs
         indices = [*self.moved, *self.rows]

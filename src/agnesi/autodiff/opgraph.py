@@ -33,7 +33,7 @@ Rule = Callable[..., Any]
 
 @record
 class GraphOp(Op):
-    """A body as one operation; ``own`` holds derivatives that replace its own."""
+    """A body as one operation; ``own`` holds user-defined derivatives."""
 
     body: Body
     title: str
@@ -101,13 +101,14 @@ class GraphOp(Op):
 
 
 def _outside(leaf: Node, declaring: bool) -> Tensor:
-    """The tensor that a leaf stands for; a shared one is a symbol of declared graphs."""
+    """Return the tensor that a leaf stands for; in a declared graph, a shared variable is a symbol.
+    """
     t = live_tensor(leaf)
     return t if t is not None and (t.node is leaf or not declaring) else symbol(leaf)
 
 
 def _variable(leaf: Node) -> Any:
-    """The variable behind a leaf that functions which use it change."""
+    """Return the variable of a leaf that calls may change; None for others."""
     return getattr(leaf.handle, "variable", None)
 
 
@@ -206,7 +207,7 @@ class OpFromGraph:
         return cast(t, wanted.dtype)
 
     def _op(self, given: Sequence[Tensor]) -> GraphOp:
-        """The operation for operands, and values of shared tensors, of these types."""
+        """Return the operation for operands, and shared variables, of these shapes."""
         key = tuple(x.shape for x in given)
         if key not in self._known:
             count = len(self._inputs)

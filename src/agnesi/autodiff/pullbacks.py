@@ -21,8 +21,9 @@ _Step = tuple[Any, tuple[int, ...], Any, Any, bool]
 
 
 class _Pullback:
-    """The nodes of a rule: what it begins with (operands, result, cotangent, constants), steps, and
-    which of all these are the cotangents of the operands (-1 where there is none)."""
+    """A pullback as a list of steps: it begins with operands, result, cotangent and constants;
+    ``results`` says which values are the cotangents of the operands (-1 for none).
+    """
 
     __slots__ = ("constants", "results", "steps")
 
@@ -40,7 +41,7 @@ class _Pullback:
         self.results = [-1 if p is None else indices[p.node] for p in parts]  # type: ignore[index]
 
     def __call__(self, given: Sequence[Node], where: Any) -> tuple[Tensor | None, ...]:
-        """The cotangents for other operands of the same types."""
+        """Return the cotangents for other operands of the same types."""
         nodes = [*given, *self.constants]
         for op, reads, shape, dtype, flows in self.steps:
             nodes.append(Node(op, tuple([nodes[i] for i in reads]), shape, dtype, False, flows,
@@ -49,7 +50,7 @@ class _Pullback:
 
 
 def _known_to(mode: Any, g: Any) -> dict[Any, Any] | None:
-    """What the present trace knows of pullbacks; None where they are looked at one by one."""
+    """Return the cache of pullbacks of the present trace; None if each must be traced by itself."""
     trace = current_trace()
     if trace is None or mode.line is None or mode.examples is not None or not (
             trace.keeps_nodes and trace.of_values) or trace.reads.changes:
@@ -60,8 +61,9 @@ def _known_to(mode: Any, g: Any) -> dict[Any, Any] | None:
 
 
 def shared(node: Node, g: Any, rule: Callable[[], Sequence[Any]]) -> Sequence[Any]:
-    """The cotangents of operands by a rule that reads no values, which are the same ones for the
-    same cotangent and operands of the same types."""
+    """Return the cotangents of operands by a rule that reads no values, cached by the cotangent and
+    the types of the operands.
+    """
     op, inputs, mode = node.op, node.inputs, MODE.get()
     known = None if op.outputs > 1 or op.bodies else _known_to(mode, g)
     if known is None or op.needs_result(inputs) or any(
@@ -83,7 +85,9 @@ def shared(node: Node, g: Any, rule: Callable[[], Sequence[Any]]) -> Sequence[An
 
 
 def pulled(node: Node, g: Any) -> tuple[Tensor | None, ...] | None:
-    """The cotangents of the operands of an elementwise operation; None where each is looked at."""
+    """Return the cotangents of the operands of an elementwise operation by a cached pullback; None
+    if there is none.
+    """
     mode, trace = MODE.get(), current_trace()
     known_to = _known_to(mode, g)
     if known_to is None:
@@ -103,7 +107,8 @@ def pulled(node: Node, g: Any) -> tuple[Tensor | None, ...] | None:
 
 
 def _made(node: Node, given: Sequence[Node], trace: Any) -> _Pullback | None:
-    """The pullback for operands of these types; None where it is more than nodes."""
+    """Return the pullback for operands of these types; None if the rule does more than make nodes.
+    """
     if not is_static(node.shape):
         return None
     laid, since = len(trace.laid), next_serial()

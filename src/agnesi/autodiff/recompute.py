@@ -105,17 +105,19 @@ def _after(node: Node, waits: tuple[Node, ...]) -> Node:
 
 
 def with_meetings(nodes: Sequence[Node]) -> list[Node]:
-    """Results of a declared graph, the first of which comes after all that other processes wait
-    for: none of that is dropped, whatever the results turn out to need."""
+    """Return results of a declared graph, the first of which is ordered after all communication
+    with other processes, so that none of it is removed as dead code.
+    """
     met = [n for n in toposort(nodes) if "meets" in n.traits]
     return [_after(n, tuple(item_of(m, 0) for m in met)) if met and not i else n
             for i, n in enumerate(nodes)]
 
 
 def segment(results: Sequence[Tensor], since: int) -> list[Tensor]:
-    """The results of a segment whose nodes are younger than ``since``, to be computed again.
+    """Return the results of a segment, whose nodes are younger than ``since``, marked to be
+    recomputed.
 
-    Only those through which gradients flow are replaced.
+    Only results that carry gradients are replaced.
     """
     indices = [i for i, t in enumerate(results) if t._requires_grad and t.node is not None]
     nodes: list[Any] = [results[i].node for i in indices]
@@ -131,7 +133,8 @@ def segment(results: Sequence[Tensor], since: int) -> list[Tensor]:
 
 
 def _outside(node: Node, since: int) -> bool:
-    """Return whether a segment does not compute a node: it was there, or a gradient begins with
-    it, or ``vmap`` has it for all examples."""
+    """Return whether a node is outside of a segment: it is older, or a gradient begins there, or it
+    is an example of ``vmap``.
+    """
     begins = node.op is ALIAS and node.handle is not None
     return node.op is None or node.serial < since or begins or type(node.op) is Example

@@ -32,7 +32,7 @@ _new = object.__new__
 
 
 class _Called(type):
-    """Tells of the parentheses where a block is entered without them."""
+    """Metaclass that explains ``with ag.no_grad:`` without parentheses."""
 
     def __enter__(cls) -> Any:
         raise TypeError(at(f"write `with ag.{cls.__name__}():`, with parentheses"))
@@ -134,10 +134,11 @@ def is_grad_enabled() -> bool:
 
 
 class Reads:
-    """Reads by gradient rules of memory that a trace has changed in place meanwhile.
+    """The values that gradient rules read while a function is traced, and the changes made in
+    place.
 
-    A trace keeps no values that could be overwritten, and could do without: it refuses what a run
-    on values refuses, so that both mean the same.
+    A trace keeps values in nodes, so it could use overwritten ones; it raises instead, as an eager
+    run does.
     """
 
     __slots__ = ("changes", "kept")
@@ -149,12 +150,14 @@ class Reads:
         self.changes: dict[int, int] = {}
 
     def changed(self, target: Tensor) -> None:
-        """Record that a tensor changed in place, and that no gradient flows through the change."""
+        """Record a change in place that no gradient flows through."""
         counter: Any = target._version
         self.changes[id(counter)] = counter[0]
 
     def lost(self, node: Node) -> Iterator[Node]:
-        """Operands and result that the rules of an operation need as they were before a change."""
+        """Yield the operands and the result of an operation that its rules read, and that were
+        changed since.
+        """
         if not self.changes or node not in self.kept:
             return
         *xs, y = self.kept[node]
@@ -215,7 +218,9 @@ def stop_gradient(x: TensorLike, *, out: Tensor | None = None) -> Tensor:
 
 
 def alias(x: Tensor) -> Tensor:
-    """A fresh tensor of the same value to which gradients can be asked for, on top of x's own."""
+    """Return a new tensor of the same value that requires a gradient of its own; gradients flow on
+    to ``x``.
+    """
     if not is_known(x):
         inputs = (current(x),)
         return symbol(Node(ALIAS, inputs, x.shape, x.dtype, x.weak, requires_grad=True))
@@ -229,7 +234,7 @@ def alias(x: Tensor) -> Tensor:
 
 
 def begun(known: dict[int, tuple[Tensor, Node]], x: Tensor) -> Node:
-    """The node of a symbol that was told to require a gradient: it begins there."""
+    """Return the node at which gradients of a symbol begin for which ``requires_grad`` was set."""
     node: Any = x.node
     found = known.get(id(x))
     if found is None or found[1].inputs[0] is not node:
@@ -242,7 +247,8 @@ def begun(known: dict[int, tuple[Tensor, Node]], x: Tensor) -> Node:
 def behind(before: Node, node: Node, begins: bool) -> Node:
     """Return the node of a value that replaces another one while nothing is recorded.
 
-    Gradients flow on to what the value before was computed from, unless they begin there.
+    Gradients flow to what the former value was computed from, unless they begin at the tensor
+    itself.
     """
     if before.requires_grad and not begins:
         return Node(STOP.put, (before, node), node.shape, node.dtype, False, True, node.where)
@@ -252,9 +258,9 @@ def behind(before: Node, node: Node, begins: bool) -> Node:
 
 
 def looking(x: Tensor, base: Node) -> Node:
-    """Return the node of a view with a value at its first use in a trace, where it views ``base``.
+    """Return the node of a view of ``base`` at its first use in a trace.
 
-    Gradients flow on to the base where those of eager operations would.
+    Gradients flow to the base if eager ones would.
     """
     view: Any = x._view
     shape, dtype = view.op.infer(base)
@@ -306,7 +312,7 @@ def get_requires_grad(x: Tensor) -> bool:
 
 
 def set_requires_grad(x: Tensor, requires_grad: bool) -> None:
-    """Do the same by assignment to the attribute."""
+    """Perform ``x.requires_grad = requires_grad``; see :func:`requires_grad_`."""
     requires_grad_(x, requires_grad)
 
 

@@ -26,7 +26,7 @@ from agnesi.ops.base.convert import as_tensor
 
 
 def has_sizes_of_values(outputs: Iterable[Node]) -> bool:
-    """Whether sizes in a graph are told by values, or those in one of its derivatives may be."""
+    """Return whether sizes in a graph, or in its derivatives, depend on values."""
     return any(
         "sizes" in node.traits
         or any(depends_on_value(n) for n in (
@@ -35,16 +35,16 @@ def has_sizes_of_values(outputs: Iterable[Node]) -> bool:
 
 
 def replayed(outputs: Sequence[Node], replaced: Mapping[Node, Tensor]) -> list[Tensor]:
-    """The outputs with tensors instead of nodes.
+    """Return the outputs computed anew from tensors in place of some nodes.
 
-    :raises TypeError: If a tensor is of another dtype or shape than its node.
+    :raises TypeError: If the dtype or shape of a tensor differs from its node's.
     """
     run = _Replay(replaced)
     return [run.tensor(n) for n in outputs]
 
 
 class _Replay:
-    """The values that a replay has computed anew, by node."""
+    """Computes a graph again on tensors; keeps the values by node."""
 
     def __init__(self, replaced: Mapping[Node, Tensor]) -> None:
         self._done: dict[Node, Any] = dict(replaced)

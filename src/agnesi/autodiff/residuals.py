@@ -15,11 +15,12 @@ def _is_cheap(node: Node) -> bool:
 
 def saved_values(results: Sequence[Node], reverse: Sequence[Node], rows: Sequence[Node],
                  carries: Sequence[Node]) -> tuple[list[Node], set[Node]]:
-    """Values of the forward step to keep, and all that the reverse step reads from outside.
+    """Return the values of the forward step to keep, and all values that the reverse step reads
+    from outside.
 
-    ``results`` are the forward step's, ``reverse`` the reverse step's, which reads values of the
-    former.  Those that follow by cheap operations from rows, constants and kept values are
-    computed again, as are those that are the same in every step.
+    ``results`` are nodes of the forward step, ``reverse`` those of the reverse step. Values that
+    are cheap to compute from rows, constants and kept values, and those that are the same in every
+    step, are recomputed instead.
     """
     forward = set(toposort(results))
     forward |= {n for n in toposort(reverse, forward.__contains__)
@@ -45,9 +46,9 @@ def saved_values(results: Sequence[Node], reverse: Sequence[Node], rows: Sequenc
 
 
 def values_of_rules(flow: Iterable[Node], leaves: Collection[Node]) -> set[Node]:
-    """Those of ``leaves`` whose values, or views of them, the gradient rules read.
+    """Return the nodes of ``leaves`` whose values, or views of them, gradient rules read.
 
-    ``flow`` has the operations through which gradients flow.
+    ``flow`` lists the operations through which gradients flow.
     """
     found = set()
     for node in flow:

@@ -44,7 +44,7 @@ _ONES: dict[Any, Any] = {}
 
 
 def _carrying(roots: Collection[Node]) -> list[Node]:
-    """Nodes that carry gradient from ``roots``, inputs first."""
+    """Return the nodes through which gradients flow from ``roots``, in topological order."""
     order: list[Node] = []
     done: set[Node] = set()
     stack = [n for n in roots if n.requires_grad]
@@ -69,7 +69,9 @@ def _carrying(roots: Collection[Node]) -> list[Node]:
 def between(
     roots: Iterable[Node], wrt: Sequence[Node], constants: Collection[Node]
 ) -> list[Node]:
-    """Nodes through which gradient flows from ``roots`` to ``wrt``, inputs first."""
+    """Return the nodes through which gradients flow from ``roots`` to ``wrt``, in topological
+    order.
+    """
     reached = set(wrt)
     kept = []
     for node in executed(roots, lambda n: not n.requires_grad or n in constants):
@@ -84,7 +86,7 @@ def between(
 
 
 def overwritten(node: Node) -> GradientError:
-    """The error where a gradient needs a value that is there no more."""
+    """Return the error for a value that a gradient needs and that was changed in place."""
     made = f"made by {node.op.name} at {location(node.where)}" if node.op else "a leaf"
     return GradientError(
         at(
@@ -95,9 +97,11 @@ def overwritten(node: Node) -> GradientError:
 
 
 def tensor_of(node: Node, since: int) -> Tensor:
-    """A tensor for a node, as the derivative rules see it: with its value where it was kept.
+    """Return a tensor for a node, with its value if that was kept, to be passed to derivative
+    rules.
 
-    ``since`` is the number of what read the value; a change of it afterwards is an error.
+    ``since`` is the serial number of the operation that read the value; a later change of it raises
+    GradientError.
     """
     value, version = node.value, node.version
     if value is None:
@@ -165,8 +169,11 @@ def _backprop(seeds: Mapping[Node, Tensor], wrt: Sequence[Node] | None,
 def swept(order: Sequence[Node], seeds: Mapping[Node, Tensor], goals: Collection[Node] | None,
           constants: Collection[Node], sparse: bool,
           pull: Callable[[Node, Any], Sequence[Any]], flags: Any = None) -> dict[Node, Tensor]:
-    """Cotangents of goals, or of leaves and retained nodes, where ``pull`` gives those of an
-    operation's inputs; ``order`` is what gradients flow through, inputs first."""
+    """Return the cotangents of ``goals``, or of leaves and retained nodes.
+
+    ``pull`` returns the cotangents of an operation's inputs; ``order`` lists the nodes that
+    gradients flow through, in topological order.
+    """
     allowed = set(order)
     grads: dict[Node, Any] = dict(seeds)
     results: dict[Node, Tensor] = {}
@@ -210,8 +217,9 @@ def swept(order: Sequence[Node], seeds: Mapping[Node, Tensor], goals: Collection
 
 
 def _takes_rows(node: Node) -> bool:
-    """Return whether the gradient of a node may be given as rows and their indices: a leaf, no
-    view, that has no hooks and is not read by a trace around."""
+    """Return whether the gradient of a node may be sparse (rows and their indices): a leaf without
+    hooks, that no outer trace reads.
+    """
     if not (node.op is None or (node.op is ALIAS and node.handle is not None)):
         return False
     return not HOOKED.listen(node, _owner(node)) and (
@@ -219,7 +227,7 @@ def _takes_rows(node: Node) -> bool:
 
 
 def _moved(seeds: Mapping[Node, Tensor], better: Mapping[Node, Node]) -> dict[Node, Tensor]:
-    """Cotangents at other forms of the results."""
+    """Return cotangents by the stable forms of their nodes."""
     moved: dict[Node, Tensor] = {}
     for old, g in seeds.items():
         node = better.get(old, old)
@@ -228,8 +236,10 @@ def _moved(seeds: Mapping[Node, Tensor], better: Mapping[Node, Node]) -> dict[No
 
 
 def beginnings(xs: Sequence[Tensor], roots: Sequence[Node], symbolic: bool) -> list[list[Node]]:
-    """Where gradients of tensors arrive; at several nodes of one that a trace has changed since, or
-    that ``symbolic`` roots know by a leaf for each use."""
+    """Return, for each tensor, the nodes at which its gradients arrive.
+
+    There are several if a trace has changed it, or if ``symbolic`` roots have a leaf for each use.
+    """
     found = [_beginnings(x, roots) for x in xs]
     if symbolic and any([x.array is not None for x in xs]):
         leaves: dict[int, list[Node]] = {}
@@ -252,8 +262,9 @@ def _beginnings(x: Tensor, roots: Iterable[Node]) -> list[Node]:
 
 
 def goes_outside(root: Node, targets: Sequence[Tensor], constants: Collection[Node]) -> bool:
-    """Return whether gradients arrive at targets through what was computed before the trace under
-    way, or may do so through an argument that was."""
+    """Return whether gradients reach targets through what was computed before the present trace, or
+    may do so through an argument that was.
+    """
     if not is_tracing() or not current_trace().of_values:
         return False
     order = toposort([root], lambda n: not n.requires_grad or n in constants)
@@ -266,8 +277,9 @@ def goes_outside(root: Node, targets: Sequence[Tensor], constants: Collection[No
 
 
 def _through_arguments(order: Sequence[Node], targets: Sequence[Tensor]) -> bool:
-    """Return whether one of the nodes is an argument that was computed, perhaps from a target which
-    is another argument, or is there outside; that it is no such target is a fact of the call."""
+    """Return whether one of the nodes is an argument that was computed, possibly from a target that
+    is another argument or is outside; the call's arguments are checked for that.
+    """
     arguments = getattr(current_trace(), "arguments", {})
     outside = [None if x.array is not None else _aliased(x.node) for x in targets]
     outside = [n for n in outside if n is None or n in arguments]
@@ -279,7 +291,7 @@ def _through_arguments(order: Sequence[Node], targets: Sequence[Tensor]) -> bool
 
 
 def _aliased(node: Any) -> Any:
-    """Return the node under other names for it."""
+    """Return the node behind aliases."""
     while node.op is ALIAS:
         node, = node.inputs
     return node
@@ -300,7 +312,7 @@ def _pullback(node: Node, g: Any) -> Sequence[Any]:
 
 
 def _by_rule(node: Node, g: Any) -> Sequence[Any]:
-    """Cotangents of operands by the operation's own rule."""
+    """Return the cotangents of operands by the operation's own rule."""
     op = node.op
     xs, y = read_by_rules(node)
     if op.vjp is not None:
@@ -314,7 +326,7 @@ def _by_rule(node: Node, g: Any) -> Sequence[Any]:
 
 
 def missing_rule(node: Node, what: str) -> GradientError:
-    """The error where gradients meet an operation without rules."""
+    """Return the error for an operation without the rule that is needed."""
     op = node.op
     hint = op.no_rule or (
         "give it vjp= or jvp=, or differentiable=False where gradients end" if op.user_defined
@@ -324,8 +336,9 @@ def missing_rule(node: Node, what: str) -> GradientError:
 
 def transposed(push: Callable[[list[Any]], Sequence[Any]], xs: Sequence[Tensor],
                gs: Sequence[Any]) -> tuple[Any, ...]:
-    """Cotangents of ``xs`` by the transpose of ``push``, which is linear in the tangents that it
-    takes, and gives tangents of results with the cotangents ``gs``."""
+    """Return the cotangents of ``xs`` by transposing ``push``, a linear function from tangents to
+    tangents of results; ``gs`` are the results' cotangents.
+    """
     with switched(recording=True):
         us = [alias(filled(x.shape, 0, x.dtype)) if x.dtype.kind in "fcV" else None for x in xs]
         moves = push(us)
@@ -340,7 +353,9 @@ def transposed(push: Callable[[list[Any]], Sequence[Any]], xs: Sequence[Tensor],
 
 
 def read_by_rules(node: Node) -> tuple[list[Tensor], Any]:
-    """Operands and result of an operation; values that no rule reads may have been changed."""
+    """Return the operands and the result of an operation as its rules may read them; values that no
+    rule reads may have been changed.
+    """
     op, since = node.op, abs(node.serial)
     if is_tracing():
         for n in current_trace().reads.lost(node):
@@ -357,7 +372,7 @@ def read_by_rules(node: Node) -> tuple[list[Tensor], Any]:
 
 
 def results_of(node: Node) -> tuple[Tensor, ...]:
-    """The results of an operation that has several, as the derivative rules see them."""
+    """Return the results of an operation that has several, as its rules may read them."""
     found = []
     for i in range(node.op.outputs):
         item = item_of(node, i)
@@ -368,7 +383,8 @@ def results_of(node: Node) -> tuple[Tensor, ...]:
 
 
 def seed(y: Tensor, g: Any = None, owner: str = "backward") -> Tensor:
-    """The cotangent to start from: one for a single element, else what the user gives."""
+    """Return the initial cotangent: 1 for a single element, otherwise the one that the user passed.
+    """
     if g is None:
         if (data := y.array) is not None and not data.shape and not is_tracing():
             found = _ONES.get(data.dtype)
@@ -438,7 +454,7 @@ def backward(y: Tensor, grad: TensorLike | None = None, *, create_graph: bool = 
 
 def _of_leaves(found: dict[Node, Tensor], inputs: Tensor | Iterable[Tensor]
                ) -> dict[Node, Tensor]:
-    """What arrived at these leaves, and nothing of others."""
+    """Return the gradients of these leaves only."""
     wanted = [inputs] if isinstance(inputs, Tensor) else [*inputs]
     for t in wanted:
         if not isinstance(t, Tensor) or not is_leaf(t) or not t._requires_grad:
@@ -450,7 +466,7 @@ def _of_leaves(found: dict[Node, Tensor], inputs: Tensor | Iterable[Tensor]
 
 
 def _has_seed(y: Tensor) -> bool:
-    """Return whether the user put a cotangent into ``y.grad``, as in Chainer."""
+    """Return whether the user set ``y.grad`` as the initial cotangent, as in Chainer."""
     node = y.node
     return (
         isinstance(y._grad, Tensor) and node is not None and node.op is not None
@@ -459,7 +475,7 @@ def _has_seed(y: Tensor) -> bool:
 
 
 def _accumulate(found: Mapping[Node, Tensor], seed: Tensor) -> None:
-    """Add gradients to those that tensors have; the cotangent ``seed`` may be one of them."""
+    """Add gradients to the tensors' ``grad``; one of them may be the cotangent ``seed`` itself."""
     gradients: dict[int, tuple[Tensor, Tensor]] = {}
     for n, g in found.items():
         target = _owner(n)
@@ -472,16 +488,20 @@ def _accumulate(found: Mapping[Node, Tensor], seed: Tensor) -> None:
 
 
 def _is_lost(x: Tensor) -> bool:
-    """Return whether the gradient so far was used up by a compiled step: what is added to it is
-    lost as well, and reading it is the error."""
+    """Return whether the present gradient was consumed by a compiled step; anything added to it is
+    lost too, and reading it raises.
+    """
     if x._grad is not CONSUMED:
         return False
     return current_trace().keeps_overwritten(x) if is_tracing() else True
 
 
 def _owner(node: Node, heard: bool = False) -> Tensor | None:
-    """Whose gradient is that of a node: a tensor's, or that of a traced function's argument, whose
-    hooks only the function itself calls if it may be ``heard``."""
+    """Return the tensor that the gradient at a node belongs to, possibly an argument of a traced
+    function.
+
+    If hooks may see it (``heard``), the argument's hooks are called only by the Python function.
+    """
     if node.handle is not None:
         owner: Tensor | None = node.handle()
         return owner

@@ -32,13 +32,15 @@ _LOOKS_UP = frozenset(("locals", "vars", "eval", "exec"))
 
 
 class Deferral:
-    """What puts a rule off, ``rule(op, moves, xs, forward)``; ``agnesi.api`` sets it."""
+    """The hook by which a rule is deferred, ``rule(op, moves, xs, forward)``; ``agnesi.api`` sets
+    it.
+    """
 
     rule: ClassVar[Callable[..., Any]] = staticmethod(lambda op, moves, xs, forward: NotImplemented)
 
 
 class Unknown:
-    """A cotangent that nobody knows, which is an error where it is needed."""
+    """A cotangent that could not be computed; it raises ``error`` where it is needed."""
 
     def __init__(self, error: Exception) -> None:
         self.error = error
@@ -67,8 +69,10 @@ def cotangents(op: Op, g: Any, y: Any, xs: Sequence[Tensor]) -> tuple[Any, ...]:
 
 
 def check_linked(parts: Sequence[Any], gs: Sequence[Any], name: str) -> None:
-    """Refuse cotangents that a user's rule computed outside of tensors, where derivatives of them
-    are wanted: they are linear in the cotangents ``gs``, so that they are zero or depend on them.
+    """Raise if a user's rule computed cotangents outside of tensors, and their derivatives are
+    wanted.
+
+    Cotangents are linear in ``gs``: they are zero or depend on them.
     """
     if not any(g is not None and g._requires_grad for g in gs):
         return
@@ -115,9 +119,9 @@ def tangents(op: Op, ts: Any, y: Any, xs: Sequence[Tensor], node: Node) -> Seque
 
 def fitted(found: Any, like: Any, what: str, role: str, rule: Rule | None,
            error: type[Exception] | None = None) -> Tensor:
-    """Return what a user's rule gave for a value, as a tensor of that value's shape and dtype.
+    """Return what a user's rule returned, as a tensor of the shape and dtype of ``like``.
 
-    Numbers and arrays are converted; anything else that differs is an error at the rule.
+    Numbers and arrays are converted; any other difference is an error at the rule's line.
     """
     t = as_tensor(found, None if isinstance(found, Tensor) else like.dtype)
     if t.weak:
@@ -139,7 +143,7 @@ def fitted(found: Any, like: Any, what: str, role: str, rule: Rule | None,
 
 
 def location_of(rule: Any) -> Where:
-    """Where a rule is written, as far as it tells."""
+    """Return where a rule is defined, if that is known."""
     while isinstance(rule, functools.partial):
         rule = rule.func
     code = getattr(rule, "__code__", None)
@@ -147,8 +151,8 @@ def location_of(rule: Any) -> Where:
 
 
 def reads_result(rule: Any, position: int = 1) -> bool:
-    """Return whether a rule may read the result, its argument at ``position``, as far as its code
-    tells."""
+    """Return whether a rule may read the result, its argument at ``position``; judged by its code.
+    """
     if rule is None:
         return False
     while isinstance(rule, functools.partial):

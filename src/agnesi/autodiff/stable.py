@@ -22,9 +22,10 @@ _STEEP = frozenset(("sigmoid", "subtract"))
 
 def stable_roots(roots: Iterable[Node], order: Sequence[Node],
                  ends: Callable[[], Iterable[Node]]) -> dict[Node, Node]:
-    """Stable forms of results, by result, where there are such.
+    """Return the stable forms of results that have one.
 
-    ``order`` is what derivatives flow through, and ``ends`` tells where they are asked for or stop.
+    ``order`` lists the nodes that derivatives flow through; ``ends`` returns those at which they
+    are wanted or stop.
     """
     roots = list(roots)
     if any([n.serial < 0 or n.value is not None for n in roots]) or not any(
@@ -47,7 +48,7 @@ def stable_roots(roots: Iterable[Node], order: Sequence[Node],
 
 
 def _may_be_unstable(node: Node) -> bool:
-    """Return whether there may be a better form of what a node is the last operation of."""
+    """Return whether a stable form may exist for the expression that ends with this node."""
     if node.op is None:
         return False
     name = node.op.name

@@ -140,7 +140,7 @@ def grad(
 
 
 def recording(on: bool) -> switched:
-    """A block in which operations are recorded, or not."""
+    """A context in which operations are recorded, or not."""
     return switched(recording=on)
 
 
@@ -156,8 +156,9 @@ def _check_operands(cost: Any, targets: list[Any]) -> None:
 
 def _without(cost: Tensor, x: Tensor, nodes: Sequence[Node], constants: Collection[Node],
              policy: str) -> Tensor | None:
-    """The gradient where none arrived: 0 on the way through functions that have no other, such as
-    ``round``; else what the user wants of tensors that the cost does not depend on."""
+    """Return the gradient of a tensor that none arrived at: 0 if the path leads through functions
+    such as ``round``, otherwise what ``policy`` says.
+    """
     passed, stack = set[Node](), [current(cost)]
     while stack:
         node = stack.pop()
@@ -170,7 +171,9 @@ def _without(cost: Tensor, x: Tensor, nodes: Sequence[Node], constants: Collecti
 
 
 def _sources(node: Node) -> Sequence[Node]:
-    """The nodes that a gradient goes on to; of one of several results, those that it depends on."""
+    """Return the nodes that a gradient flows to; for one of several results, those that it depends
+    on.
+    """
     if type(node.op) is Item and (linked := getattr(node.inputs[0].op, "linked", None)) is not None:
         inputs = node.inputs[0].inputs
         return [inputs[i] for i in linked(node.op.index)]
@@ -274,7 +277,7 @@ def check_tuples(owner: str, f: Function, **given: Any) -> None:
 
 
 def pair_of(owner: str, f: Function, result: Any) -> Any:
-    """Return the two parts of a function's result, of which only the first is differentiated."""
+    """Return the two parts of a function's result; only the first is differentiated."""
     if not isinstance(result, (tuple, list)) or len(result) != 2:
         raise TypeError(at(f"{owner}: {name_of(f)} must return (value, something else) with "
                            f"has_aux=True, not {typed(result)}"))
@@ -282,7 +285,7 @@ def pair_of(owner: str, f: Function, result: Any) -> Any:
 
 
 def _returned(y: Any, has_aux: bool) -> str:
-    """Return what to write where a function returned no tensor, as the end of a message."""
+    """Return the end of a message for a function that returned no tensor: what to write instead."""
     if isinstance(y, (tuple, list)) and not has_aux:
         return "; for (value, something else) pass has_aux=True"
     if isinstance(y, (int, float, np.ndarray, np.generic)):
@@ -291,7 +294,7 @@ def _returned(y: Any, has_aux: bool) -> str:
 
 
 def _one(f: Function, cotangents: tuple[Any, ...]) -> Any:
-    """The cotangent that a pullback was given."""
+    """Return the single cotangent that a pullback was called with."""
     if len(cotangents) != 1:
         raise TypeError(at("vjp: the pullback takes one cotangent, which is like what "
                            f"{name_of(f)} returned, not {len(cotangents)}: those of several "
@@ -300,12 +303,12 @@ def _one(f: Function, cotangents: tuple[Any, ...]) -> Any:
 
 
 def listed(shape: tree.Tree, name: str) -> str:
-    """The leaves of a nest by their paths."""
+    """Return the paths of the leaves of a nest as text."""
     return ", ".join(shape.paths(name)) or "nothing"
 
 
 def free(nest: Any) -> Any:
-    """Results without the record that only the transformation asked for."""
+    """Return results without the record that only the transformation needed."""
     return tree.map_leaves(
         lambda x: detach(x)
         if isinstance(x, Tensor) and x._requires_grad and x.node is not None and x.node.op
@@ -315,8 +318,9 @@ def free(nest: Any) -> Any:
 
 
 def opened(nest: Any, owner: str = "jvp") -> tuple[Any, Callable[[Any], Any]]:
-    """Return a nest with dicts of parameters in place of modules, and the function that puts the
-    modules back."""
+    """Return a nest with dicts of parameters in place of modules, and a function that restores the
+    modules.
+    """
     leaves, shape = tree.flatten(nest)
     parts = [dict(x.named_parameters()) if has(x, "with_parameters") else x for x in leaves]
     if all(p is x for p, x in zip(parts, leaves, strict=True)):
@@ -344,8 +348,8 @@ _FINISHED: WeakSet[Node] = WeakSet()
 
 
 def _begins(node: Node) -> bool:
-    """Return whether gradients may be asked for at a node: a value that asks for them, or what
-    stands in for one in a derivative, known or not."""
+    """Return whether gradients may be asked for at a node: a leaf, or a stand-in of a derivative.
+    """
     return (node.requires_grad and node not in _FINISHED
             and not any(n.requires_grad for n in node.inputs))
 
@@ -355,7 +359,9 @@ _DOUBLES = ("float64", "complex128")
 
 
 class Inputs:
-    """Arguments of a transformed function: fresh tensors stand in for those differentiated."""
+    """The arguments of a transformed function, with fresh tensors in place of those that are
+    differentiated.
+    """
 
     def __init__(self, owner: str, args: tuple[Any, ...],
                  argnums: int | Sequence[int] | None = None) -> None:
@@ -396,7 +402,7 @@ class Inputs:
         return i % len(self.args)
 
     def _float(self, x: Any, wide: bool) -> Tensor:
-        """An argument as a tensor; numbers of Python's keep their digits beside doubles."""
+        """Return an argument as a tensor; a Python number becomes float64 if ``wide``."""
         try:
             check_unmasked(x)
         except DTypeError as error:
@@ -417,27 +423,28 @@ class Inputs:
         return as_tensor(x, dtypes.float64) if number else t
 
     def call(self, f: Function, keywords: dict[str, Any]) -> Any:
-        """The function's result on the stand-ins, recorded."""
+        """Return the function's recorded result for the stand-ins."""
         with enable_grad():
             return call_user(f, tuple(self.args), keywords, self.owner)
 
     @contextmanager
     def sought(self, recorded: bool) -> Iterator[None]:
-        """A block that finds derivatives by the stand-ins, perhaps by running functions again;
-        behind it nobody can ask for them."""
+        """A context for taking derivatives with respect to the stand-ins; after it nobody can ask
+        for them.
+        """
         _FINISHED.difference_update(self.nodes)
         with recording(recorded):
             yield
         self.finish()
 
     def finish(self) -> None:
-        """Tell transformations around this one that gradients to the stand-ins are not asked for.
-        """
+        """Mark the stand-ins as finished, so that outer transformations do not record for them."""
         _FINISHED.update(self.nodes)
 
     def outer(self, results: list[Tensor]) -> bool:
-        """Return whether somebody may differentiate the results again: then all is to be
-        recorded."""
+        """Return whether the results may be differentiated again, so that everything must be
+        recorded.
+        """
         if not self.was_recording:
             return False
         if any(x._requires_grad or x.array is None for x in self.originals):
@@ -449,7 +456,7 @@ class Inputs:
         return any(_begins(n) and n not in ours for n in order)
 
     def like_arguments(self, found: dict[Node, Tensor], *cotangents: Tensor) -> Any:
-        """Gradients in the nests of the arguments; zero where nothing arrived."""
+        """Return gradients in nests like the arguments; zeros where none arrived."""
         apart = Apart(*cotangents)
         parts = [
             apart(found[n]) if n in found else zeros_like(x)

@@ -114,7 +114,9 @@ def vmap(f: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0, axis_size: int 
 
 
 def _parameter_names(f: Any, shape: tree.Tree) -> list[str]:
-    """The names of arguments and of what they hold, for the user: by the function's parameters."""
+    """Return the names of arguments, and the paths inside them, as the function's parameters spell
+    them.
+    """
     positional, keywords = shape.children
     code = getattr(f, "__code__", None)
     names = code.co_varnames[hasattr(f, "__self__"): code.co_argcount] if code is not None else ()
@@ -125,7 +127,7 @@ def _parameter_names(f: Any, shape: tree.Tree) -> list[str]:
 
 
 def _spread_axes(what: str, axes: Any, nest: Any) -> list[int | None]:
-    """An axis for each leaf of a nest, from a nest that may end before."""
+    """Return an axis for each leaf of a nest; ``axes`` may be a prefix of the nest."""
     found: list[int | None] = []
     stack = [(axes, nest)]
     while stack:
@@ -149,8 +151,8 @@ def _spread_axes(what: str, axes: Any, nest: Any) -> list[int | None]:
 class _Call:
     """One call of a batched function.
 
-    :ivar stand_ins: What the function gets for the leaves of its arguments.
-    :ivar length: How many examples there are.
+    :ivar stand_ins: The tensors that the function gets for the leaves of its arguments.
+    :ivar length: The number of examples.
     """
 
     def __init__(self, leaves: Sequence[Any], axes: Sequence[int | None], paths: Sequence[str],
@@ -211,11 +213,11 @@ class _Call:
         return x
 
     def gives(self, node: Node) -> bool:
-        """Return whether a value is an example of this call, or of one around."""
+        """Return whether a node is an example of this call, or of an outer one."""
         return node in self.examples or (self.around is not None and self.around.gives(node))
 
     def running(self) -> switched:
-        """A block in which the function runs."""
+        """A context in which the function runs."""
         return switched(examples=self, symbolic=self.symbolic)
 
     def _paused(self) -> switched:
@@ -223,15 +225,16 @@ class _Call:
 
     # -- what is the same for all ---------------------------------------------------------
     def meet(self, node: Node, x: Tensor) -> None:
-        """Note the tensor behind a node from outside that the function uses."""
+        """Record the tensor of an outside node that the function uses."""
         if not is_tracing() and node not in self.met:
             self.met[node] = x, last_change(x)
         if self.around is not None:
             self.around.meet(node, x)
 
     def _outside(self, node: Node) -> Tensor | None:
-        """Return the tensor of a node that is not batched: one from outside of the function, or
-        made before it ran; None for others."""
+        """Return the tensor of a node that is not batched, from outside or made before the call;
+        None for others.
+        """
         found = self.met.get(node)
         if found is not None:
             x, change = found
@@ -246,17 +249,18 @@ class _Call:
         return None
 
     def _begins_inside(self, node: Node) -> bool:
-        """Return whether a symbol from outside, told to require a gradient, was first used
-        inside."""
+        """Return whether a symbol from outside for which ``requires_grad`` was set is used inside
+        for the first time.
+        """
         begun = node.op is ALIAS and node.handle is not None
         return begun and node.inputs[0].serial < self.since
 
     def _wanted(self, x: Tensor, node: Node | None = None) -> Tensor:
-        """A value, without a record that only derivatives inside asked for."""
+        """Return a value without a record that only derivatives inside needed."""
         return x if not x._requires_grad or self._flows(node or current(x)) else detach(x)
 
     def _flows(self, root: Node) -> bool:
-        """Return whether gradients are wanted of a node, and not only by derivatives inside."""
+        """Return whether gradients are wanted at a node by anything but derivatives inside."""
         flowing = self.flowing
         for node in toposort([root], lambda n: n in flowing or not n.requires_grad):
             if node in flowing:
@@ -271,13 +275,15 @@ class _Call:
 
     # -- what the library asks ------------------------------------------------------------
     def _found(self, nodes: Sequence[Node]) -> list[Any]:
-        """The values of nodes; what is found in the body of a loop or branch stays there."""
+        """Return the values of nodes; those found in the body of a loop or branch are not kept."""
         if current_trace() is self.trace:
             return self.batch(nodes)
         return Batch(self.length, self, dict(self.batch.known), self._outside)(nodes)
 
     def common(self, target: Tensor, value: Tensor) -> Tensor:
-        """A value, the same for all examples, that is written into a tensor from outside."""
+        """Return a value that is written into a tensor from outside and must be the same for all
+        examples.
+        """
         self.acted = True
         node = target.node
         own = target.array is None and node is not None and node.serial > self.since
@@ -293,7 +299,9 @@ class _Call:
         return found if self.around is None else self.around.common(target, found)
 
     def size(self, x: Tensor, size_of: Callable[[Tensor], Any]) -> Any:
-        """The size that a scalar tells by ``size_of``; None where it differs between examples."""
+        """Return the size whose value is the scalar of ``size_of``; None if it differs between
+        examples.
+        """
         with self._paused():
             ((found, differs),) = self._found([graph_node(x)])
             return None if differs else size_of(found)
@@ -316,8 +324,9 @@ class _Call:
         return [symbolic(Done(op), (y, *xs)) for y in results]
 
     def drawing(self, draw: Callable[..., list[Tensor]], xs: Sequence[Tensor]) -> list[Tensor]:
-        """Results of ``draw(rows, length, *tensors)`` with an axis for examples, or for a
-        ``length`` of None those that are the same for all."""
+        """Return random draws for all examples, with an axis of examples; with ``length=None`` the
+        same draws for all.
+        """
         self.acted = True
         nodes = [graph_node(x) for x in xs]
         with self._paused():
@@ -328,7 +337,7 @@ class _Call:
         return [symbolic(Example(self), (y,)) for y in results] if apart else results
 
     def drawn(self, draw: Callable[[Any], Tensor], size: Any) -> Tensor:
-        """Random words for one example."""
+        """Return random words for one example."""
         self.acted = True
         with self._paused():
             ask = draw if self.around is None else functools.partial(self.around.drawn, draw)
@@ -339,7 +348,9 @@ class _Call:
 
     def in_turn(self, f: Function, shape: tree.Tree, leaves: Sequence[Any], out_axes: Any,
                 error: ExampleSizeError) -> Any:
-        """Results of the function, which finds other sizes in each example, one by one."""
+        """Return the results of a function that finds different sizes in each example, evaluated
+        one by one.
+        """
         if self.acted or not any(x is not None for x in self.whole):
             raise error
 
@@ -364,7 +375,7 @@ class _Call:
     # -- results --------------------------------------------------------------------------
     def results(self, ends: Sequence[Any], axes: Sequence[int | None],
                 paths: Sequence[str]) -> list[Any]:
-        """Results for all examples."""
+        """Return the results for all examples."""
         for y, path in zip(ends, paths, strict=True):
             if not isinstance(y, (Tensor, np.ndarray, np.generic, int, float, complex)):
                 raise TypeError(at(f"vmap: {path} must be a tensor, not {typed(y)}"))

@@ -50,7 +50,7 @@ _NESTED_STEPS = 1 << 12
 
 
 def _while_jvp(op: While, ts: Any, y: Any, *xs: Tensor) -> Any:
-    """The tangents of a loop that carries them, too."""
+    """Return the tangents of a loop's results, by a loop that carries values and tangents."""
     n = op.carries
     loop, operands, moved, _ = _pushed(op, ts, xs)
     tangents = _tangents(n, loop, operands, moved)
@@ -58,7 +58,9 @@ def _while_jvp(op: While, ts: Any, y: Any, *xs: Tensor) -> Any:
 
 
 def _tangents(n: int, loop: While, operands: Sequence[Tensor], moved: Sequence[int]) -> list[Any]:
-    """What such a loop gives, for each of the first loop's results."""
+    """Return the tangent of each of the loop's results, taken from the results of the loop with
+    tangents.
+    """
     done = applied(loop, *operands)
     tangents: list[Any] = [None] * n
     for i, t in zip(moved, done[n:], strict=False):
@@ -68,8 +70,9 @@ def _tangents(n: int, loop: While, operands: Sequence[Tensor], moved: Sequence[i
 
 def _pushed(op: While, ts: Any, xs: Sequence[Tensor]
             ) -> tuple[While, list[Tensor], list[int], list[int]]:
-    """A loop that carries values and tangents, its operands, which carries have tangents, and the
-    indices of the first loop's operands among its own."""
+    """Return a loop that carries values and tangents, its operands, which carries have tangents,
+    and the positions of the first loop's operands among its own.
+    """
     n = op.carries
     begun = Beginning(op.body, [t is not None for t in ts], 0, n)
     moved = [i for i in range(n) if begun.flags[i]]
@@ -106,15 +109,14 @@ def _pushed(op: While, ts: Any, xs: Sequence[Tensor]
 
 
 def _segment_steps(body: Body, carries: Sequence[Tensor]) -> int:
-    """How many steps a segment has, and how many segments' first states are kept."""
+    """Return the steps of a segment, and the number of segments whose initial states are kept."""
     sizes = [product(x.shape) * x.dtype.itemsize for x in carries if is_static(x.shape)]
     return max(_MIN_SEGMENT_STEPS, min(_MAX_SEGMENT_STEPS, _SEGMENT_BYTES // max(sum(sizes), 1),
                                        _NESTED_STEPS // _steps_inside(body)))
 
 
 def _steps_inside(body: Body) -> int:
-    """Return the product of the lengths of the loops that lie in each other in a body, the
-    largest that there is; 1 where no length is known."""
+    """Return the largest product of lengths of nested loops in a body; 1 if no length is known."""
     most = 1
     for node in body.graph.nodes:
         op = node.op
@@ -131,7 +133,9 @@ def _while_vjp(op: While, g: Any, y: Any, *xs: Tensor) -> tuple[Any, ...]:
 
 def _pullback(op: While, gs: Sequence[Any], xs: Sequence[Tensor],
               needed: Sequence[bool]) -> tuple[Any, ...]:
-    """The cotangents of operands, whose own derivatives are those of a loop with tangents."""
+    """Return the cotangents of operands, by an operation whose derivatives are those of the loop
+    with tangents.
+    """
     found = _pulled(op, gs, xs, needed)
     indices = [i for i, x in enumerate(found) if x is not None]
     given = [x for x in (*gs, *xs) if x is not None]
@@ -212,7 +216,7 @@ class WhilePullback(Op):
 
 def _pulled(op: While, gs: Sequence[Any], xs: Sequence[Tensor],
             needed: Sequence[bool]) -> tuple[Any, ...]:
-    """Segments from the last to the first, each run again as a scan and pulled back through."""
+    """Pull cotangents back through the segments, last first; each is run again as a scan."""
     n = op.carries
     flags = settled(op.body, needed, 0, n)
     steps = _segment_steps(op.body, xs[:n])
@@ -266,7 +270,7 @@ def _pulled(op: While, gs: Sequence[Any], xs: Sequence[Tensor],
 
 def _first_states(op: While, xs: Sequence[Tensor], trips: Tensor, parts: Tensor,
                   steps: int) -> list[Tensor]:
-    """The carries at the beginning of each of the first so many segments, in rows."""
+    """Return the carries at the beginning of each of the first segments, stacked in rows."""
     n = op.carries
     numbers = arange(steps)
     with body_trace() as trace:
@@ -283,7 +287,7 @@ def _first_states(op: While, xs: Sequence[Tensor], trips: Tensor, parts: Tensor,
 
 
 def _trips(op: While, xs: Sequence[Tensor]) -> Tensor:
-    """How many steps the loop does."""
+    """Return the number of steps of the loop."""
     n = op.carries
     with body_trace() as trace:
         values = variables_of(trace, op.body, [False] * len(xs))
@@ -299,7 +303,7 @@ def _trips(op: While, xs: Sequence[Tensor]) -> Tensor:
 
 
 def _after(op: While, steps: Tensor, values: Sequence[Tensor]) -> list[Tensor]:
-    """The carries after a number of steps."""
+    """Return the carries after a number of steps."""
     n = op.carries
     with body_trace() as trace:
         inner = variables_of(trace, op.body, [False] * len(values))

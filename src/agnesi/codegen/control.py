@@ -104,11 +104,11 @@ def _is_small(buffer: Buffer) -> bool:
 
 
 class _Loop:
-    """Writes one loop.
+    """Emits one loop.
 
-    A carry that is updated in place has one buffer.  So has a small one, which is copied at the end
-    of an iteration, so that LLVM keeps it in a register.  Others are read where the last iteration
-    wrote them: in a row of a result, or in one of two buffers (double buffering).
+    A carry that is updated in place has one buffer. So has a small one, which is copied at the end
+    of each iteration, so that LLVM keeps it in a register. Any other carry is read where the
+    previous iteration wrote it: in a row of a result, or in one of two buffers (double buffering).
     """
 
     def __init__(self, emit: _Emitter, loop: Loop, steps: Sequence[Sequence[Step | NestPlan]]
@@ -143,7 +143,9 @@ class _Loop:
 
     # -- memory of carries ------------------------------------------------------------------
     def _settle(self) -> None:
-        """Set the address of every table entry, or how each iteration computes it."""
+        """Set the address of every table entry that is the same in all iterations, or how each
+        iteration computes it.
+        """
         for i, carry in enumerate(self.loop.carries):
             if self._stays(carry):
                 self._start(carry, self.offsets[2][i])
@@ -262,7 +264,7 @@ class _Loop:
         return [entries[c.following.slot] for c in self.moving]
 
     def _goes_on(self, present: Sequence[Value]) -> Value:
-        """Ask the condition about the carries as they are."""
+        """Emit the loop condition for the present carries."""
         block = self.loop.condition
         assert block is not None and self.loop.goes_on is not None
         entries = {len(block.table): self.asking, self.loop.goes_on.slot: self.answer}
@@ -294,7 +296,7 @@ class _Loop:
             b.store(done, emit.outer(loop.done))
 
     def _repeat(self, buffer: Buffer, source: Source, iterations: Value, done: Value) -> None:
-        """Fill the rows behind the last iteration with copies of the last row."""
+        """Fill the rows after the last iteration with copies of the last row."""
         b, size = self.b, buffer.dtype.itemsize
 
         def row(k: Value) -> Value:
@@ -306,7 +308,7 @@ class _Loop:
             self.emit.copy(row(rest.index), last, buffer.nbytes)
 
     def _clear(self, buffer: Buffer, source: Source, iterations: Value) -> None:
-        """Rows beyond the count are zeros."""
+        """Fill the rows after the last iteration with zeros."""
         b = self.b
         assert self.loop.length is not None
         left = b.mul(b.sub(b.size(self.loop.length), iterations), b.size(buffer.nbytes))

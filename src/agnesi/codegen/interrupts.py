@@ -38,7 +38,9 @@ def poll(b: Builder, thread: Value | None = None) -> Value:
 
 
 def writing_begins(b: Builder) -> None:
-    """From here on the program writes in place: it is completed, if that does not take long."""
+    """Emit a mark that the program writes in place from here on: it is then completed, if that does
+    not take long.
+    """
     b.call("void", _WRITING)
 
 
@@ -60,14 +62,18 @@ def chunk(kernel: Kernel, units: Any) -> int:
 
 
 def polls(product: Product) -> bool:
-    """Whether a product polls by itself; in chunks it would pack its operands for each of them."""
+    """Return whether a product polls for signals itself.
+
+    Run in chunks it would pack its operands for each of them.
+    """
     total = duration([product])
     return not isinstance(total, int) or total >= _POLLED_PRODUCT_ELEMENTS
 
 
 def looks(kernel: Kernel) -> bool:
-    """Whether a kernel calls a function that may look for signals itself, and is left for one, or
-    looks behind each of its calls of one that cannot (LAPACK's, on a stack of matrices)."""
+    """Return whether a kernel calls a function that may poll for signals, or polls after each call
+    of one that cannot (LAPACK's, on a stack of matrices).
+    """
     if not (isinstance(kernel, Foreign) and isinstance(kernel.call, Call)):
         return False
     sizes = [x.size for x in (*kernel.inputs, *kernel.results)]
@@ -75,9 +81,9 @@ def looks(kernel: Kernel) -> bool:
 
 
 class Pace:
-    """The polls between the steps of a program, and where it begins to write in place.
+    """Where a program polls for signals between its steps, and where it begins to write in place.
 
-    A program that takes less than a millisecond has none.
+    A program that takes less than a millisecond never polls.
     """
 
     def __init__(self, steps: Sequence[Sequence[Kernel]]) -> None:

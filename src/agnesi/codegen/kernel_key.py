@@ -61,7 +61,7 @@ class _Key:
         return number
 
     def _value(self, value: Expr) -> Hashable:
-        """The number of an expression; at its first use, with all that it is made of."""
+        """Return the number of an expression; at its first use, record its parts as well."""
         found = self.values.get(id(value))
         if found is not None:
             return found

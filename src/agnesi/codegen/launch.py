@@ -28,15 +28,13 @@ _ALONE, _SHARED, _CONTROL, _CHECK = range(4)
 
 @record
 class Step:
-    """One kernel as the code around it runs it.
+    """One kernel, as the code around it runs it.
 
-    ``buffers`` are those whose addresses the kernel gets, in its own order: the kernel's text
-    does not contain addresses, so equal work is equal code.  A ``control`` step runs others.
-    A ``parallel`` step is worth several threads where ``surplus`` is not negative.
-    The C functions with the numbers ``symbols`` come after the buffers.  A check has no function:
-    the program ends with the code ``failure`` unless the byte at its offset is set.
-    In a profiled program ``rows`` are those of its counters: its own, and of kernels inside, each
-    with the kernel.  One that ``looks`` for signals may return before its end.
+    ``buffers`` are those whose addresses the kernel is given, in its own order: its text contains
+    no addresses, so that equal kernels share code. A ``control`` step runs other kernels. A
+    ``parallel`` step is worth several threads if ``surplus`` is not negative. The addresses of the
+    C functions numbered ``symbols`` follow those of the buffers. A check has no function: the
+    program ends with the code ``failure`` unless the byte at its offset is set.
     """
 
     name: str
@@ -58,7 +56,8 @@ class Step:
 
     @property
     def way(self) -> int:
-        """The way of running the kernel, by the launch table: checked, control, shared or alone."""
+        """The kind of the step in the launch table: check, control, shared among threads, or alone.
+        """
         if self.failure:
             return _CHECK
         return _CONTROL if self.control else _SHARED if self.parallel else _ALONE
@@ -94,7 +93,7 @@ class Runner:
             self._run(step, base)
 
     def timed(self, row: int, run: Callable[[], None]) -> None:
-        """Count a run, and how long it takes."""
+        """Emit code that counts a run and its time."""
         b = self.b
         clock = b.load("ptr", b.gep("ptr", self.rt, i64(_CLOCK_ENTRY)))
         begin = b.call_pointer("i64", clock)
@@ -160,11 +159,11 @@ class Runner:
         self.b.call("void", step.name, self.workspace, i64(0), self.b.size(step.units), i64(0))
 
     def _check(self, flag: Value, code: Value) -> None:
-        """Return the code unless a flag in memory is set."""
+        """Return ``code`` from the program if the flag in memory is 0."""
         self._leave(self.b.icmp("eq", self.b.load("i8", flag), Value("0", "i8")), code)
 
     def leave_on(self, code: Value) -> None:
-        """Return an error's code."""
+        """Return ``code`` from the program if it is an error's."""
         self._leave(self.b.icmp("ne", code, Value("0", "i32")), code)
 
     def _leave(self, failed: Value, code: Value) -> None:
@@ -176,7 +175,7 @@ class Runner:
         b.open_block(go)
 
     def all(self, steps: Sequence[Step], bufs: Value, pace: Pace) -> None:
-        """Run steps in order, with the table of addresses ``bufs``."""
+        """Emit the steps in order; ``bufs`` is the table of addresses."""
         b = self.b
 
         def base(slot: int) -> Value:
@@ -232,7 +231,7 @@ class Runner:
             loop.carry(end)
 
     def _call(self, way: int, function: Value, number: Value) -> None:
-        """Run a step with so many units, or that fails with this code."""
+        """Emit the call of a step of this kind; ``number`` is its units, or a check's code."""
         b = self.b
         if way == _CHECK:
             self._check(b.load("ptr", self.workspace), b.cast("trunc", number, "i32"))

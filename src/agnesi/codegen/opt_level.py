@@ -88,7 +88,7 @@ def _iterations(kernel: Kernel) -> Any:
 
 
 class Effort:
-    """Return the kernels whose share of the work is negligible, even all together."""
+    """Decides which kernels do a negligible share of the work, even all together."""
 
     def __init__(self, kernels: Sequence[Kernel]) -> None:
         total = guess(work(kernels))
@@ -99,13 +99,13 @@ class Effort:
 
     @contextmanager
     def inside(self, kernel: Kernel) -> Iterator[None]:
-        """While the kernels in the blocks of one are asked about."""
+        """A context for asking about kernels inside of a loop, whose iterations count."""
         outside, self._iterations = self._iterations, self._iterations * guess(_iterations(kernel))
         yield
         self._iterations = outside
 
     def little(self, instructions: Any) -> bool:
-        """Return whether a kernel with so many scalar instructions does little of all work."""
+        """Return whether a kernel of this many scalar instructions is negligible."""
         cost = guess(instructions) * self._iterations
         if cost > min(self._most, self._left):
             return False
@@ -113,10 +113,10 @@ class Effort:
         return True
 
     def repeats(self, plan: NestPlan) -> bool:
-        """Return whether a nest that takes no time calls its costly functions: where it has many
-        of few kinds, or the nests before it had.
+        """Return whether a negligible nest calls its costly functions instead of inlining them,
+        because it, or the nests before it, has many of few kinds.
 
-        To write one out takes LLVM about a millisecond; calls take a third longer to run.
+        Inlining one takes LLVM about a millisecond; calls take a third longer to run.
         """
         costly = [(v.op, v.dtype) for v in walk([s.value for s in plan.stores]) if is_heavy(v.op)]
         if not costly or guess(plan.work) * self._iterations > max(

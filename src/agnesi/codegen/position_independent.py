@@ -84,7 +84,7 @@ class _Anchor:
         return replace(kernel, body=body, a=self._matrix(kernel.a), b=self._matrix(kernel.b))
 
     def _by(self, buffer: Buffer) -> int:
-        """By how many elements a buffer's address moves."""
+        """Return by how many elements a buffer's address moves."""
         return self.moves.get((buffer.slot, buffer.offset), 0) // buffer.dtype.itemsize
 
     def _window(self, buffer: Buffer) -> Buffer:

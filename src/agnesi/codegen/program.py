@@ -109,7 +109,7 @@ class _Program:
         self._rows: list[Any] = [None]
 
     def step(self, kernel: Kernel) -> Step:
-        """How the body runs a kernel, whose function is written here unless it is known."""
+        """Return the step of a kernel; its function is emitted here unless an equal one exists."""
         if not self.module.policy.profiled or isinstance(kernel, Check):
             return self._step(kernel)
         first = len(self._rows)
@@ -141,7 +141,7 @@ class _Program:
 
     def together(self, kernels: Sequence[Kernel], steps: Sequence[Step],
                  groups: Sequence[Any]) -> list[tuple[Step, Sequence[Kernel]]]:
-        """The steps of a body and their kernels: one step for all of a group."""
+        """Return the steps of a body with their kernels; the kernels of a group become one step."""
         works = {id(group.kernels[0]): group.work for group in groups if group.work}
         result: list[tuple[Step, Sequence[Kernel]]] = []
         k = 0
@@ -154,7 +154,7 @@ class _Program:
         return result
 
     def _joined(self, steps: Sequence[Step], work: Sequence[int]) -> Step:
-        """One step whose units are those of several, as many of each as it does of all the work."""
+        """Return one step for several: its units are those of all, in proportion to their work."""
         b = Builder(self.module, self.module.fresh("k"), _TASK, attributes=LIGHT)
         addresses, begin, end, thread = b.parameters
         first = at = 0
@@ -176,14 +176,16 @@ class _Program:
                     rows=steps[0].rows, looks=any(s.looks for s in steps))
 
     def _own(self, kernel: Kernel) -> Step:
-        """How the body runs a kernel without constant offsets."""
+        """Return the step of a kernel without constant offsets."""
         key = structure(kernel)
         if key not in self._known:
             self._known[key] = self._task(kernel)
         return replace(self._known[key], buffers=_buffers_of(kernel))
 
     def _first(self, kernel: Kernel, like: Instance, key: Hashable) -> Step:
-        """The step of the first kernel of a template; other instances differ in addresses."""
+        """Return the step of the first kernel of a template; other instances differ in addresses
+        only.
+        """
         moves = moves_of(kernel)
         step = self._own(anchored(kernel, moves))
         address_keys = [address_key(b) for b in like.buffers]
@@ -254,7 +256,7 @@ class _Program:
 
     def _product(self, b: Builder, kernel: Product, pointer: Callable[[Buffer], Value],
                  begin: Value, end: Value, interrupted: Callable[[], Value]) -> tuple[Size, bool]:
-        """Emit the work of a product; in how many units, and whether it polls."""
+        """Emit the work of a product; return its units, and whether it polls for signals."""
         module = self.module
         if kernel.symbol:
             from agnesi.codegen.kernels.library_products import emit_call, plan_call
@@ -344,7 +346,7 @@ class _Program:
 
 
 def _given(b: Builder, addresses: Value, buffers: Sequence[Buffer]) -> Callable[[Buffer], Value]:
-    """The addresses of buffers, from the table that a function gets."""
+    """Return a function that gives the addresses of buffers from a function's table."""
     numbers = {address_key(buffer): i for i, buffer in enumerate(buffers)}
     pointers = [b.load("ptr", b.gep("ptr", addresses, i64(i))) for i in range(len(buffers))]
     return lambda buffer: pointers[numbers[address_key(buffer)]]
@@ -355,7 +357,8 @@ def _buffers_of(kernel: Kernel) -> tuple[Buffer, ...]:
 
 
 def _work(product: Product) -> Any:
-    """Multiply-adds of a product, or as many as take as long as reading its matrices."""
+    """Return the multiply-adds of a product, or as many as take the time of reading its matrices.
+    """
     batch, m, n, k = product.sizes
     elements = m * k + k * n + m * n
     reading = 3 * elements * product.total.dtype.itemsize // 4

@@ -76,7 +76,7 @@ class BorrowingFunction(Function):
         return dict(zip(self._form, found, strict=True)) if self._form else tuple(found)
 
     def _look(self, k: int, view: FunctionGraph, value: Any, index: int) -> np.ndarray:
-        """The view of an argument's memory."""
+        """Return the ``k``-th view result, as a view of the memory of argument ``index``."""
         array = self._inputs.checked(self._inputs.positions[index], value, self.name)
         key = k, array.shape
         runner = self._runners.get(key)
@@ -89,7 +89,7 @@ class BorrowingFunction(Function):
         return found
 
     def _in_graph(self, k: int, view: FunctionGraph, value: Any, index: int) -> Any:
-        """The view of an argument as an operation of the graph around the call."""
+        """Return the view of an argument as an operation of the graph that is being traced."""
         with within(None):
             look = OpFromGraph([symbol(view.inputs[0])], [symbol(view.outputs[0])],
                                name=self.name)
@@ -97,7 +97,7 @@ class BorrowingFunction(Function):
 
 
 def _base(node: Node, borrowed: Sequence[Node | None]) -> Node | None:
-    """The borrowed input into which a value looks; None where it is computed."""
+    """Return the borrowed input of which a value is a view; None if the value is computed."""
     base = node
     while base.op is not None:
         if not base.op.view or len(base.inputs) != 1:

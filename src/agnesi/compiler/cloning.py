@@ -24,9 +24,10 @@ Pairs = Mapping[Any, Any] | Iterable[tuple[Any, Any]] | None
 
 
 def replaced_by(givens: Any, owner: str = "function", what: str = "givens") -> dict[Any, Tensor]:
-    """Variables, and the tensors that replace them; arrays and numbers in their dtypes.
+    """Return the replacements ``{variable: tensor}`` of a mapping; arrays and numbers are converted
+    to the variable's dtype.
 
-    :raises TypeError: If there is something else instead of a mapping, or of a variable.
+    :raises TypeError: If ``givens`` is no mapping (or pairs), or a key is no variable.
     """
     found: dict[Any, Tensor] = {}
     try:

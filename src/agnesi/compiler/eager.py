@@ -56,11 +56,12 @@ def run(op: Op, arrays: Sequence[np.ndarray], work: int) -> np.ndarray | None:
 
 
 def each(op: Op, arrays: Sequence[np.ndarray], work: int, few: int = 0) -> np.ndarray | None:
-    """The result of a pointwise operation on arrays of one shape, and numbers; one code serves all
-    shapes.
+    """Return the result of an elementwise operation on arrays of equal shape and on numbers; None
+    if it is not compiled yet. One code serves all shapes.
 
-    Of few elements ``few`` says how many nanoseconds it saves: it waits until these would have paid
-    for compiling it, and all eager work for loading the compiler.
+    For arrays of few elements, ``few`` is how many nanoseconds compiled code saves per call:
+    compilation waits until these add up to its cost, and the compiler is loaded when all eager work
+    together pays for that.
     """
     key = op, tuple([(a.dtype.char, not a.ndim) for a in arrays])
     found = _functions.get(key)
@@ -136,12 +137,14 @@ def _compiled(op: Op) -> Callable[..., np.ndarray]:
 
 
 def _late(file: str, name: str) -> Callable[..., Any]:
-    """A function of a file of ``library``, which is read when it is called first."""
+    """Return a function that imports ``agnesi.compiler.library.<file>`` at its first call, and
+    calls ``name`` in it.
+    """
     return lambda *args: getattr(import_module(f"agnesi.compiler.library.{file}"), name)(*args)
 
 
 def _of_runtime(name: str) -> int:
-    """Where a function of the native runtime is, which is loaded when code is that calls one."""
+    """Return the address of a function of the native runtime, which is loaded at the first call."""
     found: int = import_module("agnesi.runtime.support").native().address(name)
     return found
 
@@ -169,7 +172,7 @@ def _execute(op: Op, xs: Any) -> Any:
 
 
 def _stable(*args: Any) -> dict[Any, Any]:
-    """Return the stable form that is differentiated in place of an unstable one."""
+    """Return the stable forms by which unstable expressions are replaced before differentiation."""
     from agnesi.compiler.compilation.stable_forms import stable
 
     return stable(*args)
@@ -193,10 +196,11 @@ def load() -> None:
 
 @functools.cache
 def _loads() -> bool:
-    """Load the native end of eager operations; return whether that was begun.
+    """Load the native functions of eager operations; return whether that was started.
 
-    A thread compiles it where it is not on disk.  Where it is, loading takes some 10 ms of Python's
-    lock, for which a thread beside a busy one waits more than ten times as long.
+    A thread compiles them if they are not in the disk cache. If they are, they are loaded at once:
+    that holds Python's lock for some 10 ms, and a thread that competes for the lock with a busy one
+    would take more than ten times as long.
     """
     if import_module("agnesi.runtime.support").is_on_disk():
         load()
@@ -205,8 +209,8 @@ def _loads() -> bool:
 
 
 def _hasten() -> None:
-    """Load the native code of eager operations, called when a program has done enough of them that
-    loading pays.
+    """Load the native functions of eager operations; called once a program has done enough eager
+    work to pay for that.
     """
     if config.compiles and compiles():
         _loads()
@@ -224,10 +228,10 @@ def _compiled_plan(*call: Any) -> Any:
 
 
 def _recount() -> None:
-    """Let compiled code for eager work wait until so much is done as if there were none yet.
+    """Reset the counts of eager work that decide when operations are compiled.
 
-    It rounds differently.  Programs that a checkpoint is written in, and those that go on from it
-    in another process, change to it in the same steps then.
+    Compiled code rounds differently. A program that writes a checkpoint, and one that resumes from
+    it in another process, reset the counts there, and so switch to compiled code in the same steps.
     """
     global _passes
     _former.clear()
@@ -243,7 +247,9 @@ def _recount() -> None:
 
 
 def _taped(order: Any, seeds: Any, wrt: Any) -> Any:
-    """Compiled backward passes; the first programs that are run need no code for them."""
+    """Count a backward pass; after the first ones, load native code and install compiled backward
+    passes. Returns None: this pass runs eagerly.
+    """
     global _passes
     _passes += 1
     if _passes > _FIRST_PASSES:

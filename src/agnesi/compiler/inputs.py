@@ -30,18 +30,18 @@ from agnesi.ops.base.literals import literal
 
 @strict_class
 class In:
-    """An input of a function: a default value, what that becomes, what may be done to the array.
+    """An input of a function: its default value, the update of that value, and whether the caller's
+    array may be overwritten or viewed.
 
     :param variable: The input.
-    :param value: What the input is where a call gives nothing.  A shared variable is read at the
-        call.
+    :param value: The default value. A shared variable is read at each call.
     :type value: array_like or Shared, optional
-    :param name: For calls by keyword; the variable's by default.
-    :param update: What the default value becomes behind each call, an expression of the inputs.  A
-        call that gives a value sets it first.
+    :param name: Name for keyword arguments; the variable's name by default.
+    :param update: New default value after each call, an expression of the inputs. A call that
+        passes a value sets the default to it first.
     :type update: Tensor, optional
     :param mutable: The function may overwrite the caller's array, and return results in its memory.
-    :param borrow: Results that are parts, transposes or reshapes of the input are views of the
+    :param borrow: Results that are slices, transposes or reshapes of the input are views of the
         caller's array, which take the same time for any size.
     :raises TypeError: If the variable is no tensor.
     :raises ValueError: If there is an update but no value, or a value of an input that is borrowed.
@@ -76,9 +76,9 @@ class In:
 
 
 class Inputs:
-    """All inputs of a function, those that the function remembers included.
+    """All inputs of a function, including those with defaults that the function remembers.
 
-    :ivar compiled: Those that compiled code gets.
+    :ivar compiled: The inputs that are passed to compiled code.
     :ivar states: By position, the shared variables that stand for inputs with an update.
     """
 
@@ -104,7 +104,9 @@ class Inputs:
 
     @property
     def in_order(self) -> bool:
-        """Whether positional arguments are those of compiled code, as long as there are no more."""
+        """Whether the positional arguments, if there are no more than compiled code takes, are its
+        arguments in order.
+        """
         return not self.states or min(self.states) == len(self.compiled)
 
     def label(self, k: int) -> str:
@@ -112,8 +114,8 @@ class Inputs:
         return self.names[k] or f"number {k}"
 
     def ordered(self, owner: str, args: Sequence[Any], keywords: dict[str, Any]) -> list[Any]:
-        """Return the arguments of a call in the order of the code; values of remembered inputs are
-        noted.
+        """Return the arguments of a call in the order of compiled code; passed values of remembered
+        inputs are stored.
 
         :raises TypeError: If there are too many values, two for one input, or one is missing.
         """
@@ -226,9 +228,9 @@ def _written(value: Any, dtype: np.dtype, what: str) -> Any:
 
 
 def check_used(inputs: Sequence[tuple[str, Node]], outputs: Sequence[Node], policy: str) -> None:
-    """Deal with inputs that neither a value nor a size of the graph depends on.
+    """Apply ``on_unused_input`` to inputs that no output, update or size depends on.
 
-    :raises UnusedInputError: With "raise".
+    :raises UnusedInputError: If the policy is "raise".
     """
     if policy not in ("raise", "warn", "ignore"):
         raise ValueError(at("function: on_unused_input must be 'raise', 'warn' or 'ignore', not "

@@ -37,7 +37,10 @@ class ObjectVariable:
 
 
 def kept(value: Any) -> np.ndarray:
-    """The handle of an object for the rest of the call under way."""
+    """Store an object, and return its handle as an array.
+
+    The handle is valid until the current call ends.
+    """
     made = _CALLS.__dict__.get("made")
     if not made:
         raise TypeError("an object is made in a function without objects among its inputs and "
@@ -54,7 +57,7 @@ def object_at(handle: Any) -> Any:
 
 
 def bare(x: Any) -> Any:
-    """Handles instead of object variables, in what a function is made of."""
+    """Replace object variables in nested containers by their handles."""
     if isinstance(x, ObjectVariable):
         return x._handle
     if isinstance(x, dict):

@@ -97,7 +97,7 @@ def plan(function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str
 
 
 def _are_recorded(xs: Sequence[Tensor]) -> bool:
-    """Return whether gradients flow from operands now."""
+    """Return whether calls on these operands are recorded for gradients."""
     return MODE.get().recording and any(x._requires_grad for x in xs)
 
 
@@ -107,14 +107,19 @@ def _is_much(computing: Sequence[Op]) -> bool:
 
 
 def _is_taped(made: Plan) -> bool:
-    """Return whether a plan has several results of operations that have one each: recorded as one
-    operation, they take longer than one by one, whose backward pass is compiled as well."""
+    """Return whether all operations of a plan have one result each while the plan has several.
+
+    Recorded as one operation such a plan is slower than its operations one by one, whose backward
+    pass is compiled anyway.
+    """
     return made.build is not None and all(op.outputs == 1 and type(op) is not Item
                                           for op, *_ in made.steps)
 
 
 def _sweep_often(computing: Sequence[Op]) -> bool:
-    """Return whether operations go over memory more often than compiled code does."""
+    """Return whether the operations, run one by one, pass over memory more often than fused code
+    does.
+    """
     return sum([op.pointwise for op in computing]) > 1 or any(
         "multipass" in op.traits for op in computing)
 
@@ -160,11 +165,12 @@ def _is_quick(op: Op, operands: list[Any]) -> bool:
 
 def _calls_before_region(made: Plan, arrays: Sequence[np.ndarray], much: bool,
                          several: bool = True) -> int:
-    """Calls by a plan after which it is compiled: they take about as long as that, whatever the
-    sizes; of few operations more, as the gain is small, but the fewer the more calls of NumPy's
-    these take, where ``several`` of them count.
+    """Return after how many calls a plan is compiled: their total time is about that of
+    compilation.
 
-    The time is no measured one, so that a program is compiled in the same step each time.
+    Plans of few operations wait for more calls, since compiling gains less, but for fewer the more
+    calls of NumPy each operation makes (counted if ``several``). Times are estimates, not measured,
+    so that a program is compiled in the same step in every run.
     """
     time = elements = 0.0
     first = len(arrays) - len(made.steps)
@@ -226,8 +232,9 @@ def compiled_plan(made: Plan, function: Callable[..., Any], args: tuple[Any, ...
 
 def _region(function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any],
             xs: Sequence[Tensor], records: bool, made: Plan, wanted: bool = False) -> RegionPlan:
-    """A call as a compiled region, which is compiled at once if that is wanted; until it pays, by
-    its plan."""
+    """Return a call as a region, which runs by its plan until compilation pays; it is compiled at
+    once if ``wanted``.
+    """
     orders = [None if records else _order(x.array) for x in xs]
     layouts = [None if order is None else _words(
         x.array.transpose(order), False, 0) for x, order in zip(xs, orders, strict=True)]
@@ -242,7 +249,7 @@ def _region(function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[
 
 
 def _back(orders: Sequence[tuple[int, ...] | None]) -> list[tuple[int, ...] | None]:
-    """The orders of axes by which those in such orders lie as before."""
+    """Return the inverse of each permutation of axes; None stays None."""
     return [None if order is None else tuple(order.index(k) for k in range(len(order)))
             for order in orders]
 
@@ -254,23 +261,29 @@ def _needs_no_copy(x: Tensor) -> bool:
 
 
 def _is_few_repeated(x: Tensor) -> bool:
-    """Return whether an operand is elements that are repeated, as gradients of sums are, and no
-    more than a call takes as long as."""
+    """Return whether an operand is a small broadcast array (a stride of 0), as the gradient of a
+    sum is: to repeat its elements takes no longer than a call.
+    """
     data: Any = x.array
     return data.size < _CALL_ELEMENTS and 0 in data.strides and not data.flags.c_contiguous
 
 
 def _order(x: Any) -> tuple[int, ...] | None:
-    """The order of axes in which an array lies row by row; None where that is as it is, or there is
-    none."""
+    """Return the permutation of axes that makes an array contiguous; None if it is contiguous, or
+    no permutation does.
+    """
     order = tuple(sorted(range(x.ndim), key=lambda k: -x.strides[k]))
     contiguous = x.flags.c_contiguous or not x.transpose(order).flags.c_contiguous
     return None if contiguous else order
 
 
 def _magnitude(made: Plan, xs: Sequence[Tensor]) -> float:
-    """How large the numbers are that results are sums of, which may cancel: also those of two
-    products, one of which compiled code does not round; 0 where there are no sums."""
+    """Return the largest magnitude among terms that are summed and may cancel; 0 if nothing is
+    summed.
+
+    Two products that are subtracted count as well: compiled code fuses one of them with the
+    subtraction, without rounding it.
+    """
     ops = [op for op, *_ in made.steps if "movement" not in op.traits]
     if all(op.pointwise for op in ops):
         if len(ops) < 2 or not all(op.traits & _ARITHMETIC for op in ops):
@@ -290,8 +303,9 @@ def _is_close(found: np.ndarray, known: np.ndarray, magnitude: float) -> bool:
 
 def _again(function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any],
            xs: Sequence[Tensor], orders: Sequence[tuple[int, ...] | None]) -> Callable[..., Any]:
-    """The function of the operands alone, in orders of their axes, with the other arguments of a
-    call."""
+    """Return the function of the (transposed) operands alone; the other arguments of the call are
+    fixed.
+    """
     back = _back(orders)
     leaves, tree = flatten((args, keywords))
     numbers = [next((i for i, x in enumerate(xs) if x is leaf), None) for leaf in leaves]
@@ -308,7 +322,9 @@ def _again(function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[s
 
 
 def _apart(args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-    """Arguments with another tensor for each: in other calls they may differ."""
+    """Return the arguments with a new tensor in place of each operand, since equal operands of this
+    call may be different ones in the next; and the list of the new tensors.
+    """
     leaves, tree = flatten((args, keywords))
     xs = []
     for i, x in enumerate(leaves):
@@ -396,8 +412,11 @@ def _of_graph(ends: Sequence[Node], besides: Sequence[Node], numbers: dict[Node,
 
 
 def _repetitions(steps: Sequence[Node], ends: Sequence[Node]) -> dict[Node, Node]:
-    """Operations that compute what another before them does, with that: none that give a result,
-    draw, or are recorded, as gradients would be summed in another order."""
+    """Map each operation of a plan to an earlier one that computes the same.
+
+    Results, random draws and recorded operations are left out: the latter because gradients would
+    be summed in another order.
+    """
     found: dict[Node, Node] = {}
     known: dict[Any, Node] = {}
     for n in steps:
@@ -438,10 +457,12 @@ def _sorted_nodes(ends: Sequence[Node], besides: Sequence[Node], operands: Conta
 
 
 def _directly(step: Step, values: Sequence[Any], known: Any, records: bool) -> Step:
-    """Return a step of a plan with what native code does in place of the operation: take numbers
+    """Return a step of a plan with what native code runs instead of the operation: take numbers
     that were drawn ahead, make a view of a known layout, call a C function, apply an operation with
-    several results, or pick one of those.  Unchanged where there is none of these, and where the C
-    function does not give, on the ``values`` at hand, the bits of ``known``.
+    several results, or pick one of those.
+
+    Unchanged if there is none of these, or if the C function does not give the bits of ``known`` on
+    the ``values`` at hand.
     """
     op, numbers, _ = step
     if type(op) is Item:
@@ -476,9 +497,11 @@ def _values_of(op: Op) -> Callable[..., tuple[Tensor, ...]]:
 
 
 def _layout(x: Any, y: Any) -> bytes | None:
-    """How a view lies in an array, as words: whether it may be written, the offset, the axes, sizes
-    and strides; None where it lies elsewhere or has another dtype, or nothing is known about
-    writing."""
+    """Return the layout of a view ``y`` of an array ``x`` as int64 words: whether it is writeable,
+    the offset in bytes, the number of axes, sizes and strides.
+
+    None if ``y`` lies elsewhere, has another dtype, or ``x`` is read-only.
+    """
     owner = y.base
     if owner is None or not x.size or not x.flags.writeable or y.dtype != x.dtype:
         return None
@@ -490,13 +513,16 @@ def _layout(x: Any, y: Any) -> bytes | None:
 
 
 def _words(y: Any, writeable: bool, offset: int) -> bytes:
-    """How an array lies, so many bytes behind another's begin, and whether it may be written."""
+    """Return the layout of an array as int64 words: whether it is writeable, its offset in bytes,
+    the number of axes, sizes and strides.
+    """
     return np.array([writeable, offset, y.ndim, *y.shape, *y.strides], np.int64).tobytes()
 
 
 def _agree(found: Sequence[Any], planned: Sequence[Any], xs: Sequence[Tensor]) -> bool:
-    """Return whether planned results have the layout of the eager ones, and are views, operands or
-    new arrays where those are."""
+    """Return whether the results of a plan have the layouts of the eager ones, and are views,
+    operands or new arrays where those are.
+    """
     return len(found) == len(planned) and all(
         a.array.size <= _MAX_ELEMENTS and a.array.dtype == b.array.dtype
         and a._requires_grad is b._requires_grad and (a._view is None) is (b._view is None)

@@ -78,7 +78,9 @@ class Regions:
         self._recounts = HOOKS.recounts
 
     def __call__(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-        """The function's results, compiled once it was wanted often enough for that."""
+        """Return the function's results, by compiled code once enough calls were made to pay for
+        compilation.
+        """
         mode = MODE.get()
         if is_tracing() or not (config._compiles or config.compiles) or not (
                 mode.watch is mode.examples is None and not mode.fixed):
@@ -115,7 +117,9 @@ class Regions:
         return region.call(leaves, mode)
 
     def _waiting(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-        """The results while the region is not compiled; those within it wait for it."""
+        """Return the results while the region is not compiled yet; regions inside are not compiled
+        meanwhile.
+        """
         if _WITHIN.get():
             return self._meanwhile(*args, **keywords)
         before = _WITHIN.set(True)
@@ -125,9 +129,12 @@ class Regions:
             _WITHIN.reset(before)
 
     def plain(self) -> tuple[Callable[..., tuple[Tensor, ...]] | None, Any]:
-        """The compiled function of a region that was called with distinct operands, if it reads and
-        changes nothing else and has no gradients, else None; and what makes one value of several
-        results."""
+        """Return the compiled function of a region that may be called without a Python frame, and a
+        function that rebuilds its results; (None, None) if there is none.
+
+        The operands must be distinct, and the region must read and change nothing else and need no
+        gradients.
+        """
         for (_, tree, firsts, *_), region in self._found.items():
             if tree is firsts is None and type(region) is Region and not (
                     region.code.unpaid > 0 or region.changed or region.outer.tensors
@@ -147,7 +154,9 @@ class Regions:
         self._found.clear()
 
     def _counted(self, key: Any, before: Any, leaves: Sequence[Any]) -> Region | None:
-        """The region for types that were there so often before, if that is often enough."""
+        """Return the region for a key that was called ``before``, if it was called often enough to
+        be traced; else None.
+        """
         if self._wanted or _WITHIN.get():
             return self._made(key, leaves) if self._wanted else None
         calls, guess = before
@@ -202,8 +211,8 @@ def _tensors(leaves: Sequence[Any], firsts: tuple[int, ...] | None) -> list[Tens
 
 
 def _type(x: Any) -> Any:
-    """Return the type that a region is made for: a tensor's type, or a plain value; None for all
-    else.
+    """Return the part of a region's key for one argument: a tensor's shape, dtype and flag, or a
+    plain value; None for anything else.
     """
     if type(x) is Tensor:
         data = x.array
@@ -262,7 +271,9 @@ class Region:
         self.forward = self.code.forward
 
     def credit(self, calls: int) -> None:
-        """Count the calls before it was traced; compiled is it in a later one."""
+        """Count ``calls`` made before the region was traced towards the price of compiling it; at
+        least one more call is needed.
+        """
         self.code.unpaid = max(self.code.unpaid - calls * self.work, min(self.code.unpaid, 1))
 
     def pays(self) -> bool:
@@ -294,8 +305,10 @@ class Region:
 
 
 class Code:
-    """The compiled functions of equal regions, such as those of a model's equal layers; ``unpaid``
-    is how many nanoseconds of their calls are still to pass before these are compiled."""
+    """The compiled functions shared by equal regions, such as those of a model's equal layers.
+
+    :ivar unpaid: Nanoseconds of eager work that must still be done before they are compiled.
+    """
 
     __slots__ = ("__weakref__", "_recounts", "forward", "pull", "unpaid")
 
@@ -305,7 +318,9 @@ class Code:
         self.unpaid, self._recounts = price, HOOKS.recounts
 
     def count_anew(self, price: float) -> None:
-        """Begin again where eager work is counted anew, for the first of the regions."""
+        """Reset ``unpaid`` if the counts of eager work were reset since; only the first region to
+        call this does it.
+        """
         if self._recounts != HOOKS.recounts:
             self.unpaid, self._recounts = price, HOOKS.recounts
 
@@ -315,7 +330,9 @@ _codes: WeakValueDictionary[tuple[Body, Body | None], Code] = WeakValueDictionar
 
 
 def _code(body: Body, back: Body | None, price: float) -> Code:
-    """The code of regions with such bodies; ``price`` is the work that pays for compiling it."""
+    """Return the shared code of regions with these bodies; ``price`` is the eager work, in
+    nanoseconds, that pays for compiling it.
+    """
     found = _codes.get((body, back))
     if found is None:
         found = _codes[body, back] = Code(body, back, price)
@@ -325,7 +342,7 @@ def _code(body: Body, back: Body | None, price: float) -> Code:
 
 
 class _Backward:
-    """The gradients of a region, and the operands that they are for."""
+    """The backward pass of a region while it is traced, with the operands that get gradients."""
 
     def __init__(self, trace: BodyTrace, variables: list[Node], leaves: list[Tensor],
                  args: Sequence[Tensor]) -> None:
@@ -424,7 +441,9 @@ def _elements(nodes: Iterable[Node]) -> int:
 
 
 def _kept(t: Tensor) -> Node:
-    """A node that keeps a value for the gradients, as those of operands of operations do."""
+    """Return the node of a tensor, with its present value kept for the backward pass, as operations
+    keep their operands.
+    """
     node: Any = t.node
     if node is None or t._view is not None or node.requires_grad is not t._requires_grad:
         node = current(t)
@@ -475,7 +494,7 @@ class RegionCall(Op):
         return self._parts(self._recorded(back, args, self._seeds(g)))
 
     def held(self) -> list[Tensor]:
-        """The values besides cotangents from which gradients are computed."""
+        """Return the values, besides cotangents, that the gradients are computed from."""
         return [*self.saved, *[wrap(n.value) for n in self.read]]  # type: ignore[arg-type]
 
     def held_one(self, i: int) -> Tensor:
@@ -485,7 +504,9 @@ class RegionCall(Op):
             self.read[i - count].value)  # type: ignore[arg-type]
 
     def is_fresh(self) -> bool:
-        """Return whether nothing that they are computed from was changed since the call."""
+        """Return whether none of the values that the gradients are computed from was changed since
+        the call.
+        """
         serial = self.serial
         for n in (*self.read, *self.unread) if self.unread else self.read:
             counter = n.version

@@ -48,10 +48,11 @@ _NEW: Any = object()
 
 def taped(order: Sequence[Node], seeds: Mapping[Node, Any],
           wrt: Any) -> dict[Node, Tensor] | None:
-    """Cotangents of a backward pass over eager records from compiled code, or None.
+    """Return the cotangents of a backward pass over eager records, computed by compiled code; None
+    if there is none.
 
     ``order`` has the nodes that carry gradients, inputs first; the pass begins at ``seeds``, and
-    gives the cotangents of ``wrt``, or of leaves and retained nodes.
+    returns the cotangents of ``wrt``, or of leaves and retained nodes.
     """
     if not _MIN_OPERATIONS <= len(order) <= _MAX_OPERATIONS:
         return None
@@ -112,7 +113,9 @@ def _key(order: Sequence[Node], seeds: Mapping[Node, Any], wrt: Any) -> tuple[An
 
 
 def _counted(key: Any, order: Sequence[Node], seeds: Mapping[Node, Any], wrt: Any) -> Tape | None:
-    """The compiled pass, if so much was done for others of its kind that it pays."""
+    """Return the compiled backward pass if passes of its kind have done enough work to pay for
+    compilation, else None.
+    """
     name = hash(key)
     if len(_spent) > _MAX_COUNTED:
         _spent.clear()
@@ -136,7 +139,9 @@ def _counted(key: Any, order: Sequence[Node], seeds: Mapping[Node, Any], wrt: An
 
 
 def _is_known(node: Node) -> bool:
-    """Return whether an operation is known by itself, rather than being this one call."""
+    """Return whether an operation is identified by its class and parameters, instead of by this one
+    instance.
+    """
     kind: Any = type(node.op)
     return node.op is None or kind.__hash__ is not object.__hash__ or issubclass(
         kind, (Elementwise, Identity, RegionCall))
@@ -176,7 +181,9 @@ class Tape:
 
     def __call__(self, order: Sequence[Node],
                  seeds: Mapping[Node, Tensor]) -> dict[Node, Tensor] | None:
-        """The cotangents; None where a value that is read is not there, or was changed since."""
+        """Return the cotangents; None if a value that the pass reads was not kept, or was changed
+        since.
+        """
         for i in self.regions:
             if not order[i].op.is_fresh():
                 return None
@@ -234,7 +241,7 @@ class _Values:
         return found
 
     def _variable(self, like: Any, value: Any, where: tuple[int, int, int]) -> Tensor:
-        """A variable; where there is no value, one of which only the type is known."""
+        """Return a free variable; where no value was kept, its type alone is known."""
         made: Any = self.trace.variable(like)
         made._requires_grad = made.node.requires_grad = like.requires_grad
         if value is not None:

@@ -45,8 +45,9 @@ _UNKNOWN: Any = object()
 
 
 def implicit(frame: FrameType) -> str:
-    """Return what in a frame asks for a value without saying so; an empty text where the code does
-    it by name."""
+    """Return what in a frame needs a value implicitly; empty if the code converts by name
+    (``float(x)``).
+    """
     code = frame.f_code
     n = step_at(code, frame.f_lasti)
     step = steps_of(code)[n]
@@ -71,7 +72,7 @@ def implicit(frame: FrameType) -> str:
 
 
 def _by_name(f: Any) -> bool:
-    """Return whether whoever calls this asks for a number, for text or for a decision."""
+    """Return whether a callable converts to a number, text or truth value by name."""
     while isinstance(f, (functools.partial, staticmethod)):
         f = f.func if isinstance(f, functools.partial) else f.__func__
     if not isinstance(f, type) and getattr(f, "__name__", "") == "__new__":
@@ -82,8 +83,7 @@ def _by_name(f: Any) -> bool:
 
 
 def _mapped_by_name(frame: FrameType | None) -> bool:
-    """Return whether ``map`` is given ``float`` and the like where it is called, and nothing else.
-    """
+    """Return whether ``map`` is called with such callables only, here or in a few callers."""
     for _ in range(_MOST_CALLERS):
         if frame is None:
             break
@@ -94,7 +94,7 @@ def _mapped_by_name(frame: FrameType | None) -> bool:
 
 
 def _value(expression: Expression, frame: FrameType) -> Any:
-    """The value of an expression in a frame, as far as nothing has to be called for that."""
+    """Return the value of an expression in a frame, if no call is needed to find it."""
     if expression is None:
         return _UNKNOWN
     kind, *parts = expression
@@ -124,6 +124,6 @@ def _value(expression: Expression, frame: FrameType) -> Any:
 
 @functools.lru_cache(maxsize=512)
 def _mapped(code: CodeType) -> tuple[Expression, ...]:
-    """Return the expressions of all first arguments of ``map`` in code."""
+    """Return the first arguments of all calls of ``map`` in code, as expressions."""
     calls = [n for n in range(len(steps_of(code))) if callee(code, n) == ("name", "map", True)]
     return tuple([first_argument(code, n) for n in calls])

@@ -38,7 +38,9 @@ _NUMPY_CALL, _FEW_CALLS, _SINGLE = 500, 5, frozenset(("cheap", "operator"))
 
 
 class Work:
-    """Eager work so far that compiled code could have saved, up to what loading takes."""
+    """Nanoseconds of eager work that compiled code could have saved, until they pay for loading the
+    compiler.
+    """
 
     __slots__ = ("left",)
 
@@ -46,17 +48,19 @@ class Work:
         self.begin()
 
     def begin(self) -> None:
-        """Count anew."""
+        """Restart the count."""
         self.left: float = LOADING
 
     def pays(self, nanoseconds: float) -> bool:
-        """Count such work; return whether there was enough."""
+        """Add ``nanoseconds``; return whether the total pays for loading the compiler."""
         if self.left > 0:
             self.left -= nanoseconds
         return self.left <= 0
 
     def loaded(self) -> None:
-        """The compiler is loaded for another reason, which comes in the same step each time."""
+        """Record that the compiler is loaded for another reason, which occurs in the same step in
+        every run.
+        """
         self.left = 0
 
 
@@ -64,8 +68,9 @@ WORK = Work()
 
 
 def of_body(body: Body, call: float) -> int:
-    """About how many nanoseconds the operations of a graph take eagerly, if one takes so many at
-    least."""
+    """Estimate the nanoseconds that the operations of a graph take eagerly, given the cost of a
+    ``call``.
+    """
     return int(sum(
         call + nanoseconds(n.op, n.shape, [i.shape for i in n.inputs], call)
         for n in body.graph.nodes if n.op is not None and type(n.op) is not Item))
@@ -73,15 +78,17 @@ def of_body(body: Body, call: float) -> int:
 
 def nanoseconds(op: Op, shape: Sequence[int], operands: Sequence[Sequence[int]],
                 call: float = CALL) -> float:
-    """About how long an operation takes eagerly beside its call, for such a shape of its result and
-    such shapes of operands."""
+    """Estimate the nanoseconds that an operation takes eagerly besides its call, for these shapes
+    of result and operands.
+    """
     composed = _COMPOSED_NANOSECONDS * ("composed" in op.traits) + _NUMPY_CALL * (calls_of(op) - 1)
     return composed + _ELEMENT * math.prod(shape) + _products(op, shape, operands, call)
 
 
 def calls_of(op: Op) -> int:
-    """About how many calls of NumPy's an operation takes on arrays, if it is an elementwise one; 1
-    for others."""
+    """Estimate how many calls of NumPy an elementwise operation makes on arrays; 1 for other
+    operations.
+    """
     return _calls_of_row(op) if isinstance(op, Elementwise) else 1
 
 
@@ -103,7 +110,7 @@ def _calls_of_row(row: Elementwise) -> int:
 
 def _products(op: Any, shape: Sequence[int], operands: Sequence[Sequence[int]], call: float
               ) -> float:
-    """Nanoseconds of an operation's products, and of the steps of a loop."""
+    """Estimate the nanoseconds of an operation's products, or of the steps of a loop."""
     if op.bodies:
         step = sum(of_body(getattr(op, b), call) for b in op.bodies)
         return float(step * getattr(op, "length", 1))

@@ -93,7 +93,9 @@ def apply(op: Op, *xs: Tensor) -> Tensor:
 
 
 def laid(op: Op, data: Any) -> np.ndarray:
-    """Return an operation's result as an array, in row-major order unless it names another."""
+    """Return an operation's result as an array, made contiguous unless the operation is a view or
+    declares another layout.
+    """
     data = np.asarray(data)
     if data.flags.c_contiguous or op.view or op.layout_of is not None:
         return data
@@ -137,9 +139,9 @@ def why(op: Op, xs: Any, error: Exception) -> Exception:
 
 # -- eager record ---------------------------------------------------------------------------
 def finished(data: np.ndarray, op: Op, xs: tuple[Tensor, ...]) -> Tensor:
-    """The result of an operation around its array, recorded where gradients flow.
+    """Return the tensor of an operation's result, recorded if gradients flow.
 
-    ``HOOKS.finished`` is this, or native code for it (``runtime/native/eager.ll``).
+    ``HOOKS.finished`` is this function or its native version (``runtime/native/eager.ll``).
     """
     t = wrap(data)
     if op.view:
@@ -153,7 +155,9 @@ HOOKS.finished = finished
 
 
 def record(t: Tensor, op: Op, xs: tuple[Tensor, ...]) -> None:
-    """Note how ``t`` was computed.  Written out flat: every recorded operation passes here."""
+    """Record how ``t`` was computed. Written without calls, because every recorded operation passes
+    here.
+    """
     data: Any = t.array
     dtype = data.dtype
     if dtype.kind not in "fcV":
@@ -233,8 +237,9 @@ def record_many(results: Sequence[Tensor], op: Op, xs: tuple[Tensor, ...]) -> No
 
 # -- views ----------------------------------------------------------------------------------
 def _spread(root: Tensor) -> None:
-    """Views that look again will find what ``root`` is now, or a view of it that was written, into
-    which they look: with gradients, or without."""
+    """Set ``requires_grad`` of views that will be recomputed, by what ``root`` is now, or by a view
+    of it between that was written.
+    """
     now = root._version[0]  # type: ignore[index]
     for view in views_of(root):
         if view._view.seen != now:
@@ -258,7 +263,7 @@ def current(x: Tensor) -> Node:
 
 
 def _refresh(x: Tensor) -> None:
-    """Look again: the base was changed since ``x`` was taken from it."""
+    """Recompute a view whose base has changed, and the stale views between."""
     let_go(x)
     stale = [t for t in looking_through(x) if t._view is not None
              and t._view.seen != t._version[0]]  # type: ignore[index]
@@ -272,7 +277,7 @@ def _refresh(x: Tensor) -> None:
 
 
 def _look_again(x: Tensor) -> None:
-    """Look into a base that has done so itself."""
+    """Refresh a view of a base that is up to date."""
     view: Any = x._view
     base_node = current(view.base)
     view.seen = x._version[0]  # type: ignore[index]
@@ -295,7 +300,7 @@ def operands_of(view: View) -> tuple[Node, ...]:
 
 
 def rebind(x: Tensor, node: Node, recorded: bool = True) -> None:
-    """Let a tensor stand for another node from now on."""
+    """Make a tensor refer to another node."""
     if MODE.get().trace is not None:
         MODE.get().trace.rebind(x, node, recorded)
         return
@@ -408,8 +413,9 @@ def graph_node(x: Tensor) -> Node:
 
 # -- in place -------------------------------------------------------------------------------
 def notice(what: str) -> None:
-    """Let the traces under way know what happens: "derived", "passing", "spilled", or "acted" where
-    Python gives values once."""
+    """Record an event in the running traces: "derived", "passing", "spilled", or "acted" where
+    Python provides values once.
+    """
     trace = MODE.get().trace
     while trace is not None:
         trace.noticed.add(what)
@@ -417,10 +423,10 @@ def notice(what: str) -> None:
 
 
 def assign(target: Tensor, value: Tensor, *, checked: bool = False, state: bool = False) -> Tensor:
-    """``target[...] = value`` in place; ``value`` has target's shape and dtype already.
+    """Perform ``target[...] = value`` in place; the shapes and dtypes already agree.
 
-    ``checked`` says that the change was found to be allowed where it was traced, ``state`` that
-    whoever changes a shared variable hands on its new value.
+    ``checked`` says that the change was checked where it was traced; ``state``, that the caller
+    passes on the new value of a shared variable.
     """
     value = written_value(target, value)
     traced = MODE.get().trace is not None
@@ -469,7 +475,7 @@ def assign(target: Tensor, value: Tensor, *, checked: bool = False, state: bool 
 
 
 def refuse_declared(target: Tensor) -> None:
-    """Refuse to change what a function gets: an expression made of it would be lost."""
+    """Raise for a change in place of a declared input, whose expressions would not see it."""
     mode = MODE.get()
     node: Any = root(target).node
     if node is None or node.op is not None or mode.examples is not None:
@@ -500,7 +506,9 @@ def _refuse_leaf(target: Tensor) -> None:
 
 
 def _begins(x: Tensor) -> bool:
-    """Return whether the gradient of a tensor begins there, where ``requires_grad`` was set."""
+    """Return whether gradients end at this tensor, because it is a leaf or ``requires_grad`` was
+    set on it.
+    """
     if MODE.get().trace is None:
         return x.node is None or x.node.op is None or "alias" in x.node.op.traits
     if x.array is None:
@@ -512,9 +520,10 @@ def _begins(x: Tensor) -> bool:
 
 
 def touch(target: Tensor, part: np.ndarray | None = None) -> int:
-    """Number a change of the tensor's memory, so that older records which need the value notice.
+    """Increment the version counter of a tensor's memory, so that older records that need the value
+    notice.
 
-    ``part`` is what of the memory was written, if not all that the tensor looks into.
+    ``part`` is the part of the memory that was written, if not all that the tensor refers to.
     """
     counter = target._version = target._version or [0]
     mode = MODE.get()
@@ -533,7 +542,7 @@ def touch(target: Tensor, part: np.ndarray | None = None) -> int:
 
 
 def _assign_node(target: Tensor, node: Node, recorded: bool = True) -> None:
-    """Make ``target``, and the tensors that it is a view of, refer to the new value."""
+    """Make ``target`` and its bases refer to the new value."""
     views: list[tuple[Tensor, Node]] = []
     while (view := target._view) is not None:
         views.append((target, node))

@@ -108,7 +108,7 @@ class Simpler:
         return parts
 
     def _again(self, node: Node, inputs: tuple[Node, ...]) -> tuple[Node, ...]:
-        """Return the expansion of the same operation on operands of equal types, made again on
+        """Return the expansion of an equal operation on operands of equal types, instantiated on
         these inputs.
         """
         key = node.op, tuple([(n.shape, n.dtype) for n in inputs])
@@ -147,7 +147,7 @@ def expanded_inside(node: Node) -> Node:
 
 
 def inherit(new: Node, old: Node, known: AbstractSet[Node]) -> None:
-    """Give new nodes the user's line and the name of what they replace."""
+    """Give new nodes the user's line, and the result the name, of the node that they replace."""
     if new in known:
         return
     where, seen, stack = old.where, {new}, [new]

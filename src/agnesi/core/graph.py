@@ -50,7 +50,7 @@ def live_tensor(node: Node) -> Tensor | None:
 
 
 def _is_frozen(memory: Any) -> bool:
-    """Return whether nobody can write an array's memory, through whatever it looks into either."""
+    """Return whether an array and all its bases are read-only."""
     while isinstance(memory, np.ndarray):
         if memory.flags.writeable:
             return False
@@ -162,7 +162,7 @@ def _leaf_key(node: Node) -> Any:
 
 
 def _closed_leaf(node: Node) -> Node:
-    """A leaf of a closed graph: a live tensor held for good, or a constant."""
+    """Return a leaf for a closed graph: a live tensor, held strongly, or a constant."""
     t = live_tensor(node)
     value = None if t is not None else constant_value(node)
     if t is None and value is None:

@@ -57,7 +57,7 @@ NEEDED: Any = object()
 
 
 def refuse(name: str, keywords: Iterable[str], known: tuple[str, ...]) -> NoReturn:
-    """Raise the error of a call with keywords that a function does not take.
+    """Raise TypeError for keywords that a function does not take.
 
     :raises TypeError: Always.
     """
@@ -67,11 +67,12 @@ def refuse(name: str, keywords: Iterable[str], known: tuple[str, ...]) -> NoRetu
 
 def operands_of(name: str, names: tuple[str, ...], given: tuple[Any, ...],
                 keywords: dict[str, Any]) -> tuple[tuple[Any, ...], Any]:
-    """The operands and ``out`` of a call of an elementwise function.
+    """Return the operands and ``out`` of a call of an elementwise function.
 
-    ``given`` is by position, with :data:`NEEDED` for operands of which there are none.
+    ``given`` are the positional arguments, with :data:`NEEDED` in place of missing operands.
 
-    :raises TypeError: If there are too many or too few, one is given twice, or a keyword unknown.
+    :raises TypeError: If there are too many or too few, one is given twice, or a keyword is
+        unknown.
     """
     arity = len(names)
     if len(given) == arity and given[-1] is not NEEDED and [*keywords] == ["out"]:
@@ -97,10 +98,10 @@ def operands_of(name: str, names: tuple[str, ...], given: tuple[Any, ...],
 
 
 def out_of(name: str, keywords: dict[str, Any]) -> Any:
-    """The ``out`` of a call that takes no other keyword.
+    """Return the ``out`` of a call that takes no other keyword.
 
-    A function that declares ``**keywords`` and comes here where there are some costs as much as
-    one that declares ``out``.
+    A function that declares ``**keywords`` and calls this only if there are any is as fast as one
+    that declares ``out``.
     """
     if keywords and (unknown := keywords.keys() - {"out"}):
         refuse(name, sorted(unknown), ("out",))
@@ -108,7 +109,7 @@ def out_of(name: str, keywords: dict[str, Any]) -> Any:
 
 
 def with_out(function: F) -> F:
-    """A decorator for such functions: their signatures show ``out``."""
+    """Decorator for such functions: shows ``out`` in the signature."""
     shown = inspect.signature(function)
     operands = [p.replace(default=p.empty) if p.default is NEEDED else p
                 for p in shown.parameters.values()
@@ -201,7 +202,7 @@ class _Wrapped:
         return None if better is None else (better, cause)
 
     def _misfit(self, error: Exception, args: tuple[Any, ...]) -> str | None:
-        """Return the message for arguments that do not fit the signature, as Python refused them;
+        """Return the message for arguments that do not fit the signature, given Python's TypeError;
         None for any other error.
         """
         subject, mark, rest = str(error).partition("() ")
@@ -267,7 +268,7 @@ WRAPPERS = {__file__}
 
 
 def _caller(depth: int = 3) -> str:
-    """The file of who called what a wrapper stands for, two calls within it."""
+    """Return the file of the innermost caller outside of wrappers."""
     step = sys._getframe(depth)
     while step is not None and step.f_code.co_filename in WRAPPERS:
         step = step.f_back  # type: ignore[assignment]
@@ -324,8 +325,9 @@ def _of_library(error: Exception, library: str = "") -> bool:
 
 
 def of_the_outer(error: Any, name: str) -> Exception | None:
-    """Return an error that a method of ours raised as its own as that of the method that the user
-    called, and one of an operation as that of the object that was to be made."""
+    """Return an error of an inner method under the name of the method that the user called, and one
+    of an operation under that of the object being made.
+    """
     inner, text = getattr(error, "owner", None), str(error)
     if inner is not None and text.startswith(f"{inner}: "):
         found = retold(error, f"{name}{text[len(inner):]}")
@@ -338,7 +340,8 @@ def of_the_outer(error: Any, name: str) -> Exception | None:
 
 
 def named(error: Any, name: str) -> Exception | None:
-    """Return an error that has a line as that of what the user called; None where it names it.
+    """Return an error that names a line under the name that the user called; None if it has that
+    name.
     """
     text = str(error)
     if text.startswith(_QUIET) and isinstance(getattr(error, "reason", None), str):
@@ -365,7 +368,8 @@ def _entered(error: Exception, code: Any) -> bool:
 
 
 def _name(function: Any, args: tuple[Any, ...], owner: type | None = None) -> str:
-    """Return the name that users call: of a class, or of a method after that of the object's class.
+    """Return the name that users call: of a constructor the class, of a method the object's class
+    and the method.
     """
     made = args[0] if args else None
     if function.__name__ not in _CONSTRUCTORS:
@@ -408,7 +412,7 @@ def strictly(module: str) -> None:
 
 
 def _inside(function: Any) -> Any:
-    """A function without the wrapper that takes its keywords by other words, too."""
+    """Return the function inside the wrapper that translates keywords."""
     return vars(function).get("__worded__", function)
 
 
@@ -419,8 +423,9 @@ def _source(spec: Any) -> str:
 
 
 def _offers(source: str, module: str, name: str, value: Any) -> bool:
-    """Whether a module offers a thing of ours, rather than needing it itself: it is defined there,
-    imported as itself (``from a import b as b``), or with all that a module lists."""
+    """Return whether a module exports an object, instead of only using it: the object is defined
+    there, imported as itself (``from a import b as b``), or listed in ``__all__``.
+    """
     home = str(getattr(value, "__module__", ""))
     if not home.startswith(PACKAGE):
         return False

@@ -295,7 +295,7 @@ _PLAIN = frozenset((int, float, bool, str, type(None)))
 
 
 def _resolved(value: Any, known: Callable[[Any], Any]) -> Any:
-    """A parameter with ``known(size)`` instead of sizes, in tuples too."""
+    """Return a parameter with sizes replaced by ``known(size)``, inside tuples too."""
     if not isinstance(value, tuple):
         return known(value) if isinstance(value, Dim) else value
     if _PLAIN.issuperset(map(type, value)):
@@ -322,7 +322,7 @@ class Item(Op):
 
 @cache
 def _item(index: int) -> Item:
-    """One operation for all, so that it is soon found to be the same."""
+    """Return the unique operation that picks result ``index``."""
     return Item(index)
 
 
@@ -379,7 +379,9 @@ def with_named(args: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[Any, ..
 
 
 def name_at(name: str, where: Any) -> str:
-    """``dot: matmul``: an operation's name behind that of the function that the user called."""
+    """Return ``dot: matmul``: the name of the function that the user called, and of the operation
+    in it that failed.
+    """
     outer = where[2] if where is not None else ""
     return f"{outer}: {name}" if outer not in ("", name) else name
 
@@ -479,7 +481,7 @@ _INNER = re.compile(r"(?:last axis|axis -?\d+) of (\([\w, ]*\))")
 
 
 def of_operands(reason: str, args: tuple[Any, ...]) -> str:
-    """Why shapes do not fit, without those of values that an operation only made inside."""
+    """Return why shapes do not fit, without shapes of values that are internal to the operation."""
     parts = [p for x in args for p in (x if isinstance(x, (list, tuple)) else (x,))]
     if any(isinstance(x, (list, tuple)) or callable(x) for x in parts):
         return reason
@@ -506,7 +508,7 @@ def of_operands(reason: str, args: tuple[Any, ...]) -> str:
 
 def renamed_error(error: Exception, name: str, args: tuple[Any, ...],
            known: tuple[str, ...] = ()) -> Exception:
-    """The error as that of the outer operation ``name``, if an inner one has explained it."""
+    """Return an inner operation's error as an error of the outer operation ``name``."""
     reason = getattr(error, "reason", None)
     if reason is not None:
         return located(error, reason, name, args, None)

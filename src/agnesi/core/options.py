@@ -265,7 +265,7 @@ def _either(union: UnionType) -> Rule | None:
 
 
 def _tuple(parts: list[tuple[Rule, ...] | None]) -> Rule:
-    """A fixed number of values, each by its own alternatives."""
+    """Return the rule for a fixed number of values, each with its own alternatives."""
     count = {2: "two", 3: "three"}.get(len(parts), str(len(parts)))
 
     def wanted(value: Any) -> str:
@@ -281,7 +281,9 @@ def _tuple(parts: list[tuple[Rule, ...] | None]) -> Rule:
 
 
 def _several(rule: Rule, inner: tuple[Rule, ...] | None) -> Rule:
-    """A list whose entries, as far as they can be looked at, have alternatives."""
+    """Return the rule for a list whose entries have alternatives; the first 1000 entries are
+    checked.
+    """
     def wanted(value: Any) -> str:
         if has(value, "shape") and len(value.shape) != 1:
             return rule.text
@@ -377,8 +379,8 @@ def checked(function: Any, early: bool = False) -> dict[str, tuple[Rule, ...]]:
 
 
 def _refusal(rules: tuple[Rule, ...] | None, value: Any) -> tuple[str, type[Exception]] | None:
-    """Return the requirement that a value does not meet, and the kind of the error; None where it
-    is right.
+    """Return the requirement that a value does not meet, and the class of the error; None if it
+    meets one rule.
     """
     reasons = []
     for rule in rules or ():
@@ -402,7 +404,7 @@ def _holds(rules: tuple[Rule, ...] | None, value: Any) -> Any:
 
 
 def _joined(found: list[Any]) -> Any:
-    """All of some conditions, of which there may be none."""
+    """Return the conjunction of conditions; None if there are none."""
     known = [c for c in found if c is not None]
     return functools.reduce(operator.and_, known) if known else None
 
@@ -449,7 +451,9 @@ def refusal(name: str, rules: tuple[Rule, ...], value: Any) -> Exception | None:
 
 
 def _unfit(value: Any) -> Any:
-    """The value with numbers that no range has, where they are known only when a program runs."""
+    """Return a value with NaN or the least integer in place of numbers that are known only at run
+    time, which fit no range.
+    """
     if isinstance(value, (list, tuple)):
         return [_unfit(entry) for entry in value]
     if _holds((_RULES["float"],), value) is None:
@@ -458,13 +462,13 @@ def _unfit(value: Any) -> Any:
 
 
 def _described(value: Any) -> str:
-    """A value in an error: numbers without axes as numbers."""
+    """Return a value's description for errors: scalars by value, others by type."""
     number = attribute_of(value, "shape") == () and _is_real(value) and _known(value)
     return typed(value) if number is False or number is None else f"{number}"
 
 
 def _instead(owner: str, function: Any, rules: tuple[Rule, ...], value: Any) -> str:
-    """How to write it where an input was given to a constructor."""
+    """Return how to write the call if an input was passed to a constructor."""
     plain = all(rule.plain for rule in rules) or (
         len(attribute_of(value, "shape", ())) > 1 and not any("tensor" in r.text for r in rules))
     if plain and function.__name__ == "fit" and attribute_of(value, "shape", ()):
@@ -482,7 +486,9 @@ def made_first(owner: str) -> str:
 
 def arguments(function: Any, args: tuple[Any, ...], keywords: dict[str, Any]
               ) -> Iterable[tuple[str, Any]]:
-    """The arguments of a call by the names of their parameters; the rest has none."""
+    """Return the arguments of a call as pairs (parameter name, value); extra positional ones are
+    left out.
+    """
     plain = inspect.unwrap(function) if hasattr(function, "__wrapped__") else function
     code = plain.__code__
     return (*zip(code.co_varnames[: code.co_argcount], args, strict=False), *keywords.items())
@@ -511,7 +517,7 @@ def check_written(owner: Any, name: str, held: Any, value: Any) -> None:
 
 
 def _written(kind: type) -> dict[str, tuple[Rule, ...]]:
-    """What the parameters of a class's constructors may be, as far as those are ours."""
+    """Return the rules of the constructor parameters of a class, by name."""
     found = {}
     for base in reversed(kind.__mro__):
         init = inspect.unwrap(vars(base).get("__init__", _written))

@@ -16,24 +16,26 @@ _PLAIN = frozenset((int, float, str, bool, type(None)))
 
 
 def is_declaring() -> bool:
-    """Return whether symbolic tensors are expressions of a program that somebody writes down.
+    """Return whether symbolic tensors are expressions of a declared program.
 
-    Those of a run that is traced (``jit``, ``vmap``, bodies of loops in them) stand for values and
-    change in place as those do; expressions never change.
+    Symbols of a traced run (``jit``, ``vmap``, bodies of loops in these) stand for values and
+    change in place as values do; expressions never change.
     """
     return MODE.get().examples is None and has_no_run()
 
 
 def has_no_run() -> bool:
-    """Return whether symbolic tensors belong to a program, of which no run is traced: what ``vmap``
-    calls in one is a part of it, too."""
+    """Return whether symbolic tensors belong to a declared program, not to a traced run; a ``vmap``
+    inside of one is part of it.
+    """
     mode = MODE.get()
     return mode.symbolic is not False and (mode.trace is None or not mode.trace.of_values)
 
 
 def begins_program(args: Iterable[Any]) -> bool:
-    """Return whether a call with such arguments writes down a symbolic program, and nobody said so
-    yet."""
+    """Return whether a call with these arguments begins a symbolic program, outside of which it is
+    made.
+    """
     for given in args:
         x = given
         kind = type(given)
@@ -53,7 +55,7 @@ def begins_program(args: Iterable[Any]) -> bool:
 
 
 def named_program() -> switched:
-    """A block of what is called by its name in symbolic programs, perhaps on values."""
+    """A context for functions called by their names in symbolic programs, possibly on values."""
     return switched(symbolic=STATE.symbolic or NAMED)
 
 

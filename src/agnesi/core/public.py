@@ -95,8 +95,9 @@ def symbolic(function: F) -> F:
 
 
 def higher(function: F) -> F:
-    """Decorator of public functions that call the user's: errors of these, and its own, pass
-    unchanged."""
+    """Decorator of public functions that call user functions: their errors, and its own, pass
+    unchanged.
+    """
     name, leading = _shown(function), arguments.leading_functions(function)
     numpydoc(function)
     ranges = arguments.Ranges(inspect.unwrap(function), early=True)
@@ -186,7 +187,9 @@ def _refuse(error: Exception, function: Any, name: str, args: tuple[Any, ...],
 
 
 def _without_defaults(function: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Arguments without the last ones, if several are the defaults: a layer passed them."""
+    """Return positional arguments without trailing ones that equal the defaults, if these are
+    several: a layer passed them.
+    """
     defaults = inspect.unwrap(function).__defaults__ or ()
     parameters = inspect.unwrap(function).__code__.co_argcount
     count = 0
@@ -199,9 +202,7 @@ def _without_defaults(function: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _listed(function: Any, args: tuple[Any, ...]) -> str:
-    """Return how to write the call where tensors were passed one by one to a function that takes a
-    list.
-    """
+    """Return the hint to put tensors in a list, for a function that takes one list of tensors."""
     parameters = inspect.unwrap(function).__code__.co_varnames
     several = len(args) > 1 and parameters[:1] in (("arrays",), ("tensors",))
     return ", with the tensors in one list or tuple" if several else ""
@@ -214,8 +215,9 @@ def _renamed(call: Any, name: str) -> Any:
 
 
 def _standing_for(function: F, call: Any) -> F:
-    """Return what is called instead of a public function, with its name, text and signature,
-    which are those of what the user wrote."""
+    """Return a wrapper with the name, docstring and signature of the public function that it
+    replaces.
+    """
     functools.update_wrapper(call, function)
     call.__wrapped__ = inspect.unwrap(function)
     standing: F = _renamed(call, function.__name__)
@@ -353,7 +355,7 @@ def as_dtype_of_target(owner: str, target: Any) -> Any:
 
 
 def _shown(function: Any) -> str:
-    """The name for errors, without the underscore that keeps it apart from a builtin's."""
+    """Return the name for errors, without the underscore that avoids a builtin's name."""
     name: str = function.__name__
     return name[:-1] if name.endswith("_") and hasattr(builtins, name[:-1]) else name
 
@@ -365,7 +367,7 @@ def _parameters(function: Any) -> tuple[str, ...]:
 
 
 def _nothing(self: Any) -> None:
-    """Stand for the constructor of a class that has none: it takes no arguments."""
+    """The constructor of a class without one: takes no arguments."""
 
 
 def check_call(cls: type, args: tuple[Any, ...], keywords: dict[str, Any]) -> None:
@@ -396,7 +398,7 @@ def check_call(cls: type, args: tuple[Any, ...], keywords: dict[str, Any]) -> No
 
 
 def _needed(init: Any, count: int = 0) -> list[str]:
-    """The names of arguments without defaults, behind the first ``count`` ones."""
+    """Return the names of arguments without defaults, after the first ``count``."""
     code, optional = init.__code__, init.__kwdefaults__ or ()
     names = code.co_varnames[1: code.co_argcount + code.co_kwonlyargcount]
     last = code.co_argcount - 1 - len(init.__defaults__ or ())
@@ -404,8 +406,13 @@ def _needed(init: Any, count: int = 0) -> list[str]:
 
 
 def needing(init: F) -> F:
-    """A constructor whose error for a call without arguments lists what is missing:
-    :func:`check_call` takes such calls for those of copies."""
+    """Decorator of a constructor: a call without arguments raises an error that lists what is
+    missing.
+
+    Without it, :func:`check_call` would take such a call for that of a copy.
+
+    :func:`check_call` takes such calls for those of copies.
+    """
     needed = _needed(inspect.unwrap(init))
 
     @functools.wraps(init)
@@ -488,8 +495,9 @@ def apply_to(out: Tensor | None, op: Op, *xs: Tensor) -> Tensor:
 
 
 def _plain(out: Any, xs: tuple[Tensor, ...]) -> bool:
-    """Return whether values are all that counts: nothing is traced, watched, symbolic or
-    recorded."""
+    """Return whether an operation can be applied to arrays directly: nothing is traced, watched,
+    symbolic or recorded.
+    """
     mode = MODE.get()
     if not isinstance(out, Tensor) or element_view(out) is not None or (
             mode.trace is not None or mode.watch is not None):

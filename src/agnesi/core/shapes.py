@@ -40,7 +40,7 @@ def broadcast(*shapes: Shape) -> Shape:
 
 
 def of_stacks(*fronts: Shape) -> Shape:
-    """Common shape of what stands in front of matrices or vectors, after the same rules."""
+    """Return the common shape of the leading axes of matrices or vectors, by broadcasting."""
     try:
         return broadcast(*fronts)
     except ShapeError as error:

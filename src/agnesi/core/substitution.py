@@ -24,7 +24,7 @@ _new = Node.__new__
 
 
 def copied(node: Node, inputs: tuple[Node, ...]) -> Node:
-    """The same operation on other inputs of the same types."""
+    """Return a copy of a node with other inputs of the same types."""
     new: Any = _new(Node)  # written out: graphs of thousands of nodes are copied
     new.op = node.op
     new.inputs = inputs
@@ -41,7 +41,7 @@ def copied(node: Node, inputs: tuple[Node, ...]) -> Node:
 
 
 def size_with(size: Size, known: Mapping[Dim, Size]) -> Size:
-    """A size with some unknown dimensions replaced."""
+    """Return a size with known dimensions substituted."""
     if not isinstance(size, Dim):
         return size
     done: dict[Size, Size] = {}
@@ -51,7 +51,8 @@ def size_with(size: Size, known: Mapping[Dim, Size]) -> Size:
 
 
 def _replaced(size: Dim, known: Mapping[Dim, Size], done: Mapping[Size, Size]) -> Size:
-    """Substitute known sizes in a size; ``done`` maps its operands to their results."""
+    """Substitute known sizes in one level of a size; ``done`` maps its operands to their results.
+    """
     if isinstance(size, Extent):
         return size.value(known)  # type: ignore[arg-type]
     if size in known:
@@ -109,8 +110,9 @@ def inferred(node: Node, inputs: tuple[Node, ...], known: Callable[[Size], Size]
 
 
 def _explained(error: Exception, node: Node, inputs: tuple[Node, ...]) -> Exception:
-    """The error with the operands as the user gave them: vectors, where the function that the
-    user called has made rows and columns of them."""
+    """Return an error with the operands as the user gave them, where the called function made rows
+    or columns of vectors.
+    """
     given = [_as_given(n, node) for n in inputs]
     reason = error.args[0] if error.args else None
     for n, old in zip(inputs, given, strict=True):
@@ -129,7 +131,7 @@ def _as_given(n: Node, node: Node) -> Node:
 
 
 def born(old: Node, new: Node, known: dict[Dim, Size]) -> None:
-    """Note the values of sizes that results of an operation, or of its bodies, define."""
+    """Record the values of sizes that the results of an operation, or of its bodies, define."""
     if getattr(old.op, "bears", False) or (old.op is not None and old.op.bodies):
         types = zip(old.outputs or ((old.shape, None),), new.outputs or ((new.shape, None),),
                     strict=True)

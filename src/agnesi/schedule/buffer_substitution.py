@@ -16,9 +16,10 @@ Reading = Callable[[Buffer, str, Affine], Expr]
 
 def swapped(kernel: Any, others: Mapping[Buffer, Buffer], only: Buffer | None = None,
             reading: Reading | None = None) -> Kernel:
-    """The kernel on other buffers; with ``only``, without its stores to anything else.
+    """Return the kernel (a loop nest, product or convolution) on other buffers; with ``only``,
+    without stores to any other buffer.
 
-    It must be a loop nest, a product or a convolution.  ``reading`` has the say over loads.
+    ``reading`` makes the expression of each load.
     """
     change = _Swap(reading or (lambda b, dtype, at: load(others.get(b, b), dtype, at)))
     body = [
@@ -49,7 +50,7 @@ class _Swap(Substitution):
         self.reading = reading
 
     def index(self, at: Affine) -> Affine:
-        """An index after the replacement."""
+        """Return an index expression with its loads replaced."""
         return super().index(at) if at.atoms else at
 
     def __call__(self, value: Expr) -> Expr:

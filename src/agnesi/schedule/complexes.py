@@ -60,7 +60,7 @@ class _Parts(Substitution):
         self._pairs: dict[Expr, Pair] = {}
 
     def index(self, at: Affine) -> Affine:
-        """An index in terms of real values."""
+        """Return an index with its expressions rewritten in real numbers."""
         if not at.atoms:
             return at
         result = Affine(at.const)

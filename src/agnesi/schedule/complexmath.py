@@ -124,7 +124,9 @@ def _sqrt(z: Pair) -> Pair:
 
 # -- exponentials and logarithms ----------------------------------------------------------------
 def _large_exp(x: Expr) -> tuple[Expr, Expr, float]:
-    """Return whether exp(x) may overflow; then exp of a smaller number, and the factor left out."""
+    """Return whether ``exp(x)`` may overflow, ``exp(x - step)``, and the factor ``exp(step)`` left
+    out.
+    """
     most = math.floor(math.log(float(_limits(x).max)))
     step = most // 2
     return x > most - 1, call("exp", x - step), math.exp(step)

@@ -24,13 +24,13 @@ class Traffic:
 
 
 class Dependence:
-    """The kernels that each kernel waits for, and one order that respects it.
+    """The dependences between kernels, and one order that respects them.
 
-    Kernels go by their positions in the given sequence, which must be in order itself.
+    Kernels are identified by their positions in the given sequence, which is itself in order.
 
     :ivar traffic: What they read and write.
-    :ivar needs, users: The kernels that have to be done before each, and those that wait for it.
-    :ivar order: All kernels, each behind what it needs.
+    :ivar needs, users: For each kernel, those that must run before it, and those that wait for it.
+    :ivar order: All kernels, each after those that it needs.
     """
 
     def __init__(self, kernels: Sequence[Kernel]) -> None:
@@ -58,7 +58,9 @@ class Dependence:
         self._rank = list(self.order)
 
     def put_behind(self, kernel: int, others: Iterable[int]) -> bool:
-        """Make a kernel wait for others too; False, and no change, where that would be circular."""
+        """Make a kernel wait for others as well; return False, without a change, if that would make
+        a cycle.
+        """
         others = set(others) - {kernel}
         last = max((self._rank[n] for n in others), default=-1)
         behind = self._reached(kernel, last)
@@ -71,10 +73,10 @@ class Dependence:
         return True
 
     def put_first(self, chosen: Sequence[int], *, hold_rest: bool) -> None:
-        """Let some kernels come as early as they can, in this order.
+        """Move the ``chosen`` kernels as early as possible, in this order.
 
-        What only later ones need waits for each.  What none needs comes last; unless ``hold_rest``
-        it may still be moved forward, where it frees memory.
+        A kernel that only a later one needs runs after the earlier ones. Kernels that none needs
+        come last; unless ``hold_rest`` they may be moved forward where that frees memory.
         """
         stage = [len(chosen)] * len(self.needs)
         for i, k in enumerate(chosen):
@@ -94,7 +96,7 @@ class Dependence:
             self._rank[k] = position
 
     def _reached(self, kernel: int, last: int) -> set[int]:
-        """A kernel and those that wait for it, up to a position in the order."""
+        """Return a kernel and those that depend on it, up to a position in the order."""
         if self._rank[kernel] > last:
             return set()
         found, stack = {kernel}, [kernel]

@@ -100,7 +100,7 @@ def iterations_in(loops: Sequence[Axis]) -> Size:
 
 
 def instructions(value: Expr, loops: Loops, iterations: Callable[[Loops], Any] = iterations) -> Any:
-    """About how many scalar instructions the evaluations of a value take, without its operands."""
+    """Estimate the scalar instructions of all evaluations of a value, without its operands."""
     if value.op in BINDING:
         return iterations(inside(value, loops))
     return iterations(loops) * instructions_of(value.op)

@@ -31,7 +31,9 @@ def point_in(shape: Sequence[Any], axes: tuple[Axis, ...]) -> At:
 
 
 def in_order(root: Node, buffer: Buffer, part: Sequential) -> Nest:
-    """The nest that writes elements of a root in order."""
+    """Return the nest that writes elements of a root sequentially (a scatter or a scan along an
+    axis).
+    """
     axes = axes_of(part.shape)
     at = point(axes)
     target = part.target(at)

@@ -62,7 +62,7 @@ class Request:
 
 @struct
 class Group:
-    """Kernels in a row that run at the same time, and about how much each of them does."""
+    """Consecutive kernels that run concurrently, and an estimate of the work of each."""
 
     kernels: list[Kernel]
     work: list[int]
@@ -139,7 +139,7 @@ class Program:
         return Dependence(self.kernels)
 
     def begin(self, name: str) -> None:
-        """A pass begins."""
+        """Begin to count for the pass of this name."""
         self._pass = name
         self.counts[name] += 0
 
@@ -159,5 +159,5 @@ class Program:
         self.kernels = result
 
     def count(self, n: int = 1) -> None:
-        """The pass under way did so much."""
+        """Add to the count of the current pass."""
         self.counts[self._pass] += n

@@ -75,7 +75,9 @@ class Verifier:
 
 
 def _parts(kernel: Kernel) -> list[Any]:
-    """A kernel with its stores, and unless it is a loop nest its buffers read and written."""
+    """Return a kernel with its stores and, unless it is a loop nest, the buffers that it reads and
+    writes.
+    """
     if isinstance(kernel, Nest) and kernel.like is None:
         return [kernel, *kernel.stores()]
     return [kernel, *kernel.stores(), *kernel.reads(), *kernel.writes()]
@@ -130,7 +132,7 @@ def check_memory(layout: Layout, name: str) -> None:
 
 
 def check_updates(program: Program, name: str) -> None:
-    """Check that updates are written behind all kernels that may fail."""
+    """Check that states are written after every kernel that may fail."""
     lasting = {state.slot for state, _ in program.request.updates}
     begun = False
     for kernel in program.layout.kernels:
@@ -207,7 +209,7 @@ def _describe_buffer(buffer: Buffer) -> str:
 
 
 def _listed(kernels: Sequence[Kernel]) -> str:
-    """Kernels with their instructions, a line each."""
+    """Return a line for each kernel, with its instruction count and stores."""
     return "\n".join(f"  {type(k).__name__} {work([k]).all}: "
                      + "; ".join(f"{s.buffer!r}[{s.offset}] = {s.value}" for s in k.stores())
                      for k in kernels)

@@ -98,7 +98,7 @@ def _power(b: Builder, signed: bool, x: Value, y: Value) -> Value:
 
 
 def _mulhi(b: Builder, signed: bool, x: Value, y: Value) -> Value:
-    """The high half of the product."""
+    """Return the upper half of the bits of a product."""
     bits, lanes = _bits(x.type), width(x.type)
     wide = vector(f"i{2 * bits}", lanes)
     extend = "sext" if signed else "zext"

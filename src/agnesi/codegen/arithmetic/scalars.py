@@ -60,7 +60,9 @@ def _float_to_float(b: Builder, value: Value, source: str, target: str) -> Value
 
 
 def _float_to_int(b: Builder, value: Value, source: str, target: str) -> Value:
-    """Truncate; what is out of range and NaN as the processor, so NumPy, has them."""
+    """Truncate to an integer; for NaN and values out of range the result is the processor's, and so
+    NumPy's.
+    """
     lanes = width(value.type)
     if source in _HALVES:
         value = halves.extend(b, value)
@@ -273,9 +275,9 @@ def emit(b: Builder, name: str, dtypes: tuple[str, ...], args: tuple[Value, ...]
 
 
 def emit_alone(b: Builder, name: str, dtypes: tuple[str, ...], args: tuple[Value, ...]) -> Value:
-    """Emit an operation on numbers that are no lanes of vectors: functions are called.
+    """Emit an operation on a scalar, with a call for an expensive function.
 
-    Long programs of numbers are short that way, for the compiler and for the processor's caches.
+    Long programs of scalars stay short that way, for the compiler and for the processor's caches.
     """
     if not is_heavy(name) or args[0].type not in ("float", "double"):
         return emit(b, name, dtypes, args)

@@ -37,7 +37,9 @@ _ITERATED = re.compile(r":[sdcz](gesdd|gees|geev|syevd|heevd)")
 
 def emit_foreign(b: Builder, kernel: Foreign, rt: Value, address_of: Callable[[Buffer], Value],
                  symbol: int, code: int) -> None:
-    """The calls of a kernel, which returns ``code`` where one fails; ``symbol`` is its number."""
+    """Emit the calls of a kernel; the program returns ``code`` if one fails. ``symbol`` is the
+    number of the function.
+    """
     functions = b.load("ptr", b.gep("ptr", rt, i64(FUNCTIONS_ENTRY)))
     function = b.load("ptr", b.gep("ptr", functions, i64(symbol)))
     call = kernel.call
@@ -74,7 +76,7 @@ def emit_foreign(b: Builder, kernel: Foreign, rt: Value, address_of: Callable[[B
 
 
 def _leave(b: Builder, held: bool, code: Value) -> None:
-    """The end of the calls, behind which the library has its threads again."""
+    """Return from the program; the library may use its own threads again."""
     if held:
         b.call("void", external(RELEASE))
     b.ret(code)
@@ -82,7 +84,7 @@ def _leave(b: Builder, held: bool, code: Value) -> None:
 
 def _beside(b: Builder, maker: _Arguments, function: Value, given: list[Value], held: bool
             ) -> None:
-    """A call that may take long: beside the main thread, which signals interrupt."""
+    """Emit a call that may take long, in a thread beside the main one, which handles signals."""
     largest = max(map(maker.bytes_of, maker.call.arguments), key=guess)
     least = _ITERATED_BYTES if _ITERATED.search(maker.call.symbol) else _BESIDE_BYTES
     if isinstance(largest, int) and largest < least:
@@ -106,7 +108,7 @@ def _beside(b: Builder, maker: _Arguments, function: Value, given: list[Value], 
 
 
 def _leave_if_interrupted(b: Builder, held: bool) -> None:
-    """A look for signals between two calls."""
+    """Emit a poll for signals between two calls."""
     signal, left, on = poll(b), b.label("left"), b.label("on")
     b.cbr(b.icmp("ne", signal, Value("0", "i32")), left, on, rare=True)
     b.open_block(left)

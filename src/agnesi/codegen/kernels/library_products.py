@@ -39,12 +39,13 @@ Strides = tuple[int, int]  # strides
 
 @record
 class Lines:
-    """The epilogue of sums in workspace, some lines of a matrix at a time.
+    """An epilogue that is applied to some lines of a library product at a time, with sums in a
+    workspace.
 
     :ivar most: Lines of a call.
-    :ivar first: Counts the lines of the matrix up to the first of a call.
-    :ivar sums: Where they wait.
-    :ivar plan: The epilogue for the lines of a call.
+    :ivar first: The axis that counts the lines before those of a call.
+    :ivar sums: The buffer of the sums.
+    :ivar plan: The loop nest of the epilogue for the lines of a call.
     """
 
     most: int
@@ -55,19 +56,13 @@ class Lines:
 
 @record
 class Call:
-    """``gemm`` as the library sees it: column by column.
+    """A ``gemm`` call in the library's column-major terms.
 
-    :ivar product: What it is to compute.
-    :ivar first, second: The operands in its order.
-    :ivar options: Whether it has to transpose them.
-    :ivar numbers: Rows, columns and terms, then how far lines of the operands and the result are
-        apart.
-    :ivar steps: From one row of the first operand to the next, and from one column of the second.
-    :ivar epilogue: What becomes of the sums: the library does it, or it is code behind the call.
-    :ivar shared: Whether threads of ours share the work, and the library has none of its own
-        meanwhile.
-    :ivar along: Of which there are blocks, for a call each: rows (0) or columns (1).
-    :ivar blocks: How many for each member of the batch.
+    :ivar product: The product to compute.
+    :ivar first, second: The operands in the library's order.
+    :ivar options: Whether each is transposed.
+    :ivar numbers: Rows, columns and terms, followed by the leading dimensions of the operands and
+        the result.
     """
 
     product: Product
@@ -140,7 +135,7 @@ def _blocks(product: Product, lines: Size, threads: int) -> int:
 
 
 def _whole(product: Product, strides: Strides) -> tuple[Summed, tuple[bool, Size]] | None:
-    """The epilogue and how the result lies, where the library can do it all."""
+    """Return the epilogue and the layout of the result if the library can apply it; else None."""
     _, m, n, _ = product.sizes
     epilogue = summed(product.body, product.total)
     if epilogue is None or not _in_place(product, epilogue) or product.body[0].offset.atoms:
@@ -152,9 +147,7 @@ def _whole(product: Product, strides: Strides) -> tuple[Summed, tuple[bool, Size
 
 
 def _in_place(product: Product, epilogue: Summed) -> bool:
-    """Return whether what the sums are added to is in the memory of the result, or can be copied
-    there.
-    """
+    """Return whether the addend is in the memory of the result, or can be copied there."""
     base, target = epilogue.base, product.body[0].buffer
     batch, m, n, _ = product.sizes
     return base is None or not _copied(product, epilogue) or (
@@ -169,10 +162,10 @@ def _copied(product: Product, epilogue: Summed) -> bool:
 
 
 def _by_lines(product: Product, strides: Strides) -> tuple[Lines, tuple[bool, Size]] | None:
-    """Plan the epilogue of a library product whose sums go to a buffer of some lines at a time.
+    """Plan an epilogue that is applied to some lines at a time, with sums in a buffer.
 
-    Returns the lines with their loop nest, and whether the sums are stored transposed with the
-    length of a line; None where the buffer would be too large.
+    Returns the lines with their loop nest, and whether the sums are transposed, with their leading
+    dimension; None if the buffer would be too large.
     """
     i, j = product.axes[-2:]
     across = strides[0] == 1 != strides[1]
@@ -237,7 +230,7 @@ def emit_call(b: Builder, call: Call, pointer: Callable[[Buffer], Value],
 
 def _emit_whole(b: Builder, call: Call, epilogue: Summed, given: list[Value],
                 pointer: Callable[[Buffer], Value], begin: Value, end: Value) -> None:
-    """The library finishes what it sums up."""
+    """Emit the library calls of a product whose epilogue the library applies."""
     store, base = call.product.body[0], epilogue.base
     scope = Scope(b, pointer, {})
     alpha, beta = (
@@ -263,7 +256,7 @@ def _emit_whole(b: Builder, call: Call, epilogue: Summed, given: list[Value],
 
 def _emit_lines(b: Builder, call: Call, lines: Lines, given: list[Value],
                 pointer: Callable[[Buffer], Value], begin: Value, end: Value) -> None:
-    """Some lines of sums at a time, and then their epilogue."""
+    """Emit the library calls for some lines at a time, each followed by the epilogue."""
     sums = b.alloca(call.type, lines.sums.size)
     alpha, beta = (b.module.table(call.type, [x]) for x in (1.0, 0.0))
     with _units(b, call, pointer, begin, end) as (indices, operands, start, stop), \
@@ -323,7 +316,7 @@ def _offset(b: Builder, start: int, indices: Sequence[Value], steps: Sequence[in
 
 
 def _behind(b: Builder, value: Value) -> Value:
-    """The address of a value that is the same for all calls."""
+    """Store a value on the stack and return its address."""
     workspace = b.alloca(value.type, 1)
     b.store(value, workspace)
     return workspace

@@ -12,13 +12,12 @@ _FAR_CYCLES = 200
 
 @record
 class Machine:
-    """Vector width, registers and caches of a processor for one element size, and the cost of
-    code.
+    """Vector width, registers and caches of a processor for one element size, and the cost of code.
 
-    ``code`` is the penalty for code per accumulator, a fraction of the run time; ``shared`` says
-    that convolutions share functions.  ``far_l3`` says that the third-level cache is as
-    far as memory, so that nothing should be read from it twice.  Multiply-adds of
-    ``multiply_add_bytes`` start in each cycle.
+    ``code`` is the penalty for code size per accumulator, a fraction of the run time; ``shared``:
+    convolutions share functions; ``far_l3``: the third-level cache is about as slow as memory, so
+    that nothing should be read from it twice. Multiply-adds on ``multiply_add_bytes`` start in each
+    cycle.
     """
 
     lanes: int

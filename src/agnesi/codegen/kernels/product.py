@@ -50,13 +50,14 @@ def plan_product(product: Product, target: Target, policy: CompilePolicy = FAST_
 
 
 def _steps(strides: Sequence[Any], sizes: tuple[int, int]) -> tuple[Any, Any]:
-    """Strides as the code has them; those of single lines do not count."""
+    """Return the strides, dynamic ones as they are; those along an axis of size 1 do not count."""
     first, second = (guess(s) if n == 1 else s for s, n in zip(strides, sizes, strict=True))
     return first, second
 
 
 def _typical(strides: tuple[Any, Any]) -> tuple[int, int]:
-    """Strides to plan for; no multiple of a power of two, which would be a case of its own."""
+    """Return strides to plan for; dynamic ones are assumed not to be a multiple of a power of two.
+    """
     first, second = (s if isinstance(s, int) else guess(s) + 16 for s in strides)
     return first, second
 

@@ -55,7 +55,7 @@ def plan_sparse(kernel: Sparse, target: Target) -> SparsePlan:
 
 def emit_sparse(b: Builder, plan: SparsePlan, pointer: Callable[[Buffer], Value],
                 begin: Value, end: Value) -> None:
-    """The units from ``begin`` to ``end``."""
+    """Emit work units [begin, end)."""
     emitter = _Emitter(b, plan, pointer)
     if plan.kernel.kind == "csr_product":
         emitter.rows(begin, end)
@@ -166,10 +166,10 @@ class _Emitter:
             self._tiles(tile)
 
     def _numbers(self, begin: Value, end: Value) -> None:
-        """Rows times a vector: four entries at once, alternately to one of two sums.
+        """Multiply rows of a sparse matrix by a vector, four entries at a time, alternating between
+        two accumulators.
 
-        What is left is taken under a mask, so that the processor need not guess how many entries
-        a row has.
+        The rest of a row is masked, so that no branch depends on its length.
         """
         b = self.b
         count = b.size(self.plan.kernel.inputs[2].shape[0])
@@ -200,14 +200,16 @@ class _Emitter:
         return self._across(self._add(*sums))
 
     def _fours(self, k: Value, count: int, sums: Sequence[Value]) -> Sequence[Value]:
-        """Add so many entries from ``k`` on, alternately to one of two sums."""
+        """Add ``count`` entries from ``k`` on, four at a time, alternating between two
+        accumulators.
+        """
         self._call_ahead(k)
         for t in range(0, count, 4):
             sums = [sums[1], self._four(self.b.add(k, i64(t)), sums[0])]
         return sums
 
     def _four(self, k: Value, total: Value, mask: Value | None = None) -> Value:
-        """Four entries, or some of them, times the numbers that they belong to, added up."""
+        """Add four entries, masked if needed, times their elements of the vector."""
         b = self.b
         numbers = Value("poison", total.type)
         for lane, index in enumerate(self._four_indices(k, mask)):
@@ -255,8 +257,9 @@ class _Emitter:
         ]
 
     def _sums(self, first: Value, last: Value, column: Value, masks: Masks) -> list[Value]:
-        """Sums over a row's entries, unrolled with separate accumulators; the remaining entries
-        follow."""
+        """Return the sum over a row's entries, unrolled with several accumulators, and the
+        remaining entries.
+        """
         b, count = self.b, len(masks)
         zero = const(self.vector, 0)
         unroll = max(1, _SUMS_IN_FLIGHT // count)
@@ -277,7 +280,7 @@ class _Emitter:
         return one.results
 
     def _united(self, sums: Sequence[Value], count: int) -> list[Value]:
-        """Sums of every other entry added, two by two."""
+        """Return the sum of all accumulators, added pairwise."""
         parts = [list(sums[t: t + count]) for t in range(0, len(sums), count)]
         while len(parts) > 1:
             parts = [
@@ -294,7 +297,9 @@ class _Emitter:
         return [self._multiply_add(factor, x, s) for x, s in zip(values, sums, strict=True)]
 
     def columns(self, begin: Value, end: Value) -> None:
-        """Tiles of the result: lines of the dense matrix added where the entries are."""
+        """Emit tiles of columns of the result: lines of the dense matrix are added at the entries'
+        rows.
+        """
         b = self.b
         size, step = self.size, self.plan.lanes * self.plan.tile
         if isinstance(size, Extent):
@@ -352,7 +357,7 @@ class _Emitter:
                 b.store(b.load(self.type, total), b.gep(self.type, self.result, entry.index))
 
     def _across(self, x: Value) -> Value:
-        """The sum of all lanes."""
+        """Return the sum of all lanes."""
         n = width(x.type)
         while n > 2:
             n //= 2

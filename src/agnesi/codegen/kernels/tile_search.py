@@ -121,9 +121,9 @@ def blocks_within(size: Callable[..., int], counts: Sequence[int], most: Sequenc
 
 
 def fewest_blocks(fits: Callable[[int], bool], least: int, most: int) -> int:
-    """Return the least number of blocks by which one fits, ``most`` if none does.
+    """Return the least number of blocks with which one block fits; ``most`` if none does.
 
-    Blocks get smaller as they get more.
+    ``fits`` must be monotonic: blocks get smaller as their number grows.
     """
     return least + bisect_left(range(least, most), True, key=fits)
 
@@ -134,8 +134,8 @@ def wanted_units(work: int, groups: int) -> int:
 
 
 def unevenness(units: int) -> float:
-    """Return the relative time that equal units cost on top by idle threads, averaged over 1, 2 and
-    4 threads.
+    """Return the relative time lost to idle threads with equal units, averaged over 1, 2 and 4
+    threads.
     """
     waits = sum(-(-units // threads) * threads / units - 1 for threads in (2, 4))
     return 1 + _IDLE_WEIGHT * waits

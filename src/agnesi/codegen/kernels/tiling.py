@@ -28,14 +28,14 @@ class Piece(NamedTuple):
 
 
 class CutPiece(Piece):
-    """A piece that is cut at run time: ``last`` is the last lane in use."""
+    """A piece whose active lanes are known at run time: ``last`` is the last one."""
 
     last: Value
     present: Value
 
     @classmethod
     def of(cls, b: Builder, piece: Piece, count: Value) -> CutPiece:
-        """A piece of which so many lanes are in use."""
+        """Return the piece with ``count`` active lanes."""
         new = cls(*piece)
         lanes = lanes_of(vector("i64", piece.lanes), range(piece.lanes))
         new.last = b.sub(count, i64(1))
@@ -120,7 +120,7 @@ class OpenRows(Rows):
 
     @property
     def _step(self) -> int:
-        """A power of two, or the height, that the rows left over are surely a multiple of."""
+        """Return a power of two, or the height, that divides the number of remaining rows."""
         steps = (by for by in (self.height, 16, 8, 4, 2, 1) if self.height % by == 0)
         return next(by for by in steps if divides(by, self.actual))
 
@@ -145,7 +145,7 @@ class OpenRows(Rows):
 
 @record
 class Panel:
-    """A kind of column panel: ``count`` of them from panel ``first`` on, each cut like this."""
+    """``count`` column panels from number ``first`` on that are divided into equal pieces."""
 
     first: int
     count: int

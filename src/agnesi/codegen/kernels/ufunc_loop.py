@@ -110,8 +110,8 @@ class _Writer:
             self._prepare(k, dtype)
 
     def _prepare(self, k: int, dtype: np.dtype) -> None:
-        """Store the stride in bytes of argument ``k`` of the ufunc's inner loop, and allocate a
-        block for it where its buffer has another dtype, or there is none.
+        """Store the byte stride of argument ``k`` of the inner loop; allocate a block for it if its
+        buffer has another dtype, or it has none.
         """
         b = self.b
         i = self._buffer(k)

@@ -20,7 +20,9 @@ _SINCE, _THREAD, _LEFT = range(3)
 
 
 def write_polls(module: Module) -> None:
-    """Write ``i1 worked(ptr polls, i64 n)``: counts work; whether the function is to be left."""
+    """Write ``i1 worked(ptr polls, i64 n)``: counts work, polls for signals, and returns whether to
+    stop.
+    """
     b = Builder(module, "worked", [("ptr", "polls"), ("i64", "n")], "i1")
     address, n = b.parameters
     since, thread, left = (b.gep("i64", address, i64(k)) for k in (_SINCE, _THREAD, _LEFT))
@@ -34,7 +36,7 @@ def write_polls(module: Module) -> None:
 
 
 def polled_task(target: Target) -> Builder:
-    """The builder of a function ``run`` over units of work, in a module with ``worked``."""
+    """Return the builder of a function ``run`` over work units, in a module with ``worked``."""
     module = Module(target)
     write_polls(module)
     return task(module)
@@ -57,10 +59,10 @@ class Polls:
 
     def rows(self, first: Value, last: Value, n: Value, several: int,
              work: Callable[[Polls, Value, Value], None]) -> None:
-        """Work on rows of ``n`` elements, ``several`` side by side, group by group.
+        """Emit a loop over rows of ``n`` elements, in groups of ``several``.
 
-        ``work(polls, start, stop)`` writes a loop over rows, which poll themselves only where they
-        are long.
+        ``work(polls, start, stop)`` emits the work on a range of rows, which poll only if they are
+        long.
         """
         b = self.b
         longest = b.intrinsic("smax", n, i64(1))
@@ -84,7 +86,7 @@ class Polls:
         return b.icmp("ne", b.load("i64", b.gep("i64", self.address, i64(_LEFT))), i64(0))
 
     def remaining(self, n: Value) -> Value:
-        """Return how many of ``n`` are worth working on: none where the function is to be left."""
+        """Return ``n``, or 0 if the function is to stop."""
         return self.b.select(self.interrupted(), i64(0), n)
 
     def worked(self, n: Value) -> Value:
@@ -92,15 +94,16 @@ class Polls:
         return self.b.call("i1", "worked", self.address, n)
 
     def finished(self, n: Value) -> Value:
-        """Count rows of so many elements unless their chunks were; whether to leave."""
+        """Return whether to stop; rows that are processed in chunks were counted there."""
         return self.interrupted()
 
     @contextmanager
     def chunks(self, first: Value, last: Value, carried: tuple[Value, ...] = (), each: int = 1
                ) -> Iterator[tuple[Loop, Value]]:
-        """A loop over parts of a range, with the end of a part, each with a poll behind it.
+        """Emit a loop over chunks of a range, each followed by a poll; yield the loop and the end
+        of the chunk.
 
-        ``each`` is how many elements one of the range stands for.
+        ``each`` is the number of elements per item of the range.
         """
         b, size = self.b, _POLL_ELEMENTS // each
         with b.loop(first, last, size, carried) as loop:

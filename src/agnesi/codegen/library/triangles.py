@@ -79,7 +79,7 @@ def _size(b: Builder, x: Pair) -> Value:
 
 
 def _over(b: Builder, x: Pair, y: Pair) -> Pair:
-    """The quotient; 0 / 0 is 0."""
+    """Return a complex quotient; 0 / 0 is 0."""
     size = _size(b, y)
     re, im = b.fdiv(y[0], size), b.fneg(b.fdiv(y[1], size))
     length = b.fmul(b.fadd(b.fmul(re, re), b.fmul(im, im)), size)
@@ -110,8 +110,8 @@ def _root_of(b: Builder, z: Pair) -> Pair:
 
 # -- triangles ------------------------------------------------------------------------------------
 def _write_less(b: Builder) -> None:
-    """Write the function ``take_off``, which subtracts a multiple of the first elements of another
-    column from a column.
+    """Write ``take_off``, which subtracts a multiple of the first elements of one column from
+    another.
     """
     column, other, re, im, n = b.parameters
     with b.loop(i64(0), n) as loop:

@@ -6,18 +6,18 @@ from agnesi.codegen.llvm.values import Value, i64
 
 
 class Distances:
-    """The indices of a function that are another index plus a constant."""
+    """Indices of a function that are another index plus a constant."""
 
     def __init__(self) -> None:
         self._of: dict[str, tuple[Value, int]] = {}
 
     def note(self, total: Value, a: Value, b: Value) -> None:
-        """Take down a sum that was written."""
+        """Record that ``total`` is the sum of an index and a constant."""
         if a.type == "i64" and b.ref[0] != "%" == total.ref[0] and total.ref != a.ref:
             self._of[total.ref] = a, int(b.ref)
 
     def parted(self, index: Value) -> tuple[Value, int]:
-        """An index as one that its neighbours share, and the distance from there."""
+        """Return an index as a base that neighbouring addresses share, and the distance from it."""
         distance = 0
         while index.ref in self._of:
             index, by = self._of[index.ref]

@@ -111,7 +111,7 @@ class Builder:
         return Value(ref, type_)
 
     def pure(self, type_: str, text: str) -> Value:
-        """The value of an instruction that depends on its operands alone, emitted once."""
+        """Return the value of an instruction without side effects; an equal one is reused."""
         known = self._known.of(type_)
         found = known.get(text)
         if found is None:
@@ -122,7 +122,7 @@ class Builder:
         self.emit(f"br label %{label}")
 
     def cbr(self, condition: Value, yes: str, no: str, *, rare: bool = False) -> None:
-        """Branch; ``rare`` says that ``yes`` hardly ever happens, so that it pays for spills."""
+        """Emit a conditional branch; ``rare`` marks the branch to ``yes`` as unlikely."""
         weights = ""
         if rare:
             self.module.metadata("1", '!{!"branch_weights", i32 1, i32 4000}')
@@ -327,7 +327,7 @@ class Builder:
         return value if bits == value.type else self.cast("bitcast", value, bits)
 
     def _typed(self, bits: Value, type_: str) -> Value:
-        """A value that came as bits."""
+        """Return a value of ``type_`` from its bits."""
         return bits if bits.type == type_ else self.cast("bitcast", bits, type_)
 
     def intrinsic(self, name: str, *args: Value, result: str | None = None) -> Value:
@@ -355,7 +355,7 @@ class Builder:
 
     # -- sizes ----------------------------------------------------------------------------
     def give_sizes(self, table: Value, first: int, names: Sequence[Extent]) -> None:
-        """Say where the function finds run-time sizes: in entries of a table, in order."""
+        """Set where dynamic sizes are found: in consecutive entries of a table."""
         self._sizes = Sizes({name: (table, first + i) for i, name in enumerate(names)})
 
     @contextmanager

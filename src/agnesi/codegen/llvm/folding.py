@@ -33,7 +33,9 @@ def _number(text: str) -> int | None:
 
 
 def folded(name: str, a: str, b: str) -> str:
-    """An operation on 64-bit integers, as text, where it is a number or one of its operands."""
+    """Return the result of an operation on 64-bit integers as text if it is a constant or an
+    operand; else an empty text.
+    """
     if a[0] == "%" == b[0]:
         return "0" if name == "sub" and a == b else ""
     left, right = _number(a), _number(b)
@@ -60,6 +62,6 @@ def compared(predicate: str, a: str, b: str) -> str:
 
 
 def one_iteration(start: str, stop: str, step: int) -> bool:
-    """Return whether a loop surely has a single iteration."""
+    """Return whether a loop certainly runs exactly once."""
     first, last = _number(start), _number(stop)
     return first is not None and last is not None and first < last <= first + step

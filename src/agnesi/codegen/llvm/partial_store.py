@@ -6,7 +6,7 @@ from agnesi.codegen.llvm.builder import Builder, Value, i64, scalar, width
 
 
 def store_first(b: Builder, value: Value, address: Value, count: int | Value, align: int) -> None:
-    """Store so many lanes, in pieces of powers of two, the largest first."""
+    """Store the first ``count`` lanes, in pieces of powers of two, the largest first."""
     element, number = scalar(value.type), b.size(count)
     lanes = width(value.type)
     size = 1 << (lanes - 1).bit_length()

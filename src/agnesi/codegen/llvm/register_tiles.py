@@ -26,7 +26,7 @@ def transposed(b: Builder, rows: Sequence[Value]) -> list[Value]:
 
 
 def _within(b: Builder, rows: Sequence[Value], own: int) -> list[Value]:
-    """Transpose each square block of ``own`` rows and lanes."""
+    """Transpose each block of ``own`` rows by ``own`` lanes."""
     rows, half = list(rows), own // 2
     picks = [
         [first + k // 2 + (k % 2) * width(rows[0].type)
@@ -41,7 +41,7 @@ def _within(b: Builder, rows: Sequence[Value], own: int) -> list[Value]:
 
 
 def _among(b: Builder, rows: Sequence[Value], own: int) -> list[Value]:
-    """Rows of as many groups of lanes, with the groups transposed."""
+    """Transpose blocks of ``own`` lanes among the rows."""
     rows, lanes = list(rows), [*range(0, 2 * width(rows[0].type), own)]
     picks = [[first + k for first in lanes[part::2] for k in range(own)] for part in (0, 1)]
     for _ in range(len(rows).bit_length() - 1):

@@ -41,9 +41,10 @@ class Workspace(NamedTuple):
 
 
 class Allocated(NamedTuple):
-    """Where arrays lie: ``first`` lines begin the function, ``then`` lines its first block.
+    """The lines of text that allocate arrays: ``first`` at the beginning of the function, ``then``
+    in its first block.
 
-    Where a block was taken, the first lines are a block of their own.
+    For arrays that are not on the stack the first lines are a block of their own.
     """
 
     first: list[str]

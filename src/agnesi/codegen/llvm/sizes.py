@@ -9,10 +9,10 @@ from agnesi.core.ir.extents import Extent, UnknownSizeError, surely
 
 
 class Sizes:
-    """The values known of sizes in one function; ``positions`` of those that calls pass: (table,
-    entry).
+    """Values of dynamic sizes in one function; ``positions`` has the table and entry of those that
+    calls pass.
 
-    Numbers are made by a builder, which is at the function's beginning then.
+    Others are computed at the beginning of the function.
     """
 
     def __init__(self, positions: Mapping[Extent, tuple[Any, int]]) -> None:
@@ -20,7 +20,7 @@ class Sizes:
         self._known: dict[Extent, Any] = {}
 
     def number(self, b: Any, n: Extent) -> Any:
-        """A size."""
+        """Return the value of a size."""
         if n not in self._known:
             self._known[n] = self._worked_out(b, n)
         return self._known[n]

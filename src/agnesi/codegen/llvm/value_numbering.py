@@ -13,11 +13,10 @@ _Table = dict[str, V]
 
 
 class Known(Generic[V]):
-    """Values by the text of their instructions.
+    """Values by the text of their instructions (local value numbering).
 
-    All of them are known in their block.  Indices and sizes, of 64 bits, are known in all
-    blocks that can only be reached through theirs: those behind it, and those in loops there.
-    What else is kept for later blocks would need registers meanwhile.
+    All are reused within a basic block. 64-bit indices and sizes are also reused in blocks that
+    their block dominates; reusing anything else there would occupy registers.
     """
 
     def __init__(self) -> None:
@@ -37,15 +36,15 @@ class Known(Generic[V]):
         self._indices = dict(self._first)
 
     def here(self) -> tuple[_Table[V], _Table[V]]:
-        """Return the values that are known at the begin of a loop or branch."""
+        """Return the known values at the beginning of a loop or branch."""
         here = self._first, self._indices
         self._first = self._indices
         return here
 
     def enter(self) -> None:
-        """This block is the first one of a loop or branch."""
+        """Begin the first block of a loop or branch."""
         self._first = self._indices
 
     def leave(self, before: tuple[_Table[V], _Table[V]]) -> None:
-        """This block is the one behind a loop or branch."""
+        """Begin the block after a loop or branch."""
         self._first, self._indices = before

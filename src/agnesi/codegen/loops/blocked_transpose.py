@@ -43,9 +43,7 @@ def emit_transposed(nest: Any, scope: Scope, begin: Value, end: Value) -> None:
 
 def _level(nest: Any, scope: Scope, rest: Sequence[Axis], span: tuple[Value, Value] | None,
            across: tuple[Value, Value]) -> None:
-    """Emit the loops of a nest around the two axes that are cut into blocks, and those blocks
-    inside.
-    """
+    """Emit the loops around the two blocked axes of a nest, with the blocks inside."""
     if not rest:
         _blocks(nest, scope, across)
         return
@@ -63,7 +61,7 @@ def _values(nest: Any) -> list[Expr]:
 
 
 def _blocks(nest: Any, scope: Scope, across: tuple[Value, Value]) -> None:
-    """The blocks of both loops."""
+    """Emit the loops over blocks of both axes."""
     b, plan = nest.b, nest.plan
     first_across, first_along = fresh_axes((1, 1), axes_in(nest.stores))  # where a block begins
     offset = Affine(0, {plan.across: BLOCK_ELEMENTS, plan.along: 1, first_across: -BLOCK_ELEMENTS,
@@ -98,14 +96,14 @@ def _blocks(nest: Any, scope: Scope, across: tuple[Value, Value]) -> None:
 
 
 def _wide(reads: Sequence[Expr], near_bytes: int) -> int:
-    """Elements of blocks across the lanes, so that all of them are in the first-level cache."""
+    """Return the block size across the lanes such that the block fits the first-level cache."""
     fitting = near_bytes // (BLOCK_ELEMENTS * sum([ITEM_BYTES[v.dtype] for v in reads]))
     return min(_MAX_ACROSS_ELEMENTS, 1 << fitting.bit_length() - 1)
 
 
 def _transpose(nest: Any, scope: Scope, read: Expr, workspace: Buffer, rows: Value, columns: Value
                ) -> None:
-    """Call what fills a block with so many rows of what is read, as its columns."""
+    """Emit a call that copies rows of a loaded value into the columns of a block."""
     b, (buffer, at) = nest.b, read.param
     plan, size = nest.plan, ITEM_BYTES[read.dtype]
     shortest = min(max(_SQUARE_ROWS, _MAX_SQUARE_ROW_BYTES // size), guess(plan.along.extent),

@@ -39,7 +39,9 @@ class Border(NamedTuple):
 
 
 def bordered(scope: Any, value: Expr) -> Expr:
-    """A choice whose first branch loads under masks what its condition tests; ``value`` if none."""
+    """Return a ``where`` whose first branch loads only the elements that its condition allows,
+    under masks; ``value`` if it has none.
+    """
     condition, wanted, other = value.args
     tests = _tests(condition)
     if not wanted.loads or all([t.loads for t in tests]) or not scope.varies(condition) or any(
@@ -62,7 +64,7 @@ def bordered(scope: Any, value: Expr) -> Expr:
 
 
 def _tests(condition: Expr) -> set[Expr]:
-    """All that must hold."""
+    """Return the terms of a conjunction."""
     found, stack = set(), [condition]
     while stack:
         test = stack.pop()
@@ -129,7 +131,7 @@ def _period(scope: Any, position: Affine) -> tuple[Expr, Period] | None:
 
 
 def load_bordered(scope: Any, border: Border, type_: str, align: int) -> Value:
-    """The elements that lie inside, in the lanes that want them."""
+    """Load the elements inside of the border, for active lanes."""
     b, count, active = scope.b, scope.lanes, scope.active or scope.lanes
     step, at, position = scope.step(border.position), border.at, border.position
     if step is None:
@@ -146,7 +148,7 @@ def load_bordered(scope: Any, border: Border, type_: str, align: int) -> Value:
 
 
 def _without(scope: Any, at: Affine, atom: Expr, value: Value) -> tuple[Value, int]:
-    """An index, parted, with a value instead of an atom."""
+    """Return the base and distance of an index with a value in place of an atom."""
     rest = Affine(at.const, {a: c for a, c in at.terms.items() if a is not atom})
     first, by = scope.parted(rest)
     return scope.b.op("add nsw", first, value), by
@@ -154,7 +156,9 @@ def _without(scope: Any, at: Affine, atom: Expr, value: Value) -> tuple[Value, i
 
 def _row(scope: Any, border: Border, at: tuple[Value, int], position: tuple[Value, int], type_: str,
          align: int) -> Row:
-    """Elements side by side, counted from an index that is ``position`` on the axis."""
+    """Return a function that loads contiguous elements inside of the border, relative to an index
+    that is ``position`` on the axis.
+    """
     b, size = scope.b, border.size
     address = b.pure("ptr", f"getelementptr {type_}, {scope.pointer(border.buffer)}, {at[0]}")
     first = b.cast("trunc", b.op("add nsw", position[0], i64(position[1])), "i32")

@@ -117,7 +117,7 @@ class Scope:
             {} if parent is None else parent.runs)
 
     def inside(self, index: Mapping[Axis, Value], **changes: Any) -> Scope:
-        """A scope for a loop in this one."""
+        """Return a scope for a loop inside of this one."""
         settings = {"along": self.along, "lanes": self.lanes, "mask": self.mask,
                     "active": self.active, "unit": self.unit, **changes}
         return Scope(self.b, self.pointer, {**self.axes, **index}, self, **settings)
@@ -134,7 +134,7 @@ class Scope:
         return next((s.kept[value] for s in (self, *self.around) if value in s.kept), None)
 
     def _divisor(self, value: Expr) -> Divisor | None:
-        """A divisor made ready for the lanes of this scope."""
+        """Return the prepared divisor for the lanes of this scope, if there is one."""
         key = (value, self.lanes)
         return next((s.divisors[key] for s in (self, *self.around) if key in s.divisors), None)
 
@@ -216,9 +216,10 @@ class Scope:
         return emit(self.b, value.op, tuple(a.dtype for a in value.args), tuple(args))
 
     def _beside_one(self, value: Expr) -> Expr:
-        """``1 - tanh(x)**2`` as a function of ``x``, which loses no digits, where ``x`` is here.
+        """Return ``1 - tanh(x)**2`` as a function of ``x``, which is accurate, if ``x`` is
+        available.
 
-        In float32, whose tanh needs no exponential, this would take twice the time.
+        Not in float32: its tanh needs no exponential, so this would take twice the time.
         """
         one, product = value.args
         root = product.args[0] if product.op in PRODUCTS else product
@@ -238,7 +239,9 @@ class Scope:
         return self.b.op("add nsw", first, i64(distance))
 
     def parted(self, at: Affine) -> tuple[Value, int]:
-        """An index as the part that neighbours share, outer axes first, plus a constant."""
+        """Return an index as a base that neighbouring addresses share, outer axes first, and a
+        constant distance.
+        """
         first, distance = i64(0), at.const
         depth = {axis: i for i, axis in enumerate(self.axes)}
         for atom, c in sorted(at.terms.items(), key=lambda t: depth.get(t[0], len(depth))):
@@ -269,7 +272,7 @@ class Scope:
         return total
 
     def ramp(self, step: Size) -> Value:
-        """From lane to lane a step more, from 0 on."""
+        """Return 0, step, 2 step ... in the lanes."""
         type_ = vector("i64", self.lanes)
         if isinstance(step, int):
             return lanes(type_, [step * k for k in range(self.lanes)])
@@ -318,7 +321,9 @@ class Scope:
         return self.b.icmp("ne", raw, const(raw.type, 0)) if dtype == "bool" else raw
 
     def _shuffled(self, type_: str, dtype: str, buffer: Buffer, at: Affine) -> Value | None:
-        """Elements at constant steps, or one for several lanes, without a gather."""
+        """Load elements at constant steps, or one element for several lanes, by shuffles instead of
+        a gather.
+        """
         active = self.lanes if self.mask is None else self.active
         if active is None:
             return None
@@ -394,9 +399,8 @@ class Scope:
 
     # -- reductions -----------------------------------------------------------------------
     def _reduce(self, value: Expr) -> Value:
-        """Write the loop of a reduction, with all others over the same axes in it.
-
-        Their lanes are those of this scope.
+        """Emit the loop of a reduction, fused with all others over the same axes; lanes are those
+        of this scope.
         """
         value = self._own_axes(value)
         bound = value.param[1]
@@ -432,7 +436,7 @@ class Scope:
         return results[0]
 
     def _own_axes(self, value: Expr) -> Expr:
-        """A reduction over axes that no loop around it runs over: inside, theirs stand still."""
+        """Return a reduction with new axes in place of those that an outer loop also runs over."""
         shared = [a for a in value.param[1] if a in self.axes]
         if not shared:
             return value
@@ -444,7 +448,7 @@ class Scope:
         return Substitution(new)(value)
 
     def _call_ahead(self, bodies: list[Expr], axis: Axis) -> None:
-        """Prefetch the loads of the next iterations over ``axis`` where their stride is large."""
+        """Emit prefetches for later iterations over ``axis`` of loads with a large stride."""
         for value in walk(bodies):
             if value.op != "load" or not self.varies(value):
                 continue
@@ -466,14 +470,15 @@ class Scope:
                 prefetch(self.b, self.b.gep(memory_type(dtype), first, distance), near=True)
 
     def folded(self, reduction: Expr, total: Value, wide: bool) -> Value:
-        """A running reduction with the element that this scope stands at."""
+        """Return a running reduction combined with the element of this scope."""
         (body,) = reduction.args
         part = self.wide(body) if wide else self.value(body)
         return scalars.emit(self.b, reduction.param[0], (body.dtype, body.dtype), (total, part))
 
     def _beside(self, value: Expr) -> list[Expr]:
-        """Pending reductions over the same axes as this one that depend on no other reduction: one
-        loop serves all."""
+        """Return other pending reductions over the same axes that depend on no reduction, to be
+        computed in the same loop.
+        """
         bound = value.param[1]
         return [
             v for v in self.wanted
@@ -484,7 +489,9 @@ class Scope:
 
     # -- hoisting -------------------------------------------------------------------------
     def hoist(self, values: Iterable[Expr], axes: Iterable[Axis], inner: Scope) -> None:
-        """Evaluate here what does not change in a loop over ``axes`` whose body is ``inner``."""
+        """Evaluate in this scope what does not change in a loop over ``axes`` with the body
+        ``inner``.
+        """
         loop = frozenset(axes)
         seen: set[tuple[int, frozenset[Axis]]] = set()
         divisions: list[Expr] = []
@@ -516,7 +523,7 @@ class Scope:
             self._ready(divisor, inner.lanes)
 
     def _ready(self, divisor: Expr, lanes_: int) -> None:
-        """Prepare division by a value that the loop about to be opened does not change."""
+        """Prepare division by a value that does not change in the next loop."""
         if divisor.dtype not in RANGE or (divisor, lanes_) in self.divisors:
             return
         found = self.value(divisor) if divisor.op == "const" else self._found(divisor)

@@ -24,10 +24,10 @@ _MAX_EXTENT = 1 << 12
 
 
 class LaneRun(NamedTuple):
-    """Iterations of a loop whose lanes read in the same pattern.
+    """Iterations of a loop that read with the same lane pattern.
 
-    They run from ``start`` to before ``stop``, with so many ``active`` lanes.  ``indices`` has for
-    each address that of the first lane, its step per index, and the offsets of the other lanes.
+    They run over [start, stop) with ``active`` lanes. ``indices`` has, for each address, that of
+    the first lane, its step per iteration, and the offsets of the other lanes.
     """
 
     start: int
@@ -73,7 +73,7 @@ def _lane_runs_of(values: Sequence[Expr], axis: Axis, wide: int) -> list[LaneRun
 
 
 def _together(before: LaneRun, run: LaneRun, wide: int) -> LaneRun | None:
-    """Merge two consecutive runs into one; None if their index patterns differ."""
+    """Merge two consecutive runs; None if their patterns differ."""
     indices = {}
     for a, (first, by, offsets) in before.indices.items():
         start, _, others = run.indices[a]
@@ -100,7 +100,7 @@ def _table(value: Expr, axis: Axis) -> list[int]:
 
 
 def load_run(scope: Any, type_: str, buffer: Buffer, at: Affine, align: int) -> Value | None:
-    """The elements at an index with a term that this loop knows; None if there is no such."""
+    """Load elements at an index whose lane pattern is known; None if it is not."""
     b, moving = scope.b, [a for a in at.atoms if scope.varies(a)]
     active = scope.lanes if scope.mask is None else scope.active
     if len(moving) != 1 or moving[0] not in scope.runs or active is None:

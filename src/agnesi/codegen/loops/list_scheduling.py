@@ -20,7 +20,7 @@ _OTHER = {"sin": "cos", "cos": "sin"}
 
 
 def compute(scope: Scope, values: Sequence[Expr]) -> None:
-    """Evaluate what ``values`` take in such an order, if that is numbers alone."""
+    """Evaluate the scalars that ``values`` need in list-scheduling order."""
     order = _by_readiness(values)
     known = set(order)
     for value in order:

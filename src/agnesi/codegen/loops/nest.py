@@ -108,12 +108,12 @@ class _Nest:
 
     # -- signals --------------------------------------------------------------------------
     def _iterations_between(self, axis: Axis) -> int:
-        """Return how many iterations of a sequential loop run between two polls for signals."""
+        """Return the iterations of a sequential loop between two polls for signals."""
         inner = self.plan.axes[self.plan.axes.index(axis) + 1:]
         return max(1, self.points // max(1, guess(product([a.extent for a in inner]))))
 
     def _is_long(self, axis: Axis) -> bool:
-        """Return whether a loop in sequence looks for signals."""
+        """Return whether a sequential loop polls for signals."""
         return (self.look is not None and axis in self.plan.ordered
                 and (isinstance(axis.extent, Extent)
                      or axis.extent > MIN_LOOKS * self._iterations_between(axis)))
@@ -131,13 +131,15 @@ class _Nest:
         return found
 
     def _noted(self, inside: Sequence[Axis]) -> Value | None:
-        """Return whether a loop inside of this one has found that the nest is to end."""
+        """Return whether an inner loop has recorded that the nest is to stop."""
         if self.note is None or not any(map(self._is_long, inside)):
             return None
         return self.b.icmp("ne", self.b.load("i8", self.note), const("i8", 0))
 
     def _before(self, scope: Scope, inside: set[Axis], inner: Scope) -> None:
-        """Emit what does not depend on ``inside``, reductions too, before loops over that."""
+        """Emit everything that does not depend on the axes ``inside``, reductions included, before
+        the loops over them.
+        """
         values = self._values(self.stores)
         self._sweeps(scope, values, inside)
         scope.hoist(values, inside, inner)
@@ -246,7 +248,7 @@ class _Nest:
     def _masked(self, scope: Scope, axis: Axis, values: Sequence[Expr], span: tuple[Value, Value],
                 wide: int, body: Callable[[Scope, list[Value]], list[Value]],
                 carried: list[Value]) -> list[Value]:
-        """A loop over part of an axis whose last iteration has lanes beyond the end."""
+        """Emit a loop over part of an axis whose last iteration is masked."""
         b = self.b
         inner = scope.inside({axis: span[0]}, along=axis, lanes=wide, mask=None, active=None,
                              unit=1)
@@ -377,7 +379,7 @@ class _Nest:
         return early
 
     def _is_known(self, scope: Scope, s: Store, axis: Axis) -> bool:
-        """Return whether all that a store needs is known in a loop over ``axis`` in a scope."""
+        """Return whether all operands of a store are available in a loop over ``axis``."""
         free = s.offset.free | s.value.free
         return axis in s.offset.free and free <= scope.axes.keys() | {axis} and all(
             scope.has(v) if v.op == "reduce"
@@ -387,7 +389,9 @@ class _Nest:
 
     # -- rows kept between sweeps -----------------------------------------------------------
     def _rows(self, scope: Scope, group: list[Expr], axis: Axis) -> list[tuple[Expr, Buffer]]:
-        """Costly values of this sweep that a later loop over the same axis needs again."""
+        """Return costly values of this sweep that a later loop over the same axis needs again, with
+        buffers for them.
+        """
         known = scope.axes.keys() | {axis}
         mine = [v for v in walk([r.args[0] for r in group]) if axis in v.free and v.free <= known]
         later = _unknown(scope, group, self._values(self._left()))
@@ -403,14 +407,14 @@ class _Nest:
         return rows
 
     def keep(self, row: Buffer, length: int) -> None:
-        """Allocate a row, with space for the lanes of a last iteration."""
+        """Allocate a buffer for a row, padded for the lanes of the last iteration."""
         most = length + 8 * self.target.lanes(4)
         self.rows[row] = self.b.alloca(scalars.register(row.dtype.name), most)
 
 
 def _unknown(scope: Scope, group: list[Expr], values: Iterable[Expr]) -> set[Expr]:
-    """Return the subexpressions of values that are still to be computed after the reductions of a
-    group."""
+    """Return the subexpressions of values that remain to be computed after a group of reductions.
+    """
     done, found = set(group), set()
     stack = list(values)
     while stack:
@@ -422,7 +426,7 @@ def _unknown(scope: Scope, group: list[Expr], values: Iterable[Expr]) -> set[Exp
 
 
 def _reductions(scope: Scope, values: Sequence[Expr], inside: set[Axis]) -> list[Expr]:
-    """Reductions that can be computed now: nothing in them waits for another one."""
+    """Return the reductions that can be computed now: none contains a pending one."""
     found: dict[Expr, None] = {}
     for value in reductions(values):
         if scope.has(value) or not value.free <= scope.axes.keys():
@@ -433,7 +437,7 @@ def _reductions(scope: Scope, values: Sequence[Expr], inside: set[Axis]) -> list
 
 
 def _waits(scope: Scope, value: Expr) -> bool:
-    """Return whether a reduction contains another one that can be computed before it."""
+    """Return whether a reduction contains a pending one that can be computed before it."""
     return any(
         v is not value and not scope.has(v) and v.free <= scope.axes.keys()
         for v in reductions(value.args)

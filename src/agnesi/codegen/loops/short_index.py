@@ -14,7 +14,7 @@ _COMPARISONS = {"equal": "eq", "not_equal": "ne", "less": "slt", "less_equal": "
 
 
 def short_index(scope: Any, at: Affine) -> Value:
-    """An index in all lanes, if it changes by a constant from one to the next."""
+    """Return an index in all lanes as 32-bit integers; it changes by a constant between lanes."""
     b, type_ = scope.b, vector("i32", scope.lanes)
     first = b.splat(b.cast("trunc", scope.scalar_index(at), "i32"), scope.lanes)
     if not scope.varies(at):
@@ -23,7 +23,7 @@ def short_index(scope: Any, at: Affine) -> Value:
 
 
 def compared(scope: Any, value: Expr) -> Value | None:
-    """The result of a comparison of indices that fit; None for all else."""
+    """Return the comparison of indices in 32 bits if they fit; else None."""
     predicate = _COMPARISONS.get(value.op)
     if predicate is None or not all(_fits(scope, x) for x in value.args):
         return None

@@ -29,7 +29,7 @@ def store_all(scope: Scope, stores: Sequence[Store]) -> list[Value]:
 
 
 def _groups(scope: Scope, stores: Sequence[Store]) -> Iterator[Sequence[Store]]:
-    """The stores in order, as many as lie side by side at a time."""
+    """Yield the stores in order, grouped where they write contiguous elements."""
     i = 0
     while i < len(stores):
         step = scope.step(stores[i].offset) if scope.varies(stores[i].offset) else None
@@ -42,7 +42,7 @@ def _groups(scope: Scope, stores: Sequence[Store]) -> Iterator[Sequence[Store]]:
 
 
 def _is_filled(group: Sequence[Store], count: int) -> bool:
-    """Return whether the stores write neighbours, and none reads what another one writes."""
+    """Return whether stores write contiguous elements and none reads what another one writes."""
     first = group[0]
     starts = sorted([s.offset.const for s in group])
     return (
@@ -76,7 +76,9 @@ def _store_together(scope: Scope, group: Sequence[Store]) -> None:
 
 def _write(scope: Scope, piece: Value, address: Value, position: int, count: int, past: bool,
            size: int) -> None:
-    """Write a register that begins so many elements behind the first; each lane has ``count``."""
+    """Store a register of interleaved values at this position; each lane of the loop has ``count``
+    of them.
+    """
     b, own = scope.b, [(position + k) // count for k in range(width(piece.type))]
     if scope.mask is None or (scope.active is not None and own[-1] < scope.active):
         (b.stream(piece, address) if past else b.store(piece, address, size))

@@ -23,9 +23,9 @@ Body = Callable[[Scope, list[Value]], list[Value]]
 def open_iterations(nest: Any, scope: Scope, axis: Axis, values: Sequence[Expr],
                span: tuple[Value, Value] | None, wide: int, body: Body,
                carried: list[Value], group: Sequence[Expr] = ()) -> list[Value]:
-    """Run ``body`` over the axis; carried totals of a group of reductions are one register wide.
+    """Run ``body`` over an axis; carried totals of a group of reductions fill one register.
 
-    With ``span``, only blocks [begin, end) are run.
+    With ``span`` only blocks [begin, end) are run.
     """
     narrow = width(carried[0].type) if carried else one_register(nest, values, wide)
     _settle(nest, scope, values, axis)
@@ -127,7 +127,9 @@ class _Iterations:
         return totals
 
     def _end(self, count: int) -> Value:
-        """The index at which full iterations end.  Where the rest takes a mask, it is not empty."""
+        """Return the index at which full iterations end; with a masked remainder, that is not
+        empty.
+        """
         b, n = self.b, self.size
         if divides(count, self.axis.extent):
             return n
@@ -144,7 +146,7 @@ class _Iterations:
 
 
 def _settle(nest: Any, scope: Scope, values: Sequence[Expr], axis: Axis) -> None:
-    """Compute the addresses of rows before the loops along them, not in every iteration."""
+    """Compute the addresses of rows before the loops along them."""
     offsets = [s.offset for s in nest.stores]
     offsets += [v.param[1] for v in walk(list(values)) if v.op == "load"]
     for at in offsets:
@@ -159,7 +161,7 @@ def _neutral(reduction: Expr, count: int) -> Value:
 
 
 def _joined(b: Builder, reduction: Expr, total: Value, one: Value) -> Value:
-    """A total of many registers and one of a single register, in a single one."""
+    """Combine a total of several registers with one of a single register."""
     count, dtypes = width(one.type), (reduction.dtype, reduction.dtype)
     while (half := width(total.type) // 2) >= count:
         high = b.shuffle(total, None, range(half, 2 * half))

@@ -68,18 +68,24 @@ class Footprint:
         self._look()
 
     def adopt(self, swap: Mapping[int, Tensor]) -> None:
-        """Look at other tensors from now on; ``swap`` has them by the id of the present ones."""
+        """Replace the tracked tensors by others; ``swap`` maps the id of a present tensor to its
+        replacement.
+        """
         self.tensors = [swap.get(id(t), t) for t in self.tensors]
         self._look()
 
     def show(self, arguments: Sequence[Any]) -> None:
-        """Report what is about to be written, some arguments among it, to whoever watches."""
+        """Call the watch function of the current mode, if there is one, on each tensor that is
+        about to be written, written arguments included.
+        """
         for t in (*self.tensors[: self.count], *arguments):
             if isinstance(t, Tensor):
                 STATE.watch(t)
 
     def tangled(self, arguments: Mapping[int, np.ndarray]) -> bool:
-        """Return whether something that is written overlaps anything else that is used."""
+        """Return whether memory that is written overlaps any other memory that the call reads or
+        writes.
+        """
         if not self.count and not self.mutated:
             return False
         if any(t.array is not a for t, a in zip(self.tensors, self._arrays, strict=True)):
@@ -107,7 +113,9 @@ class Footprint:
 
 
 def are_alike(before: Any, now: Any) -> bool:
-    """Return whether a gradient is a tensor like another, in memory that is nobody else's."""
+    """Return whether two gradients have the same shape, dtype and strides, each in memory that no
+    other tensor or array uses.
+    """
     if not isinstance(before, Tensor) or not isinstance(now, Tensor):
         return False
     return all(

@@ -77,7 +77,7 @@ class _Text:
         self.lines.append(self.indent + line)
 
     def require(self, condition: str) -> None:
-        """Go the general way unless a condition holds."""
+        """Write a line that leaves for the fallback unless ``condition`` holds."""
         self.write(f"if not ({condition}): {self.otherwise}")
 
     def leaves(self, tree: Tree, value: str) -> list[str]:
@@ -260,7 +260,9 @@ def caller(tree: Tree, statics: Sequence[Any], native: Callable[..., Any],
 
 
 def is_flat(tree: Tree, statics: Sequence[Any]) -> bool:
-    """Return whether all arguments are positional and none is a container, or may be any text."""
+    """Return whether all arguments are positional, none is a container, and no static argument
+    matches any text.
+    """
     positional, keywords = tree.children
     return not keywords.children and all(c.kind is None for c in positional.children) and all(
         value is not ANY_TEXT for value in statics)

@@ -24,10 +24,10 @@ from agnesi.core.tensor import Tensor, symbol
 
 
 class Renewed:
-    """Tensors of a trace that get other memory.
+    """Tensors that a traced function gave other memory (``x.data = y``).
 
-    :ivar tensors: Those that exist outside of the trace, what stands for the memory that they had,
-        and its node at the beginning.
+    :ivar tensors: By id, each tensor that existed before the trace, a stand-in for its former
+        memory, and the node of its value when the trace began.
     """
 
     def __init__(self) -> None:
@@ -38,14 +38,17 @@ class Renewed:
         self.tensors.setdefault(id(x), (x, old, first))
 
     def restore(self) -> None:
-        """Let tensors with values count changes as before the trace."""
+        """Restore the version counters that the tensors had before the trace."""
         for x, old, _ in self.tensors.values():
             if x.array is not None:
                 x._version = old._version
 
 
 def shares_memory(x: Tensor, y: Tensor) -> bool:
-    """Return whether tensors of a trace lie in the same memory; ends it where data decides."""
+    """Return whether two tensors of a trace share memory.
+
+    Ends the trace where that depends on data.
+    """
     if x.array is not None and y.array is not None:
         return bool(np.may_share_memory(x.array, y.array))
     base = root(x)
@@ -57,7 +60,7 @@ def shares_memory(x: Tensor, y: Tensor) -> bool:
 
 
 def renew(x: Tensor) -> None:
-    """Let a tensor of a trace have memory of its own, and views of it look into the old one."""
+    """Give a tensor of a trace memory of its own; existing views keep the old memory."""
     outer = outermost()
     node, view = current(x), x._view
     views = [t for t in views_of(x)
@@ -81,9 +84,10 @@ def renew(x: Tensor) -> None:
 
 
 class NewMemory:
-    """What the calls of compiled code do to tensors that get other memory.
+    """The memory that each call of the compiled code allocates for tensors whose ``data`` was
+    assigned.
 
-    :ivar written: What becomes of the memory before, where the function changes that, too.
+    :ivar written: Final contents of the former memory, where the function writes to that, too.
     """
 
     def __init__(self, trace: Any, symbols: Sequence[Any]) -> None:
@@ -105,7 +109,9 @@ class NewMemory:
         return bool(self._tensors)
 
     def prepare(self, leaves: Sequence[Any]) -> list[np.ndarray | None]:
-        """Give the tensors memory of their own; return what others see of that before."""
+        """Allocate new memory for the tensors of a call; return the former memory where something
+        else refers to it, else None.
+        """
         return [self._parted(leaves[x] if isinstance(x, int) else x) for x in self._tensors]
 
     def _parted(self, x: Any) -> np.ndarray | None:
@@ -119,7 +125,7 @@ class NewMemory:
         return before
 
     def finish(self, before: Sequence[np.ndarray | None], found: Any) -> None:
-        """Write what the memory before becomes, which are the last results of a call."""
+        """Write the final contents to the former memory; they are the last results of the call."""
         values = found[-len(self._which):] if self._which else ()
         for i, value in zip(self._which, values, strict=True):
             if (memory := before[i]) is not None:
@@ -131,8 +137,7 @@ class NewMemory:
 
 
 def part(x: Tensor, value: Any) -> None:
-    """Move a tensor to new memory with a copy of a value; views of the old memory stay with
-    that."""
+    """Move a tensor to a fresh copy of ``value``; its views keep the old memory."""
     if (watch := MODE.get().watch) is not None:
         watch(x)
     x.array = np.array(value)

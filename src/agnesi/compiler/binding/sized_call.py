@@ -16,12 +16,13 @@ _VALUES = (np.ndarray, np.generic, int, float)
 
 def sized_call(sizes_of: Callable[[tuple[Any, ...]], tuple[int, ...]], native: Callable[[], Any],
                dispatch: Callable[..., Any], fixed: Collection[tuple[int, ...]]) -> Any:
-    """A function of arguments by position.
+    """Return a function of positional arguments that runs native code chosen by their sizes.
 
-    :param sizes_of: The sizes, of the arguments.
-    :param native: Gives the code for such sizes, which answers ``MISSED`` to others.
-    :param dispatch: Takes all other calls.
-    :param fixed: Sizes for which there may be better code.
+    :param sizes_of: Gives the sizes of the arguments.
+    :param native: Gives the code for such sizes; the code returns ``MISSED`` for arguments that it
+        does not take.
+    :param dispatch: Handles all other calls.
+    :param fixed: Sizes for which there may be faster, specialized code.
     :type fixed: collection of tuple
     """
     def call(*args: Any, **keywords: Any) -> Any:

@@ -24,10 +24,11 @@ Files = list[tuple[str, os.stat_result]]
 
 @cache
 def build() -> str:
-    """A digest of the library's files; empty where they may not be those that this process runs.
+    """Return a digest of the library's files; an empty text if they may have changed since this
+    process loaded them.
 
-    To read them all takes longer than to ask for their status, so the digest is kept in the cache
-    under that.
+    Reading all files takes longer than querying their status, so the digest is cached on disk by
+    their status.
     """
     top = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
     try:
@@ -90,7 +91,7 @@ def _digest(kept: bytes) -> str:
 
 
 def _read(top: str, files: Files) -> str:
-    """The digest of names and contents."""
+    """Return the digest of the files' names and contents."""
     parts: list[str | bytes] = []
     for name, found in files:
         with Opened(os.path.join(top, name), os.O_RDONLY) as file:

@@ -86,7 +86,9 @@ class Settings:
 
     @property
     def unstable(self) -> tuple[str, ...] | None:
-        """Rules that are not to stabilise what is differentiated; None for all."""
+        """Return the names of excluded stabilization rules; None if nothing is to be stabilized
+        before differentiation.
+        """
         if self.preset != "fast_run" or "stabilize" in self.exclude:
             return None
         return tuple(self.exclude)
@@ -338,7 +340,7 @@ class Compiled:
         self.strides = self._strides()
 
     def adopt(self, swap: Mapping[int, Tensor]) -> None:
-        """Work on other live tensors; ``swap`` has them by the id of the present ones."""
+        """Use other live tensors; ``swap`` maps the id of a present one to its replacement."""
         graphs = [self.graph, *([self.optimised] if "rewritten" in self.__dict__ else [])]
         for node in {n for g in graphs for n in g.live}:
             t = swap.get(id(live_tensor(node)))
@@ -366,7 +368,8 @@ class Compiled:
         return self.bound.attempt if self.bound is not None and config.compiles else None
 
     def follow(self) -> None:
-        """Do as ``config.compile`` says; bind anew if a live tensor got other memory."""
+        """Follow the setting ``config.compile``, and bind again if a live tensor has other memory.
+        """
         if self.bound is None and config.compiles and _can_compile():
             self.recipe = self._kept_recipe()
             self.bind()
@@ -378,7 +381,9 @@ class Compiled:
         self._choose()
 
     def _choose(self) -> None:
-        """Choose native code or the interpreter, and the donated arguments that are overwritten."""
+        """Choose between native code and the interpreter, and set which donated arguments are
+        overwritten.
+        """
         self.overwrites: Sequence[int] = ()
         if self.bound is None or not config.compiles:
             self.run = self._interpreted
@@ -390,7 +395,8 @@ class Compiled:
 
     # -- running --------------------------------------------------------------------------
     def _in_place(self, *args: Any) -> Any:
-        """Run where some results are written over arguments; those are the results then."""
+        """Run code that writes some results over donated arguments; those arrays are the results.
+        """
         assert self.bound is not None
         reused = self.recipe.reused
         args = tuple(
@@ -436,7 +442,8 @@ def _itself(t: Tensor) -> Tensor:
 
 
 def _shaped(array: np.ndarray, shape: Any) -> np.ndarray:
-    """The array itself, or the same memory in another shape, of which one size may vary."""
+    """Return the array, reshaped without a copy to ``shape``, of which at most one size is dynamic.
+    """
     sizes = tuple(n if isinstance(n, int) else -1 for n in shape)
     return array if sizes == array.shape else array.reshape(sizes)
 

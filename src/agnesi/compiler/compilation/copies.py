@@ -45,7 +45,9 @@ def check_pair(old: Any, new: Any) -> None:
 
 
 def with_other_state(graph: FunctionGraph, swap: Swap) -> FunctionGraph:
-    """The graph on other live tensors; ``swap`` has them by the id of the present ones."""
+    """Return the graph with other live tensors; ``swap`` maps the id of a present one to its
+    replacement.
+    """
     interner = Interner()
     done: dict[Node, Node] = {}
     for node in graph.nodes:
@@ -67,7 +69,9 @@ def _leaf(node: Node, t: Tensor) -> Node:
 
 
 def swapped(known: Known, swap: Swap, outputs: int, among: int) -> Known:
-    """The compiled graph for other state, of whose first ``among`` outputs ``outputs`` remain."""
+    """Return ``known`` for other live tensors, with only the first ``outputs`` of its first
+    ``among`` outputs.
+    """
     graph = known.optimised
     if graph is None:
         return Known(None, known.recipe, known.strides)
@@ -79,9 +83,11 @@ def swapped(known: Known, swap: Swap, outputs: int, among: int) -> Known:
 
 
 def packed(known: Known, live: list[Tensor]) -> bytes:
-    """Return what is known as bytes; live tensors are named by their position.
+    """Return ``known`` as bytes, with live tensors replaced by their positions in ``live``; empty
+    where a Python function in it cannot be found by name.
 
-    They are bytes for themselves, because another version of the library may fail to read them.
+    The graph is pickled separately, because another version of the library, which is recognized by
+    its digest, might fail to unpickle it.
     """
     indices = {id(t): i for i, t in enumerate(live)}
     graph: Any = None

@@ -43,14 +43,17 @@ def widest(buffer: Buffer, graph: FunctionGraph) -> Failure:
 
 
 def _made(value: Node | Buffer) -> str:
-    """A value and what makes it; of memory that is for none of the graph's its type."""
+    """Return text for a value: its type and the operation that computes it; of a buffer without a
+    node the type alone.
+    """
     op = None if isinstance(value, Buffer) else value.op
     by = "" if op is None else f" of {called(op.name, value.inputs)}"  # type: ignore[union-attr]
     return f"{typed(value)}{by}"
 
 
 def check_elements(graph: FunctionGraph) -> None:
-    """Refuse values with more elements than 64 bits count, which their indices are counted in."""
+    """Raise OversizeError for values of 2**63 elements or more, whose indices do not fit 64 bits.
+    """
     small: set[Any] = set()
     bodies: dict[int, FunctionGraph] = {}
     for node in graph.nodes:
@@ -71,7 +74,7 @@ def oversize(error: OversizeError) -> str:
 
 
 def _as_written(text: str, where: Where) -> str:
-    """Return a check's message with the name of the function that the user called."""
+    """Return a check's message with the name of the public function that the user called."""
     name, bracket, rest = text.partition("(")
     if name == "ensure" and where and where[2] not in ("", name):  # its operands are none of those
         return f"{where[2]}: {rest.partition('): ')[2]}"
@@ -95,9 +98,10 @@ def _every(graph: FunctionGraph) -> Iterator[Node]:
 
 def raiser(recipe: Recipe, graph: FunctionGraph, name: str,
            otherwise: Callable[[int], Any], writes: bool) -> Callable[[int], Any]:
-    """A function that raises the error for the code that a compiled function returned.
+    """Return a function that raises the error for a status code returned by compiled code.
 
-    All errors but one come before the function ``writes`` in place; that one says so.
+    Every error but one comes before a function that ``writes`` in place has changed anything. The
+    exception is a lack of memory for temporaries, whose message says so.
     """
     from agnesi.runtime.support import refused
 

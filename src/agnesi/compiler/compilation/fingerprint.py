@@ -51,7 +51,7 @@ def operation(op: Any) -> str | None:
 
 
 def _leaf(node: Node, indices: Mapping[int, int], found: list[int]) -> str:
-    """The text of a leaf; where a live tensor is among all, ``found`` gets."""
+    """Return a leaf's text; the index of a live tensor is appended to ``found``."""
     t = live_tensor(node)
     if t is not None:
         found.append(indices[id(t)])

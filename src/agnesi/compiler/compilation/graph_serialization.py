@@ -31,7 +31,7 @@ def rows_of(outputs: Iterable[Node]) -> tuple[list[Row], dict[Node, int]]:
 
 
 def nodes_of(rows: Sequence[Row]) -> list[Node]:
-    """The nodes that :func:`rows_of` took apart."""
+    """Rebuild the nodes from the rows that :func:`rows_of` returned."""
     nodes: list[Node] = []
     for row in rows:
         if isinstance(row, Node):
@@ -82,7 +82,9 @@ def _reduce_graph(graph: FunctionGraph) -> Any:
 
 
 def check_named(function: Any, what: str) -> None:
-    """Refuse a Python function that pickle does not find, unless others that do may be at work."""
+    """Raise PicklingError for a function that pickle cannot find by name, unless cloudpickle or
+    dill is loaded.
+    """
     if not isinstance(function, FunctionType) or named(function) is function:
         return
     if any(name.rpartition(".")[2] in ("cloudpickle", "dill") for name in list(sys.modules)):

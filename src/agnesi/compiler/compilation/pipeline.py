@@ -40,7 +40,7 @@ class Clock:
         self._last = time.perf_counter()
 
     def mark(self, stage: str) -> None:
-        """The time since the last mark belongs to ``stage``."""
+        """Add the time since the last mark to ``stage``."""
         now = time.perf_counter()
         self.seconds[stage] = self.seconds.get(stage, 0.0) + now - self._last
         self._last = now
@@ -112,7 +112,7 @@ class Scheduled:
         )
 
     def _is_long(self) -> bool:
-        """Return whether a call takes long enough for other threads to run meanwhile."""
+        """Return whether a call runs long enough to release Python's lock."""
         from agnesi.codegen.opt_level import duration, endless
 
         kernels = self.layout.kernels

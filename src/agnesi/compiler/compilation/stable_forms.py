@@ -25,10 +25,9 @@ _MAX_CONSTANT_BYTES, _MAX_NODES = 1 << 20, 1 << 12
 @no_gc()
 def stable(roots: Sequence[Node], ends: Collection[Node], since: int,
            exclude: tuple[str, ...]) -> dict[Node, Node]:
-    """Stable forms of roots, where there are others, over the same ``ends``.
+    """Return the stable form of each root that has another one, over the same ``ends``.
 
-    What gradients do not flow through though they reach it stays as it is, and so do nodes
-    numbered below ``since``.
+    Nodes that no gradient flows through stay as they are, and so do those numbered below ``since``.
     """
     with switched(trace=None, placing=False):
         part = Excerpt(roots, ends, since)

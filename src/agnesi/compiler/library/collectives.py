@@ -32,9 +32,10 @@ def run() -> Callable[..., int]:
 
 @functools.cache
 def beside(name: str) -> Callable[..., int]:
-    """A function of ``runtime/native/overlap.ll``, which is called without Python's lock.
+    """Return a function of ``runtime/native/overlap.ll``; ctypes releases Python's lock during its
+    calls.
 
-    ``serve`` and ``halt`` take a group's number, ``finish`` also the address of what it waits for.
+    ``serve`` and ``halt`` take a group's number, ``finish`` also the address that it waits for.
     """
     given = [ctypes.c_int64] * (2 if name == "finish" else 1)
     result = ctypes.c_int32 if name == "finish" else None

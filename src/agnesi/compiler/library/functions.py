@@ -63,7 +63,9 @@ def _whole(kept: bytes) -> str:
 
 
 def begin(library: str, name: str) -> bool:
-    """Begin to compile a function that will be wanted; True, since all can be had."""
+    """Start compiling a function that is about to be used. Returns True: all of them can be
+    compiled.
+    """
     _begun(library, name)
     return True
 

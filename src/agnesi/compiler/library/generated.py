@@ -45,7 +45,9 @@ def _code(name: str) -> machine.Code:
 
 
 def begin(name: str) -> bool:
-    """Begin to compile a function that will be wanted; False where it cannot run."""
+    """Start compiling a function that is about to be used; return False if this processor cannot
+    run it.
+    """
     if name.startswith("halves") and not machine.native().has("avx512bf16"):
         return False
     _begun(name)

@@ -115,7 +115,9 @@ class MemoryPlan:
         return sum(guess(b.nbytes) for b in self.layout.table if b.role == role)
 
     def _buffers(self) -> list[Buffer]:
-        """All buffers: those with an entry in the table, then others by their first kernel."""
+        """Return all buffers: those of the buffer table, then the others in the order of the
+        kernels that first use them.
+        """
         lives = self.layout.lifetimes
         rest = [b for b in lives if b.slot >= 0 and b.role != "sum"]
         return list(dict.fromkeys([*self.layout.table, *sorted(rest, key=lives.__getitem__)]))
@@ -199,7 +201,9 @@ class MemoryPlan:
 
 
 def _sizes(graph: FunctionGraph) -> dict[str, Sized]:
-    """The run-time sizes of a graph, each as the first argument that brings it has it."""
+    """Return the dynamic sizes of a graph by name, each with its bounds and the argument axis that
+    it is read from.
+    """
     found: dict[str, Sized] = {}
     for i, node in enumerate(graph.inputs):
         for axis, n in enumerate(node.shape):

@@ -89,7 +89,7 @@ def _numbers(x: np.ndarray, mpmath: Any) -> Any:
 
 
 def _moved(x: Any, dtype: Any, signs: np.random.Generator, mpmath: Any) -> Any:
-    """Operands that are off by half a unit in the last place, up or down."""
+    """Return the operands, each element moved up or down by half a unit in its last place."""
     if dtype.kind not in "fV":
         return x
     half = mpmath.mpf(float(_epsilon(dtype)) / 2)
@@ -102,7 +102,9 @@ def _epsilon(dtype: Any) -> Any:
 
 
 def _print_error(what: str, got: np.ndarray, exact: Any, spread: Any) -> None:
-    """Warn about the element that is furthest off, if one is further than it may be."""
+    """Warn about the element with the largest error, if that exceeds what rounding of the operands
+    explains.
+    """
     with np.errstate(all="ignore"):
         size = np.asarray(abs(exact), object)
         near = np.asarray(size, np.float64)
@@ -132,7 +134,11 @@ class _Exact:
         self.functions = _functions(mpmath)
 
     def __call__(self, values: Sequence[Any], signs: Any = None) -> list[Any]:
-        """Results; with ``signs`` what is summed is rounded first, which no form of it avoids."""
+        """Return the exact results.
+
+        With ``signs``, the operands of sums and products are rounded first: no form of the
+        expression avoids that rounding.
+        """
         known: dict[Node, Any] = dict(zip(self.graph.inputs, values, strict=True))
         for node in self.graph.nodes:
             if node in known:

@@ -142,8 +142,8 @@ class Inspectable(Explained):
         return self._last().optimised
 
     def rewrites(self) -> Any:
-        """The changes by each stage of rewriting; printing it gives node counts and firings by
-        rule.
+        """The changes made by each stage of rewriting; printing it gives node counts and the
+        firings of each rule.
 
         :returns: With ``stages`` and ``firings``.
         :rtype: Report

@@ -42,9 +42,10 @@ def _sizes_among(order: Sequence[Node]) -> Iterable[Any]:
 
 def value_dims(inputs: Sequence[Node], outputs: Sequence[Node],
                replaced: Iterable[Node] = ()) -> list[ValueDim | SharedDim]:
-    """Sizes in a graph that are values of inputs, of what is replaced, or of what is computed.
+    """Return the data-dependent sizes of a graph whose values are inputs, replaced nodes or
+    computed values.
 
-    Also those of shared variables that are not in the graph, for only their sizes are used.
+    Sizes of shared variables that the graph does not read are included: only their sizes are used.
     """
     order = toposort(outputs)
     leaves = [n for n in (*toposort(inputs), *order) if n.op is None]
@@ -103,15 +104,17 @@ def carrier(size: ValueDim | SharedDim) -> Node:
 
 
 def carried(size: ValueDim | SharedDim, value: Any) -> np.ndarray:
-    """The array that is passed for a size."""
+    """Return an array of shape (value, 0), by which a size is passed to compiled code."""
     if value < 0:
         raise ShapeError(at(f"{size} decides the size of a result, so it must not be {int(value)}"))
     return np.empty((int(value), 0), bool)
 
 
 def deciding(graph: FunctionGraph, sizes: Sequence[int]) -> FunctionGraph:
-    """A graph of sizes that are numbers now, without the arguments that bring them along: its last
-    outputs, the scalars that they are, are looked at before anything else is done.
+    """Return a graph with static sizes instead of data-dependent ones.
+
+    The last outputs of ``graph``, the scalars that determined the sizes, become checks that run
+    before everything else, and the arguments that carried the sizes are dropped.
     """
     count = len(graph.outputs) - len(sizes)
     outputs, scalars = graph.outputs[:count], graph.outputs[count:]

@@ -68,24 +68,28 @@ def sizes_of(shapes: Sequence[Sequence[Size]]) -> Pattern:
 
 
 def births(shapes: Shapes, most: Sequence[int | None]) -> dict[int, int]:
-    """Return which sizes of shapes data decides: the last arguments, without elements, are such
-    with the most that they may be, or others.
+    """Return the positions of data-dependent sizes in the row of all sizes, with their upper
+    bounds.
+
+    Each of the last arguments carries one size of ``most``; None there marks one without a bound.
     """
     last = len(sizes_of(shapes)) - 2 * len(most)
     return {last + 2 * i: n for i, n in enumerate(most) if n is not None}
 
 
 def in_shapes(sizes: Pattern, shapes: Shapes) -> list[Shape]:
-    """Sizes in a row as shapes like these."""
+    """Split a row of sizes into shapes of the same ranks as ``shapes``."""
     left = iter(sizes)
     return [tuple(next(left) for _ in shape) for shape in shapes]
 
 
 class Growing(Generic[V]):
-    """The versions of a function for arguments that differ in some sizes only.
+    """The specializations of a function for arguments that differ in some sizes only.
 
-    :ivar refused: Why there is no version for all sizes; empty where there is none yet, or some.
-    :ivar made: The versions for more than one size, with what sizes they take.
+    :ivar refused: Why there is no specialization for all sizes; empty if none was tried yet, or
+        there are some.
+    :ivar made: The specializations with dynamic sizes, each with the pattern of sizes that it
+        takes.
     """
 
     def __init__(self) -> None:
@@ -105,7 +109,9 @@ class Growing(Generic[V]):
 
     def grow(self, sizes: Sizes, make: Callable[[Pattern], V], births: Births = _NONE
              ) -> tuple[Pattern, V] | None:
-        """A version made now that takes these sizes and others; None where that cannot be."""
+        """Return a new specialization that takes these sizes and others, with its pattern; None if
+        there can be none.
+        """
         self._error = None
         if births and not self.refused and config.compiles:
             found = self._grown_apart(sizes, make, births)
@@ -172,7 +178,7 @@ class Growing(Generic[V]):
         return None
 
     def add(self, pattern: Pattern, made: V) -> V:
-        """Take in a version."""
+        """Add a specialization; the oldest is dropped if there are too many."""
         self.made = [*self.made[1 - _MAX_PATTERNS :], (pattern, made)]
         return made
 
@@ -194,18 +200,20 @@ class Growing(Generic[V]):
         return pattern is not None and len(named_in(pattern, sizes)) == 1
 
     def _pattern(self, sizes: Sizes, spans: dict[str, Span]) -> tuple[Pattern | None, bool]:
-        """Return which sizes are to be run-time values, by those seen so far, and whether that is
-        sure.
+        """Return the pattern of sizes that are to be dynamic, judged by the sizes seen so far, and
+        whether it is reliable.
 
-        From sizes of 0 and 1 little follows for others; but before anything else was
-        seen, they are worth a try.
+        Sizes of 0 and 1 say little about others, so only calls with the same tiny sizes count,
+        unless there are none.
         """
         alike = [s for s in self._seen if list(map(_is_tiny, s)) == list(map(_is_tiny, sizes))]
         pattern = self._varied(alike, sizes, spans)
         return pattern or self._varied(self._seen, sizes, spans), pattern is not None
 
     def _coarsened(self, sizes: Sizes) -> bool:
-        """Take multiples of a larger number from now on, if sizes are; whether there is one."""
+        """Require dynamic sizes to be multiples of a larger number from now on, if those seen are;
+        return whether there is such a number.
+        """
         columns = [c for c in zip(*self._seen, sizes, strict=True) if len(set(c)) > 1]
         common = [math.gcd(*c) for c in columns]
         larger = range(self._coarse + 1, max(common, default=0) + 1)
@@ -274,7 +282,7 @@ class Family(Generic[V]):
         return grown
 
     def add(self, pattern: Pattern, made: V) -> V:
-        """Take in a version."""
+        """Add a specialization."""
         return self._far.add(pattern, made)
 
     def learn(self, shapes: Shapes) -> str:
@@ -296,7 +304,7 @@ def _is_tiny(size: int) -> bool:
 
 
 def _multiple(column: tuple[int, ...], of: tuple[int, ...]) -> int:
-    """Return how many times as large sizes always were as others; 0 where that changed."""
+    """Return the constant factor between two columns of sizes seen so far; 0 if there is none."""
     times = column[-1] // of[-1]
     return times if all(a == times * b for a, b in zip(column, of, strict=True)) else 0
 
@@ -314,7 +322,9 @@ def _born(number: int, size: int, least: int, most: int) -> Extent:
 
 
 def _narrowed(pattern: Pattern, sizes: Sizes) -> dict[str, Span]:
-    """Ranges around the present sizes in which what could not be decided can be."""
+    """Return narrower ranges of the dynamic sizes, around the present ones, in which comparisons
+    with thresholds that tracing met have one result.
+    """
     found = {}
     for wanted, size in named_in(pattern, sizes).items():
         if wanted.thresholds:
@@ -326,7 +336,7 @@ def _narrowed(pattern: Pattern, sizes: Sizes) -> dict[str, Span]:
 
 
 def named_in(pattern: Pattern, sizes: Pattern) -> dict[Extent, int]:
-    """Return the values of a pattern's named sizes for sizes that match it."""
+    """Return the values of the named sizes of a pattern, read from sizes that match it."""
     found: dict[Extent, int] = {}
     for wanted, size in zip(pattern, sizes, strict=True):
         if isinstance(wanted, Extent):
@@ -353,7 +363,9 @@ def describe_pattern(pattern: Pattern) -> str:
 
 
 def check(graph: FunctionGraph) -> FunctionGraph:
-    """Return the graph; raise an error if shape inference on samples contradicts its shapes."""
+    """Return the graph; raise UnknownSizeError if shape inference on sample sizes contradicts its
+    shapes.
+    """
     names = graph.extents
     for sample in _SAMPLES:
         known: dict[Any, Any] = {

@@ -30,10 +30,10 @@ class Flows(Retiring):
 
     def take_flows(self, nodes: Sequence[Any], returned: int, updates: Any, trace: Trace,
                    symbols: Sequence[Any]) -> None:
-        """Note through which results gradients flow when the call is recorded.
+        """Record which results carry gradients when the call is recorded.
 
-        They do not where the function is a training step, which took its gradients itself: to
-        differentiate those results is an error (``core/storage/consumed_results.py``).
+        Results of a training step, which took its gradients itself, carry none: differentiating
+        them is an error (``core/storage/consumed_results.py``).
         """
         thawed = trace.thawed_at(symbols)
         order = closing.carrying(nodes)
@@ -89,9 +89,10 @@ class Flows(Retiring):
         return self.owner.companion(pullback_of(self))
 
     def take_gradients(self, trace: Trace, symbols: Sequence[Any]) -> None:
-        """Decide which gradients leave the function: those that it made and did not use up.
+        """Decide which gradients the function returns: those that it computed and did not consume.
 
-        Those that depend on earlier ones do in any case: the next call depends on them.
+        Gradients that depend on those of earlier calls are always returned, because the next call
+        needs them.
         """
         self.kept: list[tuple[Tensor, Tensor]] = []
         self.consumed: list[Tensor] = []
@@ -121,8 +122,11 @@ class Flows(Retiring):
         return self.spills or any(requires_grad(leaves[i]) for i in indices)
 
     def bare(self) -> Mapping[int, Any]:
-        """Return what gives native code, which refuses them, the arguments that require gradients
-        where the function has taken them itself, by position."""
+        """Return, by position, conversions of arguments that require gradients to ones that native
+        code accepts.
+
+        Empty unless the function takes those gradients itself.
+        """
         if self.records or self.spills or self.leaves_record or self.passing or self.open:
             return {}
         given = enumerate(self.assumed.requiring)

@@ -14,7 +14,7 @@ from agnesi.runtime.guards import Word
 
 
 class Retired(Source):
-    """A source that never holds again what it held."""
+    """A source whose guard always fails."""
 
     __slots__ = ()
 

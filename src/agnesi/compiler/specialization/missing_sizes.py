@@ -18,8 +18,9 @@ from agnesi.ops.base.movement import Reshape
 
 
 def sizes_from_reshapes(graph: FunctionGraph) -> FunctionGraph:
-    """The graph with named sizes that occur in no leaf replaced by what the element counts of
-    reshapes imply."""
+    """Return the graph with named sizes that no leaf has replaced by what the element counts of
+    reshapes imply.
+    """
     known = {d for n in graph.nodes if n.op is None for size in n.shape for d in leaves(size)}
     known.update(d for n in graph.inputs for size in n.shape for d in leaves(size))
     found: dict[Dim, Size] = {}

@@ -52,15 +52,15 @@ class SizeWanted(BaseException):
 
 
 class SizeQueries:
-    """The data-dependent sizes, one by one as a trace asks for them.
+    """The data-dependent sizes of a trace, in the order in which it asks for them.
 
-    :param arguments: What native code takes.
-    :param symbols: The arguments in the trace; behind them, for each known size, one without
-        elements of that size, and values that the code which computed it hands on.
-    :param inputs: Those that are tensors.  What is forwarded is known when its size is asked for:
-        from then on it is an argument, in all three lists.
-    :param known: What computes the sizes.
-    :param exact: Whether sizes are the numbers that they were when the computations were found.
+    :param arguments: Descriptions of the arguments of native code.
+    :param symbols: The arguments in the trace, followed, for each known size, by an array of that
+        size without elements and by the values that the code which computed it forwards.
+    :param inputs: The nodes of the tensors among them. Forwarded values become arguments, in all
+        three lists, when their size is asked for.
+    :param known: The functions that compute the sizes.
+    :param exact: Whether static sizes must be those for which ``known`` was compiled.
     """
 
     def __init__(self, arguments: list[Any], symbols: list[Any], inputs: list[Node],
@@ -74,7 +74,7 @@ class SizeQueries:
         self.queried: list[tuple[Node, Any]] = []
 
     def next(self, node: Node, most: Any, given: Node | None, token: Node | None) -> Any:
-        """The size with the value of a scalar; equal computations share one size.
+        """Return the size whose value is the scalar ``node``; equal computations share one size.
 
         ``given`` is the data that determines it; ``token`` is a value that exists only if earlier
         decisions hold (``Decisions.token``).
@@ -104,7 +104,8 @@ class SizeQueries:
 
     @contextmanager
     def found(self, owner: Any, pattern: Any) -> Iterator[None]:
-        """A block in which a trace runs, behind which a size that is wanted can be computed."""
+        """A context for tracing: adds to :class:`SizeWanted` what is needed to compute that size.
+        """
         try:
             yield
         except SizeWanted as wanted:
@@ -118,14 +119,14 @@ class SizeQueries:
 
 
 class Computed:
-    """The function that computes a size from the arguments of a call.
+    """A compiled function that computes a data-dependent size from the arguments of a call.
 
-    :param arguments: What native code takes.
-    :param wanted: The scalar; what is expensive on the way to it, which is handed on; and what
-        exists only where Python decides as it did until it was asked for.
+    :param arguments: Descriptions of the arguments of native code.
+    :param wanted: The scalar, the expensive values on the way to it, which are forwarded, and a
+        token that exists only if Python decides as it did before the size was asked for.
     :param owner: The jitted function.
-    :ivar most: Of a size that data decides, the most that it may be.
-    :ivar pattern: The sizes of the arguments that it takes, where some are run-time values.
+    :ivar most: Upper bound of a size that data determines.
+    :ivar pattern: The sizes of the arguments that it takes, where some are dynamic.
     """
 
     def __init__(self, arguments: Sequence[Any], wanted: SizeWanted, owner: Any) -> None:
@@ -156,8 +157,9 @@ class Computed:
         return [Guard(t, "array", t.array) for t, _ in self._shared]
 
     def _holds(self) -> bool:
-        """Return whether shared variables have the sizes that it was made for; native code goes by
-        their arrays."""
+        """Return whether shared variables still have the sizes that the code was made for; their
+        guards follow new arrays of equal shape.
+        """
         if any(t.shape != shape for t, shape in self._shared):
             return False
         if any(g.value is not g.owner.array for g in self.compiled.guards):
@@ -173,8 +175,9 @@ class Computed:
             graph, exact, self.fresh) == _text(self.graph, exact, self.fresh)
 
     def results(self, leaves: Sequence[Any]) -> list[Any] | None:
-        """An argument without elements whose size is the value now, and what is forwarded; None
-        where Python decides otherwise before it asks for that."""
+        """Return an array that carries the size, and the forwarded values; None if Python decides
+        otherwise for these arguments before it asks for the size.
+        """
         if not self._holds():
             return None
         self.compiled.follow()
@@ -192,7 +195,7 @@ class Computed:
 
 
 def _present(graph: FunctionGraph) -> tuple[FunctionGraph, list[Tensor]]:
-    """A graph with the present sizes of shared variables, and these."""
+    """Return the graph with the present sizes of shared variables, and the list of these."""
     shared = [d for n in graph.sizes for d in leaves(n) if isinstance(d, SharedDim)]
     if not shared:
         return graph, []
@@ -202,7 +205,7 @@ def _present(graph: FunctionGraph) -> tuple[FunctionGraph, list[Tensor]]:
 
 
 def behind(computed: Sequence[Computed]) -> int:
-    """Return how many arguments pass what some compute."""
+    """Return how many trailing arguments pass sizes and forwarded values."""
     return len(computed) + sum(len(c.forwarded) for c in computed)
 
 

@@ -31,7 +31,9 @@ _AT_RUN_TIME = frozenset((Tensor, np.ndarray, float, int, bool))
 
 
 class RecompileCounts:
-    """Counts, by signature, how often a function was traced because something it read is new."""
+    """Counts, for each signature, how often a function was traced again because something that it
+    read had changed.
+    """
 
     def __init__(self) -> None:
         self._counts: dict[Any, int] = {}
@@ -65,10 +67,9 @@ class RecompileCounts:
 
 
 class StaticCounts:
-    """How often texts, and other things that no code takes at run time, came as arguments.
+    """Counts how often static arguments, such as texts, had each value.
 
-    There is code for the first of them, and later for those that keep coming; other calls run
-    eagerly.
+    The first values are compiled for, later ones once they recur; other calls run eagerly.
     """
 
     def __init__(self) -> None:
@@ -116,7 +117,8 @@ class StaticCounts:
 
 
 class Settled:
-    """For one signature: the form of what a version of it depends on, and the calls that found it.
+    """For one signature: the types of what a specialization depends on, and in how many calls in a
+    row they were the same.
     """
 
     def __init__(self) -> None:
@@ -124,7 +126,9 @@ class Settled:
         self._alike = self._calls = self._tries = 0
 
     def is_so(self, sources: Iterable[Source]) -> bool:
-        """Return whether the function is worth another trace; to be asked in each call."""
+        """Return whether the dependencies were stable for long enough to trace the function again;
+        to be called once per call.
+        """
         if self._tries >= _MAX_TRIES or self._calls >= _MAX_CALLS:
             return False
         form = [_form(p) for p in sources]
@@ -137,8 +141,9 @@ class Settled:
 
 
 def _form(source: Source) -> Any:
-    """What a source holds, without what compiled code may take at run time: floats, values of
-    tensors, what containers hold."""
+    """Return what a source holds, without what compiled code can take at run time: values of floats
+    and tensors, contents of containers.
+    """
     container = getattr(source, "container", None)
     if container is not None:
         return len(container) if hasattr(container, "__len__") else id(container)

@@ -86,7 +86,7 @@ class CompiledCall(Op):
         return [positions[k] for k in self.version.links[result] if k in positions]
 
     def needs(self, i: int, inputs: Any) -> bool:
-        """Return whether the compiled derivative reads an input; asked where it was changed."""
+        """Return whether the compiled derivative reads an input; called if that was changed."""
         count = len(self.arguments)
         return self._needs(self.leaves[self.arguments[i]] if i < count
                            else self.version.ends[i - count])
@@ -145,8 +145,9 @@ class CompiledCall(Op):
         return found
 
     def _changed(self) -> list[tuple[Any, Any]]:
-        """What the function read at its call and would not read now, each with what it was: tensors
-        by their gradients, attributes, elements and names."""
+        """Return the sources that have changed since the call (gradients of tensors, attributes,
+        elements, names), each with its value at the call.
+        """
         version = self.version
         then: list[tuple[Any, Any]] = []
         if self.expected:
@@ -163,7 +164,7 @@ class CompiledCall(Op):
 
 
 class _Gradient:
-    """The gradient that a tensor has, as something that a function reads."""
+    """A source: the ``grad`` of a tensor."""
 
     def __init__(self, owner: Tensor) -> None:
         self.owner = owner
@@ -195,7 +196,9 @@ def _differ(a: dict[str, Any], b: dict[str, Any]) -> bool:
 
 
 def pullback_of(version: Any) -> Any:
-    """The function's own derivative: leaves of the arguments and cotangents to gradients."""
+    """Return the derivative of a version: a function of argument leaves and cotangents that runs
+    the Python function again under a record.
+    """
     owner, tree = version.owner, version.argument_tree
 
     def pull(leaves: list[Any], cotangents: list[Any], arguments: tuple[int, ...],
@@ -227,9 +230,11 @@ def pullback_of(version: Any) -> Any:
 
 
 def _results(version: Any, returned: Any) -> list[Node | None]:
-    """Return the nodes of what is a tensor among a version's results, where the function has run
-    again; None for numbers, and what is None this time, as gradients by branches that only
-    compiled code takes are."""
+    """Return the nodes of the tensors among the results when the function has run again.
+
+    None for numbers, and for results that are None this time, such as gradients of branches that
+    only compiled code takes.
+    """
     outputs, shape = flatten(returned)
     if len(outputs) != len(version.outputs):
         found = dict(zip(shape.paths("result"), outputs, strict=True))
@@ -240,7 +245,9 @@ def _results(version: Any, returned: Any) -> list[Node | None]:
 
 @contextmanager
 def _as_called(version: Any, then: Sequence[tuple[Any, Any]]) -> Iterator[None]:
-    """A block in which the function, which runs again, reads what it read at its call."""
+    """A context in which everything that the function reads has the value that it had at the
+    recorded call.
+    """
     now: list[tuple[Any, Any]] = []
     try:
         for p, value in then:
@@ -263,8 +270,8 @@ def _total(gs: Sequence[Tensor]) -> Tensor | None:
 
 
 def _nodes_of(version: Any, results: Sequence[Node]) -> list[set[Node]]:
-    """Return the nodes at which the gradients of parameters arrive; those that are changed may
-    begin several times.
+    """Return for each parameter the nodes at which its gradient arrives; parameters that are
+    changed may have several.
     """
     borrowed = set(map(id, version.borrowed))
     found = [set() if id(p) in borrowed else {current(p)} for p in version.ends]
@@ -281,7 +288,7 @@ def _nodes_of(version: Any, results: Sequence[Node]) -> list[set[Node]]:
 
 @contextmanager
 def _holding(tensors: Sequence[Tensor], values: Sequence[Tensor]) -> Iterator[None]:
-    """Give tensors other values within this block, whatever is assigned to them in it."""
+    """A context in which tensors have other values; assignments inside do not last."""
     if not is_tracing():
         with as_before([(weakref.ref(x), v.array) for x, v in zip(tensors, values, strict=True)]):
             yield
@@ -296,7 +303,9 @@ def _holding(tensors: Sequence[Tensor], values: Sequence[Tensor]) -> Iterator[No
 
 
 def as_they_are(version: Any, leaves: Sequence[Any]) -> tuple[list[Any], list[Tensor]]:
-    """The leaves of the arguments, and the state that a call changes: copies of what it changes."""
+    """Return the argument leaves, and the state that a call changes, with copies of everything that
+    it overwrites.
+    """
     if version.pure:
         return list(leaves), []
     leaves = list(leaves)
@@ -307,7 +316,7 @@ def as_they_are(version: Any, leaves: Sequence[Any]) -> tuple[list[Any], list[Te
 
 
 def _let_answer(x: Tensor, given: Any) -> None:
-    """Let what stands for an argument answer as that does when code asks for its name."""
+    """Give a stand-in for an argument the name and facts that code may query."""
     share_facts(given, x)
     x._name = getattr(given, "_name", None)
 
@@ -349,8 +358,9 @@ def _record(version: Any, leaves: Sequence[Any], state: Sequence[Tensor],
 
 def spent(version: Any, results: Sequence[Node | None], arguments: Collection[Any]
           ) -> tuple[dict[int, Node], bool]:
-    """The nodes of results of a step that takes gradients itself, by position, through which others
-    would flow, and whether those would flow to arguments."""
+    """Return, by position, nodes that raise when results of a step that takes its gradients itself
+    are differentiated; and whether gradients would reach arguments through them.
+    """
     found = {i: n for i, n in enumerate(results) if n is not None}
     behind = toposort(found.values(), lambda n: not n.requires_grad)
     return ({i: SpentNode(version.owner.name, n, version.parameters) for i, n in found.items()},
@@ -358,7 +368,8 @@ def spent(version: Any, results: Sequence[Node | None], arguments: Collection[An
 
 
 def join(version: Any, found: Any, leaves: Sequence[Any]) -> None:
-    """Let those results of a call that gradients would flow through to its arguments know these."""
+    """Tell the nodes of the results that raise when differentiated which arguments they depend on.
+    """
     results = (found,) if isinstance(found, Tensor) else found
     given = [leaves[i] for i in version.fed]
     for i, node in version.spent.items():

@@ -26,8 +26,8 @@ def kinds_of(leaves: Sequence[Any], count: int, dynamic: Collection[int]) -> Ite
 
 
 def kind_of(value: Any) -> Any:
-    """Return what code depends on of an argument: dtype and shape of arrays, the value of anything
-    static.
+    """Return the part of the signature that an argument contributes: dtype and shape of arrays, the
+    value of anything static.
     """
     if isinstance(value, (Tensor, np.ndarray, np.generic)):
         try:
@@ -53,23 +53,22 @@ def kind_of(value: Any) -> Any:
 
 
 def is_thing(kind: Any) -> bool:
-    """Return whether an argument of this kind is a text, or an object of other values than numbers.
-    """
+    """Return whether an argument of this kind is a text, or an object that is no number."""
     return kind[0] == "object" or (kind[0] == "static" and kind[1][0] not in _COUNTED)
 
 
 def but_sizes(key: Any) -> Any:
-    """The key without sizes: equal for calls that differ in nothing else."""
+    """Return the key without sizes, equal for calls that differ in sizes only."""
     return key[0], tuple(map(_kind_but_sizes, key[1])), *key[2:]
 
 
 def _kind_but_sizes(kind: Any) -> Any:
-    """A kind without an array's sizes."""
+    """Return the kind of an argument without the sizes of an array."""
     return kind_with(kind, (-1,) * len(kind[2]) if kind[0] == "array" else ())
 
 
 def kind_with(kind: Any, shape: Any) -> Any:
-    """A kind with another shape."""
+    """Return a kind with another shape."""
     return (*kind[:2], shape, kind[3]) if kind[0] == "array" else kind
 
 

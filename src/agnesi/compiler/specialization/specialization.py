@@ -162,7 +162,7 @@ class Version(Flows):
 
     def _decisions(self, inputs: Sequence[Any], leaves: Sequence[Any],
                    pattern: Pattern | None) -> Decisions:
-        """Return the recorder of decisions, which gives Python the values of the present call."""
+        """Return the recorder of Python's decisions, which knows the values of the present call."""
         known = {n: np.asarray(memory_of(leaves[i]), n.dtype)
                  for n, i in zip(inputs, self.arrays, strict=True)}
         sizes = {} if pattern is None else named_in(pattern, sizes_of(shapes_of(leaves)))
@@ -172,8 +172,8 @@ class Version(Flows):
         return Decisions(known, sizes, numbers, self.owner.versions.deferral)
 
     def _traced(self, trace: Trace, symbols: Sequence[Any]) -> tuple[list[Any], Reads, Any]:
-        """Trace and return the results, what was read, and what exists if the same is decided
-        again.
+        """Trace; return the results, the recorded reads, and a token that exists only if Python
+        decides the same again.
         """
         with tracing(trace):
             reads = copy_context().run(self._run, symbols)  # which context variables are undone by
@@ -191,14 +191,16 @@ class Version(Flows):
                     trace.decisions.token())
 
     def _settle(self, graph: FunctionGraph) -> None:
-        """Make sure that the graph holds for all sizes, and that no size leaves it as a number."""
+        """Raise if shape inference contradicts the graph for other sizes, or if a dynamic size is
+        returned or stored as a number.
+        """
         check(graph)
         for value in (*self.outputs, *self.effects.sizes):
             if isinstance(value, Extent):
                 raise UnknownSizeError(f"the size {value} is returned or kept as a number")
 
     def _run(self, symbols: Sequence[Any]) -> Reads:
-        """Run the function on symbols; what it does besides is taken down, and undone."""
+        """Run the function on symbols; its side effects are recorded and undone."""
         reads = self._reads(symbols)
         given, stand_ins = Arguments(self, symbols, reads), StandIns(self.hidden.values())
         behind = symbols[self.argument_tree.leaves:][:len(self.hidden)]
@@ -244,7 +246,7 @@ class Version(Flows):
         return Reads(known | wholes, self.owner.versions.deferral, Text in map(type, symbols))
 
     def _meet(self, reads: Reads, arguments: Sequence[Any], stand_ins: StandIns) -> None:
-        """Show what the function can reach to what takes down its reads."""
+        """Record the function, its arguments and everything that is reachable from them."""
         for container in stand_ins.containers():
             reads.pass_over(container)
         given = zip(arguments, self.argument_tree.paths("arguments"), strict=False)
@@ -255,8 +257,8 @@ class Version(Flows):
             reads.meet(kind, kind.__name__)
 
     def _take_sources(self, reads: Reads, trace: Trace) -> None:
-        """Store what must be unchanged for this specialization to serve: what the function read,
-        and state.
+        """Store the guards of this specialization: what the function read, and the types of its
+        state.
         """
         self.sources_by_key = reads.sources
         self.sources = reads.guards([x for x, _ in trace.leaves.values()])
@@ -281,10 +283,8 @@ class Version(Flows):
         return guards
 
     def tangled(self, leaves: Sequence[Any]) -> bool:
-        """Return whether memory that it writes overlaps other memory that it uses, or is not its
-        own.
-
-        The latter where a reshape of an argument is a copy because of how that lies in memory.
+        """Return whether native code cannot take the arguments: memory that it writes overlaps
+        other memory that it uses, or is not row-major where a reshape needs a view.
         """
         if self.assumed.breaks(leaves):
             return True
@@ -297,8 +297,9 @@ class Version(Flows):
         )
 
     def shares(self, given: Any) -> bool:
-        """Return whether a container among arguments whose identity counts, or that is changed,
-        comes twice or is known otherwise, too."""
+        """Return whether a container of the arguments that is changed, or whose identity matters,
+        is passed twice or is also reachable in another way.
+        """
         return bool(self.effects or self.assumed) and self.assumed.shares(given)
 
     @property
@@ -312,7 +313,9 @@ class Version(Flows):
 
     @cached_property
     def noted(self) -> bool:
-        """Whether its native code can be called as it is, and the call be recorded behind it."""
+        """Whether native code can be called directly, and the call be recorded for gradients
+        afterwards.
+        """
         return self.records and self.plain and is_flat(self.argument_tree, self.statics) and not (
             self.laid or self.unseen or self.hidden or self.computed or self.assumed or self.mutated
             or self.begun or self.spills or self.passing or self.consumed or self.expected)
@@ -350,7 +353,9 @@ class Version(Flows):
         return self._locks[1]
 
     def _result_expression(self, text: Any, found: str) -> str:
-        """An expression for the result, of what the native function gave."""
+        """Return the Python expression that builds the result from what native code returned
+        (``found``).
+        """
         if self.plain and not self.joins:
             return found
         if self.kept or self.cleared or self.arrived or self.joins or (
@@ -364,13 +369,14 @@ class Version(Flows):
         return str(text.built(self.tree, iter(leaves)))
 
     def way(self) -> str:
-        """The decisions of Python, as text."""
+        """Python's decisions in this specialization, as text."""
         return "; ".join(f"{d} gave {d.value}" for d in self.decisions)
 
     # -- results --------------------------------------------------------------------------
     def _plain_result(self) -> bool:
-        """Return whether the result is nothing, a tensor, or a tuple of tensors, and all there
-        is."""
+        """Return whether the result is None, a tensor, or a tuple of tensors, and the call has no
+        other effect.
+        """
         if self.effects or self.effects.said or self.numbers or (
                 self.kept or self.cleared or self.arrived or self.renewed):
             return False
@@ -388,8 +394,9 @@ class Version(Flows):
         return one if self.outputs else "none"
 
     def _finished(self, found: Any, given: Any = None, leaves: Sequence[Any] = ()) -> Any:
-        """Return the user's results from what the native function returned; ``given`` are the
-        arguments, whose ``leaves`` may be kept."""
+        """Return the user's result, built from what native code returned; side effects are applied
+        to ``given``, the arguments, and to ``leaves``.
+        """
         if self.joins and leaves:
             join(self, found, leaves)
         if self.plain:
@@ -417,17 +424,19 @@ class Version(Flows):
         return self._holds() and all(owner._grad is before for owner, before in self.expected)
 
     def outdated(self) -> bool:
-        """Return whether it would hold if gradients that it adds to were the tensors that they
-        were."""
+        """Return whether the only reason that this specialization does not serve is that gradients
+        to which it adds are other tensors now.
+        """
         return self._holds() and all(
             isinstance(owner._grad, Tensor) and isinstance(before, Tensor)
             for owner, before in self.expected
         )
 
     def adopts(self) -> bool:
-        """Return whether it works on gradients that are other tensors now: from now on it does.
+        """Switch to the present gradient tensors if those that the code adds to have been replaced;
+        return whether that was possible.
 
-        Theirs must be memory of their own, as that of those before was.
+        The new ones must be equal in shape, dtype and strides, in memory of their own.
         """
         pairs = [(before, owner._grad) for owner, before in self.expected]
         swap = {id(a): b for a, b in pairs if a is not b}
@@ -445,7 +454,9 @@ class Version(Flows):
         return True
 
     def _holds(self) -> bool:
-        """Return whether state has the types that it had, and settings their values."""
+        """Return whether state has the types, and sources have the values, for which the code was
+        made.
+        """
         if any(x.shape != s or x.dtype != d or x._requires_grad != r for x, s, d, r in self.state):
             return False
         if still_seen()(self.watched_at):
@@ -453,9 +464,10 @@ class Version(Flows):
         return all(p.holds() for p in self.sources) and self.watch()
 
     def watch(self) -> bool:
-        """Make native guards compare with what the sources hold now.
+        """Make native guards compare with the present values of the sources.
 
-        :returns: False where it can no longer compare a source that callers do not compare either.
+        :returns: False if a source can no longer be compared natively, and callers do not compare
+            it either.
         """
         records = [(p, list(p.records())) for p in self.sources]
         #: Sources of which native code sees nothing.
@@ -467,16 +479,18 @@ class Version(Flows):
         return True
 
     def _present(self, leaves: Sequence[Any]) -> Sequence[Any]:
-        """The leaves, with numbers that are hidden behind the arguments as they are now."""
+        """Return the leaves with the present values of hidden arguments, if these have the same
+        types.
+        """
         count, now = self.argument_tree.leaves, [p.now() for p in self.hidden.values()]
         same = all(type(a) is type(b) for a, b in zip(now, leaves[count:], strict=False))
         return [*leaves[:count], *now, *leaves[count + len(now):]] if same else leaves
 
     def __call__(self, leaves: Sequence[Any], given: Any = None) -> Any:
-        """Run on the leaves of the arguments ``given``, whatever their memory looks like.
+        """Run on the leaves of the arguments ``given``, whatever their layout.
 
-        ``MISSED`` if another thread has changed meanwhile what it was found to serve for, or if
-        Python would decide otherwise now.
+        Returns ``MISSED`` if another thread has changed meanwhile what the guards compared, or if
+        Python would decide otherwise for these values.
         """
         old = self.renewed.prepare(leaves)
         check_writeable([leaves[i] for i in self.mutated], self._new_values)

@@ -65,14 +65,15 @@ Make = Callable[..., Version]
 
 
 class Versions:
-    """The versions of one function.
+    """The specializations of one function.
 
-    :ivar ready: Those used last, which calls may go to at once.
-    :ivar hidden: What the function reads besides its arguments and keeps changing: numbers and
-        tensors, which are arguments of the code.
-    :ivar dynamic: Positions of Python ints and texts that keep changing and so are run-time values,
-        by the pytree of the arguments.
-    :ivar steering: What of both Python decides by, or shows: these stay constants.
+    :ivar ready: Those used last, which calls try first.
+    :ivar hidden: Sources whose values keep changing: numbers and tensors, which are passed to the
+        code as arguments.
+    :ivar dynamic: Positions of Python ints and strings that keep changing and are therefore
+        run-time values, by the pytree of the arguments.
+    :ivar steering: Those of both that Python's control flow or output depends on: they stay
+        constants.
     """
 
     def __init__(self, owner: Any) -> None:
@@ -111,9 +112,11 @@ class Versions:
 
     def find_or_make(self, leaves: Sequence[Any], tree: Tree,
                      diverged: Sequence[Version] = ()) -> tuple[Version, Sequence[Any]]:
-        """The specialization for arguments, made if missing, and all values that it takes.
+        """Return the specialization for arguments, made if missing, and all values that its code
+        takes.
 
-        Those in ``diverged`` are skipped: a decision in them already failed in this call.
+        Specializations in ``diverged`` are skipped: one of their decisions already failed in this
+        call.
         """
         chosen: dict[int, Computed] = {}
         before: Any = None
@@ -155,7 +158,9 @@ class Versions:
 
     def _found(self, taken: Sequence[Any], tree: Tree, computed: tuple[Computed, ...],
                diverged: Sequence[Version]) -> tuple[Version, Sequence[Any]] | None:
-        """A version for arguments, behind which are data-dependent sizes, or for further such."""
+        """Return a specialization for arguments that end with the values of ``computed``, or for
+        these and further computed sizes; None if there is none.
+        """
         key = self.key_of(taken, tree, computed)
         version = self._serving(key, taken, diverged)
         if version is not None:
@@ -170,7 +175,9 @@ class Versions:
 
     def _guessed(self, taken: Sequence[Any], tree: Tree, chosen: Mapping[int, Computed]
                  ) -> tuple[Sequence[Any], tuple[Computed, ...]]:
-        """The sizes that a trace with such arguments will ask for, as far as that is known."""
+        """Return the arguments with the data-dependent sizes that a trace is expected to ask for,
+        and the functions that computed them.
+        """
         computed: tuple[Computed, ...] = ()
         while True:
             known = self._known(self.key_of(taken, tree, computed), taken)
@@ -184,7 +191,7 @@ class Versions:
                 return taken, computed
 
     def _known(self, key: Any, taken: Sequence[Any]) -> list[Computed]:
-        """Return the functions that compute sizes for this signature; empty if there are none."""
+        """Return the functions that compute data-dependent sizes for this signature."""
         found = self._computed.get(key)
         open_ = () if found is not None else self._counting.get(but_sizes(key), ())
         if not open_:
@@ -197,7 +204,9 @@ class Versions:
 
     def _compute(self, key: Any, taken: Sequence[Any], known: tuple[Computed, ...],
                  wanted: SizeWanted, chosen: dict[int, Computed]) -> None:
-        """Compute a size that depends on values before each call with such arguments."""
+        """Compile a function that computes a data-dependent size before each call with such
+        arguments.
+        """
         if wanted.pattern is not None:  # it was asked for while sizes were open
             try:
                 self._version(taken, key[0], None, known)
@@ -225,7 +234,7 @@ class Versions:
         chosen[index] = self._computing(self.key_of(before, key[0], known[:index]), wanted)
 
     def _computing(self, key: Any, wanted: SizeWanted) -> Computed:
-        """Return the function that computes a size from arguments, made now if it is new."""
+        """Return the function that computes a size from the arguments, made if it is new."""
         others = self._computed.setdefault(key, [])
         for c in others:
             if c.computes(wanted.inputs, wanted.outputs, True):
@@ -244,7 +253,9 @@ class Versions:
         return made
 
     def gives_up(self, leaves: Sequence[Any], tree: Tree) -> bool:
-        """Return whether the function runs eagerly, for what it does or reads keeps changing."""
+        """Return whether the function runs eagerly, because its effects or what it reads keep
+        changing.
+        """
         if self._obstacles > _MAX_OBSTACLES or self._statics.refuse(self, leaves, tree):
             return True
         if not self._recompiles:
@@ -264,20 +275,26 @@ class Versions:
         warn(f"{self.owner.name} runs eagerly, for {why}. {instead}", RuntimeWarning)
 
     def failed(self, error: Exception) -> bool:
-        """Return whether the user's function raised an error: it does so when it runs eagerly, too,
-        after all that it changes."""
+        """Return whether the error comes from the user's function.
+
+        It then runs again eagerly, so that the error comes after the same side effects as there.
+        """
         found, self.failure = self.failure, 0
         return found == id(error)
 
     def disagree(self) -> None:
-        """Note a call whose values the interpreter and compiled code did not agree about."""
+        """Count a call in which the interpreter and compiled code gave different values to a
+        decision; after several, the function runs eagerly.
+        """
         self._disagreed += 1
         if self._disagreed > MAX_BRANCHES:
             self.give_up("Python decides by numbers whose last digits depend on how they are "
                          "computed", INSTEAD)
 
     def note_eager(self, reason: OnceEagerError) -> None:
-        """Note a call that runs eagerly: a function may give the same reason at each."""
+        """Count a call that ran eagerly; if all calls have such a reason, the function runs eagerly
+        for good.
+        """
         self._eager_calls += 1
         if self._eager_calls > _MAX_EAGER_CALLS:
             self.give_up(str(reason), reason.instead)
@@ -290,7 +307,7 @@ class Versions:
     # -- which there are --------------------------------------------------------------------
     def _serving(self, key: Any, leaves: Sequence[Any],
                  diverged: Sequence[Version] = ()) -> Version | None:
-        """The version that serves a key now; one for all sizes comes before one for these."""
+        """Return a valid specialization for a key; one with dynamic sizes is preferred."""
         found = self._served.get(key)
         if found is not None and found not in diverged and found.valid():
             return self._serve(key, found)
@@ -315,7 +332,7 @@ class Versions:
         return version
 
     def _let_one_go(self) -> None:
-        """Drop the versions of the least recently used signature, and warn at the first time which
+        """Drop the specializations of the least recently used signature; the first time, warn which
         argument keeps changing.
         """
         used = set(map(id, self.ready))  # native calls leave no other trace
@@ -396,7 +413,9 @@ class Versions:
         return self._serve(key, made)
 
     def _with_queries(self, made: Version, key: Any, leaves: Sequence[Any], family: Any) -> Any:
-        """The key with what code asks of arguments for the first time."""
+        """Return the key with the argument facts that this specialization queried for the first
+        time.
+        """
         new = of_signatures(made.assumed.queries) - self.queries
         if new:
             self.queries |= new
@@ -420,7 +439,9 @@ class Versions:
                      "code cannot repeat. Return what it makes", RuntimeWarning)
 
     def _note_ways(self, kind: Any, made: Version) -> None:
-        """Count the outcomes of decisions at each source line; their number is limited."""
+        """Count the outcomes of Python's decisions at each source line; if there are too many, the
+        function runs eagerly.
+        """
         for line in dict.fromkeys(d.where for d in made.decisions):
             ways = self._ways.setdefault((kind, line), {})
             values = tuple([d.value for d in made.decisions if d.where == line])
@@ -444,8 +465,9 @@ class Versions:
 
     # -- what keeps changing ----------------------------------------------------------------
     def _promote(self, key: Any) -> bool:
-        """Turn captured numbers and tensors that have changed several times into hidden arguments;
-        return whether there are any."""
+        """Make captured numbers and tensors that have changed several times hidden arguments;
+        return whether there are any.
+        """
         found = False
         for source_key, source in getattr(self._served.get(key), "sources_by_key", {}).items():
             made = {} if source.holds() else varying(source_key, source, source.now())
@@ -458,7 +480,9 @@ class Versions:
         return found
 
     def _demote(self) -> bool:
-        """Make hidden and integer arguments constants again, as control flow depends on some."""
+        """Make hidden arguments and dynamic integers constants again, because control flow depends
+        on some.
+        """
         self.steering.update(self.hidden)
         self.steering.update((tree, i) for tree, known in self.dynamic.items() for i in known)
         found = bool(self.hidden) or any(self.dynamic.values())
@@ -466,7 +490,9 @@ class Versions:
         return found
 
     def _taken(self, leaves: Sequence[Any], tree: Tree) -> list[Any]:
-        """Leaves, with floats that Python looks at as constants, and what is hidden behind them."""
+        """Return the leaves, with floats that Python decides by as constants, followed by the
+        values of hidden arguments.
+        """
         found = list(leaves)
         for where, i in self._looked_at:
             if where == tree and type(found[i]) is float:
@@ -474,7 +500,9 @@ class Versions:
         return [*found, *(p.now() for p in self.hidden.values())]
 
     def _take_as_constants(self, error: BaseException, leaves: Sequence[Any], tree: Tree) -> bool:
-        """Specialize on values of float arguments from now on: a trace failed without them."""
+        """Specialize on the values of float arguments from now on, because Python decides by them;
+        return whether any is new.
+        """
         indices = getattr(error, "indices", None) or range(len(leaves))
         found = {(tree, i) for i in indices if i < len(leaves) and type(leaves[i]) is float}
         new = not found <= self._looked_at
@@ -482,7 +510,9 @@ class Versions:
         return new
 
     def _look_at_numbers(self, error: BaseException) -> bool:
-        """Let Python decide by computed numbers from now on: code failed for others."""
+        """Give Python the values of computed numbers from now on, because tracing failed with
+        symbolic ones; return whether that may help.
+        """
         deferral = self.deferral
         found = deferral.allowed and (deferral.used or isinstance(error, LookedAtError))
         deferral.allowed = deferral.allowed and not found
@@ -490,7 +520,9 @@ class Versions:
         return found
 
     def _count_recompile(self, key: Any, change: str, weight: int) -> None:
-        """Count how often the function read something new; it runs eagerly before long."""
+        """Count a new specialization caused by something that the function reads; after several,
+        the function runs eagerly.
+        """
         if self._recompiles.count(key, weight):
             warn(f"{self.owner.name} runs eagerly from now on, for it was compiled several times "
                  f"for something that it reads and that keeps changing: {change}. Give it as an "
@@ -542,5 +574,5 @@ class Versions:
 
 
 def _other_way(version: Version) -> str:
-    """Return why there is another version: Python decides otherwise."""
+    """Return the cause of a new specialization: Python decided otherwise."""
     return f"Python decided otherwise than {version.way()}"

@@ -13,14 +13,15 @@ MAX_CONSTANT_CHANGES = 2
 
 
 class VaryingArguments:
-    """What values the arguments of a function had, at the positions where they are constants."""
+    """The values of arguments that are compiled in as constants, by position."""
 
     def __init__(self, versions: Any) -> None:
         self._versions = versions
         self._values: dict[tuple[Tree, int], set[Any]] = {}
 
     def promote(self, leaves: Sequence[Any], tree: Tree) -> bool:
-        """Let numbers and texts that had several values be the code's; return whether any is new.
+        """Make integers and strings that had several values run-time values; return whether any is
+        new.
         """
         found, steering = False, self._versions.steering
         for i, v in enumerate(leaves):
@@ -37,7 +38,8 @@ class VaryingArguments:
         return found
 
     def demote_texts(self, leaves: Sequence[Any], tree: Tree) -> bool:
-        """Make texts constants again, as a trace without them failed; return whether there are any.
+        """Make strings constants again, because a trace without their contents failed; return
+        whether there are any.
         """
         known = self._versions.dynamic.get(tree, set())
         found = {i for i in known if type(leaves[i]) is str}

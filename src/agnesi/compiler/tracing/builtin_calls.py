@@ -37,7 +37,7 @@ def own_code(function: FunctionType) -> CodeType:
 
 
 class Module:
-    """A stand-in for a module, in which some functions are replaced."""
+    """A stand-in for a module, with some functions replaced."""
 
     __slots__ = ("_functions", "_module")
 
@@ -58,8 +58,9 @@ class Module:
 
 
 class Attributes(Module):
-    """A class of which code only reads attributes here, some of which are others: also those that
-    any object has, as ``__setattr__``."""
+    """A stand-in for a class of which code only reads attributes, with some of them replaced,
+    including those that every object has (``__setattr__``).
+    """
 
     __slots__ = ()
     __getattribute__ = Module.__getattr__
@@ -84,7 +85,7 @@ _CALLING, _CALLED = _calling.__code__, "what is called instead"
 
 
 class Replaced:
-    """Functions whose code calls stand-ins for builtins while a trace runs."""
+    """Functions whose code calls stand-ins for builtins while a trace is running."""
 
     def __init__(self) -> None:
         self._functions: dict[int, tuple[FunctionType, CodeType]] = {}
@@ -101,7 +102,9 @@ class Replaced:
             function.__code__ = code
 
     def refuse_misses(self, wrapper: Any, refuse: Callable[[], NoReturn]) -> None:
-        """Make a function with a result cache call ``refuse`` when a result is not in its cache."""
+        """Make a cached function call ``refuse`` when it would compute a result that is not in its
+        cache.
+        """
         function = wrapper.__wrapped__
         same = FunctionType(function.__code__, function.__globals__, function.__name__,
                             function.__defaults__, function.__closure__)

@@ -24,10 +24,10 @@ def carrying(results: Sequence[Any]) -> list[Any]:
 
 
 def flowing(order: Sequence[Any], thawed: Collection[Any] = ()) -> set[Any]:
-    """Return the nodes through which gradients flow to a leaf that requires one, or to one of those
-    of ``thawed`` arguments.
+    """Return the nodes through which gradients flow to leaves that require them, ``thawed``
+    arguments included.
 
-    Others carry only what a derivative taken inside of the function asked for.
+    Other nodes carry gradients only for derivatives taken inside the function.
     """
     return _reaching(order, lambda n: _is_leaf(n) or n in thawed)
 
@@ -42,18 +42,19 @@ def _reaching(order: Sequence[Any], is_end: Callable[[Any], bool]) -> set[Any]:
 
 
 def begins_inside(node: Any) -> bool:
-    """Return whether a node is a leaf that the traced function made."""
+    """Return whether a node is a leaf that requires a gradient and was made by the traced function.
+    """
     return (node.op is ALIAS and node.handle is not None and not node.inputs[0].requires_grad
             and node.requires_grad and node.handle().array is None)
 
 
 def begun_results(nodes: Sequence[Any], count: int, flows: Sequence[bool], order: Sequence[Any],
                   thawed: Collection[Any] = ()) -> dict[int, bool]:
-    """Return which of the first ``count`` results require gradients only by leaves that the
-    function made itself (``x.detach().requires_grad_()``), each with whether it is the leaf; those
-    of ``thawed`` arguments are others.
+    """Return which of the first ``count`` results require gradients only because of leaves that the
+    function made itself (``x.detach().requires_grad_()``), each with whether it is such a leaf.
 
-    :raises OnlyEagerError: If such a leaf is returned, or kept, beside what is computed from it.
+    :raises OnlyEagerError: If such a leaf is returned, or kept, together with a value computed from
+        it.
     """
     made = [n for n in order if begins_inside(n) and n not in thawed]
     found = _reaching(order, set(made).__contains__) if made else set()
@@ -98,9 +99,9 @@ def leaves_gradients(trace: Trace) -> bool:
 def leaving(trace: Trace, reached: Collection[Any], changed: Collection[Tensor]
             ) -> tuple[list[Tensor], list[Tensor], list[Tensor]]:
     """Return the tensors from outside that require gradients, those of them that gradients arrive
-    at, and all others that the function reads and does not change itself.
+    at, and all other tensors that the function reads and does not change.
 
-    Gradients of a view arrive at what it looks into.
+    Gradients of a view arrive at its base.
     """
     parameters = [x for x, leaf in trace.leaves.values()
                   if leaf.requires_grad and (x._view is None or is_leaf(x))]
@@ -120,8 +121,9 @@ def fed(trace: Trace, symbols: Sequence[Any], reached: Collection[Any]) -> list[
 
 def links(results: Sequence[Any], reached: Collection[Any], inputs: Sequence[Any],
           ends: Sequence[Tensor]) -> list[list[int]]:
-    """Return for each result the inputs, and tensors behind these, that gradients reach from it, by
-    position."""
+    """Return, for each result, the positions of the inputs, and of the tensors in ``ends`` after
+    these, that gradients reach from it.
+    """
     indices = {n: i for i, n in enumerate(inputs)}
     of = {id(x): i for i, x in enumerate(ends, len(inputs))}
     masks: dict[Any, int] = {}  # by bits, for there may be thousands of each
@@ -145,7 +147,9 @@ def trains(parameters: Sequence[Any], trace: Trace) -> bool:
 
 
 def is_its_own(node: Any, x: Any) -> bool:
-    """Return whether an unrecorded new value of ``x`` keeps the gradient of ``x`` itself."""
+    """Return whether the new value of ``x`` is ``x`` itself, detached or not, so that its gradient
+    is that of ``x``.
+    """
     while node.op is STOP.put:
         node = node.inputs[0]
     begins = node.op is None or node.op is ALIAS

@@ -31,8 +31,9 @@ _MAX_RAISING = 64
 
 
 def with_dead_checks(trace: Any, results: Sequence[Node], token: Node | None) -> list[Node]:
-    """The results, and where it is needed a value that exists where ``token`` does and no check of
-    the trace fails that they do not depend on."""
+    """Return the results, followed, if it is needed, by a token that exists only if ``token`` does
+    and no check of the trace fails that the results do not depend on.
+    """
     if trace.witness is not None:
         after = trace.witness if token is None else apply(After(), symbol(token), trace.witness)
         token = current(after)
@@ -41,8 +42,9 @@ def with_dead_checks(trace: Any, results: Sequence[Node], token: Node | None) ->
 
 
 def checked(token: Node | None, raising: Sequence[Node], results: Sequence[Node]) -> Node | None:
-    """A value that exists where ``token`` does, and is it, and no check fails that results do not
-    depend on."""
+    """Return a token that exists, equal to ``token``, only if no check fails that the results do
+    not depend on.
+    """
     if not raising or (len(raising) <= _MAX_RAISING and not any(map(_may_raise, raising))):
         return token
     oldest = min(map(creation, raising))
@@ -61,8 +63,9 @@ def _may_raise(node: Node) -> bool:
 
 
 def keep_body_checks(results: Iterable[Node]) -> None:
-    """Keep checks on values that no result of the traced loop body needs: make them a state of the
-    outermost trace, lest they are removed as dead code."""
+    """Keep checks of values that no result of a traced loop body needs from being removed as dead
+    code: they become a state of the outermost trace.
+    """
     trace = around = current_trace()
     while getattr(around, "around", None) is not None:
         around = around.around
@@ -80,8 +83,8 @@ def keep_body_checks(results: Iterable[Node]) -> None:
 
 
 def note_body_checks(bodies: Sequence[Body], found: Sequence[Tensor]) -> None:
-    """Record which results of a loop or branch contain a check that must run even if they are
-    unread.
+    """Record which results of a loop or branch contain a check that must run even if the result is
+    not used.
     """
     trace = current_trace()
     if trace is None or MODE.get().examples is not None:
@@ -96,8 +99,9 @@ def _raising(nodes: Iterable[Node]) -> set[Node]:
 
 
 def _with_checks(token: Node | None, dead: Sequence[Node], live: Sequence[Node]) -> Node | None:
-    """A value that exists where ``token`` does and no check of ``dead`` operations fails; the
-    ``live`` ones check by themselves."""
+    """Return a token that exists only if ``token`` does and no check of the ``dead`` operations
+    fails that ``live`` ones do not make too.
+    """
     with switched(recording=False):
         done = {_checked(c) for n in live for c in checks_of(n)}
         for node in dead:
@@ -123,8 +127,8 @@ def _maker(node: Node) -> Node:
 
 
 def _checks_inside(result: Node) -> set[Any]:
-    """Identify the checks inside a loop or branch for one result; its derivatives contain the
-    same.
+    """Return keys of the checks inside a loop or branch for one result; its derivatives contain the
+    same checks.
     """
     index = result.op.index if type(result.op) is Item else 0
     bodies = [v for v in vars(_maker(result).op).values() if type(v) is Body]
@@ -134,7 +138,7 @@ def _checks_inside(result: Node) -> set[Any]:
 
 
 def _checking(check: Node, token: Node | None, where: Any) -> Node:
-    """A value that exists where ``token`` does and a check does not fail."""
+    """Return a token that exists only if ``token`` does and ``check`` does not fail."""
     before = constant(0, np.dtype(np.int8)) if token is None else symbol(token)
     found: Any = apply(check.op, before, symbol(check.inputs[1])).node
     found.where = where

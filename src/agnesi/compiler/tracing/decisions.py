@@ -72,9 +72,10 @@ INSTEAD = ("Choose with ag.cond or ag.where, loop with ag.while_loop, and return
 
 
 class Deferral:
-    """Whether a function's computed numbers are results (``numbers.py``), or values by which Python
-    decides, and whether a trace had such; whether arrays that it changes, or hands on, are tensors
-    meanwhile (``containers/borrowed_arrays.py``), and whether there were some."""
+    """What a traced function may defer to run time, and whether the last trace did: numbers
+    computed from tensors (``numbers.py``) instead of values by which Python decides, and tensors in
+    place of arrays that it changes or passes on (``containers/borrowed_arrays.py``).
+    """
 
     def __init__(self) -> None:
         self.allowed, self.used = True, False
@@ -85,8 +86,9 @@ class Deferral:
         self.refused: set[int] = set()
 
     def borrow_less(self) -> bool:
-        """Let code have the arrays that it hands on, or also those that it changes, from now on: it
-        failed with tensors."""
+        """Stop passing tensors in place of arrays, first of those that code only passes on, then of
+        all, because a trace with them failed; return whether there is anything left to try.
+        """
         if self.exposes and self.exposed:
             self.exposes = self.spoiled is not None and len(self.refused) < _MAX_REFUSED
             self.refused.add(self.spoiled or 0)
@@ -97,13 +99,14 @@ class Deferral:
 
 
 class OtherWayError(BaseException):
-    """A trace goes a way whose code found that the call is not its own: numbers differ in their
-    last digits."""
+    """A trace diverges from the code that was called before it: computed numbers differ in their
+    last digits.
+    """
 
 
 @record
 class Decision:
-    """One decision of Python: the use of a tensor, and the value that Python got."""
+    """A decision of Python: the use of a tensor, and the value that Python got."""
 
     where: str
     use: str
@@ -114,15 +117,14 @@ class Decision:
 
 
 class Decisions:
-    """The decisions of a trace, in their order.
+    """The decisions of a trace, in order.
 
     :param known: The arguments of the present call.
     :type known: mapping of Node to ndarray
-    :param sizes: What run-time sizes are in it.
+    :param sizes: The values of dynamic sizes in the present call.
     :type sizes: mapping
-    :param numbers: Arguments that stand for numbers which Python keeps somewhere.
+    :param numbers: Arguments that stand for numbers which Python stores somewhere.
     :type numbers: collection of Node
-    :param used: Whether results may stand for Python's numbers.
     """
 
     def __init__(self, known: Mapping[Node, Any], sizes: Mapping[Any, int],
@@ -136,7 +138,9 @@ class Decisions:
         self._per_line: Counter[str] = Counter()
 
     def decide(self, node: Node, weak: bool, use: str) -> np.ndarray | None:
-        """The value that Python gets for a use of a node; None if this call has none."""
+        """Return the value that Python gets for a use of a node, and record the decision; None if
+        the value is not known in this call.
+        """
         kind = "truth" if use == "bool()" else "whole" if use in _WHOLE else "value"
         if (node, kind) in self._known:
             return self._known[node, kind]
@@ -158,13 +162,14 @@ class Decisions:
         return not self._given.isdisjoint(behind)
 
     def check_size(self, node: Node) -> None:
-        """Let Python look at a number of its own where a whole number is needed: -1 may mean
-        another thing than 1."""
+        """Raise LookedAtError for one of Python's own numbers where a size is expected: -1 may have
+        another meaning than 1.
+        """
         if node.weak and self._is_given(toposort([node])):
             raise LookedAtError(symbol(node))
 
     def defer(self, x: Tensor, use: str) -> Number | None:
-        """A symbolic number for the value that a use returns; None if Python needs the value."""
+        """Return a symbolic number for a use of a tensor; None if Python needs the value."""
         dtype = _NUMBERS[use](x.dtype)
         if not self.numbers.allowed or dtype is None or not _is_one(x) or not from_user_code():
             return None
@@ -172,7 +177,9 @@ class Decisions:
         return number_of(x, dtype)
 
     def refuse_text(self, x: Tensor) -> None:
-        """Raise if the user's code makes text of a computed value: each call makes its own."""
+        """Raise OnlyEagerError if user code converts a computed value to text, which differs in
+        each call.
+        """
         if from_user_code():
             raise OnlyEagerError(f"Python makes text of a computed value ({typed(x)}) at "
                                  f"{location(user_where(3))}", TEXT_INSTEAD)
@@ -196,17 +203,20 @@ class Decisions:
         self._tests.append((node, kind, answer))
 
     def value_of(self, node: Node) -> np.ndarray | None:
-        """The value of a node in the present call, by which nothing is decided."""
+        """Return the value of a node in the present call, without recording a decision."""
         return self._values.of(node)
 
     def token(self) -> Node | None:
-        """A value that exists where all decisions are as they were; None if there were none."""
+        """Return a token that exists only if all decisions are the same as in this trace; None if
+        there were none.
+        """
         return token_of(self._tests) if self._tests else None
 
 
 def token_of(tests: Sequence[tuple[Node, str, Any]], sizes: bool = False) -> Node:
-    """A value that exists only if each node has the value of the earlier decision; with ``sizes``,
-    sizes of later results may depend on it."""
+    """Return a token that exists only if each node has the value of the earlier decision; with
+    ``sizes``, sizes of later results may depend on it.
+    """
     with switched(recording=False):
         token = constant(0, np.dtype(np.int8))
         for i, test in enumerate(tests):
@@ -233,7 +243,7 @@ class _Values:
         self._sized: dict[Node, Node] = {}
 
     def of(self, node: Node) -> np.ndarray | None:
-        """The value of a node; None if it depends on what is no argument."""
+        """Return the value of a node; None if it depends on anything but arguments."""
         with switched(trace=None, reads=None, examples=None, recording=False), \
                 np.errstate(all="ignore"):
             for n in toposort([node], self._known.__contains__):
@@ -245,7 +255,7 @@ class _Values:
         return self._known[node]
 
     def _with_sizes(self, node: Node) -> Node:
-        """The node with numbers instead of run-time sizes."""
+        """Return the node with dynamic sizes replaced by their values."""
         if not self._sizes:
             return node
         for n in node.inputs:
@@ -272,8 +282,9 @@ def _is_one(x: Tensor) -> bool:
 
 
 def from_user_code(depth: int = 2) -> bool:
-    """Return whether the innermost code that does not just hand on a number is the user's; ours
-    wants Python's.  It is sought from some callers on."""
+    """Return whether the innermost frame that uses a number, instead of passing it on, is the
+    user's. The search begins ``depth`` callers up.
+    """
     frame: Any = sys._getframe(depth + 1)
     while frame is not None and frame.f_code.co_qualname in _ASKING:
         frame = frame.f_back
@@ -281,7 +292,7 @@ def from_user_code(depth: int = 2) -> bool:
 
 
 def _has_effect(node: Node) -> bool:
-    """Return whether evaluating a node does more than compute its value."""
+    """Return whether evaluating a node has side effects."""
     op = node.op
     return op is not None and (getattr(op, "effect", False) or any(
         map(_has_effect, (n for name in op.bodies for n in getattr(op, name).graph.nodes))))
@@ -306,7 +317,9 @@ def _holds(node: Node, kind: str, answer: Any) -> Tensor:
 
 
 def _same(x: Tensor, answer: np.ndarray) -> Tensor:
-    """Return where numbers are identical: NaN equals NaN, and zeros differ by sign."""
+    """Return a boolean tensor, true where numbers are identical: NaN equals NaN, and zeros of
+    different sign differ.
+    """
     value = constant(answer.astype(x.dtype), x.dtype)
     if x.dtype.kind != "f":
         return equal(x, value)

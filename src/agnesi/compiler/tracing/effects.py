@@ -53,40 +53,38 @@ _LASTING = frozenset((bool, int, float, complex, str, bytes, type(None), range, 
 
 
 class KeptSymbolError(Exception):
-    """Raised when a container with tensors of the trace was read as a whole: no guard can compare
-    it.
-    """
+    """A container with tensors of the trace was read as a whole, which no guard can compare."""
 
     def only_eagerly(self) -> OnlyEagerError:
-        """Return what lets the function run eagerly, if nothing else helps."""
+        """Return the error by which the function runs eagerly, if nothing else helps."""
         return OnlyEagerError(str(self), "Keep it in a tensor that is changed in place "
                               "(state.copy_(x))")
 
 
 class _Result:
-    """Stands for a computed tensor, or a number computed from Python numbers only."""
+    """A position in the results: stands for a computed tensor or number."""
 
     def __init__(self, symbol: Tensor, index: int) -> None:
         self.is_number = symbol.weak and not symbol.shape
         self.index = index
 
     def of(self, results: Sequence[Tensor]) -> Any:
-        """Return the record of a call's result."""
+        """Return this result of a call."""
         found = results[self.index]
         return found.array.item() if self.is_number else found
 
 
 class _Given:
-    """Stands for a tensor or number that the call is given, which is put somewhere as it is."""
+    """A position in the arguments: stands for an argument that is stored unchanged."""
 
     def __init__(self, index: int) -> None:
         self.index = index
 
 
 class Nest:
-    """A value that the function stored somewhere: nested containers with positions of results.
+    """A value that the function stored: nested containers with positions of results.
 
-    Containers that were there before the trace are put there themselves: they are leaves.
+    Containers that existed before the trace are leaves: they are stored themselves.
     """
 
     def __init__(self, value: Any, knows: Callable[[Any], bool]) -> None:
@@ -101,13 +99,13 @@ class Nest:
         return [] if self.tree is None else containers(self.tree, self.value)
 
     def of(self, found: Sequence[Any], given: Sequence[Any]) -> Any:
-        """Return the value with results of a call and leaves of its arguments."""
+        """Return the value for a call, from its results and the leaves of its arguments."""
         return MISSING if self.tree is None else self.tree.build(
             [_taken(v, found, given) for v in self.leaves])
 
 
 class Written(Nest):
-    """A source and what the function put there."""
+    """A source and the value that the function stored there."""
 
     def __init__(self, source: Source, value: Any, knows: Callable[[Any], bool]) -> None:
         super().__init__(value, knows)
@@ -116,7 +114,7 @@ class Written(Nest):
 
 
 class Hidden:
-    """A source whose value is a hidden argument: it holds a symbol while the trace runs."""
+    """A source whose value is a hidden argument; it holds a symbol during the trace."""
 
     def __init__(self, source: Source, symbol: Tensor) -> None:
         self.source = source
@@ -125,7 +123,7 @@ class Hidden:
         source.put(symbol)
 
     def is_written(self) -> bool:
-        """Return whether the function has put something else there."""
+        """Return whether the function assigned the source."""
         return self.source.now() is not self.symbol
 
     def undo(self) -> None:
@@ -134,7 +132,7 @@ class Hidden:
 
 
 class Arguments:
-    """The arguments of a trace: a nest of symbols, and what its containers were at first."""
+    """The arguments of a trace: a nest of symbols, and its containers before the trace."""
 
     def __init__(self, version: Any, leaves: Sequence[Any], reads: Reads) -> None:
         tree: Tree = version.argument_tree
@@ -155,8 +153,8 @@ class Arguments:
 class Effects:
     """Everything that a trace stored, and the leaves of arguments that it replaced.
 
-    :ivar tensors: What has to be computed for it, each once, in whatever sources it is put.
-    :ivar obstacle: What cannot be repeated, for the user; empty where all can.
+    :ivar tensors: The tensors to compute for these, each once.
+    :ivar obstacle: What calls cannot repeat, as text for the user; empty if there is nothing.
     """
 
     def __init__(self, reads: Reads, hidden: Sequence[Hidden], given: Arguments) -> None:
@@ -216,7 +214,7 @@ class Effects:
             self.keeps = self.keeps or any(type(v) is _Given for v in nest.leaves)
 
     def _find_obstacles(self, values: Iterable[Any], reads: Reads) -> None:
-        """Record which effects calls cannot repeat."""
+        """Record what calls cannot repeat: new objects and leaves that are stored."""
         for value in values:
             if _is_new(value, reads):
                 self.obstacle = f"it puts a new {type(value).__name__} somewhere"
@@ -233,7 +231,8 @@ class Effects:
                 array.undo(array.value)
 
     def _take_results(self, values: Iterable[Any]) -> None:
-        """Replace computed tensors in written containers and arguments by results of the call."""
+        """Replace computed tensors in written containers and arguments by positions in the results.
+        """
         made = {id(v): v for v in values if _is_symbol(v)}
         self.tensors = [] if self.obstacle else list(made.values())
         results = {key: _Result(v, i) for i, (key, v) in enumerate(made.items())}
@@ -254,9 +253,10 @@ class Effects:
             self.obstacle = "it returns a dict with tensors as keys"
 
     def refuse_shared(self, returned: Sequence[Any], reads: Reads, stand_ins: StandIns) -> None:
-        """Record a new container that is stored in two sources, or stored and returned.
+        """Record a new container that is stored in two places, or both stored and returned.
 
-        :raises KeptSymbolError: If a nest whose parts are arguments is known by another name.
+        :raises KeptSymbolError: If a nest whose parts are hidden arguments is known by another
+            name.
         """
         held = [*self.apart, *returned]
         if len(set(map(id, held))) < len(held):
@@ -279,7 +279,7 @@ class Effects:
 
     @property
     def reshapes(self) -> bool:
-        """Return whether it changes the structure of lists and dicts, not just values in them."""
+        """Return whether it changes the structure of lists and dicts, not only values in them."""
         return any(isinstance(w.source, Contents) and w.source.counts for w in self.written)
 
     def sources(self) -> list[Source]:
@@ -287,13 +287,14 @@ class Effects:
         return [w.source for w in self.written]
 
     def undo(self) -> None:
-        """Leave everything as it was before the trace."""
+        """Restore what the sources held before the trace."""
         for w in reversed(self.written):
             w.source.undo(w.before)
 
     def write(self, results: Sequence[Any], given: Any, leaves: Sequence[Any]) -> None:
-        """Repeat it, with the results of a call; ``given`` are the user's arguments, and ``leaves``
-        those with what is hidden behind them."""
+        """Repeat the effects with the results of a call; ``given`` are the user's arguments,
+        ``leaves`` those and the hidden ones.
+        """
         for w in self.written:
             w.source.put(w.of(results, leaves))
         for path, put in self.arguments.items():
@@ -303,8 +304,9 @@ class Effects:
 
 
 def undone(reads: Reads) -> bool:
-    """After a trace that failed: leave no symbols anywhere, and nothing that tracing did; return
-    whether it did something."""
+    """Undo everything that a failed trace did, and remove its symbols; return whether there was
+    anything.
+    """
     reads.settle_writes()
     current_trace().restore_flags()
     for array in reads.arrays.values():
@@ -322,9 +324,9 @@ def undone(reads: Reads) -> bool:
 
 
 def refuse_symbols(reads: Reads, changed: str) -> None:
-    """Raise where code read all of a container that holds computed values or arguments.
+    """Raise KeptSymbolError if code read a whole container that holds computed values or arguments.
 
-    :param changed: The path of a container that it both changed and replaced by another one.
+    :param changed: The path of a container that code both changed in place and replaced.
     :raises KeptSymbolError: If so.
     """
     if changed:
@@ -335,7 +337,7 @@ def refuse_symbols(reads: Reads, changed: str) -> None:
 
 
 def _shows_symbol(items: Iterable[Any]) -> bool:
-    """Return whether an element, or the value of an entry, exists in the trace only."""
+    """Return whether an element, or the value of an entry, is a symbol of the trace."""
     return any(map(_is_symbol, (v for i in items for v in (i if type(i) is tuple else (i,)))))
 
 
@@ -358,8 +360,9 @@ def _written(sources: Iterable[Source], knows: Callable[[Any], bool]) -> Iterato
 
 
 def _of_hidden(hidden: Iterable[Hidden], knows: Callable[[Any], bool]) -> Iterator[Written]:
-    """Yield the writes to sources whose values are hidden arguments: single parts, or the whole
-    nest where a part of it no longer exists."""
+    """Yield the writes to hidden arguments: single parts, or the whole nest if a part no longer
+    exists.
+    """
     sources = [h.source for h in hidden if h.is_written()]
     wholes = {id(p.whole): p.whole for p in sources if isinstance(p, Part) and p.now() is MISSING}
     single = [p for p in sources if not (isinstance(p, Part) and id(p.whole) in wholes)]
@@ -383,16 +386,16 @@ def _in_order(written: Iterable[Written]) -> list[Written]:
 
 
 def _is_new(value: Any, reads: Reads) -> bool:
-    """Return whether each call has to create its own copy of an object that it returns or
-    stores."""
+    """Return whether each call has to create its own copy of an object that it returns or stores.
+    """
     if isinstance(value, (Tensor, Extent, Enum, _Given)) or reads.knows(value):
         return False
     return is_users_object(type(value)) or not _is_lasting(value)
 
 
 def _is_lasting(value: Any) -> bool:
-    """Return whether an object is immutable, or is a module's or class's and so the same in all
-    calls.
+    """Return whether an object is immutable, or belongs to a module or class, and so is the same in
+    all calls.
     """
     kind = type(value)
     if kind is FunctionType:
@@ -436,8 +439,8 @@ def _containers_of(tree: Tree, nest: Any) -> list[Any]:
 
 
 def _changes(given: Arguments) -> Iterator[tuple[tuple[int, ...], Any, Tree, Any, Sequence[Any]]]:
-    """Yield what lies in arguments instead of a leaf or container of theirs: the children on the
-    way there, the new thing, the structure of both, the old one, and its leaves.
+    """Yield the places in arguments that no longer hold their leaf or container: the path of child
+    indices, the new object, the structure of both, the old object, and its leaves.
     """
     leaves, before = given.leaves, given.containers
     stack: list[tuple[Any, Tree, Any, int, int]] = [((), given.tree, given.nest, 0, 0)]
@@ -456,7 +459,7 @@ def _changes(given: Arguments) -> Iterator[tuple[tuple[int, ...], Any, Tree, Any
 
 
 def _path(way: Any) -> tuple[int, ...]:
-    """The children on the way to a part, from pairs of the way so far and the next one."""
+    """Return the path of child indices to a part, from nested pairs (path so far, next index)."""
     found = []
     while way:
         way, i = way

@@ -26,8 +26,8 @@ _HOOKED: dict[type, tuple[dict[int, bool], dict[str, Any]]] = {}
 
 
 def hook(kind: type, user: object) -> bool:
-    """Make a class report reads and writes, until ``unhook`` of the same user; False where it
-    cannot.
+    """Make a class report reads and writes of its objects, until ``unhook`` by the same user;
+    return False if it cannot.
     """
     if is_builtin(kind) or kind.__flags__ & _IMMUTABLE:
         return False
@@ -48,7 +48,7 @@ def hook(kind: type, user: object) -> bool:
 
 
 def unhook(user: object) -> None:
-    """Stop the reports for one trace; may be called again if it was interrupted."""
+    """Stop the reports for one trace. It may be called again after an interrupt."""
     with _LOCK:
         for kind, (users, before) in list(_HOOKED.items()):
             users.pop(id(user), None)
@@ -107,7 +107,7 @@ STAND_INS[id(object)] = Attributes(
 
 
 class taking(Block):  # noqa: N801 - used as a function
-    """A block in which reads by this thread are recorded."""
+    """A context in which reads by this thread are recorded."""
 
     _reads: Any = None
     _mode: switched | None = None

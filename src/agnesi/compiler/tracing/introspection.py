@@ -55,7 +55,9 @@ _ALL_NAMES = frozenset(name for some in _QUESTIONS.values() for name in some)
 
 def questions(things: Callable[[], list[Any]], names: AbstractSet[str]
               ) -> Iterator[tuple[Any, str, Ask]]:
-    """Return the queries that code with these names may make: the object, the name, the query."""
+    """Yield the queries that code with these names may make: the object, the attribute, and the
+    query.
+    """
     queried = _ALL_NAMES & names
     if not queried:
         return
@@ -87,8 +89,9 @@ def names_in(getter: Any) -> set[str]:
 
 
 def _called(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The call of a function by a line that is no line of ours: what stands for values in a trace
-    answers such as Python's values do."""
+    """Return the function called from a frame that counts as user code, so that symbols of a trace
+    answer as Python's values do.
+    """
     def made(*operands: Any) -> Any:
         return function(*operands)
 

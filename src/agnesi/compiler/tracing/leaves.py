@@ -17,7 +17,8 @@ from agnesi.ops.base.convert import as_array
 
 
 class Forwarded:
-    """A value passed on by the code that computed a size; an argument whose shape is not checked.
+    """A value that the code which computed a size passes on: an argument whose shape is not
+    checked.
     """
 
     __slots__ = ("array", "dtype")
@@ -27,7 +28,7 @@ class Forwarded:
 
 
 class Constant:
-    """A float argument on whose value Python decided: code is specialized for it."""
+    """A float argument that Python decides by: code is specialized for its value."""
 
     __slots__ = ("value",)
 
@@ -36,7 +37,7 @@ class Constant:
 
 
 def symbol_of(value: Any, i: int, shape: Any, hidden: bool = False) -> Any:
-    """Return the symbol that the function sees as an argument of this shape while it is traced."""
+    """Return the symbol for an argument of this shape, which the function is traced with."""
     if type(value) is Forwarded:  # another node stands for it when the trace is over
         return stand_in((), value.dtype)
     if type(value) is Constant:
@@ -86,12 +87,12 @@ def argument_of(value: Any, shape: Any, hidden: bool = False) -> Any:
 
 
 def is_small(value: int) -> bool:
-    """Return whether a Python number fits the type that code uses for numbers."""
+    """Return whether a Python integer fits the type that compiled code uses."""
     return abs(value) < MOST_GIVEN
 
 
 def requires_grad(value: Any) -> bool:
-    """Return whether a value is a tensor that asks for its gradient."""
+    """Return whether a value is a tensor that requires a gradient."""
     return isinstance(value, Tensor) and value._requires_grad
 
 

@@ -22,7 +22,7 @@ from agnesi.core.support.config import ENVIRONMENT_NAMES, environment
 
 
 class ModuleReads(SourceTable):
-    """The sources that code reads by the names of modules."""
+    """The sources that code reads through modules."""
 
     def __init__(self, hidden: Iterable[Any] = ()) -> None:
         super().__init__(hidden)
@@ -31,12 +31,13 @@ class ModuleReads(SourceTable):
         self._uses_numpy = False
 
     def meet(self, value: Any, path: str) -> None:
-        """Look into something that the function can reach, and into all that it holds."""
+        """Record an object that the function can reach, and its contents."""
         raise NotImplementedError
 
     def _environment(self, module: Any, code: CodeType, named: str, local: bool = False) -> None:
-        """What code reads of a library's module, perhaps by a local name: the state of the process,
-        what it names there, and what is not there yet."""
+        """Record what code reads of a library's module: the state of the process, the names that it
+        uses, and those that are missing. ``local`` modules are held by a local name.
+        """
         if not issubclass(type(module), ModuleType):
             return
         if module is os and not ENVIRONMENT_NAMES.isdisjoint(code.co_names):
@@ -64,12 +65,13 @@ class ModuleReads(SourceTable):
                 self.meet(value, path)
 
     def _note(self, answers: Iterable[tuple[Any, Callable[[], Source]]]) -> None:
-        """The answers of the process's state that code asks: keys and sources."""
+        """Add the sources for answers about the process."""
         for key, source in answers:
             self._add(key, source)
 
     def kinship(self, kind: type, kinds: Any) -> None:
-        """Record an ``issubclass`` question: a class may be registered with an abstract one later.
+        """Record an ``issubclass`` query, since a class may be registered with an abstract one
+        later.
         """
         self._note(process_state.kinships(kind, kinds))
 
@@ -93,7 +95,7 @@ class ModuleReads(SourceTable):
                 self._module(found, found.__name__, code)
 
     def _module(self, module: ModuleType, path: str, code: CodeType) -> None:
-        """Read the attributes of a module that code may use, and those of modules in it."""
+        """Record the attributes of a module that code may use, and those of modules in it."""
         self.meet(type(module), type(module).__name__)
         held = vars(module)
         names = {*code.co_names, *assigned_in(code)}
@@ -119,7 +121,7 @@ class ModuleReads(SourceTable):
                 self.computed(held, path)
 
     def computed(self, held: dict[str, Any], path: str) -> None:
-        """The function by which a module finds names that it does not have."""
+        """Record a module's ``__getattr__``, which finds names that the module does not have."""
         value, path = held.get("__getattr__", MISSING), f"{path}.__getattr__"
         self._add((id(held), "__getattr__"), functools.partial(
             Name, path, held, "__getattr__", value))

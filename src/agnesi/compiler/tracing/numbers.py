@@ -67,9 +67,9 @@ _TENSORS_OWN = frozenset(n for n in dir(Tensor) if n[0] != "_" and not hasattr(f
 
 
 class Number(Tensor):
-    """A Python int or float that is known when the compiled code runs.
+    """A Python int or float whose value is known when the compiled code runs.
 
-    Code of the user's and of other libraries finds the class and the attributes of Python's number.
+    To other code it has the class and the attributes of a Python number.
     """
 
     #: The most that its absolute value may be, where it is whole; whether it is computed from float
@@ -86,7 +86,9 @@ class Number(Tensor):
         return float if self.dtype.kind == "f" else int
 
     def check_fits(self, dtype: np.dtype) -> None:
-        """Let Python look at a number that is written where it may not fit."""
+        """Raise LookedAtError for a number that is written to memory of a dtype that it may not
+        fit.
+        """
         self.check_range(dtype)
         if self.python_type is float and dtype.kind in "iu":
             ends = np.iinfo(dtype)
@@ -104,7 +106,7 @@ class Number(Tensor):
 
     @property
     def _plain(self) -> Tensor:
-        """This number as a tensor, which Python does not decide by."""
+        """Return this number as a plain tensor, which Python does not decide by."""
         return symbol(self.node)  # type: ignore[arg-type]
 
     def refuse_change(self) -> NoReturn:
@@ -112,7 +114,9 @@ class Number(Tensor):
         raise TypeError(f"{self.python_type.__name__}s cannot be changed in place; give a tensor")
 
     def check_range(self, dtype: np.dtype) -> None:
-        """Let Python look at a whole number that an array's dtype may not hold: it may raise."""
+        """Raise LookedAtError for an integer that may not fit the dtype of an array operand: NumPy
+        may raise.
+        """
         if self.python_type is int and dtype.kind in "iu" and dtype != dtypes.int64:
             ends = np.iinfo(dtype)
             highest = min(int(ends.max), _LARGEST_WHOLE - 1)
@@ -128,8 +132,11 @@ class Number(Tensor):
     __str__ = __repr__
 
     def _text(self) -> NoReturn:
-        """Text is made outside of compiled code: of whole numbers and of arguments, which are few,
-        for each."""
+        """Raise the error for conversion to text.
+
+        Integers and arguments have few values, so each is traced for; any other number makes the
+        call run eagerly.
+        """
         if self.python_type is int or (self.node is not None and self.node.op is None):
             raise LookedAtError(self)
         raise OnlyEagerError("Python makes text of a computed number at "
@@ -157,7 +164,7 @@ class Number(Tensor):
 
 
 def number_of(x: Tensor, dtype: Any, bound: int = MOST_GIVEN, given: bool = False) -> Number:
-    """A tensor of one element as the number that Python gets of it; no gradient flows."""
+    """Return the Python number that a use of a one-element tensor gives; no gradient flows."""
     with switched(recording=False):
         node = apply(Cast(dtype), x.reshape(()) if x.shape else x).node
     assert node is not None
@@ -166,7 +173,7 @@ def number_of(x: Tensor, dtype: Any, bound: int = MOST_GIVEN, given: bool = Fals
 
 
 def standing_for(node: Node | None, bound: int = MOST_GIVEN, given: bool = False) -> Number:
-    """The number that a node computes."""
+    """Return the number that a node computes."""
     assert node is not None
     found: Number = as_kind(Number, symbol(node))
     found.bound, found.given = bound, given
@@ -174,18 +181,18 @@ def standing_for(node: Node | None, bound: int = MOST_GIVEN, given: bool = False
 
 
 def _is_number(value: Any) -> bool:
-    """Return whether a value is one of Python's numbers, or stands for one."""
+    """Return whether a value is a Python number or a symbol of one."""
     return type(value) in _PLAIN or (isinstance(value, Tensor) and value.weak
                                      and not value.shape)
 
 
 def _plainly(value: Any) -> Any:
-    """A number as a plain tensor."""
+    """Return a traced number as a plain tensor; other values unchanged."""
     return symbol(value.node) if isinstance(value, Number) and value.node else value
 
 
 def _arithmetic(name: str, reflected: bool) -> Callable[[Any, Any], Any]:
-    """An operator of two numbers, or of a number and a tensor."""
+    """Return an operator of two numbers, or of a number and a tensor."""
     apply_, divides = getattr(operator, name), "div" in name or name == "mod"
 
     @_of_numbers
@@ -211,7 +218,7 @@ def _arithmetic(name: str, reflected: bool) -> Callable[[Any, Any], Any]:
 
 
 def _are_given(*values: Any) -> bool:
-    """Return whether numbers are computed from float arguments, and constants, alone."""
+    """Return whether numbers are computed from float arguments and constants alone."""
     numbers = [v for v in values if isinstance(v, Number)]
     return bool(numbers) and all(v.given for v in numbers)
 
@@ -221,8 +228,10 @@ def _most(value: Any) -> int:
 
 
 def _bound(name: str, a: Any, b: Any) -> int:
-    """The most that a result of whole numbers may be; Python, whose numbers do not end, has to look
-    where that is more than the code's."""
+    """Return an upper bound of the magnitude of an integer result.
+
+    Raises LookedAtError where it may not fit int64: Python's integers are unbounded.
+    """
     p, q = _most(a), _most(b)
     bound = {"mul": p * q, "floordiv": p, "mod": q}.get(name, p + q)
     if bound < _LARGEST_WHOLE:
@@ -280,7 +289,7 @@ def _comparison(name: str) -> Callable[[Any, Any], Any]:
 
 
 def _bits(name: str, reflected: bool) -> Callable[[Any, Any], Any]:
-    """An operator on the bits of whole numbers; Python raises its error where one is none."""
+    """Return a bitwise operator; raises LookedAtError for floats, for which Python raises."""
     apply_ = getattr(operator, name)
 
     @_of_numbers
@@ -337,14 +346,16 @@ for _name in ("neg", "pos", "abs"):
 
 # -- powers and rounding ----------------------------------------------------------------------
 def _computed(x: Any, dtype: Any, holds: Callable[[Any], Any] = isfinite) -> Number:
-    """A number where it is one that Python gives, too; Python raises its error elsewhere."""
+    """Return a number for a computed value; raises LookedAtError unless ``holds``, where Python may
+    raise instead.
+    """
     if not holds(x):
         raise LookedAtError(x)
     return number_of(x, dtype)
 
 
 def _power(a: Any, b: Any) -> Any:
-    """``a ** b`` where one is computed."""
+    """Return ``a ** b`` of traced numbers, or of a number and a tensor."""
     if not (_is_number(a) and _is_number(b)):
         return operator.pow(_plainly(a), _plainly(b))
     whole = all(type(v) in (int, bool) or (isinstance(v, Number) and v.python_type is int)
@@ -363,7 +374,7 @@ def _power(a: Any, b: Any) -> Any:
 
 
 def _whole_power(a: Any, b: Any) -> Number:
-    """A power of whole numbers that int64 holds."""
+    """Return a power of integers; raises LookedAtError where it may not fit int64."""
     if type(b) is not int or b < 1 or not abs(a) <= int((_LARGEST_WHOLE - 1) ** (1 / b)):
         raise LookedAtError(a, b)
     with switched(recording=False):
@@ -386,7 +397,9 @@ def _powered_by(self: Number, other: Any, modulo: Any = None) -> Any:
 
 
 def _rounded(self: Number, digits: int | None = None) -> Number:
-    """Round as Python does: where the next halves are too near, it has to look at the number."""
+    """Return Python's ``round``; raises LookedAtError where two candidates are too close to decide
+    in float64.
+    """
     if self.python_type is int and (digits is None or (type(digits) is int and digits >= 0)):
         return self
     if digits is None:
@@ -403,7 +416,7 @@ def _rounded(self: Number, digits: int | None = None) -> Number:
 
 
 def _to_whole(function: Callable[[Any], Any]) -> Callable[[Number], Number]:
-    """The nearest whole number in a direction."""
+    """Return a method that rounds to an integer (``floor``, ``ceil``, ``trunc``)."""
     def method(self: Number) -> Number:
         if self.python_type is int:
             return self
@@ -441,8 +454,8 @@ def _converted(kind: Callable[..., Any], use: str) -> Callable[..., Any]:
 
 
 def _outside(what: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return a decorator for functions whose result depends on the world outside (clocks, files,
-    what a user types): a trace that calls one is given up, and the call runs eagerly.
+    """Return a decorator for functions whose result depends on anything outside the process, such
+    as clocks, files and user input: a trace that calls one ends, and the call runs eagerly.
     """
 
     def stand_in(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -475,7 +488,7 @@ def _refuse_identity(kind: str) -> NoReturn:
 
 
 def _predicate(function: Callable[..., Any], test: Callable[[Any], Any]) -> Callable[[Any], bool]:
-    """Return a predicate of numbers that takes a traced one's value, which becomes a guard."""
+    """Return a predicate of numbers; its answer for a traced number becomes a guard."""
     def ask(x: Any, /) -> Any:
         return bool(test(_plainly(x))) if isinstance(x, Number) else function(x)
 
@@ -484,7 +497,9 @@ def _predicate(function: Callable[..., Any], test: Callable[[Any], Any]) -> Call
 
 def _within(function: Callable[..., Any], computed: Callable[[Any], Any],
             holds: Callable[[Any], Any]) -> Callable[..., Any]:
-    """A function of a number where that is in its domain; Python raises its error elsewhere."""
+    """Return a function of numbers that takes traced ones too; raises LookedAtError outside the
+    domain, where Python raises.
+    """
     def call(x: Any, /, *others: Any) -> Any:
         if others:
             return function(x, *others)

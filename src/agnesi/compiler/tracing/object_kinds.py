@@ -51,20 +51,20 @@ _FOLDERS = tuple(os.path.join(folder, "") for folder in (
 
 
 def generators() -> tuple[type, ...]:
-    """Classes of other libraries' generators of random numbers, as far as they are loaded."""
+    """Return the classes of random generators of NumPy and Python, if these modules are loaded."""
     found = [(imported("numpy.random"), ("Generator", "RandomState")),
              (imported("random"), ("Random",))]
     return tuple(getattr(m, name) for m, names in found if m is not None for name in names)
 
 
 def described(value: Any) -> str:
-    """The class of a value, with its article."""
+    """Return the name of a value's class, with its article."""
     name = type(value).__name__
     return f"an {name}" if name[0] in "aeiou" else f"a {name}"
 
 
 def taking_elements(value: Any) -> Callable[[Any], Any] | None:
-    """How to take the elements of a container; None for what is none."""
+    """Return the function that lists the elements of a container; None for anything else."""
     if isinstance(value, dict):
         return OrderedDict.items if isinstance(value, OrderedDict) else dict.items
     if isinstance(value, (list, tuple, set, frozenset, deque, bytearray)):
@@ -75,7 +75,9 @@ def taking_elements(value: Any) -> Callable[[Any], Any] | None:
 
 
 def behind(value: Any) -> tuple[Any, ...] | None:
-    """What an object of Python's hands on to: to a function, another dict, what it refers to."""
+    """Return what a built-in object refers to, such as the function of a method or the target of a
+    weak reference; None if it refers to nothing.
+    """
     if isinstance(value, weakref.ref):
         return value(),
     if type(value) in weakref.ProxyTypes:
@@ -92,7 +94,7 @@ def behind(value: Any) -> tuple[Any, ...] | None:
 
 
 def is_dead(value: Any) -> bool:
-    """Return whether a thing is a weak proxy of what is gone: any question to it raises."""
+    """Return whether a value is a weak proxy whose target is gone; any access to it raises."""
     if type(value) not in weakref.ProxyTypes:
         return False
     try:
@@ -102,7 +104,7 @@ def is_dead(value: Any) -> bool:
 
 
 def inside(value: Any) -> Iterator[tuple[Any, Any]]:
-    """Keys, if they say more than numbers, and elements."""
+    """Yield the entries of a container as (key, element); keys of sequences are None."""
     if isinstance(value, NAMESPACES):
         value = vars(value)
     if isinstance(value, dict):
@@ -116,12 +118,14 @@ _OF_TYPES = frozenset(vars(types))
 
 
 def is_users_object(kind: type) -> bool:
-    """Return whether a class is the user's, or one of ours whose objects users build."""
+    """Return whether objects of a class are defined by the user, or by ours for users to build;
+    exceptions, classes and tensors are not.
+    """
     return not issubclass(kind, (BaseException, type, Tensor)) and is_users(kind)
 
 
 def is_users(kind: type) -> bool:
-    """Return whether a class, perhaps one of exceptions or of classes, is the user's."""
+    """Return whether a class is the user's."""
     module = module_of(kind)
     if module in ("builtins", "types"):  # where code without a name made it, too
         return not is_builtin(kind) and kind.__name__ not in _OF_TYPES
@@ -129,19 +133,19 @@ def is_users(kind: type) -> bool:
 
 
 def of_library(module: ModuleType) -> bool:
-    """Return whether a module is Python's or a library's."""
+    """Return whether a module belongs to Python or to a library."""
     return module.__name__.partition(".")[0] in _LIBRARIES or is_library(
         vars(module).get("__file__") or "")  # a __getattr__ of its own may say anything
 
 
 @functools.cache
 def is_library(file: str) -> bool:
-    """Return whether a file is not the user's."""
+    """Return whether a file belongs to Python or to a library."""
     return file.startswith(_FOLDERS)
 
 
 def is_librarys_cache(value: Any) -> bool:
-    """Return whether a value is a function of a library under ``functools.lru_cache``."""
+    """Return whether a value is a library's function under ``functools.lru_cache``."""
     if not isinstance(value, functools._lru_cache_wrapper):
         return False
     code = getattr(value.__wrapped__, "__code__", None)
@@ -149,17 +153,17 @@ def is_librarys_cache(value: Any) -> bool:
 
 
 def holds_symbol(value: Any) -> bool:
-    """Return whether a value, or an entry of a container, exists in the trace only."""
+    """Return whether a value, or an entry of a container, is a symbol of the trace."""
     return any(isinstance(v, Tensor) and v.array is None for v in flatten(value)[0])
 
 
 def contents_of(error: BaseException) -> tuple[Any, ...]:
-    """Return the values that an exception holds."""
+    """Return the arguments and attributes of an exception."""
     return error.args, tuple(vars(error).items())
 
 
 def restore_contents(error: BaseException, contents: tuple[Any, ...]) -> None:
-    """Let an exception hold what it did."""
+    """Restore the arguments and attributes of an exception."""
     error.args = contents[0]
     vars(error).clear()
     vars(error).update(contents[1])
@@ -170,12 +174,12 @@ ERROR_CONTENTS = contents_of, restore_contents
 
 
 def holds_nan(values: tuple[Any, ...]) -> bool:
-    """Return whether tuples hold the number that is not equal to itself."""
+    """Return whether a tuple, at any depth, contains NaN."""
     return any(holds_nan(v) if type(v) is tuple else type(v) is float and v != v for v in values)
 
 
 def held_by(owner: Any, member: Any) -> Any:
-    """Return the value in a slot of an object."""
+    """Return the value in a slot of an object; ``MISSING`` if it is empty."""
     try:
         return member.__get__(owner)
     except AttributeError:
@@ -187,10 +191,10 @@ _KEPT = (Tensor, np.ndarray, FunctionType)
 
 
 def refuse_unreadable(value: Any, path: str) -> None:
-    """Refuse a trace that meets what no later call can be compared with, or what it would change.
+    """Raise for an object whose state no guard can compare, or that tracing would change.
 
-    :raises OnlyEagerError: If the thing is an iterator, a generator of random numbers that is not
-        the library's, a table of pandas' kind, or a function that prints or warns.
+    :raises OnlyEagerError: If the object is an iterator, a random generator that is not the
+        library's, a pandas table, or a function that prints or warns.
     """
     if isinstance(value, Iterator) and not is_users_object(type(value)):
         raise OnlyEagerError(f"it takes elements from {path}, {described(value)}, which a "
@@ -205,7 +209,9 @@ def refuse_unreadable(value: Any, path: str) -> None:
 
 
 def refuse_weak(things: Iterable[Any], sources: Iterable[Source]) -> None:
-    """Raise if a trace would keep alive what its function only refers to weakly."""
+    """Raise OnlyEagerError if a guard would keep alive an object that the function refers to only
+    weakly.
+    """
     held = {id(v) for p in sources for v in (p.value if type(p.value) is tuple else (p.value,))}
     for thing in things:
         if isinstance(thing, _KEPT) and id(thing) not in held:

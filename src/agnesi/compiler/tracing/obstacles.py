@@ -13,9 +13,9 @@ from agnesi.core.tensor import Tensor
 
 
 class OnlyEagerError(BaseException):
-    """The function has an effect that a trace can neither repeat nor undo: it runs eagerly.
+    """The function has an effect that a trace can neither repeat nor undo; it runs eagerly.
 
-    ``instead`` is what to write.
+    ``instead`` says what the user can write.
     """
 
     def __init__(self, why: str, instead: str = "Give what it takes as an argument") -> None:
@@ -24,11 +24,11 @@ class OnlyEagerError(BaseException):
 
 
 class OnceEagerError(BaseException):
-    """This call runs eagerly; later ones are traced: for it fills a cache, which they find filled,
-    or has one object in two places, which they need not have.
+    """This call runs eagerly and later ones are traced, since it fills a cache that they will find
+    filled, or is given one object in two places.
 
-    ``why``, and what to write ``instead``, are said where each call does so, or where it must not
-    run eagerly (``advice``).
+    ``instead`` says what the user can write if every call is such; ``advice``, where the call must
+    not run eagerly.
     """
 
     def __init__(self, why: str, instead: str, advice: str) -> None:
@@ -38,13 +38,13 @@ class OnceEagerError(BaseException):
 
 
 class ExampleReadError(BaseException):
-    """The function reads an example of a ``vmap`` around it: this call is part of its graph."""
+    """The function reads one example of a ``vmap`` around it: this call is part of that graph."""
 
 
 class LookedAtError(BaseException):
-    """Python code needs the value of a traced number, which a trace does not have.
+    """Python code needs the value of a traced number.
 
-    ``indices`` are those of the arguments from which the numbers are computed.
+    ``indices`` are those of the arguments that the numbers are computed from.
     """
 
     def __init__(self, *numbers: Any) -> None:
@@ -53,7 +53,7 @@ class LookedAtError(BaseException):
         self.indices: list[int] = []
 
     def locate(self, symbols: Sequence[Any]) -> None:
-        """Set ``indices`` to those arguments whose symbols the numbers were computed from."""
+        """Set ``indices`` to the arguments that the numbers were computed from."""
         behind = set(toposort(self.nodes))
         self.indices = [i for i, s in enumerate(symbols)
                        if isinstance(s, Tensor) and s.weak and s.node in behind]
@@ -61,10 +61,10 @@ class LookedAtError(BaseException):
 
 def note_failure(error: BaseException, versions: Any, symbols: Sequence[Any], changed: bool
                  ) -> None:
-    """Note why a trace ended: which arguments Python looked at, or an error that the function
-    raises when it runs eagerly, too, where it shows what was ``changed`` before.
+    """Record why a trace ended: which arguments Python decides by, or an error of the user's
+    function, which runs again eagerly if tensors were ``changed`` before.
 
-    :raises TraceError: If a dict was asked for a computed tensor.
+    :raises TraceError: If a computed tensor was used as a dict key.
     """
     if (missing := missing_key(error)) is not None:
         raise missing from None

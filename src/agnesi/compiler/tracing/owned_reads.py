@@ -32,7 +32,7 @@ _LOOKED_INTO = (np.ndarray, FunctionType, list, dict, tuple)
 
 
 class OwnedReads(TensorFacts):
-    """The sources of attributes that functions, modules and classes own."""
+    """The sources of attributes of functions, modules and classes."""
 
     def __init__(self, hidden: Any = ()) -> None:
         super().__init__(hidden)
@@ -44,7 +44,7 @@ class OwnedReads(TensorFacts):
         self._caches: dict[int, tuple[Any, Any]] = {}
 
     def _owned(self, owned: dict[str, Any], path: str) -> None:
-        """The attributes of a function or module: those that code names."""
+        """Record the attributes of a function or module that code names."""
         self._open[id(owned)] = owned, path
         for name in list(self._names):
             self._of_owned(owned, path, name)
@@ -68,7 +68,9 @@ class OwnedReads(TensorFacts):
             self.meet(value, path)
 
     def _definition(self, kind: type) -> Definition:
-        """The class of an object; Python calls its special methods without reading them."""
+        """Record the class of an object; its special methods are called by Python without being
+        read.
+        """
         found = self.sources.get(kind)
         if isinstance(found, Definition):
             return found
@@ -79,7 +81,7 @@ class OwnedReads(TensorFacts):
         return made
 
     def _class(self, kind: type, path: str) -> None:
-        """A class that is called or read itself: by the names that code has."""
+        """Record a class that code calls or reads itself: the attributes that code names."""
         if is_users(kind):
             definition = self._definition(kind)
             self._classes[kind] = path
@@ -97,7 +99,7 @@ class OwnedReads(TensorFacts):
                 self.meet(getattr(method, "fget", method), f"{type(kind).__name__}.{name}")
 
     def _of_class(self, kind: type, name: str) -> None:
-        """An attribute that code may read of a class, and of those that are made of it."""
+        """Record an attribute that code may read of a class, and its value in subclasses."""
         subclasses: list[type] = type.__subclasses__(kind) if name == "__subclasses__" else []
         for subclass in subclasses:
             self.meet(subclass, subclass.__name__)
@@ -114,7 +116,9 @@ class OwnedReads(TensorFacts):
                 self.meet(vars(part)[name], f"{self._classes[kind]}.{name}")
 
     def _librarys(self, value: Any, path: str) -> None:
-        """What an object of a library's class, which reports no reads, holds of the user's."""
+        """Record the user's objects that an object of a library's class holds; such classes report
+        no reads.
+        """
         held = attributes(value)
         if type(held) is not dict or not held:
             return
@@ -135,7 +139,7 @@ class OwnedReads(TensorFacts):
                 self.meet(inner, f"{path}.{name}")
 
     def by_name(self, owner: Any, name: str) -> None:
-        """Code computes the name of an attribute of a class, function or module."""
+        """Record an attribute of a class, function or module whose name code computes."""
         with switched(reads=None):
             self.meet(owner, owner.__name__)
             if not isinstance(owner, type):
@@ -144,7 +148,7 @@ class OwnedReads(TensorFacts):
                 self._of_class(owner, name)
 
     def all_of(self, owner: Any) -> None:
-        """Code gets all attributes of a class, function or module."""
+        """Record all attributes of a class, function or module."""
         self.by_name(owner, "__dict__")
 
     def asks(self, names: Collection[str]) -> bool:
@@ -152,7 +156,8 @@ class OwnedReads(TensorFacts):
         return not self._names.isdisjoint(names)
 
     def _learn(self, code: CodeType) -> None:
-        """Code names attributes, which may be those of classes, functions and modules."""
+        """Record the attribute names in code, which may belong to classes, functions and modules.
+        """
         assigned = assigned_in(code) - self._assigned
         self._assigned |= assigned
         if missed := missed_in(code) - self._missed:
@@ -161,7 +166,7 @@ class OwnedReads(TensorFacts):
         self._learn_names((set(attributes_of(code)) - self._names) | assigned)
 
     def _learn_names(self, new: set[str]) -> None:
-        """Attributes of these names may be read."""
+        """Record attributes of these names for all known owners."""
         self._names |= new
         self._refuse_cleared()
         for owned, path in list(self._open.values()):
@@ -174,12 +179,12 @@ class OwnedReads(TensorFacts):
             self._of_tensor(x, new)
 
     def _refuse_cleared(self) -> None:
-        """Refuse code that asks about results which functions keep, or that clears them."""
+        """Raise OnlyEagerError if code queries or clears the cache of an ``lru_cache`` function."""
         if self._caches and not self._names.isdisjoint(("cache_clear", "cache_info")):
             raise OnlyEagerError("it asks about results that a function keeps, or clears them")
 
     def _introspected(self) -> None:
-        """What code asks of functions, classes and containers about themselves."""
+        """Record what code queries of functions, classes and containers about themselves."""
         definitions = [p for p in self.sources.values() if isinstance(p, Definition)]
         if "callable" in self._names:
             for source in definitions:

@@ -103,7 +103,7 @@ _ALL_ATTRIBUTES = frozenset(("__dict__", "__getstate__", "__reduce__", "__reduce
 
 
 class Reads(OwnedReads):
-    """The sources that a trace reads; objects report their reads in a ``taking`` block."""
+    """The sources that a trace reads; within ``taking``, objects report their reads."""
 
     def __init__(self, hidden: Iterable[Any] = (), borrowing: Any = None,
                  passes_texts: bool = False) -> None:
@@ -155,7 +155,7 @@ class Reads(OwnedReads):
             self._waiting = None
 
     def pass_over(self, container: Any) -> None:
-        """Never look into a container, whose parts the trace has as arguments."""
+        """Never record a container: its parts are arguments of the trace."""
         self._seen[id(container)] = container
         self.parts.passed_over.add(id(container))
 
@@ -179,7 +179,7 @@ class Reads(OwnedReads):
         self._look_inside(value, path)
 
     def _look_inside(self, value: Any, path: str) -> None:
-        """Look into what a thing that is new holds, and record it as read, by its kind."""
+        """Record what a new object holds, by its kind."""
         if isinstance(value, FunctionType):
             self._function(value, path)
         elif isinstance(value, MethodType):
@@ -212,7 +212,7 @@ class Reads(OwnedReads):
                 self._cache(value)
 
     def _stands_for(self, value: Any, parts: tuple[Any, ...], path: str) -> None:
-        """Record the objects behind a weak reference, a proxy or a property."""
+        """Record the objects that a weak reference, proxy or property refers to."""
         for part in parts:
             thing = part.__self__ if isinstance(part, MethodType) else part
             if isinstance(value, REFERENCES) and id(thing) not in self._seen:
@@ -220,7 +220,9 @@ class Reads(OwnedReads):
             self.meet(part, path)
 
     def _cache(self, value: Any) -> None:
-        """Record an ``lru_cache``: its results are not computed while a trace runs."""
+        """Record a function with an ``lru_cache``; results that it does not hold are not computed
+        during a trace.
+        """
         self._caches[id(value)] = value, value.cache_info()
         self._refuse_cleared()
         if isinstance(value.__wrapped__, FunctionType) and not is_librarys_cache(value):
@@ -229,7 +231,7 @@ class Reads(OwnedReads):
                 self.meet(result, f"what {self._paths[id(value)]} keeps for {key!r}")
 
     def _container(self, value: Any, path: str) -> None:
-        """All that a container holds."""
+        """Record everything that a container holds."""
         take = taking_elements(value)
         if take is None:
             return
@@ -250,7 +252,9 @@ class Reads(OwnedReads):
         self.meet(value.default_factory, path)
 
     def _all_of(self, path: str, owner: Any, held: dict[str, Any]) -> Contents:
-        """All attributes of an object, as they were before the function changed some."""
+        """Return a guard on all attributes of an object, as they were before the function changed
+        any.
+        """
         source = Contents(path, held, dict.items, owner)
         before = {p.name: p.value for p in self._all_sources()
                   if isinstance(p, Attribute) and p.owner is owner}
@@ -259,9 +263,7 @@ class Reads(OwnedReads):
         return source
 
     def _look_into(self, value: Any, path: str) -> None:
-        """Record the content of a list that was only appended to so far, or of a small array, as
-        read.
-        """
+        """Record the contents of a list that was only appended to so far, or of a small array."""
         if isinstance(value, np.ndarray):
             known = id(value) in self.arrays
             self.remember(value, path)
@@ -371,7 +373,7 @@ class Reads(OwnedReads):
 
     # -- reads that objects report ------------------------------------------------------------
     def attribute(self, owner: Any, name: str, plainly: Callable[[Any, str], Any]) -> Any:
-        """Read an attribute, and take down what was read."""
+        """Return an attribute, and record the read."""
         if name == "__class__":
             return self.kind(plainly(owner, name))
         if (id(owner), name) not in self._recorded:
@@ -399,7 +401,7 @@ class Reads(OwnedReads):
         return value
 
     def kind(self, kind: Any) -> Any:
-        """Record that code gets the class of an object, whose attributes it may then read."""
+        """Record that code reads the class of an object, whose attributes it may read next."""
         if isinstance(kind, type) and id(kind) not in self._seen:
             with switched(reads=None):
                 self.meet(kind, kind.__name__)
@@ -418,8 +420,9 @@ class Reads(OwnedReads):
                 self.sources.get((id(value), "contents")), Appended)
 
     def written(self, owner: Any, name: str, deleted: bool = False) -> None:
-        """Forget a read attribute: the function has assigned it itself; one that it deletes has to
-        be there."""
+        """Drop the guard on an attribute that the function assigned before reading it; an attribute
+        that it deletes must exist.
+        """
         if (id(owner), name) in self._recorded:
             return
         if id(owner) not in self._paths:  # made by the function
@@ -435,8 +438,8 @@ class Reads(OwnedReads):
 
     @contextmanager
     def body(self) -> Iterator[None]:
-        """Note the sources that change within this block, which the plain function runs in each
-        iteration.
+        """A context for the body of a loop or branch; notes sources that the body changes, because
+        Python would run it in each iteration.
         """
         before, said = {id(p): p.now() for p in self._all_sources()}, len(self.said)
         varying = [(source, source.now()) for source in self.varying]
@@ -452,7 +455,9 @@ class Reads(OwnedReads):
                 self.repeated = source.path
 
     def settle(self) -> None:
-        """Forget reads of what the function made; what was assigned, and is as before, was read."""
+        """Finish recording: drop reads of what the function made, and keep attributes that were
+        assigned but are as before.
+        """
         kept_results.refill(self._caches.values())
         self.settle_writes()
         self.parts.borrowed.check((p.array for p in self.arrays.values()), self.identifies)
@@ -497,7 +502,9 @@ class Reads(OwnedReads):
 
     def answer(self, owner: Any, ask: Callable[[], Iterable[Any]],
                sources: Callable[[], Iterable[Any]]) -> None:
-        """The library asked an object something, which it found in its own dict and in lists."""
+        """Record the result of a search that the library made in an object's ``__dict__`` and
+        lists.
+        """
         path = self._paths.get(id(owner), type(owner).__name__)
         found = self._add((id(owner), "answer"), lambda: Answer(path, ask, sources)).value
         for value in flatten(found)[0]:
@@ -505,7 +512,7 @@ class Reads(OwnedReads):
                 self._flag(value, path)
 
     def _took(self, owner: Any, name: str) -> None:
-        """Note where the value of an attribute comes from."""
+        """Record the source of an attribute's value."""
         self._recorded.add((id(owner), name))
         self._seen.setdefault(id(owner), owner)
         kind = type(owner)

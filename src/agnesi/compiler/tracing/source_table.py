@@ -68,17 +68,19 @@ class SourceTable:
         return id(value) in self._seen
 
     def name(self, value: Any, path: str) -> None:
-        """Record an object under a name without recording its content."""
+        """Record an object's name without its contents."""
         self._seen[id(value)] = value
         self._paths[id(value)] = path
 
     def take(self, value: Any, path: str, make: Callable[[], Source]) -> None:
-        """Note a container as met whose content is a source."""
+        """Record a container whose contents are the source that ``make`` returns."""
         self.name(value, path)
         self._add((id(value), "contents"), make)
 
     def source(self, key: Any, make: Callable[[], Source], put: bool = False) -> Source:
-        """Note a source that is read, or put to without being read."""
+        """Return the source for a key, made if it is new; with ``put`` it is written without being
+        read.
+        """
         found = self.sources.get(key) or self.given.get(key) or make()
         if key not in self.hidden and key not in self.sources:
             if put:
@@ -89,14 +91,19 @@ class SourceTable:
         return found
 
     def forget(self, which: Callable[[Source], bool]) -> None:
-        """Drop the sources for which ``which`` holds: a container around them is recorded."""
+        """Drop the sources for which ``which`` is true, because a container around them is
+        recorded.
+        """
         for known in (self.sources, self.given):
             for key in [k for k, source in known.items() if which(source)]:
                 del known[key]
 
     def remember(self, value: np.ndarray, path: str) -> None:
-        """Remember the elements of an array: of a small one Python may read them, those of a large
-        one are taken for granted, but not that they stay what they are."""
+        """Record the elements of an array.
+
+        Python may read those of a small one; those of a large one are assumed unread, and must not
+        be changed by the trace.
+        """
         if id(value) in self.arrays:
             return
         owner = owner_of(value)
@@ -111,15 +118,16 @@ class SourceTable:
                 self.arrays[id(value)] = Remembered(path, value)
 
     def note_uses(self, value: np.ndarray, uses: Uses) -> None:
-        """Note what code does with an array that it names."""
+        """Record how code uses an array that it names."""
         now, before = reads_elements(uses), self._uses.get(id(value), False)
         self._uses[id(value)] = before or now if now is not False else before
 
     def compared(self, used: Container[int]) -> Iterator[Elements]:
-        """Return the arrays whose elements each call compares: code has them themselves, or NumPy.
-        Those that are ``used`` as memory, and of which code only reads what is no element, are not.
+        """Yield the arrays whose elements each call compares: those that code, or NumPy, may read.
 
-        :raises OnlyEagerError: If code itself reads elements of one that is too large for that.
+        Left out are arrays ``used`` as operands of which code reads no elements.
+
+        :raises OnlyEagerError: If code reads elements of an array that is too large to compare.
         """
         bytes_left = _MAX_HELD_BYTES
         for key, source in self.arrays.items():
@@ -140,8 +148,9 @@ class SourceTable:
                     "reads it")
 
     def reached(self, kinds: Container[type] = ()) -> dict[int, Any]:
-        """Return the tensors, arrays, containers and objects of these classes that the function has
-        without being given them, by identity."""
+        """Return, by identity, the tensors, arrays, containers and objects of these classes that
+        the function reaches without being given them.
+        """
         held = [p.value for p in self._all_sources()]
         keys = [k() if isinstance(k, weakref.ref) else k
                 for v in self._seen.values() if isinstance(v, dict) for k in v]
@@ -155,7 +164,8 @@ class SourceTable:
         return id(value) in self._paths and id(value) not in self._new
 
     def note_new(self, known: int) -> None:
-        """Mark all recorded objects but the first ``known`` as possibly created by the function."""
+        """Mark all recorded objects after the first ``known`` as possibly created by the function.
+        """
         last = reversed(self._paths)  # it is called for each read: all behind the first are few
         self._new.update(islice(last, len(self._paths) - known))
 
@@ -163,7 +173,8 @@ class SourceTable:
         return [*self.sources.values(), *self.given.values()]
 
     def knows_memory(self, array: np.ndarray) -> bool:
-        """Return whether the memory of an array was there before the trace, or may have been: no
-        array owns it."""
+        """Return whether an array's memory existed before the trace, or may have: it is not owned
+        by an array.
+        """
         owner = owner_of(array)
         return not isinstance(owner, np.ndarray) or id(owner) in self._memory

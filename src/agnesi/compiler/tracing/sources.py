@@ -81,7 +81,7 @@ def _same(a: Any, b: Any) -> bool:
 
 
 class Source:
-    """Where a value was found, by its name for the user."""
+    """A place where a traced function found a value, by its path for the user."""
 
     __slots__ = ("path", "value")
 
@@ -96,16 +96,18 @@ class Source:
 
     @property
     def holder(self) -> Any:
-        """The object that it is a part of."""
+        """The object that holds the value."""
         names = ("owner", "mapping", "cell", "container")
         return next(held for held in (getattr(self, n, None) for n in names) if held is not None)
 
     def now(self) -> Any:
-        """Return what the source holds now."""
+        """Return the present value of the source."""
         raise NotImplementedError
 
     def put(self, value: Any) -> None:
-        """Store a value there, or nothing where that is ``MISSING``; its class is not asked."""
+        """Store a value, or delete it if ``value`` is ``MISSING``, without calling hooks of the
+        class.
+        """
         raise TypeError
 
     def undo(self, before: Any) -> None:
@@ -113,7 +115,8 @@ class Source:
         self.put(before)
 
     def holds(self) -> bool:
-        """Return whether it holds what it did; an equal value is the expected one from now on."""
+        """Return whether the source still holds its value; an equal one becomes the expected value.
+        """
         value = self.now()
         if value is self.value:
             return True
@@ -123,12 +126,15 @@ class Source:
         return True
 
     def records(self) -> Iterable[Any]:
-        """Return what native code compares; empty where only ``holds`` can decide."""
+        """Return what native code compares; empty if only ``holds`` can decide."""
         return ()
 
     def condition(self, name: Callable[[Any], str]) -> str:
-        """Return the condition in the source of a call, for sources that native code cannot check;
-        empty if every call checks it.  ``name`` returns a variable for an object."""
+        """Return the condition that the text of a call checks, for sources that native code cannot
+        compare; empty if none is needed.
+
+        ``name`` returns a variable for an object.
+        """
         return f"{name(self.holds)}()"
 
     def change(self) -> str:
@@ -179,13 +185,14 @@ class Name(Source):
 
 
 class WeaklyHeld(Name):
-    """An attribute of an object that the function only has by weak references."""
+    """An attribute of an object that the function holds only by weak references."""
 
     __slots__ = ()
 
 
 class Alive(Source):
-    """An object that the function only has by weak references, which do not keep it."""
+    """An object that the function holds only by weak references; the guard does not keep it alive.
+    """
 
     __slots__ = ("reference",)
 
@@ -316,13 +323,13 @@ class Defaults(Source):
 
 
 class Fact(Slot):
-    """A property of a tensor besides its value, which a trace does not repeat."""
+    """A property of a tensor besides its value, which a trace does not change."""
 
     __slots__ = ()
 
 
 class MemoryType(Fact):
-    """The shape and dtype of a tensor, which other memory may have, too."""
+    """The shape and dtype of a tensor; other memory of the same type satisfies the guard."""
 
     __slots__ = ()
 
@@ -355,7 +362,7 @@ class Kind(Source):
 
 
 class Definition(Source):
-    """A class: its methods, and what was read of it."""
+    """A class: its methods, and the attributes that code read of it."""
 
     __slots__ = ("absent", "called", "known", "looked", "names", "order", "parts")
 
@@ -375,13 +382,15 @@ class Definition(Source):
                                if _is_method(value) or name in IMPLICIT})
 
     def attributes(self) -> list[str]:
-        """Return the names of all attributes that code gave the class; more of them count."""
+        """Return the names of all attributes of the class; from now on an added one is a change."""
         if self.known is None:
             self.known = [{*vars(part), *HOOKED} for part in self.parts]
         return [name for part in self.parts for name in vars(part) if not name.startswith("__")]
 
     def add(self, name: str) -> None:
-        """Note that an attribute of the class was read; not one that a trace puts there itself."""
+        """Record that an attribute of the class was read, unless it is one that tracing itself
+        replaces.
+        """
         if name in HOOKED or name in self.absent:  # Python calls those itself; those are known
             return
         if not any(name in vars(part) for part in self.parts):
@@ -513,7 +522,7 @@ def is_builtin(kind: type) -> bool:
 
 
 def _own(value: Any) -> Any:
-    """The original attribute of a class that a trace has replaced by a hook."""
+    """Return the original of a class attribute that a trace has replaced by a hook."""
     return getattr(value, "stands_for", value) if type(value) is FunctionType else value
 
 

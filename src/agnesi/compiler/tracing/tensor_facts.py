@@ -23,7 +23,7 @@ _FLAG = "requires_grad"
 
 
 class TensorFacts(ModuleReads):
-    """The sources that are facts of tensors."""
+    """The sources that are properties of tensors."""
 
     def __init__(self, hidden: Any = ()) -> None:
         super().__init__(hidden)
@@ -51,7 +51,7 @@ class TensorFacts(ModuleReads):
             self._fact(value, f"_{_FLAG}", f"{path}.{_FLAG}")
 
     def fact(self, value: Tensor, name: str) -> None:
-        """Code asks a tensor that it has for its name, or whether it requires a gradient."""
+        """Record that code queries a tensor's name, or whether it requires a gradient."""
         if name == _FLAG and id(value) in self._typed:
             self._fact(value, f"_{_FLAG}", f"{self._typed[id(value)][1]}.{_FLAG}")
         elif name == "name":
@@ -105,7 +105,7 @@ class TensorFacts(ModuleReads):
         return {*names} & self._names | {n for n in self._missed if not is_own(Tensor, n)}
 
     def is_typed(self, x: Tensor) -> bool:
-        """Return whether code has a tensor from outside."""
+        """Return whether the type of a tensor from outside is guarded."""
         return id(x) in self._typed
 
     def _fact(self, value: Tensor, slot: str, path: str) -> None:
@@ -113,29 +113,32 @@ class TensorFacts(ModuleReads):
         self._add((id(value), slot), lambda: Fact(path, value, member, member.__get__(value)))
 
     def guards(self, leaves: Sequence[Tensor]) -> list[Source]:
-        """All that each call compares, where the graph has these tensors as leaves."""
+        """Return all guards that each call checks, for a graph with these tensors as leaves."""
         used = {id(a) for x in leaves for a in (x.array, x.array.base)}
         types = self._types_but(set(map(id, leaves)))
         return [*self.sources.values(), *self.compared(used), *types]
 
     def _types_but(self, leaves: Container[int]) -> Iterator[Source]:
-        """The types of tensors that the graph does not read; it checks those that it does."""
+        """Return guards on the types of tensors that are not leaves of the graph; the code checks
+        those that are.
+        """
         member = vars(Tensor)["array"]
         for key, (x, path, _) in self._typed.items():
             if key not in leaves and x.array is not None:
                 yield MemoryType(f"the type of {path}", x, member, x.array)
 
     def _memory_taken(self, function: Any, code: Any) -> None:
-        """Note a function that looks at memory of tensors, which it may do by ``x.array``."""
+        """Record a function that reads the memory of tensors, possibly by ``x.array``."""
         owners = read_of(code, "array")
         if any(n is None or not isinstance(function.__globals__.get(n), ModuleType)
                for n in owners):
             self._takes_memory = function
 
     def _refuse_memory(self) -> None:
-        """Give up a trace whose code reads or assigns ``x.array``, the memory of a tensor. An
-        attribute ``array`` of other things that the code assigns, or that the class of an object
-        it met has, is another one.
+        """Raise if traced code reads or assigns ``x.array``, the memory of a tensor.
+
+        An attribute ``array`` of other objects is not meant: one that the code assigns, or that a
+        class of an object it met defines.
         """
         for x, path, before in self._typed.values() if "array" in self._assigned else ():
             if x.array is not before:

@@ -38,7 +38,7 @@ _OWN = 3
 
 
 def _is_seen(x: Tensor) -> bool:
-    """Return whether anything but a tensor refers to its array, or to what that looks into."""
+    """Return whether anything but the tensor refers to its array or to the array's base."""
     array: Any = x.array
     while array is not None:
         if sys.getrefcount(array) > _OWN:
@@ -135,20 +135,23 @@ class Trace:
 
     # -- values ---------------------------------------------------------------------------
     def size(self, node: Node, most: Any = None, given: Node | None = None) -> Any:
-        """The size that an integer scalar stands for; ``most`` it can be, where data decides it."""
+        """Return the size whose value is an integer scalar; ``most`` is its upper bound where data
+        determines it.
+        """
         if self.precomputed is None:
             raise TraceError(at("a data-dependent size has no place here"))
         self.decisions.check_size(node)
         return self.precomputed.next(node, most, given, self.decisions.token())
 
     def decide(self, x: Tensor, use: str) -> Any:
-        """The value by which Python decides; None where it is not known in a call."""
+        """Return the value that Python decides by; None if it is not known in a call."""
         return None if self.decisions is None else self.decisions.decide(
             self.node_of(x), x.weak, use)
 
     def note_truth(self, x: Tensor) -> None:
-        """Note that Python asks whether a tensor is true: if two are equal, for example, which
-        containers ask of all elements but those that are one object; symbols never are."""
+        """Record a truth query of ``a == b``, which containers make for all elements that are not
+        the same object; symbols of different arguments never are.
+        """
         node = x.node
         if self.decisions is None or node is None or node.op is not EQUAL:
             return
@@ -161,24 +164,25 @@ class Trace:
         self.questions.add(IDENTITY)
 
     def _thing(self, node: Node) -> int | None:
-        """The identity of the argument, or of what the function has from outside, that a node
-        stands for."""
+        """Return the identity of the argument, or of the tensor from outside, that a node stands
+        for.
+        """
         x = self.arguments.get(node)
         if x is not None:
             return self.facts.get(id(x), {}).get(IDENTITY)
         return next((id(t) for t, n in self.leaves.values() if n is node), None)
 
     def defer(self, x: Tensor, use: str) -> Any:
-        """A number that stands for what a use gives; None where Python gets the value."""
+        """Return a symbolic number for a use of a tensor; None if Python needs the value."""
         return None if self.decisions is None else self.decisions.defer(x, use)
 
     def refuse(self, why: str, instead: str = "Do that outside") -> None:
-        """End the trace: the function runs eagerly."""
+        """End the trace: raise OnlyEagerError, at the user's line."""
         raise OnlyEagerError(f"{why}, at {location(user_where(2))}", instead)
 
     def refuse_flags(self) -> None:
-        """End the trace where a tensor from outside was set to require a gradient, or none, and
-        keeps that; or where a hook is left at it, which later passes call.
+        """End the trace if ``requires_grad`` of a tensor from outside stays changed, or a hook
+        stays registered, which later backward passes would call.
         """
         if any(hooks and (x.node in self.arguments if x.array is None else id(x) not in self.made)
                for x, hooks in self.hooks):
@@ -198,32 +202,34 @@ class Trace:
                     self.refuse_thawed()
 
     def refuse_thawed(self) -> None:
-        """End the trace of a function that changes whether arguments require gradients."""
+        """End the trace if the function changed ``requires_grad`` of an argument."""
         if self.left.thawed:
             raise OnlyEagerError("it changes requires_grad of an argument",
                                  "Write x.detach().requires_grad_(), or take ag.grad")
 
     def thawed_at(self, symbols: Sequence[Any]) -> dict[Node, int]:
-        """Return where gradients begin at arguments that require them since the function let them:
-        by the node, the position."""
+        """Return the nodes at which gradients of arguments begin for which the function set
+        ``requires_grad``, each with its position.
+        """
         return {self.begun[id(x)][1]: i for i, x in enumerate(symbols)
                 if id(x) in self.begun and any(x is t for t in self.left.thawed)}
 
     def note_hooks(self, x: Tensor, hooks: Mapping[int, Any]) -> None:
-        """Note the hooks that a traced function registers at a tensor."""
+        """Record the hooks that a traced function registers at a tensor."""
         self.hooks.append((x, hooks))
 
     def depends_on_recording(self, version: Any, reads: Any) -> bool:
-        """Return whether a specialization that was traced with recording on must be traced again
-        for calls with it off: gradients flow to what it has from outside, and it takes gradients or
-        reads ``requires_grad``."""
+        """Return whether a specialization that was traced while gradients were recorded must be
+        traced again for calls without: it takes gradients or reads ``requires_grad``, and gradients
+        flow to tensors from outside.
+        """
         flows = version.parameters or self.begun or any(version.assumed.requiring)
         return version.recording and bool(flows) and (
             reads.asks(FLAGS) or bool(self.gradients))
 
     def refuse_caught(self) -> None:
-        """End the trace where an ``except`` of the user's caught that a value is not there yet,
-        which it is when the function runs eagerly.
+        """End the trace if the user's ``except`` caught the error raised for a value that is not
+        known while tracing: run eagerly, there is none.
         """
         for error in self.unanswered:  # its traceback begins at who caught it
             trace = error.__traceback__
@@ -232,19 +238,19 @@ class Trace:
                                      "Write the try around the call of the compiled function")
 
     def refuse_text(self, x: Tensor) -> None:
-        """Text of a value that is not known yet is made by no trace of a whole function."""
+        """Raise if text of a value is made that is not known while a whole function is traced."""
         if self.decisions is not None:
             self.decisions.refuse_text(x)
 
     def note_flag(self, x: Tensor) -> None:
-        """Note that a tensor from outside is about to be frozen or thawed."""
+        """Record ``requires_grad`` of a tensor from outside before it changes."""
         if id(x) in self.nodes:
             raise OnlyEagerError("it changes requires_grad of a tensor that it has used",
                                  "Freeze and thaw tensors before they are used")
         self.flags.setdefault(id(x), (x, x._requires_grad))
 
     def restore_flags(self) -> None:
-        """Let tensors from outside require gradients as before the trace."""
+        """Restore ``requires_grad`` of tensors from outside."""
         for x, before in self.flags.values():
             x._requires_grad = before
 
@@ -261,14 +267,17 @@ class Trace:
         return found  # type: ignore[return-value]
 
     def note_made(self, x: Tensor, given: bool) -> None:
-        """Note a tensor with a value that the function made, which may change it in place; or that
-        it made over an array, which it may have under another name."""
+        """Record a tensor with a value that the function made; ``given``: on an array that may have
+        another name.
+        """
         self.made[id(x)] = x
         if given:
             self.given.add(id(x))
 
     def _lifted(self, x: Tensor) -> Node:
-        """A concrete tensor's first use: a live leaf, or a view of its base."""
+        """Return the node of a concrete tensor at its first use: a live leaf, or a view of its
+        base.
+        """
         if id(x) in self.made:
             if id(x) in self.given and _is_seen(x):
                 self.shared.add(id(x))
@@ -290,7 +299,7 @@ class Trace:
         return node
 
     def rebind(self, x: Tensor, node: Node, recorded: bool = True) -> None:
-        """Make a tensor stand for another value from now on."""
+        """Assign another value to a tensor."""
         before: Any
         refuse: Any = getattr(type(x), "refuse_change", None)
         if refuse is not None:
@@ -322,7 +331,7 @@ class Trace:
         self.nodes[id(x)] = node
 
     def changes_tensors(self) -> bool:
-        """Return whether a tensor from outside has another value, gradient or flag by now."""
+        """Return whether the value, gradient or flag of a tensor from outside has changed."""
         given = [x.node is not n or x._requires_grad is not n.requires_grad
                  for n, x in self.arguments.items() if n is not None]
         known = [self.nodes.get(i) is not node for i, (_, node) in self.leaves.items()]
@@ -330,16 +339,16 @@ class Trace:
             [record.written for record in self.grads.values()])
 
     def count(self, counter: list[Any]) -> None:
-        """Note a counter whose tensors are about to be changed in the trace."""
+        """Record a version counter before the trace increments it."""
         self.counts.setdefault(id(counter), (counter, counter[0]))
 
     def uncount(self) -> None:
-        """Restore the counters of changes: nothing was changed yet."""
+        """Restore the version counters, because nothing has been changed yet."""
         for counter, before in self.counts.values():
             counter[0] = before
 
     def borrow(self, x: Tensor, value: Tensor) -> None:
-        """Make a tensor stand for a value that its memory does not hold, until ``take_back``."""
+        """Give a tensor a value that its memory does not hold, until ``take_back``."""
         node = self.node_of(value)
         if x._requires_grad:
             node = Node(ALIAS, (node,), node.shape, node.dtype, False, True, node.where,
@@ -349,22 +358,25 @@ class Trace:
         self.nodes[id(x)] = node
 
     def take_back(self, x: Tensor) -> None:
-        """Make a tensor stand for its memory again, whatever was assigned to it since."""
+        """Give a tensor the value in its memory again, whatever was assigned to it meanwhile."""
         del self.leaves[id(x)], self.nodes[id(x)]
 
     def changed(self) -> list[tuple[Tensor, Node, Node]]:
-        """Live tensors that were assigned: the tensor, its leaf, its last node."""
+        """Return the live tensors that were assigned: the tensor, its leaf, and the node of its new
+        value.
+        """
         return [
             (x, leaf, self.nodes[key]) for key, (x, leaf) in self.leaves.items()
             if self.nodes[key] is not leaf and x._view is None
         ]
 
     def first(self, x: Tensor) -> Node:
-        """The node of a tensor's value before any change: how it lies was decided there."""
+        """Return the node of a tensor's value before any change, which determined its layout."""
         return self.born[id(x)][1] if id(x) in self.born else self.node_of(x)
 
     def decisive(self, arguments: Sequence[Tensor]) -> list[bool]:
-        """Return for each argument whether its layout decides which memory is changed in place."""
+        """Return for each argument whether its layout determines which memory is changed in place.
+        """
         self._refuse_undecided()
         families, sources = [], []
         for query in self.layout_queries:
@@ -376,10 +388,11 @@ class Trace:
                 for x in arguments]
 
     def _refuse_undecided(self) -> None:
-        """Refuse to change memory of which only the run knows whether a result looks into it.
+        """Raise if memory is changed that a result may share, depending on what is known only at
+        run time.
 
-        :raises UnknownSizeError: If it follows from sizes of the call.
-        :raises OnlyEagerError: If it follows from values.
+        :raises UnknownSizeError: If it depends on sizes.
+        :raises OnlyEagerError: If it depends on values.
         """
         for query in self.layout_queries:
             sizes = query.undecided() if query.counts() else None
@@ -394,12 +407,12 @@ class Trace:
                 "Copy before reshaping, x[a:b].clone().reshape(shape), or write into the slice")
 
     def derived(self, gradients: Iterable[Tensor]) -> None:
-        """Note that a derivative was taken."""
+        """Record the gradients that a derivative returned."""
         self.gradients.update(self.node_of(g) for g in gradients)
 
     @property
     def derives(self) -> bool:
-        """Return whether a derivative was taken, in the body of a loop perhaps."""
+        """Return whether a derivative was taken, here or in the body of a loop."""
         return bool(self.gradients) or "derived" in self.noticed
 
     # -- gradients ------------------------------------------------------------------------
@@ -410,7 +423,7 @@ class Trace:
         return found
 
     def read_grad(self, t: Tensor, adds: bool = False) -> Any:
-        """``t.grad`` inside the trace; ``adds`` says that it is only added to."""
+        """Return ``t.grad``; ``adds`` says that it is read only to be added to."""
         if t.array is None:
             known = self.left.get(id(t))
             if known is not None and not adds:
@@ -433,21 +446,26 @@ class Trace:
         return record.now
 
     def keeps_overwritten(self, t: Tensor) -> bool:
-        """Return whether the gradient is one that an earlier step used up, and stays so."""
+        """Return whether the gradient was consumed by an earlier step, and not assigned since."""
         record = self._record(t)
         if not record.written:
             record.needs_before = True
         return record.now is CONSUMED
 
     def target_of(self, leaf: Node, heard: bool) -> Tensor | None:
-        """The argument that a leaf stands for which is no live tensor; notes where only the
-        function itself can leave a gradient there: hooks may have ``heard`` of it."""
+        """Return the argument that a leaf stands for, if it is no live tensor.
+
+        If hooks may see its gradient (``heard``), only the Python function can leave that there,
+        which is recorded.
+        """
         found = self.arguments.get(leaf) if leaf.requires_grad else None
         self.left.reached = self.left.reached or (heard and found is not None)
         return found
 
     def write_grad(self, t: Tensor, grad: Any, adds: bool = False) -> None:
-        """``t.grad = grad`` inside the trace; ``adds`` says whether by adding to it."""
+        """Perform ``t.grad = grad``; ``adds`` says that ``grad`` is the present gradient plus
+        another.
+        """
         if t.array is None:
             t._grad = grad
             if id(t) in self.left.own:
@@ -465,12 +483,12 @@ class Trace:
 
 
 def _begins(node: Node) -> bool:
-    """Return whether gradients end at a node, and are its tensor's."""
+    """Return whether a node is the leaf of its own tensor, at which gradients end."""
     return node.op is None or (node.op is ALIAS and node.handle is not None)
 
 
 def _keeps_layout(node: Node) -> bool:
-    """Return whether the layout of a value does not depend on the memory of its operands."""
+    """Return whether a value's layout does not depend on the layout of its operands."""
     op = node.op
     return op is None or not (op.view or op.changes or op.layout_of is not None)
 
@@ -481,7 +499,7 @@ TRACING = Lock()
 
 @contextmanager
 def tracing(trace: Trace) -> Iterator[Trace]:
-    """Operations of this thread go into ``trace`` within this block."""
+    """A context in which operations of this thread are recorded by ``trace``."""
     try:
         with TRACING.lock, witnessed(), traced(trace, examples=None):
             yield trace
@@ -493,5 +511,5 @@ def tracing(trace: Trace) -> Iterator[Trace]:
 
 def stand_in(shape: Any, dtype: Any, *, weak: bool = False, name: str | None = None,
              requires_grad: bool = False) -> Tensor:
-    """A symbol for an argument of a traced function."""
+    """Return a symbol for an argument of a traced function."""
     return symbol(Node(None, (), shape, dtype, weak, requires_grad, name=name))

@@ -27,14 +27,16 @@ MIN_OPERATIONS = 1000
 
 
 def may_repeat() -> bool:
-    """Return whether the present trace records every node and has no other observer, so that one
-    run of a body may be repeated in place of further runs of the function."""
+    """Return whether one trace of a body may stand for further runs: the present trace records
+    every node and nothing else observes it.
+    """
     return type(current_trace()) is Trace
 
 
 def kind_of(tensors: Sequence[Tensor]) -> Any:
-    """A key that tensors have in common which a function cannot distinguish but by their
-    values; None where each has to be looked at."""
+    """Return a key of tensors that a function can distinguish only by their values; None for
+    tensors that must be traced one by one.
+    """
     found = []
     for t in tensors:
         if (type(t) is not Tensor and t.array is None) or t._view is not None or t._placed:
@@ -44,10 +46,10 @@ def kind_of(tensors: Sequence[Tensor]) -> Any:
 
 
 class Alike:
-    """The changes that one run of a function makes to a few tensors, to be repeated on others.
+    """The changes that one run of a function makes to some tensors, which can be repeated on others
+    of the same types.
 
-    The function takes tensors of certain types and changes some of them in place; it must have no
-    other effect, and read nothing else that differs between calls.
+    The function must have no other effect, and read nothing else that differs between runs.
     """
 
     def __init__(self, function: Callable[..., Any], like: Sequence[Tensor]) -> None:

@@ -19,7 +19,7 @@ Group = tuple[tuple[CodeType, int], str]
 
 @cache
 def _loops(code: CodeType) -> tuple[tuple[int, int], ...]:
-    """The loops of a code object: first and last instruction."""
+    """Return the loops of a code object, as offsets of their first and last instruction."""
     return tuple(
         (i.argval, i.offset) for i in instructions(code)
         if "JUMP" in i.opname and i.argval is not None and i.argval < i.offset
@@ -27,7 +27,7 @@ def _loops(code: CodeType) -> tuple[tuple[int, int], ...]:
 
 
 def _is_repeated(code: CodeType, instruction: int, counts: Sequence[int]) -> bool:
-    """Return whether an instruction belongs to a loop, or to a function that only runs in one."""
+    """Return whether an instruction is in a loop, or in a function that is called repeatedly."""
     if any(first <= instruction <= last for first, last in _loops(code)):
         return True
     least = min(counts)
@@ -60,8 +60,9 @@ def repetitions(graph: FunctionGraph) -> list[str]:
 
 
 def _is_alike(nodes: Sequence[Node], member: dict[Node, Group]) -> bool:
-    """Return whether nodes read the same things, or what was repeated itself; the first may
-    differ."""
+    """Return whether corresponding inputs of nodes are equal, or members of the same repeated
+    group; the first node may differ.
+    """
     for sources in zip(*(n.inputs for n in nodes[1:]), strict=False):
         if len(set(sources)) == 1 or all(constant_value(n) is not None for n in sources):
             continue
@@ -71,7 +72,7 @@ def _is_alike(nodes: Sequence[Node], member: dict[Node, Group]) -> bool:
 
 
 def _is_chain(nodes: Sequence[Node]) -> bool:
-    """Return whether the last of some nodes depends on the first."""
+    """Return whether the last node depends on the first."""
     first = nodes[0]
     return first in set(toposort([nodes[-1]], lambda n: n is first))
 

@@ -106,7 +106,7 @@ def check_counts(declared: Counts, args: tuple[Any, ...], keywords: dict[str, An
 
 
 def leading_functions(function: Any) -> tuple[str, ...]:
-    """The first parameters of a function, as far as each must be a function."""
+    """Return the names of the leading parameters that must be functions."""
     function = inspect.unwrap(function)
     code, found = function.__code__, []
     for name in code.co_varnames[: code.co_argcount]:
@@ -118,7 +118,9 @@ def leading_functions(function: Any) -> tuple[str, ...]:
 
 
 def form(function: Any, name: str) -> str:
-    """How a function is called, by position: ``scan(f, init, xs, length)``."""
+    """Return a function's call form with positional names, for errors: ``scan(f, init, xs,
+    length)``.
+    """
     code = inspect.unwrap(function).__code__
     names = [*code.co_varnames[: code.co_argcount]]
     if code.co_flags & inspect.CO_VARARGS:
@@ -178,7 +180,9 @@ def of_text(error: Exception, function: Any, args: tuple[Any, ...], name: str) -
 
 
 def no_number(function: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> str:
-    """Return which option is declared as one number and is a text, a list or nothing, or ""."""
+    """Return which option is declared as a number but is a text, a container or None; empty if none
+    is.
+    """
     for name, declared, default, value in _given(function, args, keywords):
         wrong = isinstance(value, (str, bytes, list, tuple, dict)) or (
             value is None and declared == "float")
@@ -198,8 +202,9 @@ def nested(function: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> st
 
 def stranger(error: Exception, function: Any, args: tuple[Any, ...],
              keywords: dict[str, Any]) -> str:
-    """Return a text such as "x cannot be str": which argument caused an error of Python or NumPy,
-    by the types that its message names; empty where none fits."""
+    """Return text such as "x cannot be str": the argument that caused an error of Python or NumPy,
+    judged by the types that its message names; empty if none fits.
+    """
     text = str(error)
     given = [entry for entry in _given(function, args, keywords) if entry[3] is not entry[2]]
     if any(words in text for words in _OF_ARRAYS):
@@ -236,8 +241,9 @@ _OF_LENGTHS = ("zip()", "index out of range", "pop from empty")
 
 def of_argument(error: Exception, name: str, function: Any, args: tuple[Any, ...],
                 keywords: dict[str, Any]) -> Exception:
-    """The error of a line of a user's function with the argument that it is about, by the type that
-    it names: a text or None given to what computes."""
+    """Return an error raised in a user's function with the argument that it concerns, judged by the
+    type that the message names.
+    """
     step = error.__traceback__
     while step is not None and step.tb_next is not None:
         step = step.tb_next
@@ -257,8 +263,9 @@ def of_argument(error: Exception, name: str, function: Any, args: tuple[Any, ...
 
 def too_large(error: Exception, function: Any, args: tuple[Any, ...],
               keywords: dict[str, Any]) -> Exception | None:
-    """The error where a whole number is more than C's functions take, or than a float holds, or an
-    operand has more elements than 64 bits count."""
+    """Return the error for an integer that does not fit a C integer or a float, or for an operand
+    of more elements than 64 bits count; None for other errors.
+    """
     if not isinstance(error, OverflowError):
         return None
     for x in [p for _, _, _, value in _given(function, args, keywords) for p in _parts(value)]:
@@ -276,7 +283,9 @@ _LARGE_NUMBER = 300
 
 def few_axes(error: Exception, function: Any, args: tuple[Any, ...],
              keywords: dict[str, Any]) -> ShapeError | None:
-    """The error where a shape was taken apart that has too few axes, or too many."""
+    """Return the error for an operand whose shape has too few or too many axes to be unpacked; None
+    for other errors.
+    """
     text = str(error)
     short = "tuple index" in text or "not enough values" in text
     if not short and "too many values" not in text:
@@ -292,7 +301,9 @@ def few_axes(error: Exception, function: Any, args: tuple[Any, ...],
 
 
 def missing_key(error: BaseException) -> TraceError | None:
-    """The error where a dict was asked for a tensor, which is a key by its identity alone."""
+    """Return the error for a traced tensor that was used as a dict key, since tensors hash by
+    identity; None for other errors.
+    """
     key = error.args[0] if isinstance(error, KeyError) and error.args else None
     step = error.__traceback__
     if step is None or not isinstance(key, Tensor) or key.array is not None:
@@ -321,7 +332,7 @@ _NO_DEFAULT = object()
 
 def _given(function: Any, args: tuple[Any, ...], keywords: dict[str, Any]
            ) -> Iterator[tuple[str, str, Any, Any]]:
-    """Name, annotation, default and value of each argument of a call."""
+    """Yield the name, annotation, default and value of each argument of a call."""
     function = inspect.unwrap(function)
     code = function.__code__
     parameters = code.co_varnames[: code.co_argcount]
@@ -355,7 +366,7 @@ def _declared(name: str, declared: str, value: Any) -> str:
 
 
 def _kinds(declared: str) -> list[str]:
-    """The alternatives of an annotation, without what they are made of."""
+    """Return the alternatives of an annotation, without the parameters in brackets."""
     if declared.startswith("Literal["):
         return ["str"]
     plain, depth = "", 0

@@ -19,8 +19,9 @@ _CALLS = os.path.join(os.path.dirname(os.path.dirname(__file__)), "")
 
 
 def overridden(function: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-    """What ``__torch_function__`` of an operand's class says that a function, or the one of a name,
-    is for operands that it refused; NotImplemented where no class has one."""
+    """Return what ``__torch_function__`` of an operand's class returns for a function that refused
+    the operands; NotImplemented if no class has one.
+    """
     kinds = _answering(args, keywords)
     if kinds and _is_part_of_one():
         return NotImplemented  # the error is raised to the function that the user called
@@ -32,7 +33,7 @@ def overridden(function: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -
 
 
 def _answering(args: Any, keywords: Any) -> tuple[Any, ...]:
-    """The classes of operands, and of those in lists, that answer functions themselves."""
+    """Return the classes of operands, and of those in lists, that have ``__torch_function__``."""
     operands = [*args, *keywords.values()]
     operands += [y for x in operands if type(x) in (list, tuple) for y in x]
     return tuple(dict.fromkeys(
@@ -40,8 +41,9 @@ def _answering(args: Any, keywords: Any) -> tuple[Any, ...]:
 
 
 def _is_part_of_one() -> bool:
-    """Return whether a public function of ours made the call that is refused, for a call of the
-    user's with such operands: ``slogdet`` within ``logdet``."""
+    """Return whether the refused call was made inside another public function that has such
+    operands: ``slogdet`` within ``logdet``.
+    """
     frame: Any = sys._getframe(2)
     while frame is not None and frame.f_code.co_filename.startswith(_CALLS):
         frame = frame.f_back
@@ -54,7 +56,7 @@ def _is_part_of_one() -> bool:
 
 
 def _known(function: Any) -> Any:
-    """The object that the user has under a function's name, which may stand around it."""
+    """Return the public object for a function's name, or for the function that a wrapper wraps."""
     if isinstance(function, str):
         return getattr(importlib.import_module("agnesi"), function, function)
     return _table().get(inspect.unwrap(function), function)
@@ -62,7 +64,9 @@ def _known(function: Any) -> Any:
 
 @functools.cache
 def _table() -> dict[Any, Any]:
-    """Public functions by what is innermost in them; those of the first module count."""
+    """Map the innermost function of each public wrapper to the wrapper; the first module that has
+    it counts.
+    """
     found: dict[Any, Any] = {}
     for path in _MODULES:
         module = importlib.import_module(path)

@@ -48,8 +48,10 @@ Step = tuple[Any, tuple[int, ...], tuple[Any, ...] | None]
 
 
 class Plan:
-    """Operations in order: each reads operands, constants and results before it, by index; behind
-    the indices is what native code may call instead (``Op.c_call``), or None."""
+    """Operations in order; each reads operands, constants and earlier results by index.
+
+    The third entry of a step is what native code calls instead (``Op.c_call``), or None.
+    """
 
     __slots__ = ("build", "calls_again", "calls_left", "constants", "element", "ends", "quick",
                  "steps")
@@ -119,8 +121,9 @@ class RegionPlan:
         return found
 
     def _apart(self, xs: Sequence[Tensor]) -> list[Tensor]:
-        """Operands as the region takes them, with another tensor for each, which requires no
-        gradient."""
+        """Return operands for a region: with axes in the region's order, each a different tensor
+        that requires no gradient.
+        """
         found: list[Tensor] = []
         for x, order in zip(xs, self.orders, strict=True):
             data: Any = x.array
@@ -131,14 +134,16 @@ class RegionPlan:
         return found
 
     def take_direct(self) -> None:
-        """Take the compiled function, where native code may call it."""
+        """Store the compiled function, if native code may call it."""
         self.direct, self.build = self.regions.plain()
 
 
 def signature(args: Sequence[Any], key: list[Any], xs: list[Tensor], depth: int = 0) -> bool:
-    """Write down what arguments are known by, and the tensors among them; False where there are
-    others than tensors with values, plain values, slices, and short lists and tuples of such, also
-    of lists."""
+    """Append the key of arguments to ``key`` and the tensors among them to ``xs``.
+
+    Returns False if there is anything but tensors with values, plain values, slices, and short
+    lists and tuples of such.
+    """
     for x in args:
         kind = type(x)
         if kind is Tensor:
@@ -191,9 +196,9 @@ class Plans:
 
 
 def replayed(plans: Plans, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-    """The result of a call by its plan, or NotImplemented.
+    """Return the result of a call by its plan, or NotImplemented.
 
-    ``HOOKS.replayed`` is this, or native code for it (``runtime/native/eager.ll``).
+    ``HOOKS.replayed`` is this function or its native version (``runtime/native/eager.ll``).
     """
     floats = config._float_dtype
     mode = MODE.get()

@@ -137,8 +137,9 @@ def on_host(device: Any) -> None:
 
 def in_our_words(keywords: dict[str, Any], names: Sequence[str], placed: int = 0
                  ) -> dict[str, Any]:
-    """Keywords by the names of a function's own parameters, which are ``names``, of which the first
-    ones are ``placed``: given by position."""
+    """Return keywords under the names of a function's own parameters, ``names``; the first
+    ``placed`` of these were given by position.
+    """
     given: dict[str, Any] = {}
     if "reduction" in names and not keywords.keys().isdisjoint(_OLD_REDUCTION):
         keywords = _reduction(keywords)
@@ -153,7 +154,9 @@ def in_our_words(keywords: dict[str, Any], names: Sequence[str], placed: int = 0
 
 
 def _reduction(keywords: dict[str, Any]) -> dict[str, Any]:
-    """The keywords with one for ``size_average`` and ``reduce``, which count where they are set."""
+    """Return keywords with ``reduction`` in place of the deprecated ``size_average`` and
+    ``reduce``.
+    """
     found = dict(keywords)
     average, reduce = (found.pop(word, None) for word in _OLD_REDUCTION)
     if average is not None or reduce is not None:
@@ -165,7 +168,9 @@ def _reduction(keywords: dict[str, Any]) -> dict[str, Any]:
 
 def _parameter_of(word: str, names: Sequence[str], given: dict[str, Any], keywords: dict[str, Any],
            placed: int) -> str:
-    """The parameter that another library's keyword means, which must not be given a second time."""
+    """Return the parameter that another library's keyword stands for; raise TypeError if that is
+    given as well.
+    """
     candidates = [name for name in FOREIGN[word] if name in names]
     candidates = [name for name in candidates if name not in names[:placed]] or candidates
     for name in candidates:
@@ -217,14 +222,15 @@ def _is_pytorchs(frame: Any) -> bool:
 
 
 def warn_of(name: str, keyworded: bool = False) -> None:
-    """Say once that the answer is NumPy's, in a program of PyTorch's words."""
+    """Warn once, in a program that has imported PyTorch, that a result is NumPy's."""
     if not keyworded and _is_to_be_said(name):
         _, here, there = WATCHED[name]
         warn(f"{name} {here}, as in NumPy; PyTorch's {there}")
 
 
 def warn_of_number(dtype: np.dtype) -> None:
-    """Likewise of a NumPy number of float64, which beside narrower floats is no Python number."""
+    """Warn once that a NumPy float64 scalar promotes narrower floats, as a Python number does not.
+    """
     if _is_to_be_said("numpy.float64"):
         warn(f"numbers of NumPy's float64 make float64 of {dtype.name}, as in NumPy; in PyTorch "
              "they are like Python's: write float(...), or math.sqrt")
@@ -284,8 +290,9 @@ def _refusing(function: Any, means_two: Any, text: str) -> Any:
 
 
 def into(out: Any, result: Any) -> Any:
-    """``out`` with a result written into it, as any change in place; it keeps its dtype.  Several
-    results go into as many tensors."""
+    """Write a result into ``out`` in place, keeping the dtype of ``out``; several results go into a
+    tuple of tensors.
+    """
     if isinstance(result, tuple) and isinstance(out, (tuple, list)) and len(out) == len(result):
         written = list(map(into, out, result))
         return type(result)(*written) if hasattr(result, "_fields") else tuple(written)
@@ -322,7 +329,7 @@ _OF_VALUES = _FLAGS | _IDLE | {"device", "requires_grad", *_OLD_REDUCTION}
 
 
 def _to_numbers(found: Any, ndim: int) -> Any:
-    """What was computed of a vector of one, as of a number, with so many axes."""
+    """Return results for a vector of one element as results for a scalar, with ``ndim`` axes."""
     if isinstance(found, tuple):
         parts = [_to_numbers(part, ndim) for part in found]
         return type(found)(*parts) if hasattr(found, "_fields") else tuple(parts)
@@ -360,12 +367,14 @@ class Form:
 
     @cached_property
     def looked_at(self) -> frozenset[str]:
-        """Foreign words that may mean what is declared as a number, a flag or a word."""
+        """Keywords of other libraries that stand for parameters declared as a number, a flag or a
+        word.
+        """
         checked = {name for name, *_ in (*self.counts, *self.ranges.entries)}
         return frozenset(word for word, ours in FOREIGN.items() if not checked.isdisjoint(ours))
 
     def call(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-        """The function's result for arguments some of which have foreign names."""
+        """Return the function's result for arguments of which some have other libraries' names."""
         if "out" in keywords and "out" not in self.names:
             keywords = dict(keywords)
             out = keywords.pop("out")
@@ -415,9 +424,12 @@ class Form:
         return result.requires_grad_() if wanted else result
 
     def _plan(self, count: int, words: Set[str]) -> tuple[Any, ...] | None:
-        """How keywords are renamed where that is all: those that become positional, the others with
-        their names here, whether numbers are taken for vectors, and what looks at the values
-        first, or None; None where other values matter."""
+        """Return how to rename keywords, if that is all that is needed: which become positional,
+        the new names of the others, whether scalars become vectors, and a function that checks
+        values first, or None.
+
+        None if other values matter.
+        """
         special = HOOKS.foreign_forms().get(self.name)
         if special is not None and getattr(special, "words", words).isdisjoint(words):
             special = None
@@ -459,8 +471,9 @@ class Form:
         return self._out_by_position(args, keywords)
 
     def _out_by_position(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-        """The result of a call with NumPy's positional ``out`` after the parameters, and after a
-        dtype where NumPy's signature has one."""
+        """Return the result of a call with NumPy's positional ``out`` after the parameters (after
+        ``dtype`` where NumPy's signature has it).
+        """
         behind = _PLACED_OUT.get(self.name, ())
         if isinstance(getattr(np, self.name, None), np.ufunc):
             behind = ("out",)
@@ -474,8 +487,9 @@ class Form:
         return found if out is None else into(out, found)
 
     def _as_vector(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-        """The arguments with a number as a vector of one, where its one axis is named, and how many
-        axes the result has then; or None."""
+        """Return the arguments with a scalar as a vector of one element, for a call that names its
+        axis, and the number of axes of the result; None for other calls.
+        """
         rule = _OF_NUMBERS.get(self.name)
         if rule is None or self.of_sparse:
             return None
@@ -523,7 +537,7 @@ class Form:
         return self.by_position(args, keywords) if found is NotImplemented else found
 
     def _several(self, count: int, given: dict[str, Any]) -> list[Any]:
-        """Positional arguments for sizes or axes that were passed as one keyword."""
+        """Return sizes or axes that were passed as one keyword as positional arguments."""
         if self.several is None or count > len(self.parameters):
             return []
         words = [word for word in given if word not in self.names
@@ -531,7 +545,7 @@ class Form:
         return [given.pop(word) for word in words[:1]]
 
     def _placed(self, count: int, given: dict[str, Any]) -> list[Any]:
-        """Operands given by names that they have not here, by position."""
+        """Return operands that were passed under other names as positional arguments."""
         found = []
         for name in self.parameters[count: self.unnamed]:
             if name not in given:

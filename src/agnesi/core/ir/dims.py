@@ -210,7 +210,7 @@ class Dim:
 
     @staticmethod
     def _with(op: str, a: Any, b: Any) -> Any:
-        """A size where both operands are sizes, else what tensors make of them."""
+        """Return the arithmetic of two sizes; with another operand, that of tensors."""
         size = combine(op, a, b)
         return Dim.with_tensors(op, a, b) if size is NotImplemented else size
 
@@ -324,7 +324,7 @@ def combine(op: str, a: Any, b: Any) -> Any:
 
 
 def _interned(op: str, args: tuple[Any, ...]) -> Dim:
-    """The one size of this arithmetic: equal ones are found equal without a look inside."""
+    """Return the unique object for this size expression; equal expressions are identical."""
     found = _ARITHMETIC.get((op, args))
     if found is None:
         found = _ARITHMETIC[op, args] = Dim(op=op, args=args)
@@ -361,7 +361,9 @@ def broadcast_parts(size: Any) -> list[Any]:
 
 
 def _text(size: Any, depth: int) -> str:
-    """A size as text; parts that are nested deeper are left out, as one may come up often."""
+    """Return a size as text; parts below ``depth`` levels are left out, as shared parts may occur
+    often.
+    """
     if not isinstance(size, Dim) or ("__repr__" in vars(type(size)) and type(size) is not Dim):
         return str(size)
     return _arithmetic(size, depth) if depth else "..."
@@ -380,7 +382,9 @@ def _arithmetic(size: Dim, depth: int) -> str:
 
 
 def _of_variable(size: Dim) -> str:
-    """A size that nobody named, by the variable that it was declared with: ``x.shape[0]``."""
+    """Return an unnamed size as ``x.shape[0]``, by the variable that it was declared with; empty if
+    there is none.
+    """
     variable, name = _DECLARED.get(size), str(size.args[0])
     if variable is None or not variable.name or not (name[0] == "d" and name[1:].isdecimal()):
         return ""
@@ -389,7 +393,7 @@ def _of_variable(size: Dim) -> str:
 
 
 def declare(sizes: Iterable[Size], variable: Any) -> None:
-    """Note of which variable sizes are."""
+    """Record the variable that sizes belong to."""
     for n in sizes:
         if isinstance(n, Dim) and not n.op:
             _DECLARED.setdefault(n, variable)

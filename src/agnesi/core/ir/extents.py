@@ -24,7 +24,7 @@ _TYPICAL = 64
 
 
 class UnknownSizeError(TraceError):
-    """The answer depends on a size that is only known at run time."""
+    """The result depends on a size that is known only at run time."""
 
 
 class SmallSizeError(UnknownSizeError):
@@ -177,10 +177,10 @@ class Extent(Dim):
         raise _unknown(f"bool({self})", SmallSizeError)
 
     def _may_vanish(self) -> bool:
-        """Return whether it depends on one that data decides: the general way is right for none,
-        too.
+        """Return whether the size may be 0, because it depends on data.
 
-        All others begin above 1.  Whoever needs an element says so (``need_elements``).
+        The general code is right for 0 as well; other dynamic sizes are at least 2. Code that needs
+        an element calls ``need_elements``.
         """
         return any(name.least == 0 for name in self.names())
 
@@ -236,7 +236,7 @@ def guess(size: Size) -> int:
 
 
 def surely(test: Callable[[], bool]) -> bool:
-    """Return whether something holds whatever the run-time sizes are."""
+    """Return whether ``test`` holds for all values of the dynamic sizes."""
     try:
         return test()
     except UnknownSizeError:
@@ -266,7 +266,7 @@ def most(size: Size) -> int | None:
 
 # -- arithmetic -----------------------------------------------------------------------------
 def combined(op: str, a: Any, b: Any) -> Any:
-    """``a op b`` for sizes of which one may be an extent."""
+    """Return ``a op b`` for sizes, at least one of which is dynamic."""
     if isinstance(a, int) and isinstance(b, int):
         return EVALUATE[op](a, b)
     if any(isinstance(n, Dim) and not isinstance(n, Extent) for n in (a, b)):
@@ -413,7 +413,7 @@ def _bounds(terms: Terms) -> Span:
 
 
 def _meet(a: Span, b: Span) -> Span:
-    """Bounds where both hold."""
+    """Return the intersection of two intervals."""
     lows, highs = ([n for n in ends if n is not None] for ends in zip(a, b, strict=True))
     return max(lows, default=None), min(highs, default=None)
 
@@ -501,7 +501,7 @@ def _span(n: Size) -> Span:
 
 
 def _note(difference: Any) -> None:
-    """Note up to which value of a size of its own the sign of a difference stays the same."""
+    """Record up to which value of its only dynamic size the sign of a difference stays the same."""
     terms = _terms(difference)
     rest = terms.pop((), 0)
     if len(terms) != 1:

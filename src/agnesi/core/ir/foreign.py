@@ -255,8 +255,8 @@ def may_last(symbol: str) -> bool:
 
 
 def there(symbol: str) -> bool:
-    """Return whether there is the function ``library:function``; nobody waits for it to be
-    compiled."""
+    """Return whether the function ``library:function`` exists, without waiting for its compilation.
+    """
     library, _, name = symbol.partition(":")
     begin = BEGINNERS.get(library)
     return address(symbol) is not None if begin is None else begin(name)

@@ -20,7 +20,7 @@ _under_way = 0
 
 
 def _in_child() -> None:
-    """Other threads and what they were making are gone after a fork."""
+    """Reset the lock and the counter in a forked process, where no other thread exists."""
     global _LOCK, _under_way
     _LOCK, _under_way = threading.Lock(), 0
 
@@ -30,9 +30,10 @@ at_fork(in_child=_in_child)
 
 @contextmanager
 def interning() -> Iterator[None]:
-    """Forget expressions when all that make any are done.
+    """A context in which expressions are interned; they are forgotten when no thread is in it any
+    more.
 
-    Weak references would do that by themselves, and cost more than all else about an expression.
+    Weak references would do the same at a higher cost than everything else about an expression.
     """
     global _under_way
     with _LOCK:

@@ -53,7 +53,7 @@ class Buffer:
         self.name = name or role[0]
 
     def spread(self, shape: tuple[int, ...], strides: tuple[int, ...] | None = None) -> None:
-        """Let the buffer have this shape, and all that follows from it."""
+        """Set the buffer's shape and strides, and the values derived from them."""
         plain = row_major(shape)
         self.shape = shape
         self.strides = plain if strides is None else strides
@@ -149,7 +149,7 @@ class Kernel:
         return answers[question]
 
     def change(self, body: list[Store]) -> None:
-        """Let it store something else."""
+        """Replace the kernel's stores."""
         self.__dict__.pop("like", None)
         self.stores()[:] = body
 
@@ -272,7 +272,7 @@ class _Whole(Kernel):
 
 @struct
 class Callback(_Whole):
-    """An operation without a lowering: Python evaluates it on views of the buffers."""
+    """An operation without a lowering: Python computes it on views of the buffers."""
 
     op: Any = None
 

@@ -43,7 +43,9 @@ def lane_axis(axes: tuple[Axis, ...], stores: Sequence[Store],
 
 
 def _along(reductions: Sequence[Expr], axes: Sequence[Axis] = ()) -> float:
-    """How much all of these read that lies along axes, or along what each one adds up."""
+    """Return the number of elements that reductions load contiguously along ``axes``, or along the
+    axes that each one reduces.
+    """
     return sum(
         _near(value.param[1], axes or r.param[1])
         for r in reductions for value in walk(list(r.args)) if value.op == "load"
@@ -51,9 +53,8 @@ def _along(reductions: Sequence[Expr], axes: Sequence[Axis] = ()) -> float:
 
 
 def _beside(index: Affine, axes: Sequence[Axis]) -> int:
-    """How many elements an access reaches if neighbours along one of these axes are so in memory.
-
-    What has fewer axes than the loops around it is read less often, or not at all.
+    """Return how many elements an access reads, if it is contiguous along one of these axes; else
+    0.
     """
     if all(index.terms.get(a, 0) != 1 for a in axes):
         return 0
@@ -61,13 +62,13 @@ def _beside(index: Affine, axes: Sequence[Axis]) -> int:
 
 
 def _near(index: Affine, axes: Sequence[Axis]) -> float:
-    """The same, where neighbours that lie some elements apart, or backwards, count in part."""
+    """Return the same, with accesses at small strides, or backwards, counted in part."""
     return max(map(_share, (index.terms.get(a, 0) for a in axes)), default=0.0) * math.prod(
         guess(a.extent) for a in index.free)
 
 
 def _share(stride: Any) -> float:
-    """How much of a cache line is used by lanes that lie so far apart."""
+    """Return the used fraction of a cache line for a stride between lanes."""
     return 1 / abs(stride) if isinstance(stride, int) and 0 < abs(stride) <= _LINE else 0.0
 
 

@@ -183,7 +183,7 @@ class Affine:
             self.const = const  # type: ignore[assignment]
 
     def _add_size(self, n: Extent) -> None:
-        """Add a run-time size: its number to the constant, its monomials as atoms."""
+        """Add a dynamic size: its constant term to ``const``, its monomials as atoms."""
         for monomial, factor in n.terms:
             if not monomial:
                 self.const += factor
@@ -334,8 +334,9 @@ class _Bits(float):
 
 
 def alike(name: str, args: Sequence[Any]) -> tuple[Expr, ...]:
-    """Operands in which a number is a constant of the dtype of the first expression; of float64
-    where all are numbers.  A condition does not count."""
+    """Return operands with numbers converted to constants of the dtype of the first expression, or
+    float64 if all are numbers. The condition of ``where`` does not count.
+    """
     dtypes = [a.dtype for a in args[name == "where":] if type(a) is Expr]
     return tuple([a if type(a) is Expr else const(a, dtypes[0] if dtypes else "float64")
                   for a in args])
@@ -495,7 +496,7 @@ class Substitution:
         self._done: dict[Expr, Expr] = dict(values or {})
 
     def index(self, at: Affine) -> Affine:
-        """An index after the replacement."""
+        """Return an index with axes and values replaced."""
         const: Size = at.const
         terms: dict[Any, int] = {}
         for atom, c in at.terms.items():

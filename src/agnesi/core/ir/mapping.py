@@ -67,8 +67,10 @@ class NestPlan:
 
 
 def is_parallel(units: Size, surplus: Size) -> bool:
-    """Return whether a kernel is worth several threads: ``surplus`` is the work above the threshold
-    for that, of which run-time sizes decide at the call."""
+    """Return whether a kernel is worth several threads.
+
+    ``surplus`` is the work above the threshold; if it depends on dynamic sizes, the call decides.
+    """
     return guess(units) > 1 and (isinstance(surplus, Extent) or surplus >= 0)
 
 

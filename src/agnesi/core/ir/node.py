@@ -118,24 +118,24 @@ def toposort(
 
 
 def creation(node: Node) -> int:
-    """Sort key: the position of a node in order of creation; leaves come first."""
+    """Return a sort key: the position of a node in order of creation; leaves come first."""
     return abs(node.serial) if node.op is not None else 0
 
 
 def executed(
     outputs: Iterable[Node], stop: Callable[[Node], bool] | None = None
 ) -> list[Node]:
-    """Nodes as ``toposort`` finds them, in the order of the program where that counts.
+    """Return nodes in topological order, in program order if any of them waits for other processes.
 
-    That is where operations wait for other processes, which may run another program: an order that
-    only follows from what depends on what may block all of them.
+    Other processes may run another program: an order that only respects dependences could block
+    them all.
     """
     order = toposort(outputs, stop)
     return toposort(sorted(order, key=creation), stop) if waiting(order) else order
 
 
 def waiting(nodes: Iterable[Node]) -> bool:
-    """Return whether any of them, or what is in the body of one, waits for other processes."""
+    """Return whether any node, or a node in its bodies, waits for other processes."""
     return HOOKS.in_order and any([n.op is not None and (
         "waits" in n.op.traits or any([waiting(getattr(n.op, name).graph.nodes)
                                        for name in n.op.bodies])) for n in nodes])
@@ -147,10 +147,11 @@ def leaves(outputs: Sequence[Node]) -> Iterator[Node]:
 
 
 def answer(node: Node, rule: Callable[[Node, Callable[[Node], T]], T], otherwise: T) -> T:
-    """Answer a question about a node by a rule, which is given what answers it about other nodes.
+    """Return the result of a recursive ``rule`` for a node; the rule gets a function that returns
+    the results for other nodes.
 
-    Each node is looked at once, however many read it, and ``_MAX_VISITED`` of them at most: of the
-    rest the answer is ``otherwise``.
+    Each node is visited once, at most ``_MAX_VISITED`` in all; the result for the rest is
+    ``otherwise``.
     """
     known: dict[Node, T] = {}
 

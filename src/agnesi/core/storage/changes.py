@@ -29,7 +29,7 @@ class Changes:
         self.parts: deque[tuple[int, int, np.ndarray]] = deque(maxlen=_MOST_CHANGES)
 
     def __call__(self) -> Changes:
-        """Itself: among weak references, which are called."""
+        """Return itself, so that it can stand among weak references."""
         return self
 
 
@@ -42,7 +42,9 @@ def note_change(counter: list[Any], before: int, part: np.ndarray) -> None:
 
 
 def is_late(node: Any, since: int) -> bool:
-    """Return whether the value that a node kept was changed in place after the number ``since``."""
+    """Return whether the value that a node kept was changed in place after the serial number
+    ``since``.
+    """
     counter = node.version
     return counter is not None and counter[0] > since and not _spared(counter, since, node.value)
 

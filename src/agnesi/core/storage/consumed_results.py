@@ -65,7 +65,8 @@ class SpentNode(Node):
                          requires_grad=True, where=result.where, value=_NO_ARRAY)
 
     def joined(self, arguments: Iterable[Tensor]) -> SpentNode:
-        """Return the node behind the result of one call, whose arguments gradients would reach."""
+        """Return a node for the result of one call, with the arguments that gradients would reach.
+        """
         known = [x for ref in self._of if (x := ref()) is not None]
         return SpentNode(self._owner, self, (*known, *arguments))
 
@@ -76,13 +77,12 @@ class SpentNode(Node):
 
     @inputs.setter
     def inputs(self, inputs: tuple[Node, ...]) -> None:
-        """Those of ``Node.__init__`` are none."""
+        """Ignore the inputs that ``Node.__init__`` sets."""
 
 
 def has_record(x: Tensor) -> bool:
-    """Return whether operations on a tensor are recorded, and it is no parameter itself.
-
-    True for arguments of transformations and for results of recorded operations.
+    """Return whether operations on a tensor are recorded and it is not a parameter: an argument of
+    a transformation, or the result of a recorded operation.
     """
     if not x._requires_grad or not MODE.get().recording:
         return False
@@ -91,15 +91,15 @@ def has_record(x: Tensor) -> bool:
 
 
 def is_followed(x: Tensor) -> bool:
-    """Return whether a gradient would miss what is computed from the value alone.
+    """Return whether converting the tensor to a plain value would lose a gradient.
 
-    It misses nothing where the record ends at results that no gradient flows through.
+    It loses none if the record ends at consumed results, through which no gradient flows.
     """
     return has_record(x) and not is_spent(x)
 
 
 def is_spent(x: Tensor) -> bool:
-    """Return whether what gradients flow through ends at spent results, and nowhere else."""
+    """Return whether the record of a tensor ends at consumed results only."""
     if x.node is None:
         return False
     done, stack = set[Node](), [x.node]

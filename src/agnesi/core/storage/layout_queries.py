@@ -31,10 +31,10 @@ _MAX_POINTS = 100
 
 
 class Query:
-    """A question whose memory a result of an operation is; without one, whether the operand itself
-    or a copy in row-major order.
+    """A query of a trace: whether the result of an operation is a view of its operand or a copy;
+    without an operation, whether the operand itself is row-major or is copied.
 
-    It counts where one of them is changed later, or where the eager function raises for another
+    It matters only if one of the two is changed later, or if the eager function raises for another
     answer.
 
     :ivar source: The first value of what the operand looks into.
@@ -57,8 +57,9 @@ class Query:
         return bool(self.family[0] > self._then or self._changed[0] > self._count)
 
     def undecided(self) -> list[Dim] | None:
-        """The sizes on which the answer depends, none where it is values; None where it is the same
-        for all."""
+        """Return the sizes that the answer depends on; empty if it depends on values, None if it is
+        always the same.
+        """
         names, numbers = _sizes_of(self.op, self.base)
         if not names:
             return [] if laid_out(self.base) is None else None
@@ -73,7 +74,9 @@ class Query:
         return None if found == {self._shares} else names
 
     def _answer(self, point: Mapping[Any, int]) -> bool | None:
-        """The answer for some sizes; None where it does not matter, or there are no such sizes."""
+        """Return the answer for some values of the sizes; None if it does not matter, or there are
+        no such sizes.
+        """
 
         def known(n: Size) -> Size:
             return n.value(point) if isinstance(n, Extent) else resolve(n, point)

@@ -60,7 +60,7 @@ LEAF_ELEMENTS = 1024
 
 
 class Later(Node):
-    """The leaf of a tensor that records knew by another one before."""
+    """The leaf of a tensor that had another leaf in earlier records."""
 
     __slots__ = ("before",)
 
@@ -75,7 +75,7 @@ class Argument(Node):
 
 
 def argument(x: Tensor) -> None:
-    """Let a tensor with a value be the argument of a transformation."""
+    """Make a tensor with a value an argument of a transformation."""
     data: Any = x.array
     x.node = Argument(None, (), data.shape, data.dtype, requires_grad=True, value=data,
                       handle=weakref.ref(x), name=x._name)
@@ -95,7 +95,7 @@ def earlier(leaf: Node) -> list[Node]:
 
 
 def node_of(x: Tensor) -> Node:
-    """The node of a tensor outside of a trace."""
+    """Return the node of a tensor outside of a trace."""
     node = x.node
     if node is not None and node.requires_grad is x._requires_grad:
         value = node.value
@@ -109,7 +109,7 @@ def node_of(x: Tensor) -> Node:
 
 
 def _renewed(x: Tensor, old: Node | None) -> Node:
-    """A node for what the tensor is now."""
+    """Return a new node for a tensor's present value."""
     data: Any = x.array
     if old is not None and old.op is not None and x._requires_grad and old.requires_grad:
         node = Node(COPY, (old,), data.shape, data.dtype, requires_grad=True, where=old.where,
@@ -131,7 +131,9 @@ def _leaf(x: Tensor, old: Node | None) -> Node:
 
 
 def left_over(x: Tensor) -> str:
-    """The function whose finished trace leaked this tensor without a value, or an empty text."""
+    """Return the name of the function whose finished trace leaked this symbol; empty if there is
+    none.
+    """
     node, mode = x.node, MODE.get()
     if node is None or mode.trace is not None or mode.examples is not None or not finished():
         return ""

@@ -26,7 +26,7 @@ _empty: Empty = np.empty
 
 
 def use(empty: Empty) -> None:
-    """Take memory from this function from now on."""
+    """Set the function that allocates arrays."""
     global _empty
     _empty = empty
 

@@ -27,11 +27,11 @@ _FIRST_UNCOUNTED_BYTES = 1 << 63
 
 
 def laid_out(x: Tensor, known: Callable[[Size], Size] = guess) -> np.ndarray | None:
-    """Return an array with the layout that ``x`` has when the same Python runs on values, or None
-    where that is not known, or no such values exist.
+    """Return an array with the layout that ``x`` has when the same Python runs eagerly; None if
+    that is not known, or no such values exist.
 
-    Its elements must not be accessed.  Arguments and results are row-major, unless the operation
-    declares another layout (``Op.layout_of``).  ``known`` gives the numbers behind sizes.
+    The array's elements must not be accessed. Arguments and results are row-major, unless the
+    operation declares another layout (``Op.layout_of``). ``known`` gives the values of sizes.
     """
     if x.array is not None:
         return x.array
@@ -66,14 +66,14 @@ def _laid() -> dict[int, Any]:
 
 
 def special_layout(x: Tensor) -> Layout | None:
-    """How a result lies that is not in row-major order; None for others."""
+    """Return the layout of a result that is not row-major; None for others."""
     return None if x._view is not None else _laid().get(id(x))
 
 
 class Layout:
-    """How a result lies that is not in row-major order, and the operation that made it so.
+    """The layout of a result that is not row-major, and the operation that gave it.
 
-    ``result`` is held so that nothing else gets its id.
+    ``result`` is held so that its id is not reused.
     """
 
     __slots__ = ("array", "op", "operands", "result")
@@ -85,7 +85,9 @@ class Layout:
 
 @functools.lru_cache(maxsize=256)
 def _in_order(dtype: np.dtype, shape: tuple[int, ...], axes: tuple[int, ...]) -> np.ndarray:
-    """An array without memory whose strides put the axes in this order, the last one contiguous."""
+    """Return an array without memory of its own whose axes are in this order in memory, the last
+    one contiguous.
+    """
     steps, step = [0] * len(shape), dtype.itemsize
     for axis in reversed(axes):
         steps[axis] = step
@@ -126,7 +128,8 @@ def shape_in_rows(xs: Sequence[np.ndarray]) -> tuple[int, ...] | None:
 
 
 def _small(array: np.ndarray) -> np.ndarray:
-    """Ones, up to two along an axis, whose axes lie in memory in the same order."""
+    """Return an array of ones, at most two along each axis, with the same order of axes in memory.
+    """
     steps = [abs(s) if n > 1 else 0 for s, n in zip(array.strides, array.shape, strict=True)]
     known = sorted({*steps} - {0})
     strides = [array.itemsize << known.index(s) if s else 0 for s in steps]
@@ -161,7 +164,7 @@ def _plain(operands: Sequence[Tensor], laid: dict[int, Any]) -> bool:
 
 
 def note_memory_order(result: Tensor, op: Op, operands: Sequence[Tensor]) -> None:
-    """Let the trace know how a result lies that is not in row-major order."""
+    """Record the layout of a result in the trace, if it is not row-major."""
     laid = getattr(outermost(), "laid", None)
     if laid is None or op.layout_of is None or (
             "broadcast" not in op.traits and _plain(operands, laid)):
@@ -173,8 +176,9 @@ def note_memory_order(result: Tensor, op: Op, operands: Sequence[Tensor]) -> Non
 
 def _layout_of(op: Op, operands: Sequence[Tensor], known: Callable[[Size], Size]
                ) -> np.ndarray | None:
-    """The layout of a result; None where those of the operands are not known, or it is larger than
-    any memory."""
+    """Return the layout of a result; None if an operand's is not known, or the result is larger
+    than any memory.
+    """
     layouts = []
     for x in operands:
         a = laid_out(x, known)
@@ -192,8 +196,9 @@ def is_row_major(x: Tensor) -> bool:
 
 
 def looks_into(op: Op, base: Tensor) -> bool:
-    """Return whether the result of an operation that gives views looks into the memory of its
-    operand, as NumPy decides it; where that follows from sizes, for the likely ones."""
+    """Return whether the result of a view operation shares the operand's memory, as NumPy decides;
+    if that depends on sizes, for typical ones.
+    """
     plain = base._view is None and base.array is None and id(base) not in _laid()
     if op.aliases is None or plain:
         return True

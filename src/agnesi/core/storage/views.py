@@ -16,7 +16,8 @@ from agnesi.core.tensor import Tensor, register
 
 
 class View:
-    """How a tensor is a view of another: the base, the operation, and the base's version it has.
+    """A tensor's relation to its base: the base, the operation, and the version of the base that
+    the value is of.
 
     ``seen`` is None if the view must be recomputed at its next use.
     """
@@ -43,7 +44,9 @@ class PlacedView(View):
 
 
 def share(t: Tensor, op: Op, base: Tensor, operands: tuple[Node, ...] = ()) -> None:
-    """Note that ``t`` may look into ``base``: changes of one then show in the other's record."""
+    """Make ``t`` a view of ``base`` if their memory may overlap: changes of one then show in the
+    other's record.
+    """
     counter = base._version
     if counter is None:
         counter = base._version = [0]
@@ -58,8 +61,11 @@ def share(t: Tensor, op: Op, base: Tensor, operands: tuple[Node, ...] = ()) -> N
 
 
 def taken(t: Tensor) -> Tensor:
-    """Detach a view of one element from its base, as NumPy does with scalars: later writes to the
-    base do not change it.  It keeps its position, for methods that write to the base."""
+    """Detach a view of one element from its base, as NumPy's scalars are, so that later writes to
+    the base do not change it.
+
+    It remembers its position, for methods that write to the base.
+    """
     view = t._view
     if view is not None:
         family: Any = t._version
@@ -71,7 +77,9 @@ def taken(t: Tensor) -> Tensor:
 
 
 def base_view(t: Tensor) -> View | None:
-    """How a tensor looks into another, or where it was taken from as an element."""
+    """Return a tensor's relation to its base, or to the tensor that it was taken from as an
+    element.
+    """
     return t._view or element_view(t)
 
 
@@ -95,7 +103,7 @@ def views_of(x: Tensor) -> list[Tensor]:
 
 
 def let_go(x: Tensor) -> None:
-    """Forget what a tensor looks into where ``x.array = ...`` parted them."""
+    """Drop the relation to a base that ``x.array = ...`` has ended."""
     while (view := x._view) is not None and x.array is not None:
         if view.base.array is not None and not _alias(x.array, view.base.array):
             x._view = None
@@ -103,7 +111,7 @@ def let_go(x: Tensor) -> None:
 
 
 def looking_through(x: Tensor, ends: Callable[[Tensor], bool] | None = None) -> list[Tensor]:
-    """A tensor and what it looks into, up to one where that ``ends``, the outermost first."""
+    """Return a tensor with its bases, the outermost first, up to one for which ``ends`` is true."""
     found = [x]
     while (view := found[-1]._view) is not None and not (ends and ends(found[-1])):
         found.append(view.base)
@@ -111,8 +119,8 @@ def looking_through(x: Tensor, ends: Callable[[Tensor], bool] | None = None) -> 
 
 
 def keep_old(target: Tensor) -> None:
-    """Let the record keep old values of the memory that is about to change: ``x *= y`` itself needs
-    one for its gradient, and so may what read it before, or a view of it.
+    """Keep the old values of memory that is about to change for gradient rules that need them:
+    those of ``x *= y`` itself, and of operations that read it, or a view of it, before.
     """
     data: Any = target.array
     family = target._version or [0]
@@ -131,7 +139,7 @@ def keep_old(target: Tensor) -> None:
 
 
 def root(target: Tensor) -> Tensor:
-    """Whose memory a tensor looks into."""
+    """Return the tensor that owns the memory of a view."""
     while target._view is not None:
         target = target._view.base
     return target

@@ -104,8 +104,9 @@ def append_line(path: str | os.PathLike[str], line: str) -> None:
 
 
 def _forget(target: Path) -> None:
-    """Give back the memory in which the system keeps a file that is about to be replaced: the new
-    one takes it, where else the system would have to look for some."""
+    """Free the page cache of a file that is about to be replaced, so that the new file can use that
+    memory.
+    """
     if hasattr(os, "posix_fadvise"):
         with contextlib.suppress(OSError), open(target, "rb", buffering=0) as file:
             os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
@@ -124,12 +125,12 @@ def _check_target(target: Path) -> None:
 
 
 def file_error(error: OSError, what: str) -> OSError:
-    """The error of the system with what was wanted of which file, and the user's line."""
+    """Return the system's error with what failed on which file, and the user's line."""
     return type(error)(error.errno, at(f"{what}: {error.strerror}"))
 
 
 def _aside(target: Path, names: list[Path]) -> Any:
-    """A new locked file beside a target, whose name is the last that is added to ``names``."""
+    """Return a new locked file in the folder of a target; its name is appended to ``names``."""
     while True:
         names.append(target.with_name(f".{target.name}.{secrets.token_hex(8)}{ENDING}"))
         file = _Whole(names[-1], "xb")
@@ -140,7 +141,7 @@ def _aside(target: Path, names: list[Path]) -> Any:
 
 
 def sweep(folder: Path) -> None:
-    """Remove what writers left in a folder that were killed; nobody holds its lock."""
+    """Remove temporary files in a folder that killed writers left: those that nobody locks."""
     for found in folder.glob(f".*{ENDING}"):
         with contextlib.suppress(OSError), open(found, "rb") as file:
             _lock(file, wait=False)
@@ -148,12 +149,12 @@ def sweep(folder: Path) -> None:
 
 
 def _lock(file: Any, wait: bool) -> None:
-    """Hold a file until it is closed; OSError if another one holds it and nobody waits."""
+    """Lock a file until it is closed; with ``wait=False`` raise OSError if it is locked."""
     if fcntl is not None:
         fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
 
 
 def _settle(folder: Path) -> None:
-    """Bring the folder's own entries to disk, where the system can."""
+    """Flush a folder's entries to disk, where the system supports that."""
     with contextlib.suppress(OSError), Opened(os.fspath(folder), os.O_RDONLY) as opened:
         os.fsync(opened)

@@ -229,8 +229,9 @@ class Config:
         self._publish(name)
 
     def _publish(self, *changed: str) -> None:
-        """Cache the dtype of floats and whether functions are compiled if all threads and tasks
-        agree; pass on the number of threads."""
+        """Cache the float dtype and whether functions are compiled, if all threads and tasks agree;
+        pass on the number of threads.
+        """
         copied = [found for ref in list(self._copied.values()) if (found := ref()) is not None]
         blocks = [*self._blocks.values(), *copied]
         values = self._values
@@ -246,7 +247,7 @@ class Config:
         HOOKS.threads((threads or [values["threads"]])[-1])
 
     def _leave(self, values: _Values) -> None:
-        """A block is over; tasks that began in it go on with its settings."""
+        """End a block; tasks that were created in it keep its settings."""
         def gone(_: Any, key: int = id(values)) -> None:
             self._copied.pop(key, None)
             self._publish()
@@ -352,7 +353,7 @@ class Mode:
         self.watch: Any = None
 
     def copy(self) -> Mode:
-        """Another one, to be changed before it is set."""
+        """Return a copy, to be changed before it is set."""
         new = _new(Mode)
         new.around = self
         new.recording = self.recording
@@ -402,9 +403,9 @@ STATE: Any = State()
 
 
 class Switch:
-    """A ``with`` block with other fields of the mode; blocks nest, and one may be entered again.
+    """A context that sets fields of the mode; it may be nested and entered again.
 
-    If an interrupt strikes while they are set back, that is done when the block is dropped.
+    If an interrupt strikes while the mode is restored, that is repeated when the object is deleted.
     """
 
     __slots__ = ("_stack",)
@@ -486,12 +487,12 @@ def inherited(**changes: str) -> dict[str, str]:
 
 
 def bequeath(name: str, value: str) -> None:
-    """Let processes that this one starts, by whatever means, find a variable."""
+    """Set an environment variable that processes started from here inherit."""
     os.environ[name] = value
 
 
 def first_mode(**changes: Any) -> Mode:
-    """The mode within a block that is in no other one."""
+    """Return the mode of an outermost block with these changes."""
     mode = _FIRST.copy()
     for name, value in changes.items():
         setattr(mode, name, value)
@@ -499,7 +500,7 @@ def first_mode(**changes: Any) -> Mode:
 
 
 def settled(recording: bool) -> Mode:
-    """The present mode with another ``recording``, in the same blocks; it is not set."""
+    """Return the present mode with another ``recording``, without setting it."""
     mode = MODE.get()
     if mode is _FIRST:
         return mode if recording else _SILENT
@@ -525,7 +526,7 @@ class switched(Switch):  # noqa: N801 - used as a function
 
 
 class Count:
-    """How many blocks of a kind are entered in all threads; each is counted once."""
+    """Counts the blocks of a kind that are entered in all threads, each once."""
 
     __slots__ = ("_present", "running")
 
@@ -534,12 +535,12 @@ class Count:
         self._present: dict[int, bool] = {}
 
     def add(self, block: object) -> None:
-        """A block begins."""
+        """Count a block."""
         self._present[id(block)] = True
         self.running = len(self._present)
 
     def remove(self, block: object) -> None:
-        """A block is over, if it was counted."""
+        """Stop counting a block, if it was counted."""
         self._present.pop(id(block), None)
         self.running = len(self._present)
 
@@ -552,7 +553,7 @@ TRACES = Count()
 
 
 class witnessed(Block):  # noqa: N801 - used as a function
-    """A ``with`` block of which every operation or change is seen."""
+    """A context in which every operation or change is observed."""
 
     def begin(self) -> None:
         WITNESSES.add(self)

@@ -164,7 +164,7 @@ class Docstring(str):
 
 
 def _read(name: str) -> Any:
-    """A method of the text that is shown."""
+    """Return a method of the displayed text."""
     method = getattr(str, name)
 
     def read(self: Docstring, *args: Any, **keywords: Any) -> Any:

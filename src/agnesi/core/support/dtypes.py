@@ -112,8 +112,9 @@ def computed(dtype: np.dtype) -> np.dtype:
 
 
 def accumulated(dtype: np.dtype) -> np.dtype:
-    """The dtype in which numbers of one are counted and summed: float16 counts up to 2048, int8 up
-    to 127."""
+    """Return the dtype in which numbers of ``dtype`` are counted and summed: int64 for integers
+    (int8 would count up to 127), float32 for 16-bit floats (float16 counts up to 2048).
+    """
     return int64 if dtype.kind in "biu" else computed(dtype)
 
 

@@ -106,8 +106,9 @@ class FileFormatError(ValueError):
 
 
 class OversizeError(MemoryError):
-    """A value of a compiled program has more bytes than any machine; see its size and its node,
-    or the buffer of a value that has none."""
+    """A value of a compiled program is larger than any machine's memory; ``value`` is its node, or
+    the buffer of one without a node.
+    """
 
     def __init__(self, value: Any, nbytes: int) -> None:
         super().__init__(nbytes)
@@ -151,7 +152,9 @@ def error_named(name: str) -> type[Exception]:
 
 
 def ours(file: str) -> bool:
-    """Return whether lines of a file are not the user's; it is met from now on."""
+    """Return whether a file belongs to the library, so that its lines are not the user's; the
+    answer is cached.
+    """
     found = file.startswith(_OURS)
     if len(USER_FILES) > 10_000:  # files of interactive sessions, one for each input
         USER_FILES.clear()
@@ -160,13 +163,15 @@ def ours(file: str) -> bool:
 
 
 def adopt(folder: str) -> None:
-    """Let lines of files of a folder not be the user's: of a library that calls ours for them."""
+    """Treat files of a folder as the library's, for a library that calls ours on behalf of the
+    user.
+    """
     global _OURS
     _OURS += (folder,)
 
 
 def raised_by_us(error: BaseException) -> bool:
-    """Return whether an error comes from this package, and not from code that it called."""
+    """Return whether an error was raised by this package, and not by code that it called."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
@@ -189,8 +194,9 @@ def user_where(depth: int = 2) -> Where:
 
 
 def _user_line(depth: int) -> Where:
-    """The innermost line outside of this package and, if there is one, of libraries that only
-    call it."""
+    """Return the innermost line outside of this package, and outside of libraries that only call
+    it, if there is one.
+    """
     frame: Any = sys._getframe(depth)
     first: Where = None
     while frame is not None:
@@ -235,7 +241,7 @@ def in_file(where: Where) -> bool:
 
 
 def plain_where(where: Where) -> Where:
-    """The same as file and line."""
+    """Return a line kept by :func:`user_where` as file, number and function."""
     if where is None:
         return None
     file, _, line = location(where).rpartition(":")
@@ -354,7 +360,7 @@ def _holds_arrays(nest: Any, levels: int) -> bool:
 
 
 def _nested(nest: Any, levels: int) -> str:
-    """The parts of a list, tuple or dict, the first four of them."""
+    """Return the first four parts of a list, tuple or dict as text."""
     if isinstance(nest, dict):
         parts = [f"{k!r}: {typed(v, levels)}" for k, v in islice(nest.items(), 4)]
     else:
@@ -385,10 +391,10 @@ def without_line(error: BaseException) -> str:
 
 
 def retold(error: Exception, text: str) -> Any:
-    """The error with another text; one of the system keeps its number, by which programs ask.
+    """Return an error with another text; an OSError keeps its number.
 
-    Where its class is made of more than a text (JSON's, NumPy's of memory), it is of the next
-    class above that is not.
+    If its class takes more than a text (JSON's, NumPy's memory errors), the next base class that
+    does not is used.
     """
     found: Any = None
     for kind in type(error).__mro__:

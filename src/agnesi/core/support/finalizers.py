@@ -20,8 +20,11 @@ _MODULES = "agnesi.", "importlib.", "weakref", "_weakrefset"
 
 
 class _Again:
-    """``now`` sets the flag of a Ctrl-C, which Python handles after the hook has returned: it is an
-    attribute of C's, so that no line of Python is run in between, at which it would be handled."""
+    """``now`` sets the flag of a Ctrl-C for Python to handle after the hook has returned.
+
+    It is an attribute implemented in C, so that no line of Python runs in between, at which the
+    interrupt would be handled.
+    """
 
     interrupt = staticmethod(_thread.interrupt_main)
     now = property(operator.methodcaller("interrupt"))

@@ -50,7 +50,7 @@ _ACQUIRE_IMPORT_LOCK = _imp.acquire_lock
 
 
 class unforked(contextlib.ContextDecorator, Block):  # noqa: N801 - used like a function
-    """A section, or a decorated function, during which no other thread forks this process."""
+    """A context, or a decorated function, during which no other thread forks this process."""
 
     def _recreate_cm(self) -> unforked:
         return unforked()
@@ -75,9 +75,9 @@ class unforked(contextlib.ContextDecorator, Block):  # noqa: N801 - used like a 
 
 
 def _before() -> None:
-    """Wait until other threads are outside, and let none in until the fork is over.
+    """Wait until no other thread is in such a section, and keep them out until the fork is over.
 
-    What a handler of signals raises comes after it: no exception keeps Python from the fork.
+    Exceptions of signal handlers are deferred: none keeps Python from the fork.
     """
     while True:
         try:
@@ -124,14 +124,14 @@ def _acquire_import_lock() -> None:
 
 
 def _forked() -> None:
-    """The thread has forked: importlib needs no care if it was the last."""
+    """Note that this thread has forked; restore importlib's lock function if it was the last."""
     _forking.discard(threading.get_ident())
     if not _forking:
         _imp.acquire_lock = _ACQUIRE_IMPORT_LOCK
 
 
 def _let_go() -> None:
-    """Give the locks back."""
+    """Release the locks."""
     for release in (_imp.release_lock, _lock.release):
         with contextlib.suppress(RuntimeError):  # it is not ours any more
             while True:
@@ -229,8 +229,11 @@ class Lock:
 
 
 def once(function: Callable[..., T]) -> Callable[..., T]:
-    """Memoize a function under a lock: of native code that two threads made at the same time, one
-    copy would be freed with its addresses in use."""
+    """Memoize a function under a lock.
+
+    If two threads made native code at the same time, one copy would be freed while its addresses
+    are in use.
+    """
     lock = Lock()
     kept: dict[tuple[Any, ...], T] = {}
 

@@ -19,11 +19,12 @@ _frozen_at = -1  # how often all had been looked through when many objects were 
 
 
 class no_gc(Block, ContextDecorator):  # noqa: N801 - used as a function
-    """Keep the collector from scanning a growing graph again and again: time stays linear.
+    """A context that keeps the garbage collector from scanning a growing graph repeatedly, so that
+    time stays linear.
 
-    What was made meanwhile gets old at once.  Most of it stays, and to look through it for what
-    does not would take as long as a tenth of a small function's compilation; all of that is found
-    when the collector looks through everything.
+    Objects made meanwhile become old at once. Most of them stay alive, and scanning them for the
+    rest would take a tenth of a small function's compilation; a full collection finds what is
+    garbage.
     """
 
     _running = False
@@ -46,7 +47,9 @@ class no_gc(Block, ContextDecorator):  # noqa: N801 - used as a function
 
 
 def _age() -> None:
-    """Let new objects be old, unless too many are that nobody looked at, or the user froze all."""
+    """Make new objects old for the collector, unless too many were never scanned, or the user froze
+    all objects.
+    """
     global _unseen
     new, now = gc.get_count()[0], gc.get_stats()[2]["collections"]
     count, before = _unseen
@@ -58,10 +61,12 @@ def _age() -> None:
 
 
 def _frozen(collections: int) -> bool:
-    """Whether the user froze what there is, as far as is known since all was looked through.
+    """Return whether the user called ``gc.freeze``, as far as is known since the last full
+    collection.
 
-    Python counts frozen objects one by one, 8 ms for a million: many are counted once between two
-    full collections.  Python 3.12 itself freezes some hundred at its start, which are old anyway.
+    Python counts frozen objects one by one, 8 ms for a million, so they are counted once between
+    two full collections. Python 3.12 itself freezes some hundred at its start, which are old
+    anyway.
     """
     global _frozen_at
     if _frozen_at != collections and gc.get_freeze_count() >= _SCANNED_OBJECTS:

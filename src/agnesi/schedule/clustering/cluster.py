@@ -65,7 +65,7 @@ class Cluster:
         return self.number
 
     def now(self) -> Cluster:
-        """The cluster that this one was merged into, or itself."""
+        """The cluster that this one was merged into, at any number of steps, or itself."""
         cluster = self
         while cluster.merged is not None:
             cluster = cluster.merged
@@ -84,14 +84,16 @@ class Cluster:
         return self.product is not None and self.product.op.template not in ("matmul", "conv")
 
     def fill(self, roots: Sequence[Node], users: set[Cluster]) -> None:
-        """Add materialized values; clusters that use them have lower ranks (``Order.below``)."""
+        """Add materialized values, and the clusters that use them, whose ranks are lower
+        (``Order.below``).
+        """
         self.roots += roots
         self.widest = max((self.widest, *roots), key=weight)
         self.shapes.update([root.shape for root in roots])
         self._use(users - {self})
 
     def _use(self, users: set[Cluster]) -> None:
-        """Record further clusters that use this one."""
+        """Add clusters that use this one."""
         self.users = self.users | users if self.users else users
         for user in users:
             assert user.rank < self.rank
@@ -115,7 +117,7 @@ def _pair(a: Cluster, b: Cluster) -> tuple[int, int]:
 
 
 def present(users: set[Cluster]) -> set[Cluster]:
-    """Return the clusters that others have been merged into by now."""
+    """Return the clusters with merged ones replaced by what they were merged into."""
     for cluster in users:
         if cluster.merged is not None:
             return {c.now() for c in users}
@@ -123,10 +125,11 @@ def present(users: set[Cluster]) -> set[Cluster]:
 
 
 class Order:
-    """Keeps the ranks of clusters in order while more of them use each other and become one.
+    """A topological order of clusters that is kept up while users are added and clusters merged
+    (after Pearce and Kelly).
 
-    :ivar looks: Clusters that may still be looked at; each new cluster brings some.  Without any
-        left, what ranks do not decide counts as a dependence.
+    :ivar looks: How many clusters may still be visited by searches; each new cluster adds some. At
+        zero, clusters whose ranks do not show independence count as dependent.
     """
 
     def __init__(self) -> None:
@@ -138,7 +141,7 @@ class Order:
         self._search = 0
 
     def opened(self) -> None:
-        """Number a new cluster, behind all others."""
+        """Allow the visits of one more cluster."""
         self.looks += _MAX_VISITS_PER_CLUSTER
 
     def depend(self, clusters: Sequence[Cluster]) -> bool:
@@ -187,9 +190,10 @@ class Order:
 
     def _users_above(self, starts: Sequence[Cluster], rank: int, goals: Iterable[Cluster],
                      always: bool = False) -> list[Cluster] | None:
-        """``starts`` and their transitive users of a greater rank; None if one of them is a goal.
+        """Return ``starts`` and their transitive users of a rank above ``rank``; None if a goal is
+        among them.
 
-        None also if the search takes too long, unless ``always``.
+        Also None if the search visits too many clusters, unless ``always``.
         """
         self._search = search = self._search + 1
         for cluster in goals:

@@ -77,10 +77,10 @@ def unfused(program: Program) -> Clustering:
 
 
 class Clustering:
-    """Roots and clusters of a graph; ``root[id(node)]`` is the cluster that fills a root.
+    """The roots and clusters of a graph; ``root[id(node)]`` is the cluster that fills a root.
 
-    ``order`` lists the nodes, makers first; ``outputs`` must get memory; ``inner`` says that they
-    are the body of a loop, ``apart`` that each value is to have a kernel of its own.
+    ``order`` lists the nodes in topological order; ``outputs`` must be materialized. ``inner``
+    graphs are bodies of loops; with ``apart`` each value gets a kernel of its own.
     """
 
     def __init__(self, order: Sequence[Node], outputs: Iterable[Node], target: Target,
@@ -198,7 +198,7 @@ class Clustering:
         self._let_use(maker, users)
 
     def _let_use(self, node: Node, users: set[Cluster]) -> None:
-        """Record that clusters read a node; sets of them are shared, never changed."""
+        """Record that clusters read a node. The sets are shared between nodes, never changed."""
         known = self._users.get(id(node))
         if known is not users:
             self._users[id(node)] = users if known is None else known | users
@@ -245,7 +245,9 @@ class Clustering:
         return cluster
 
     def _join_cluster(self, node: Node, users: set[Cluster], depth: int) -> Cluster | None:
-        """Return a kernel that can store this root too, as it computes it at each of its points."""
+        """Return a cluster of the users whose loops can store this root too, since they compute it
+        at each point; None if there is none.
+        """
         facts = self._facts[id(node)]
         if not facts.lowers or node.op.template or facts.axes:
             return None
@@ -447,7 +449,7 @@ class Clustering:
 
 
 def _is_last(sweep: Any) -> bool:
-    """Return whether a reduction goes over the last axes, but for those of size 1."""
+    """Return whether a reduction runs over the last axes, not counting axes of size 1."""
     shape, axes = sweep
     long = [a for a, n in enumerate(shape) if n != 1]
     over = [a for a in axes if shape[a] != 1]

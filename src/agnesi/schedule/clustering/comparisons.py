@@ -18,8 +18,10 @@ _MAX_LOOKED_AT_NODES = 64
 
 
 def shared_sums(node: Node, facts: Mapping[int, NodeFacts]) -> set[int]:
-    """The ids of inexact reductions below both operands of a comparison, of which one side reads
-    several elements for one of its own."""
+    """Return the ids of inexact reductions that both operands of a comparison are computed from.
+
+    Left out are those of which each side reads one element per element of its own.
+    """
     left, right = sorted(node.inputs, key=lambda n: n.op is not None)  # numbers first
     below = _sums(left, facts)
     also = _sums(right, facts) if below else {}
@@ -27,8 +29,9 @@ def shared_sums(node: Node, facts: Mapping[int, NodeFacts]) -> set[int]:
 
 
 def _sums(node: Node, facts: Mapping[int, NodeFacts]) -> dict[int, bool]:
-    """Reductions that round, below a node, as far as nothing between them has memory anyway, and
-    whether all between them has at least as many elements."""
+    """Return the rounding reductions that a node is computed from without another materialized
+    value between, each with whether every value between has at least as many elements.
+    """
     found: dict[int, bool] = {}
     least: dict[int, int] = {}
     stack = [(node, facts[id(node)].weight if node.op is not None else 0)]

@@ -42,7 +42,9 @@ def _is_plain(node: Node) -> bool:
 
 
 def _terms(node: Node) -> int:
-    """Products in one sum of a convolution or of its gradient to the image."""
+    """Return how many products are summed for one element of a convolution or of its image
+    gradient.
+    """
     op: Any = node.op
     filters, channels, *kernel = (node if op.name == "conv_grad_w" else node.inputs[1]).shape
     return max(channels, filters // op.groups) * math.prod(kernel)

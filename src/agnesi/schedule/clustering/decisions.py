@@ -26,7 +26,8 @@ def decide_first(program: Program) -> Program:
 
 
 def in_stages(order: Sequence[Node]) -> list[Node]:
-    """Nodes, makers first, with what a decision needs before all that it does not."""
+    """Return the nodes in topological order, with everything that a decision needs before the rest.
+    """
     flags = _flags(order)
     if not flags:
         return list(order)
@@ -35,8 +36,11 @@ def in_stages(order: Sequence[Node]) -> list[Node]:
 
 
 def waiting(order: Sequence[Node]) -> dict[int, list[Node]]:
-    """The decisions that nodes wait for which are more than arithmetic, or whose sizes depend on
-    them, by their ids: no kernel fills both such a decision and what needs them."""
+    """Return, by node id, the decisions that must be checked before a node is computed; no kernel
+    fills both.
+
+    Only nodes that cost more than arithmetic, or whose sizes depend on a decision, wait.
+    """
     flags = _flags(order)
     if not flags:
         return {}

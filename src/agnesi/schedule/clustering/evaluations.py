@@ -77,7 +77,9 @@ class Evaluations:
             self._evaluations[id(operand)] = here, elsewhere
 
     def _levels_above(self, node: Node) -> dict[Axes, int]:
-        """How many reductions along leading axes the operands of a node go into."""
+        """Return how many nested reductions along leading axes the operands of a node are read by,
+        by axes.
+        """
         levels = self._levels.pop(id(node), {})
         if not leading_axes(node, self._facts):
             return levels
@@ -85,7 +87,7 @@ class Evaluations:
         return {**levels, axes: levels.get(axes, 0) + 1}
 
     def are_many(self, node: Node, kernels: int) -> bool:
-        """Return whether so many kernels would compute a value too often."""
+        """Return whether this many kernels would evaluate a value too often."""
         reads = self._reads.get(id(node), _ONCE)
         times = max(_total(reads), kernels * (max(reads[0].values(), default=0.0) + reads[1]))
         most = MAX_EXPENSIVE_EVALUATIONS if "heavy" in node.op.traits else MAX_CHEAP_EVALUATIONS
@@ -110,12 +112,12 @@ def _larger(one: dict[K, V], other: dict[K, V]) -> dict[K, V]:
 
 
 def _total(reads: tuple[dict[Around, float], float]) -> float:
-    """How often a value is computed for each of its elements.
+    """Return how often a value is computed for each of its elements.
 
-    Loops of a reduction also go through what those around them need, and what a reduction along
-    some of their axes does; those along others are loops of their own, and then so are those that
-    write each element.  Beside those, a reduction along leading or all axes that another one waits
-    for is a kernel of its own, too.  Reductions that two kernels read are computed apart from both.
+    The loops of a reduction run inside the loops that its readers need, and inside another
+    reduction along a subset of its axes; reductions along other axes get loops of their own, apart
+    from those that write elements. A reduction along leading axes, or all, that another reduction
+    waits for becomes a kernel; one that two kernels read is computed in neither of them.
     """
     aligned, moved = reads
     if len(aligned) < 2:

@@ -26,10 +26,11 @@ _MAX_SMALL_SWEEP = 64
 
 
 def fuse_siblings(program: Program) -> Program:
-    """Merge clusters with equal sweeps that read a value in common, and results alike.
+    """Merge clusters of equal reduction sweeps that read a value in common, and clusters of results
+    of equal shape.
 
-    Results are computed element by element, and nothing else needs them: no value has to be kept
-    for longer where they are computed together.
+    Results are elementwise and nothing else reads them, so merging them keeps no value alive for
+    longer.
     """
     plan = program.plan
     if plan is not None:
@@ -50,18 +51,20 @@ def fuse_siblings(program: Program) -> Program:
 
 
 def _result_shape(cluster: Cluster) -> Iterable[Any]:
-    """The shape of results that a loop over their elements gives; nothing of other clusters."""
+    """Yield the shape of a cluster of results that one loop over elements computes; nothing for
+    other clusters.
+    """
     shapes = {long_sizes(shape) for shape in cluster.shapes}
     alone = not (cluster.users or cluster.reduces or cluster.sweeps) and len(shapes) == 1
     return shapes if alone else ()
 
 
 def fuse_small(program: Program) -> Program:
-    """Merge independent clusters over equally many elements, some at a time; those with reductions
-    where these are short.
+    """Merge small independent clusters of equal element count, a few at a time, those with
+    reductions if these are short.
 
-    It pays where there are few elements, so that a kernel's call counts, and where the kernel is
-    one of many equal ones: it is compiled once.
+    It saves kernel calls, which count where elements are few, and compile time where a kernel is
+    one of many equal ones.
     """
     plan = program.plan
     if plan is None:
@@ -84,7 +87,7 @@ def fuse_small(program: Program) -> Program:
 
 def _grouped(clusters: Iterable[Cluster], keys: Callable[[Cluster], Iterable[Any]]
              ) -> dict[Any, list[Cluster]]:
-    """Clusters that have a key in common."""
+    """Return the groups of two clusters or more by each of their keys."""
     groups: dict[Any, list[Cluster]] = {}
     for cluster in clusters:
         for key in keys(cluster):
@@ -120,7 +123,8 @@ def _next(positions: list[int], position: int) -> list[int]:
 
 
 def _reads(cluster: Cluster, stored: Callable[[Node], bool], least: int) -> set[int]:
-    """Values of ``least`` elements or more in memory that a cluster reads."""
+    """Return the ids of the materialized values of ``least`` elements or more that a cluster reads.
+    """
     found: set[int] = set()
     seen: set[int] = set()
     inside = {id(r) for r in cluster.roots}

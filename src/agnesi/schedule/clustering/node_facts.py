@@ -134,10 +134,10 @@ def leading_axes(node: Node, facts: Mapping[int, NodeFacts]) -> bool:
 
 
 def axes_inside(node: Node, operand: Node, axes: Collection[int]) -> Collection[int]:
-    """The axes of an operand that a reduction goes along, from those of its reader.
+    """Return the axes of an operand along which a reduction of its reader runs.
 
-    None where each element of what is broadcast is for one result of the reduction, as the maximum
-    of a softmax is, or for rows that a total goes through one by one.
+    Empty if each element of a broadcast operand belongs to one result of the reduction, as the
+    maximum in a softmax does, or to rows that a full reduction reads one by one.
     """
     same = numel(operand) == numel(node)
     if node.op.pointwise or "broadcast" in node.op.traits:

@@ -134,7 +134,7 @@ class Recomputation:
         return False
 
     def is_light(self, node: Node) -> bool:
-        """Return whether a value is computed again in a few operations from one that is
+        """Return whether a value can be recomputed by a few operations from one that is
         materialized anyway.
         """
         facts = self._facts

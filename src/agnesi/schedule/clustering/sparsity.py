@@ -12,7 +12,7 @@ _UNKNOWN_SIGN_NEGATIVE_SHARE = 0.5
 
 
 def zeros_of(node: Node) -> float:
-    """The share of zeros to expect; none where it is not known."""
+    """Return the expected share of zeros among a value's elements; 0 if nothing is known."""
     node = _moved(node)
     name = node.op_name
     if name == "multiply":  # by a mask

@@ -18,11 +18,11 @@ Cut = tuple[tuple[Axis, ...], list[Store]]
 
 def cut_batch(axes: Sequence[Axis], operands: Sequence[Sequence[int]],
               body: list[Store]) -> Cut | None:
-    """Return one axis for all batch axes, and the epilogue over it; several where strides ask for
-    them.
+    """Return one axis that runs over all batch axes, with the epilogue over it; several axes if the
+    strides need them.
 
-    ``operands`` holds each operand's strides over the batch axes.  None where there would be
-    several of run-time sizes.
+    ``operands`` holds each operand's strides over the batch axes. None if several would be needed
+    and sizes are dynamic.
     """
     if len(axes) < 2:
         return tuple(axes), body
@@ -61,7 +61,7 @@ def _indices(body: Sequence[Store]) -> list[Affine]:
 
 
 def along(operand: Matrix, batch: Sequence[Axis], axes: Sequence[Axis]) -> Matrix:
-    """The operand with its strides over the batch axes of the kernel."""
+    """Return the operand with strides over the kernel's batch axes."""
     *lead, row, column = operand.strides
     steps = dict(zip(axes[:-2], lead, strict=True))
     wide = [steps[a] for a in _wide(axes[:-2])]

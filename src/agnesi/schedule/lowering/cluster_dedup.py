@@ -19,13 +19,14 @@ from agnesi.schedule.program import Program
 
 
 class _Signature:
-    """The key of a cluster: all that its kernels depend on except for the buffers.
+    """The key of a cluster: everything that its kernels depend on except buffers.
 
-    Whatever else is asked about a cluster, or about nodes behind what it reads, belongs in its key.
+    Any other property of a cluster, or of a node that it reads, that lowering asks for must become
+    part of the key.
 
-    :ivar key: The same for clusters of equal kernels; None where that cannot be said.
-    :ivar buffers: Those that the kernels work on, in an order that the key knows.
-    :ivar nodes: Those that kernels may name, in such an order.
+    :ivar key: Equal for clusters of equal kernels; None if the cluster has no key.
+    :ivar buffers: The buffers of its kernels, in an order given by the key.
+    :ivar nodes: The nodes that its kernels may refer to, in such an order.
     """
 
     def __init__(self, repeats: Repeats, roots: Sequence[Node], product: Node | None) -> None:
@@ -63,9 +64,9 @@ class _Signature:
         return found
 
     def _value(self, node: Node, inside: frozenset[int], numbers: dict[int, int]) -> int:
-        """The number of a value; what it is goes to the parts of the key.
+        """Return the number of a value; its description is appended to the parts of the key.
 
-        It is found as ``_Fuser._read`` finds it.
+        The cases are those of ``_Fuser._read``.
         """
         op, key = node.op, id(node)
         found = numbers.get(key)
@@ -89,7 +90,7 @@ class _Signature:
         return found
 
     def _flat(self, node: Node, inside: frozenset[int]) -> Any:
-        """How a reshape of what lies in memory is read; None for anything else."""
+        """Return the key of a reshape of a materialized value; None for anything else."""
         base = flat_source(node)
         if base is node or (
             base.op is not None and (id(base) not in self._root or id(base) in inside)
@@ -105,8 +106,8 @@ class _Signature:
 class _Made:
     """The kernels of a cluster, and the buffers that the program lists for it.
 
-    ``separate`` is the one of a product whose kernel does not finish what is computed from it.
-    The ``pattern`` is looked for when there is another cluster like it; it may stay None then.
+    ``separate`` holds the sum of a product whose kernel does not apply the epilogue. The
+    ``pattern`` is made when an equal cluster follows; it is None if there can be none.
     """
 
     signature: _Signature
@@ -118,10 +119,10 @@ class _Made:
 
 
 class Repeats:
-    """The kernels of clusters by their keys.
+    """The kernels of clusters by their keys, which are instantiated again for equal clusters.
 
-    It is given the program, the clusters by root (``Plan.root``), the buffers of nodes, how to get
-    one, and the orders of axes in memory (``schedule.clustering.layout.orders``).
+    ``root`` maps node ids to clusters (``Plan.root``), ``buffers`` to buffers; ``buffer`` makes
+    one; ``orders`` are the memory orders of ``schedule.clustering.layout.orders``.
     """
 
     def __init__(self, program: Program, root: dict[int, Any], buffers: dict[int, Buffer],
@@ -135,7 +136,7 @@ class Repeats:
         self._made: dict[int, _Made] = {}
 
     def number(self, key: Hashable) -> int:
-        """The number of a key."""
+        """Return a number for a key, the same for equal keys."""
         return self._numbers.setdefault(key, len(self._numbers))
 
     def emit(self, cluster: Any, emit: Callable[[Any], None]) -> None:

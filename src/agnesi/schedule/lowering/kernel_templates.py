@@ -26,8 +26,8 @@ from agnesi.core.support.record import put_off, struct
 class Pattern:
     """Kernels that can be instantiated on other buffers.
 
-    ``fresh`` buffers are internal, all others are parameters; ``bodies`` are their stores, and
-    ``exprs`` the expressions of these, operands first.
+    ``fresh`` buffers are internal, all others are parameters; ``bodies`` are the kernels' stores,
+    ``exprs`` their expressions in topological order.
     """
 
     kernels: list[Any]
@@ -38,9 +38,9 @@ class Pattern:
 
 def pattern(kernels: Sequence[Any], given: Iterable[Buffer],
             listed: Sequence[Buffer] = ()) -> Pattern | None:
-    """Return how to copy kernels; None where there is more to them than loops and products.
+    """Return the template of kernels; None if any of them is neither a loop nest nor a product.
 
-    ``given`` buffers come from outside, ``listed`` ones are their own.
+    ``given`` buffers are parameters, ``listed`` ones internal.
     """
     if any(type(k) not in (Nest, Product) or k.waits for k in kernels):
         return None

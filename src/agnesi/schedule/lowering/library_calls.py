@@ -17,7 +17,9 @@ Element = Callable[[Node], Expr]
 
 
 def loaded(value: Expr, axes: Sequence[Axis], shape: Sequence[int], whole: bool) -> Matrix | None:
-    """An element's value as it lies in a buffer, if it does; ``whole``: in one piece."""
+    """Return a view of the buffer that a value is loaded from; None if it is computed, or with
+    ``whole`` if it is not contiguous.
+    """
     if value.op != "load" or value.param[1].atoms:
         return None
     buffer, offset = value.param
@@ -29,9 +31,9 @@ def loaded(value: Expr, axes: Sequence[Axis], shape: Sequence[int], whole: bool)
 
 
 def called(root: Node, result: Buffer, element: Element, target: Target) -> list[Kernel]:
-    """The kernels of an operation that a function does, which could be loops, too.
+    """Return the kernels that compute an operation by a C function instead of loops.
 
-    There are none where an operand or the result does not lie in memory in one piece.
+    Empty if there is no such function, or an operand or the result is not contiguous.
     """
     op = root.op
     call = op.foreign(*root.inputs) if op.foreign is not None and op.outputs == 1 else None
@@ -53,7 +55,7 @@ def called(root: Node, result: Buffer, element: Element, target: Target) -> list
 
 
 def _copied(root: Node, node: Node, result: Buffer, element: Element) -> list[Kernel]:
-    """Writes a value where the result is going to be, unless it is there."""
+    """Return the kernels that copy a value to where the result will be; none if it is there."""
     axes = axes_of(node.shape)
     store = Store(result, result.offset_of(point(axes)), element(node))
     if store.value.op == "load" and store.value.param == (result, store.offset):

@@ -30,10 +30,10 @@ Schedule = Callable[[Sequence[Node], dict[int, Buffer], list[tuple[Buffer, int]]
 class Maker:
     """Makes the kernels of loops and branches.
 
-    :param schedule: The program of a graph, from its outputs, the buffers of its leaves, and which
-        of those outputs replace, by their numbers.
+    :param schedule: Schedules a body, given its graph, the buffers of its leaves, and which outputs
+        replace which leaves.
     :type schedule: callable
-    :param constant: The buffer outside of a constant of a body.
+    :param constant: Makes the outer buffer of a constant that a body reads.
     """
 
     def __init__(self, schedule: Schedule, constant: Callable[[Node], Buffer]) -> None:
@@ -42,7 +42,7 @@ class Maker:
 
     def kernel(self, root: Node, operands: Sequence[Matrix],
                results: Sequence[Buffer | None]) -> Kernel:
-        """The kernel of a node; ``results`` lacks those that nobody wants."""
+        """Return the kernel of a node; ``results`` that are not used are None."""
         make = {"scan": self._scan, "while_loop": self._while, "cond": self._branch}
         kernel: Kernel = make[root.op.name](root.op, operands, results)
         kernel.nodes = [root]
@@ -125,7 +125,9 @@ class Maker:
     def _made(self, graph: FunctionGraph, inside: Sequence[Buffer], wanted: Sequence[Node],
               carried: Sequence[tuple[Buffer, Node]] = (), in_place: Sequence[Node] = (),
               separate: bool = False) -> _Made:
-        """The block that computes ``wanted``, each value once unless results are ``separate``."""
+        """Return the block that computes the ``wanted`` values; a value wanted twice is computed
+        once, unless results must be ``separate``.
+        """
         leaves = {id(n): b for n, b in zip(graph.inputs, inside, strict=True)}
         for node in graph.nodes:
             if node.op is None and id(node) not in leaves:
@@ -149,7 +151,7 @@ class Maker:
 
 
 class _Made:
-    """A block, and the buffers of its results: by node id, and in order."""
+    """A block of kernels, with the buffers of its results by node id and in order."""
 
     def __init__(self, block: Block, of: dict[int, Buffer], outputs: list[Buffer]) -> None:
         self.block = block
@@ -158,7 +160,7 @@ class _Made:
 
 
 def _row(sequence: Matrix) -> Matrix:
-    """Return the view of the first row of a sequence, which the loop moves on."""
+    """Return a view of the first row of a sequence; the loop advances it."""
     return Matrix(sequence.buffer, sequence.offset, sequence.strides[1:])
 
 

@@ -101,8 +101,10 @@ class _Lowering:
 
     # -- results --------------------------------------------------------------------------
     def _claim_outputs(self, outputs: Sequence[Node], replaced: Mapping[int, Buffer]) -> None:
-        """Let results be computed directly in the memory of outputs. A value that is returned twice
-        is copied to its second output, and so is one that is computed in another memory order.
+        """Assign results to the memory of outputs before lowering.
+
+        A value that is returned twice is copied to the second output, as is one that is computed in
+        another memory order.
         """
         for i, node in enumerate(outputs):
             base = flat_source(node)
@@ -161,8 +163,8 @@ class _Lowering:
 
     # -- checks ---------------------------------------------------------------------------
     def _note_checks(self, order: Sequence[Node]) -> None:
-        """Collect checks by the materialized value that holds their flag; those on arguments come
-        first.
+        """Collect the checks of the materialized value that holds their flag; checks of arguments
+        come first.
         """
         self._checks: dict[int, list[Kernel]] = {}
         for node in order:
@@ -181,9 +183,10 @@ class _Lowering:
 
     # -- expressions ----------------------------------------------------------------------
     def _read(self, node: Node, inside: frozenset[int], total: Any = None) -> Read:
-        """Elements of a node; the roots ``inside`` are computed, others are loaded.
+        """Return a function that makes the expression of an element of a node; roots ``inside`` are
+        computed, others loaded.
 
-        ``total`` is (product node, its sum buffer) in an epilogue.
+        In an epilogue, ``total`` is the pair of product node and buffer of its sum.
         """
         key = (id(node), inside, None if total is None else id(total[1]))
         found = self._reads.get(key)
@@ -215,13 +218,13 @@ class _Lowering:
         return found
 
     def _wait_for(self, nodes: Sequence[Node]) -> None:
-        """Move the kernels under way behind those that fill ``nodes``."""
+        """Make the kernels that are being lowered wait for those that fill ``nodes``."""
         for node in map(source, nodes):
             if id(node) in self.plan.root:
                 self._waits[self._buffer(node)] = None
 
     def _let_wait(self, first: int) -> None:
-        """Add the pending dependences to the kernels from ``first`` on."""
+        """Add the pending dependences to the kernels from index ``first`` on."""
         for kernel in self.program.kernels[first:]:
             written = kernel.writes()
             kernel.waits += [b for b in self._waits if b not in written]
@@ -252,7 +255,7 @@ class _Lowering:
             self._repeats.emit(cluster, self._product)
 
     def _called(self, root: Node) -> bool:
-        """Return whether a library function computes the node, and use it from here on."""
+        """Lower a node to a call of a library function if there is one; return whether there is."""
         kernels = called(root, self._buffer(root), self._element, self.target)
         self.program.buffers += [b for k in kernels if isinstance(k, Foreign) for b in k.scratch]
         self.program.kernels += kernels
@@ -329,7 +332,9 @@ class _Lowering:
         )
 
     def _whole(self, node: Node) -> Buffer:
-        """A value in one piece, or in the memory of a state, which Python finds by itself."""
+        """Return the buffer of a value, copied if it is not contiguous. The buffer of a state is
+        never copied.
+        """
         buffer = self._buffer(node)
         if buffer.contiguous or buffer.role == "state":
             return buffer
@@ -393,7 +398,9 @@ class _Lowering:
         return self.buffers[id(node)]
 
     def _strided(self, node: Node, whole: bool, last: bool = False) -> Matrix:
-        """A value as it lies in a buffer, maybe a copy's: ``whole``, or with channels ``last``."""
+        """Return a strided view of a value, in a copy if needed: a contiguous one (``whole``), or
+        one with channels ``last``.
+        """
         axes, value = axes_of(node.shape), self._element(node)
         found = loaded(value, axes, node.shape, whole)
         if found is not None and not (last and found.strides[1] != 1):
@@ -405,7 +412,8 @@ class _Lowering:
         return Matrix(copy, 0, copy.strides)
 
     def _items(self, root: Node, results: list[Buffer]) -> set[int]:
-        """Tell the users of results their buffers; return which results have any."""
+        """Assign the buffers of results to the nodes that pick them; return which results are used.
+        """
         wanted = set()
         for node in self.plan.items.get(id(root), ()):
             claimed = self.taken.get(id(node), self.buffers.get(id(node)))

@@ -9,7 +9,7 @@ from agnesi.core.support.record import replace
 
 
 def store_also(kernels: Iterable[Kernel], first: Buffer, second: Buffer) -> bool:
-    """Let the loops that fill one buffer fill another one, too; return whether that is possible."""
+    """Make the loops that fill one buffer fill another one too; return whether that is possible."""
     makers = [k for k in kernels if any(b is first for b in k.writes())]
     if (len(makers) != 1 or not isinstance(makers[0], Nest) or makers[0].ordered
             or makers[0].like is not None or first.shape != second.shape

@@ -21,7 +21,7 @@ from agnesi.schedule.program import Program, Request
 
 @struct
 class _Made:
-    """A body lowered: its program, and how its kernels are made again, if that can be done."""
+    """A lowered body: its program, and the template of its kernels, if there is one."""
 
     program: Program
     operands: list[Buffer]
@@ -30,9 +30,10 @@ class _Made:
 
 
 class Segments:
-    """The kernels of segments, in a program that gets them.
+    """The kernels of outlined segments.
 
-    It is given how to get the memory of a value and of a constant, and the pass that makes kernels.
+    ``buffer`` and ``constant`` give the memory of a value and of a constant; ``lower`` is the pass
+    that makes kernels.
     """
 
     def __init__(self, program: Program, buffer: Callable[[Node], Buffer],
@@ -46,8 +47,9 @@ class Segments:
         self._results: dict[int, list[Buffer]] = {}
 
     def emit(self, root: Node, claimed: Mapping[int, Buffer]) -> list[Buffer]:
-        """Add the kernels of a segment, whose results go where they are ``claimed`` to be; all of
-        its results."""
+        """Add the kernels of a segment, with results in the ``claimed`` buffers; return the buffers
+        of all its results.
+        """
         body = root.op.body
         operands = [self._buffer(root.inputs[k]) if i < 0 else self._results[id(root.inputs[k])][i]
                     for k, i in root.op.reads]

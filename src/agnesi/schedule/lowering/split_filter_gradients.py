@@ -26,7 +26,9 @@ _MIN_PART_MULTIPLY_ADDS = 1 << 17
 
 
 def split_filter_gradients(kernel: Convolution) -> tuple[list[Kernel], list[Buffer]]:
-    """The kernels that compute the same, where that takes several, and the new memory."""
+    """Return kernels that compute the same filter gradient in parts, and the temporaries; the
+    kernel itself if it is not split.
+    """
     count = _parts(kernel)
     if count == 1:
         return [kernel], []
@@ -73,7 +75,7 @@ def _dense(result: Buffer, total: Buffer) -> tuple[int, ...]:
 
 
 class _Retold(Substitution):
-    """Reads the sum of a kernel from elsewhere."""
+    """Replaces loads of a kernel's sum by another expression."""
 
     def __init__(self, total: Buffer, new: Expr) -> None:
         super().__init__({})

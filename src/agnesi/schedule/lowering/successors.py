@@ -19,8 +19,9 @@ class Successors:
                 self._users.setdefault(id(operand), []).append(node)
 
     def is_last(self, node: Node) -> bool:
-        """Return whether all that reads the first operand has done so when the node writes into
-        it: what it writes is computed from theirs."""
+        """Return whether every other reader of the first operand runs before the node writes into
+        it, since the written value depends on them.
+        """
         base, new = node.inputs[:2]
         users = self._users[id(base)]
         if len(users) == 1:

@@ -13,7 +13,9 @@ Loops = tuple[tuple[Axis, ...], list[Store], frozenset[Axis], Axis | None, Axis 
 
 
 def loops_of(nest: Nest) -> Loops:
-    """The loops and stores, those run in order, the one for lanes, and one to cut in blocks."""
+    """Return the loops and stores of a nest, its sequential axes, the axis of the lanes, and an
+    axis to be blocked, if any.
+    """
     axes, stores, ordered = collapse(nest.axes, nest.body, nest.ordered)
     if ordered:
         return axes, stores, ordered, lane_axis(axes, stores, ordered), None

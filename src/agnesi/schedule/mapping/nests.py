@@ -64,8 +64,8 @@ class LoopMapping:
         return NestPlan(loops, stores, along, units, work, ordered, block, across, threshold)
 
     def inlined(self, kernel: Loop | Branch) -> dict[int, NestPlan]:
-        """Nests, by id, that are written into the code of the loop instead of being called: what
-        one thread does, in few instructions.  Few points are all written out.
+        """Return the nests, by id, that are emitted inside the code of the loop instead of being
+        called: those that one thread runs in few instructions. Nests of few points are unrolled.
         """
         found: dict[int, NestPlan] = {}
         left = _MAX_LOOP_INSTRUCTIONS
@@ -102,7 +102,7 @@ class LoopMapping:
 
 
 def _unit_elements(outer: Sequence[Axis], along: Axis | None, sums: bool) -> int:
-    """Elements along the lanes in a unit of work."""
+    """Return how many elements along the axis of the lanes make a unit of work."""
     if outer:
         return _OUTER_UNIT_ELEMENTS
     if not sums:

@@ -32,7 +32,7 @@ def rounded(nbytes: int) -> int:
 
 
 def most_alive(blocks: Sequence[Block]) -> int:
-    """The most bytes that are needed at one time: no arena is smaller."""
+    """Return the peak of live bytes, a lower bound of the arena's size."""
     changes: dict[int, int] = {}
     for size, first, last in blocks:
         changes[first] = changes.get(first, 0) + size
@@ -45,10 +45,10 @@ def most_alive(blocks: Sequence[Block]) -> int:
 
 
 def assign_offsets(blocks: Sequence[Block]) -> tuple[list[int], int]:
-    """An offset for every block, and the size of the arena.
+    """Return an offset for every block, and the size of the arena.
 
-    Blocks go one after another to the tightest gap between those that live at the same time; of
-    several orders the one with the smallest arena counts.
+    Blocks are placed one by one into the tightest gap among the blocks that live at the same time
+    (best fit); the best of several orders is taken.
     """
     goal = most_alive(blocks)
     if len(blocks) > _MIN_SKIPPED_BLOCKS:
@@ -113,7 +113,7 @@ def _in_time(blocks: Sequence[Block]) -> tuple[list[int], int]:
 
 
 class _Free:
-    """Free ranges below ``end``, which grows where none is large enough."""
+    """Free ranges below ``end``, which grows if none is large enough."""
 
     def __init__(self) -> None:
         self.end = 0

@@ -18,9 +18,9 @@ _LEAST_BYTES, _LEAST_GAP = 4096, 3
 
 
 def narrowed(kernels: Sequence[Kernel], dtype: np.dtype) -> list[Kernel]:
-    """The kernels, in their order, with values kept as ``dtype`` over the time of most memory.
+    """Return the kernels with values stored as ``dtype`` while most memory is in use.
 
-    What is read before that, or by the kernel that makes it, is read as it was computed.
+    Reads before that, and by the kernel that makes a value, have full precision.
     """
     lives: dict[Buffer, list[int]] = {}
     fixed: set[Buffer] = set()
@@ -84,7 +84,8 @@ class _Narrower:
             self.result.append(self._reading(new, late) if late else new)
 
     def _stored(self, kernel: Any) -> Kernel:
-        """The kernel, which stores the small version too, or instead."""
+        """Return the kernel with stores of the narrow buffer, besides or in place of the full one.
+        """
         made = [b for b in kernel.writes() if b in self.small]
         if not made:
             return kernel

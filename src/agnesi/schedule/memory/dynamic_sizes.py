@@ -19,7 +19,7 @@ _SIZE_STEP_ELEMENTS = arena.ALIGN_BYTES // 4
 
 def assign_offsets(sizes: Sequence[Size], spans: Sequence[tuple[int, int]]
                    ) -> tuple[list[Any], Any]:
-    """An offset for every buffer of these bytes and lifetimes, and the size of the arena."""
+    """Return an offset for every buffer, given sizes and lifetimes, and the size of the arena."""
     groups: dict[Size, list[tuple[int, int]]] = {}
     for i, n in enumerate(sizes):
         unit, count = _measured(n)
@@ -41,7 +41,7 @@ def assign_offsets(sizes: Sequence[Size], spans: Sequence[tuple[int, int]]
 
 
 def _measured(nbytes: Any) -> tuple[Size, int]:
-    """A number of bytes as a count of some size; never less than what it really is."""
+    """Return bytes as a unit size and a count, rounded up."""
     if not isinstance(nbytes, Extent):
         return 1, arena.rounded(nbytes)
     grows = [(m, c) for m, c in nbytes.terms if m and c > 0]

@@ -19,7 +19,7 @@ from agnesi.schedule.program import Program
 
 
 def order_for_memory(program: Program) -> Program:
-    """Bring the kernels into an order in which few bytes are alive at a time."""
+    """Reorder the kernels to lower the peak of live bytes."""
     best = least_memory(program.kernels, program.dependence)
     program.count(sum([a != b for a, b in zip(best, program.dependence.order, strict=True)]))
     program.dependence.order[:] = best
@@ -27,7 +27,7 @@ def order_for_memory(program: Program) -> Program:
 
 
 def least_memory(kernels: Sequence[Kernel], dependence: Dependence) -> list[int]:
-    """The kernels' positions in the order of smallest peak that was found."""
+    """Return the positions of the kernels in the order with the lowest peak found."""
     touched = [_temporaries(*dependence.traffic.of(kernel)) for kernel in kernels]
     present = dependence.order
     if not any(touched):
@@ -75,7 +75,9 @@ def peak(order: Sequence[int], touched: Sequence[Mapping[Buffer, int]]) -> int:
 def _greedy(touched: Sequence[Mapping[Buffer, int]], touching: Mapping[Buffer, Sequence[int]],
             needs: Sequence[set[int]], users: Sequence[set[int]],
             present: Sequence[int]) -> list[int]:
-    """Always the kernel that adds the fewest bytes; of equal ones the first in ``present``."""
+    """Return the order that always continues with the kernel that adds the fewest live bytes; of
+    equal ones, with the first in ``present``.
+    """
     positions = [0] * len(present)
     for position, k in enumerate(present):
         positions[k] = position

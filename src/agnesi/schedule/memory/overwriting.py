@@ -70,11 +70,11 @@ class Overwriting:
         return self._reads_where_it_writes(source, stores[0])
 
     def _reads_where_it_writes(self, source: Buffer, target: int) -> bool:
-        """Return whether elements are read where the same elements of the target are written, and
-        not only behind that.
+        """Return whether each element is read only in the loop iteration that writes the same
+        element of the target, before the write.
 
-        Threads share out loops that other stores may need alone: each of them would read and write
-        the target.
+        False if other stores may need the loops alone: threads share these, and each would read and
+        write the target.
         """
         offset = self._stores[target].offset
         free = offset.free
@@ -99,7 +99,9 @@ class Overwriting:
 
     @cached_property
     def _reads(self) -> dict[Buffer, tuple[int, set[Affine]]]:
-        """The index of the first store whose value reads a buffer, and the addresses of all."""
+        """Return for each buffer the index of the first store that reads it, and the addresses of
+        all reads.
+        """
         found: dict[Buffer, tuple[int, set[Affine]]] = {}
         done: set[Expr] = set()
         for i, store in enumerate(self._stores):
@@ -122,7 +124,7 @@ class Overwriting:
 
     @cached_property
     def _apart(self) -> set[Buffer]:
-        """The buffers that are read at steps of their own, or for the offsets of stores."""
+        """Return the buffers that are read inside reductions, or for the offsets of stores."""
         sums = reductions([s.value for s in self._stores])
         atoms = [atom for s in self._stores for atom in s.offset.atoms]
         return {buffer for v in (*sums, *atoms) for buffer in reads_of(v)}

@@ -155,10 +155,11 @@ _MAX_BUFFER_BYTES = 1 << 56
 
 
 def _check_sizes(buffers: Sequence[Buffer]) -> None:
-    """Refuse what no machine has memory for, before its bytes are counted in 64 bits.
+    """Raise OversizeError for a buffer that no machine has memory for, before bytes are counted in
+    64 bits.
 
-    Of run-time sizes the largest of their range count: where those would be too much, the
-    comparison says so, and the program is made for fewer sizes, or for one.
+    For dynamic sizes the maximum of the range counts; if that is too large, the program is made for
+    a smaller range, or for one size.
     """
     for buffer in buffers:
         if buffer.nbytes >= _MAX_BUFFER_BYTES:
@@ -229,9 +230,9 @@ def _copy(state: Buffer, result: Buffer) -> Kernel:
 
 def _goes_in_place(kernels: Sequence[Kernel], dependence: Dependence, state: Buffer,
                    result: Buffer, failing: set[int]) -> bool:
-    """Decide on an update in place; its kernels then come behind the state's readers.
-
-    They also come behind all that may fail: a call that is stopped has changed nothing.
+    """Decide whether a state is updated in place; if so, the kernels that write it run after its
+    readers, and after every kernel that may fail, so that a call that is stopped has changed
+    nothing.
     """
     writers = dependence.writers.get(result, [])
     if not writers or not (state.contiguous or state.strides == result.strides):
@@ -309,9 +310,10 @@ def _make_in_place(kernels: Sequence[Kernel], shared: dict[Buffer, Buffer],
 
 def _owners(kernels: Sequence[Kernel], spans: dict[Buffer, tuple[int, int]],
             shared: dict[Buffer, Buffer], traffic: Traffic) -> dict[Buffer, int]:
-    """The temporaries with memory of their own, and the last kernels that need it.
+    """Return the temporaries that own memory, each with the last kernel that needs it.
 
-    The others take over that of one which their maker reads last: ``shared`` gets those.
+    Others reuse the memory of an operand that the kernel which makes them reads last; these are
+    added to ``shared``.
     """
     starts: dict[int, list[Buffer]] = {}
     for buffer, (first, _) in spans.items():

@@ -33,9 +33,9 @@ _MAX_CORRECTIONS = 6
 
 @struct
 class Run:
-    """A kernel of the new order: one as given, or one that fills a version of a buffer again.
+    """A kernel of the new order: a given one, or one that recomputes a version of a buffer.
 
-    ``position`` is the kernel as given before which it runs, or which it is.
+    ``position`` is that of the given kernel, or of the one before which it runs.
     """
 
     position: int
@@ -230,8 +230,9 @@ class Remaker:
 
     def _many(self, runs: Sequence[Run], lives: Mapping[Version, list[int]],
               profile: Sequence[int], goal: int) -> list[Run] | None:
-        """The order with many further buffers rematerialized at once, far apart in time, which
-        together save half of the bytes above the goal; None if too few qualify."""
+        """Return the order with many more buffers rematerialized at once, at distant times, that
+        together save half of the bytes above the goal; None if too few qualify.
+        """
         before, present = _excess(profile, goal), self.splits
         ends = {v: runs[uses[-1]].position for v, uses in lives.items()}
         gaps = sorted(self._gaps(runs, lives, profile, goal), key=lambda gap: -gap[0])
@@ -271,13 +272,11 @@ class Remaker:
         return None if best is None else best[2]
 
     def _split(self, b: Buffer, k: int, ends: Mapping[Version, int]) -> float:
-        """Compute a buffer again just before kernel ``k``, so that it need not be kept until then;
-        return the added cost.
+        """Recompute a buffer just before kernel ``k`` instead of keeping it until then; return the
+        added cost.
 
-        Operands of its kernel that are no longer in memory by then are computed again too.
-
-        What its kernel reads and would otherwise be gone by then is filled again too: earlier than
-        so far, or for this purpose alone.
+        Operands of its kernel that are no longer alive are recomputed too: earlier than before, or
+        only for this.
         """
         cost, stack = 0.0, [b]
         while stack:
@@ -299,8 +298,8 @@ class Remaker:
 
     def _gaps(self, runs: Sequence[Run], lives: Mapping[Version, list[int]],
               profile: Sequence[int], goal: int) -> Iterator[tuple[float, Buffer, int]]:
-        """Return the gaps in which a value lies idle while memory is short, and about what each
-        saves for its cost.
+        """Yield the gaps between uses of a value during which memory is short, each with the memory
+        saved per cost.
         """
         over = [0]
         for alive in profile:

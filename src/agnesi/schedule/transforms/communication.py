@@ -14,7 +14,9 @@ from agnesi.schedule.program import Program
 
 
 def overlap_communication(program: Program) -> Program:
-    """Let begins come as early as their operands let them, and ends behind all they need not."""
+    """Move the beginnings of communication as early as their operands allow, and the ends as late
+    as possible.
+    """
     dependence = program.dependence
     when = {k: kernel.call.when for k, kernel in enumerate(program.kernels)
             if isinstance(kernel, Foreign) and isinstance(kernel.call, Call) and kernel.call.when}
@@ -30,7 +32,7 @@ def overlap_communication(program: Program) -> Program:
 
 
 def _behind(dependence: Dependence, kernels: list[int]) -> set[int]:
-    """Return the given kernels with all that depend on them, directly or not."""
+    """Return the given kernels and all that depend on them, directly or not."""
     found, stack = {*kernels}, [*kernels]
     while stack:
         for user in dependence.users[stack.pop()]:

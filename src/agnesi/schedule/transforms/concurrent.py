@@ -35,12 +35,12 @@ _MAX_MOVED_BYTES = 1 << 20
 
 
 def group_independent(program: Program) -> Program:
-    """Bring small kernels that do not need each other together, and let them share threads.
+    """Group small independent kernels, so that they run concurrently on the threads.
 
-    There are no groups under a memory limit, for what they touch is live at the same time, nor in
-    bodies of loops: a kernel with enough work for threads is shared by them in each iteration (two
-    products of 300**3 in the body of a scan take 1.1 ms on two threads and 2.3 on one), and a
-    smaller one (80**3: some 20 us) would wake the threads in every iteration.
+    There are no groups under a memory limit, because the memory of all members is live at the same
+    time, nor in bodies of loops: a large kernel is split among threads in each iteration anyway
+    (two products of 300**3 in the body of a scan take 1.1 ms on two threads and 2.3 on one), and a
+    small one (80**3: some 20 us) would wake the threads in every iteration.
     """
     request = program.request
     if request.inner or request.saved or request.limit is not None or len(program.kernels) < 2:
@@ -69,7 +69,9 @@ def group_independent(program: Program) -> Program:
 
 
 class _Traffic:
-    """A kernel with the memory that it reads and writes, and its work if it may be a member."""
+    """A kernel with the memory that it reads and writes; ``work`` is 0 unless it may be a member of
+    a group.
+    """
 
     def __init__(self, program: Program, kernel: Kernel, work: int) -> None:
         reads, writes = program.dependence.traffic.of(kernel)
@@ -80,7 +82,7 @@ class _Traffic:
 
     @property
     def moves(self) -> bool:
-        """Whether kernels behind it may run before it."""
+        """Whether later kernels may be moved before this one."""
         return isinstance(self.kernel, Nest | Product)
 
     def needs(self, reads: set[Buffer], writes: set[Buffer]) -> bool:
@@ -92,7 +94,7 @@ class _Traffic:
 
 
 def _companions(first: _Traffic, following: Sequence[_Traffic]) -> Iterator[_Traffic]:
-    """Kernels that may run while the first one does, and before those that stand in between."""
+    """Yield kernels that may run concurrently with the first one, ahead of those between them."""
     reads, writes = {*first.reads}, {*first.writes}
     left = _MAX_MOVED_BYTES
     for other in following:

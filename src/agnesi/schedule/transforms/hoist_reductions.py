@@ -63,7 +63,8 @@ def _repeats(kernel: Kernel) -> bool:
 
 
 def _apart(kernel: Any) -> list[Any]:
-    """Nests of repeated values, and the kernel that reads them."""
+    """Return nests that compute the repeated values of a kernel, and the kernel with loads of them.
+    """
     found = _repeated(kernel)
     if not found:
         return [kernel]
@@ -79,7 +80,7 @@ def _apart(kernel: Any) -> list[Any]:
 
 
 def _stored(value: Expr, axes: Loops) -> tuple[Store, Expr]:
-    """The store of a value to memory of its own, and what loads it from there."""
+    """Return a store of a value to a new temporary, and the load of it."""
     buffer = Buffer(tuple([a.extent for a in axes]), as_dtype(value.dtype), "temporary")
     offset = buffer.offset_of([a.index for a in axes])
     return Store(buffer, offset, value), load(buffer, value.dtype, offset)
@@ -125,8 +126,8 @@ def _repeated(kernel: Any) -> dict[Expr, Loops]:
 
 def _is_worth(kernel: Kernel, value: Expr, outside: Loops, here: Loops,
               idle: Sequence[Axis]) -> bool:
-    """Return whether materializing a value saves much: it is evaluated in the loops ``here``, of
-    which ``idle`` do not change it.
+    """Return whether materializing a value saves enough: it is evaluated in the loops ``here``, and
+    does not change along ``idle``.
     """
     if iterations(idle) < MAX_EXPENSIVE_EVALUATIONS:
         return False

@@ -22,10 +22,10 @@ def fuse_indexed(program: Program) -> Program:
 
 
 def _together(kernels: Sequence[Kernel]) -> list[Kernel]:
-    """Fuse ordered nests, and return the kernels in an order that respects dependences.
+    """Fuse sequential nests, and return the kernels in an order that respects dependences.
 
-    Two nests are fused if their indices depend on a common loaded value, and neither depends on
-    the other.
+    Two nests are fused if their indices depend on a common loaded value, and neither nest depends
+    on the other.
     """
     result = list(kernels)
     last: dict[object, Nest] = {}

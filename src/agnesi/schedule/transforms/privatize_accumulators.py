@@ -74,7 +74,7 @@ def _is_sum(s: Store) -> bool:
 
 
 def _spread(nest: Nest) -> tuple[list[Nest], list[Kernel], list[Buffer]]:
-    """Return nests that fill tables of indices, kernels that sum into copies, and the buffers of
+    """Return the nests that fill index tables, the kernels that sum into copies, and the buffers of
     both.
     """
     (axis,) = nest.axes
@@ -114,7 +114,9 @@ def _copies(nest: Nest, workspace: Buffer) -> list[list[tuple[Buffer, int]]]:
 
 
 def _is_taken_in(nest: Nest, kernels: Sequence[Kernel]) -> bool:
-    """Let an earlier nest over the same points store what it computes anyway, if there is one."""
+    """Make an earlier nest over the same points store these values too, since it computes them
+    anyway; return whether there is one.
+    """
     (s,) = nest.body
     wanted, reads = {*s.value.args}, {*nest.reads()}
     for kernel in reversed(kernels[-_MAX_CANDIDATES:]):
@@ -129,7 +131,9 @@ def _is_taken_in(nest: Nest, kernels: Sequence[Kernel]) -> bool:
 
 
 def _with_indices(nest: Nest, axis: Axis) -> tuple[Nest, list[Nest], list[Buffer]]:
-    """The nest with indices from tables, which lanes fill before: one for each kind of index."""
+    """Return the nest with its indices loaded from tables, the vectorized nests that fill these,
+    and the tables: one for each distinct index.
+    """
     tables: dict[Affine, Buffer] = {}
     at = Affine(0, {axis: 1})
     body = []
@@ -148,7 +152,7 @@ def _with_indices(nest: Nest, axis: Axis) -> tuple[Nest, list[Nest], list[Buffer
 
 
 def _moved(s: Store, axis: Axis, to: Affine, copy: Buffer, start: int) -> Store:
-    """A store at another point of the axis, into a copy of its buffer."""
+    """Return a store moved to another point of the axis and into a copy of its buffer."""
     change = Substitution({axis: to})
     offset, (_, term) = change.index(s.offset) + start, s.value.args
     own = loops.load(copy, copy.dtype.name, offset)

@@ -65,9 +65,8 @@ def _has_few_elements(kernel: Kernel) -> TypeGuard[Nest]:
 
 
 def _cut(kernel: Nest, least: int) -> list[Any]:
-    """Kernels that reduce the parts, and the same kernel without that; nothing if it has none.
-
-    Reductions of ``least`` elements are worth threads.
+    """Return kernels that reduce parts, and the kernel with its reductions over these; empty if no
+    reduction of ``least`` elements is found, below which threads do not pay.
     """
     known: dict[Expr, Expr] = {}
     made: dict[Any, Nest] = {}
@@ -108,7 +107,7 @@ def _split(value: Expr, least: int) -> tuple[Axis, int] | None:
 
 
 def _in_parts(nest: Nest, value: Expr, axis: Axis, taken: set[Axis]) -> Expr:
-    """A reduction by way of its parts, which the nest stores too."""
+    """Return a reduction as a reduction of partial results, which the nest stores."""
     (part, *others), (kind, bound) = nest.axes, value.param
     inner = fresh_axis(axis.extent // part.extent, {*taken, part}, axis.slot)
     change = Substitution({axis: Affine(0, {part: inner.extent, inner: 1})})
@@ -120,18 +119,18 @@ def _in_parts(nest: Nest, value: Expr, axis: Axis, taken: set[Axis]) -> Expr:
 
 # -- totals beside elements -------------------------------------------------------------------
 def _has_totals(kernel: Kernel) -> TypeGuard[Nest]:
-    """Return whether a nest without order stores both totals and elements."""
+    """Return whether a parallel nest stores both scalars of full reductions and elements."""
     return type(kernel) is Nest and not kernel.ordered and bool(
         kernel.answer(_has_totals, lambda: len({_is_total(s) for s in kernel.body}) > 1))
 
 
 def _is_total(store: Store) -> bool:
-    """Return whether a store is one number that reductions give."""
+    """Return whether a store writes one scalar that is computed from reductions."""
     return store.value.reduces and not (store.offset.free or store.value.free)
 
 
 def _sums(stores: Sequence[Store]) -> list[Expr]:
-    """The reductions of stores that are in no other."""
+    """Return the outermost reductions of stores."""
     seen: dict[Expr, None] = {}
     stack = [s.value for s in stores]
     while stack:
@@ -145,9 +144,8 @@ def _sums(stores: Sequence[Store]) -> list[Expr]:
 
 
 def _apart(kernel: Nest, least: int) -> list[Any]:
-    """Kernels for the totals of a nest, by rows where that is possible, and for its elements.
-
-    Nothing where the work, less than ``least`` operations, is for one thread.
+    """Return kernels for the totals of a nest, by rows if possible, and for its elements; empty for
+    less than ``least`` operations, which do not pay for threads.
     """
     if guess(work([kernel]).all) < least:
         return []
@@ -168,9 +166,9 @@ def _parted(kernel: Nest) -> tuple[list[Store], list[Store]]:
 
 
 def _by_rows(kernel: Nest, totals: list[Store], others: list[Store]) -> list[Any]:
-    """A nest that writes its elements and totals of their rows, and one that adds these up.
+    """Return a nest that writes elements and the totals of their rows, and one that adds these up.
 
-    Reductions that run over as many elements as the nest has loops for may take them in any order.
+    Reductions over as many elements as the nest has points may run in any order.
     """
     sums, axes = _sums(totals), kernel.axes
     sizes = [a.extent for a in axes]
@@ -197,9 +195,10 @@ def _by_rows(kernel: Nest, totals: list[Store], others: list[Store]) -> list[Any
 
 
 def _rows(axes: tuple[Axis, ...], taken: set[Axis]) -> tuple[tuple[Axis, ...], list[Affine]]:
-    """Loops over rows and along one, and the indices along axes in these; nothing for short rows.
+    """Return loops over rows and along them, and the index of each axis in these; empty if rows are
+    short.
 
-    A single axis is cut in equal parts of several elements.
+    A single axis is split into equal parts.
     """
     if len(axes) > 1:
         long = axes[-1].extent >= _MIN_ROW_ELEMENTS
@@ -226,7 +225,9 @@ def _runs_over(value: Expr, sizes: Sequence[int]) -> bool:
 
 
 def _parts_of(size: int, elements: int) -> int:
-    """Into how many equal parts an axis is cut in a reduction of so many elements; 0 for none."""
+    """Return into how many equal parts an axis is split in a reduction of ``elements``; 0 if it is
+    not.
+    """
     most = max(_MAX_PARTS, min(_MAX_LARGE_PARTS, elements // _LARGE_PART_ELEMENTS))
     return next((n for n in range(most, 1, -1) if size % n == 0), 0)
 

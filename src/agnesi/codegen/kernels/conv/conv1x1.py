@@ -32,7 +32,7 @@ def as_product(kernel: Convolution, dense: Dense, machine: Machine) -> Product |
 
 
 def _is_slim(dense: Dense) -> bool:
-    """Return whether a gradient has too few filters for the cotangent to be transposed for them."""
+    """Return whether a gradient has too few filters for transposing the cotangent to pay."""
     _, o, c, *_ = dense.axes
     return o.extent < min(_MIN_TRANSPOSED_FILTERS, c.extent) or (
         c.extent <= _MAX_UNCOPIED_CHANNELS and in_place(dense)
@@ -83,7 +83,9 @@ def _weight(kernel: Convolution, dense: Dense, counts: tuple[Any, ...]) -> Produ
 
 def _merged(kernel: Convolution, dense: Dense, every: tuple[Axis, ...],
             pixels: tuple[Axis, ...]) -> tuple[Buffer, Axis, list[Store]] | None:
-    """The body with ``pixels`` as one axis, and its sum, which lies like ``every``."""
+    """Return the sum with ``pixels`` merged into one axis, that axis, and the stores over it;
+    ``every`` is the order of axes in memory.
+    """
     dtype = kernel.total.dtype
     spread = Buffer(tuple(a.extent for a in every), dtype, "sum")
     length = math.prod(a.extent for a in pixels)

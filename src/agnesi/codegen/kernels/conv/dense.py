@@ -159,7 +159,7 @@ class Dense:
         return product((self.images, *self._pixels, each))
 
     def blocks(self, each: Size) -> Size:
-        """Blocks of all images, ``each`` of a plane of one."""
+        """Return the number of blocks in all images, given ``each`` per plane of an image."""
         return self.images * (self.spans[0].count * each)
 
 
@@ -224,7 +224,7 @@ def group_axes(kernel: Convolution, counts: tuple[Any, ...], steps: tuple[tuple[
 
 
 def _index(axis: Axis, step: int = 1, first: int = 0) -> Affine:
-    """``first + step * axis``; an axis of size 1 is not there."""
+    """Return ``first + step * axis``; an axis of size 1 is left out."""
     return Affine(first, {axis: step} if axis.extent != 1 else {})
 
 

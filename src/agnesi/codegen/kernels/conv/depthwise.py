@@ -52,7 +52,9 @@ class _Channels:
                 yield piece, i64(piece.offset)
 
     def _tiles(self, low: Value, high: Value) -> Iterator[tuple[Window, Corner]]:
-        """The tiles of lines [low, high) of tiles."""
+        """Emit loops over the tiles of the rows [low, high) of tiles; yield the window and the
+        corner of each.
+        """
         b, plan = self.b, self.plan
         with b.loop(low, high) as loop:
             rest, down = divide(b, loop.index, plan.lines.count)
@@ -69,7 +71,8 @@ class _Channels:
                                    Corner(image, depth, y, x, partly=True))
 
     def _tall(self, tile: Value) -> Iterator[tuple[int, Value]]:
-        """Sizes of tiles of lines, and whether this one has that size."""
+        """Yield the heights of tiles, each with a flag that says whether this tile has that height.
+        """
         b, lines = self.b, self.plan.lines
         if isinstance(lines, OpenRows):
             yield lines.height, Value("true", "i1")
@@ -197,7 +200,9 @@ class DepthwiseWeight(_Channels):
             self._finish_taps()
 
     def _own(self, unit: Value) -> None:
-        """Set the vectors of channels of a work unit; those left over belong to the last unit."""
+        """Set the range of channel vectors of a work unit; the remaining channels belong to the
+        last unit.
+        """
         b, plan = self.b, self.plan
         self.low, high = share(b, len(plan.pieces), plan.units, unit)
         self.high = b.intrinsic("smin", high, i64(plan.vectors))

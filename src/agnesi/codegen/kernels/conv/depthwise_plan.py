@@ -201,7 +201,7 @@ class DepthwisePlan(TilePlan):
 
     @property
     def apart(self) -> int:
-        """Positions whose lines may be in the first-level cache at once."""
+        """Return how many positions may have their cache lines in the first-level cache at once."""
         step = abs(self.dense.source.strides[4]) * self.itemsize
         sets = SET_STRIDE_BYTES // math.gcd(step, SET_STRIDE_BYTES)
         return max(_UNCONTENDED_LINES, _USABLE_WAYS * sets)
@@ -253,8 +253,8 @@ def plan_depthwise(dense: Dense, type_: str, machine: Machine, weight: bool,
 
 
 def _runs(vectors: int) -> int:
-    """Return into how many runs so many vectors of channels are cut, as work units: two, or more
-    where each still has 8 vectors.
+    """Return into how many work units the vectors of channels are divided: two, or more where each
+    still has 8 vectors.
     """
     return max(min(vectors, 2), min(TARGET_UNITS, vectors // 8))
 
@@ -297,5 +297,5 @@ def _positions_read(plan: DepthwisePlan, axis: int, count: int) -> int:
 
 
 def _beside(products: int, loads: int) -> float:
-    """Cycles of instructions of two kinds that run at the same time."""
+    """Return the cycles of two kinds of instructions that overlap."""
     return max(products, loads) + 0.3 * min(products, loads)

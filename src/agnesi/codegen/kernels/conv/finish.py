@@ -108,9 +108,9 @@ def _transpose(b: Builder, type_: str, lanes: int, source: Value, target: Value,
 
 def apart(b: Builder, dense: Dense, type_: str, lanes: int, along: int,
           pointer: Callable[[Builder], Addresses]) -> Value:
-    """The epilogue as a function of the table of addresses, a row and its position.
+    """Return the epilogue as a function of the address table, a row of sums and its position.
 
-    A row is as many vectors as the call says, of which some may lie beyond the last column.
+    The call says how many vectors are in the row; some may lie beyond the last column.
     """
     parameters = [("ptr", "addresses"), ("ptr", "row"), ("i64", "width"),
                   *(("i64", f"x{i}") for i in range(6))]

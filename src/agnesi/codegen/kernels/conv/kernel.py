@@ -47,7 +47,7 @@ P = TypeVar("P", bound="WinogradPlan")
 
 @record
 class ConvPlan:
-    """The parts of a kernel; their units are numbered through."""
+    """The parts of a convolution kernel; their work units are numbered consecutively."""
 
     kernel: Convolution
     work: Any
@@ -132,7 +132,9 @@ def _plan_weight(dense: Dense, type_: str,
 
 
 def _plan_dense(dense: Dense, type_: str, machine: Machine, long: bool) -> TilePlan:
-    """Lanes along channels or along rows, by what tiles and stores take."""
+    """Plan a convolution with lanes along channels or along rows, whichever takes fewer cycles,
+    stores included.
+    """
     steps = [guess(dense.body[0].offset.terms.get(dense.axes[i], 1)) for i in (2, 5)]
     typical = dense.typical
     stored = [typical.results * store_cycles(step, machine.itemsize) for step in steps]

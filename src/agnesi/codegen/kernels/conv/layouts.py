@@ -151,7 +151,9 @@ def store_cycles(step: int, itemsize: int) -> float:
 
 
 def _in_squares(taps: int) -> float:
-    """The share of multiplications that is left of so many taps (see squares.Grid)."""
+    """Return the share of multiplications that Winograd's algorithm leaves for a number of taps
+    (see ``tiles.Grid``).
+    """
     return (1 + 3 * (taps // 2) - (taps % 2 == 0)) / (2 * taps) if taps > 1 else 1.0
 
 

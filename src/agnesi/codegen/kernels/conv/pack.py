@@ -26,7 +26,7 @@ def _shared(b: Builder, prefix: str, key: Hashable, body: Callable[..., None],
 
 
 def clear(b: Builder, type_: str, target: Value, count: Value, lanes_: int) -> None:
-    """Store ``count`` zeros, and up to a vector of them behind."""
+    """Store ``count`` zeros, and up to a vector of zeros beyond them."""
     def body(b: Builder, target: Value, count: Value) -> None:
         zero = const(vector(type_, lanes_), 0)
         with b.loop(i64(0), count, lanes_) as at:
@@ -98,8 +98,7 @@ def copy_spread(b: Builder, type_: str, source: Value, target: Value, count: Val
 
 
 class Copy(NamedTuple):
-    """How pixels are copied, all in one or each alone; ``pieces`` are of those that are
-    transposed."""
+    """How pixels are copied: as one run, each by itself, or transposed in ``pieces``."""
 
     how: str
     pieces: tuple[Piece, ...] = ()

@@ -27,10 +27,10 @@ class PackedLines:
         self.b, self.plan, self.source, self.target = b, plan, source, target
 
     def clear(self) -> None:
-        """Zeros everywhere; those of the borders stay while blocks come and go.
+        """Clear the packed source; borders keep their zeros from block to block.
 
-        So do those behind lines, which lanes that are not in use read: what lay there before may be
-        numbers below the normal ones, with which some processors compute a hundred times slower.
+        So does the padding after lines, which unused lanes read: subnormal numbers there could slow
+        some processors a hundred times.
         """
         plan, whole = self.plan, (0, self.plan.part)
         spans = plan.dense.spans
@@ -106,7 +106,9 @@ class PackedLines:
         return min(start, self.plan.part), min(stop, self.plan.part)
 
     def _nothing(self, target: Value, channels: int) -> None:
-        """Clear a packed line that is outside of the source, where it may hold an older block's."""
+        """Clear a packed line that lies outside of the source, where an older block may have left
+        values.
+        """
         b, plan = self.b, self.plan
         with b.loop(i64(0), i64(channels), nonempty=True) as channel:
             there = b.gep(plan.type, target, b.mul(channel.index, i64(plan.channel)))

@@ -18,10 +18,10 @@ from agnesi.core.target import SET_STRIDE_BYTES
 
 @record
 class TilePlan:
-    """A dense convolution and how it is cut: into tiles, blocks, and units of work.
+    """A dense convolution divided into tiles, blocks and work units.
 
-    ``real`` is the convolution as the code has it, ``dense`` the same of typical sizes, by which
-    it is cut.  ``emitter`` names the class that emits it, by file.
+    ``real`` has the sizes of the code, possibly dynamic, ``dense`` typical sizes for planning.
+    ``emitter`` names the file and class that emit the plan.
     """
 
     dense: Dense

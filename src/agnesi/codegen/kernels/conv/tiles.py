@@ -53,10 +53,10 @@ def pitches(b: Builder, step: Value) -> tuple[Value, ...]:
 
 @record
 class Tile:
-    """``len(rows) x len(columns)`` sums, row after row.
+    """The accumulators of a tile of ``len(rows) x len(columns)`` results, row by row.
 
-    Every row is one element, broadcast, at its offset from the row operand's pointer; with
-    ``vectors`` it is a vector too and the lanes are summed up later.
+    Each row is one element, broadcast, at its offset from the row operand's pointer; with
+    ``vectors`` it is a vector too, and lanes are added up later.
     """
 
     type: str
@@ -116,7 +116,7 @@ class Tile:
 
     def _cells(self, b: Builder, memory: Value,
                sums: Sequence[Value]) -> list[tuple[Value, Value]]:
-        """Sums, each with its address."""
+        """Return the accumulators, each with its address."""
         starts = accumulate((width(x.type) for x in sums), initial=0)
         return [(x, b.gep(self.type, memory, i64(n))) for x, n in zip(sums, starts, strict=False)]
 

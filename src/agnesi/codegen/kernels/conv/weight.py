@@ -74,9 +74,8 @@ class Weight(Gradient):
         return self.b.mul(self.b.sub(index, self.first), i64(self.plan.panel_pitch))
 
     def _tiles(self) -> Iterator[tuple[tuple[int, int], tuple[Value, ...]]]:
-        """Sizes (tap lines, run) and corners of the unit's tiles.
-
-        A corner is (depth, tap beside, tap line, run, position of the sums).
+        """Emit loops over the unit's tiles; yield the size (tap lines, run) and the corner of each:
+        (depth, tap beside, tap line, run, position of the sums).
         """
         b, plan = self.b, self.plan
         with b.loop(self.low, self.high) as loop:
@@ -181,7 +180,9 @@ class Weight(Gradient):
 
     def _sum(self, panel: Panel, index: Value, size: tuple[int, int], corner: tuple[Value, ...],
              box: Box, counts: tuple[Value, ...], left_out: Value | None = None) -> None:
-        """``left_out`` counts elements of the packed cotangent before the first position."""
+        """Add the products of a tile; ``left_out`` is the number of packed elements before the
+        first position.
+        """
         b, plan, layout = self.b, self.plan, self.plan.layout
         _, h, w = self.dense.spans
         depth, beside, line, run, _ = corner

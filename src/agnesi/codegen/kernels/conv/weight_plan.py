@@ -108,7 +108,7 @@ class WeightPlan(Paneled, TilePlan):
 
     @property
     def unit_panels(self) -> int:
-        """Panels of the largest unit, or of those that are done as one."""
+        """Return the panels of the largest unit, or of units that a thread runs as one."""
         groups = self.panel_groups if self.merged == 1 or self.row_groups > 1 else 1
         return -(-self.panel_count // groups)
 

@@ -47,8 +47,9 @@ def tiles(b: Builder, rows: Rows,
 
 
 def tails(b: Builder, rows: Rows, high: Value) -> Iterator[tuple[int, int, Starts]]:
-    """Sizes of the tile of rows left over, how many it surely has, and where it starts, if it is
-    among those up to ``high``."""
+    """Yield the size of the remaining tile of rows, a lower bound of its rows, and a loop over its
+    position, if that is below ``high``.
+    """
     if not isinstance(rows, OpenRows):
         return
     whole, rest = b.size(rows.whole), b.size(rows.rest)
@@ -157,9 +158,9 @@ class Wide:
 
     def _tile(self, panel: Panel, index: Value, box: Box, base: Value, size: tuple[int, int],
               corner: tuple[Value, Value], pixels: range | None = None, sure: int = 0) -> None:
-        """Emit a register tile; of known ``pixels`` of the line only those that a tap reaches.
+        """Emit a register tile; if ``pixels`` of the line are known, only those that a tap reaches.
 
-        With ``sure``, it is that of the rows left over, and has at least so many of them.
+        With ``sure`` it is the remaining tile, which has at least this many rows.
         """
         b, plan, layout = self.b, self.plan, self.plan.layout
         (lines, rows), (top, left) = size, corner
@@ -204,9 +205,10 @@ class Wide:
 
     @contextmanager
     def _present(self, row: int, sure: int) -> Iterator[None]:
-        """Emit the body of the ``with`` statement, at run time only for rows that exist: those
-        below ``sure`` always do, and all where ``sure`` is 0; others are compared with the rows
-        left.
+        """Emit the body of the ``with`` statement so that it runs only for rows that exist.
+
+        Rows below ``sure`` always do, and all rows if ``sure`` is 0; others are compared with the
+        remaining rows at run time.
         """
         if not sure or row < sure:
             yield

@@ -194,8 +194,9 @@ def _cuts(dense: Dense, machine: Machine, real: Dense) -> Iterator[Cut]:
 
 
 def _panel_vectors(dense: Dense, machine: Machine) -> range:
-    """Return the widths of a panel to try, in vectors: as many as the workspace admits, at most 8.
-    Where nothing is summed (no channels) only the widest, since long runs store fastest.
+    """Return the widths of a panel to try, in vectors, up to 8 and what the workspace holds.
+
+    Without a sum (no channels) only the widest, since long runs are stored fastest.
     """
     if not dense.depth:
         most = min(8, -(-dense.outputs // machine.lanes))

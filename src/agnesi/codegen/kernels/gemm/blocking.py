@@ -38,10 +38,10 @@ _LARGE_K = 448
 
 @record
 class Blocks:
-    """Register tiles, the block of k, and which operands are packed.
+    """Register tiles, the block size along k, and which operands are packed.
 
-    ``runs`` says that B is read a few long lines at a time, ``beside`` that tiles prefetch the next
-    panel of B; ``width`` is that of the widest panel that was first considered.
+    ``runs``: B is read in a few long lines at a time; ``beside``: tiles prefetch the next panel of
+    B; ``width``: the widest panel first considered.
     """
 
     cut: Cut
@@ -84,8 +84,9 @@ def blocks_for(spec: GemmSpec, machine: Machine, beside: bool, large: bool) -> B
 
 
 def _in_long_lines(spec: GemmSpec, machine: Machine, found: Blocks) -> Blocks:
-    """Return blocks whose extent along k is the number of rows of B that the hardware prefetcher
-    follows at once: rows are read from memory in full length, each a stream of its own."""
+    """Return blocks that read as many rows of B at a time as the hardware prefetcher follows, each
+    as one long stream from memory.
+    """
     static = is_static(spec.sizes[1:3])
     cut = tiles_of_runs(spec, machine) if static else found.cut
     once = static and row_tiles(cut) == 1
@@ -179,7 +180,7 @@ def _k_block(spec: GemmSpec, machine: Machine, width: int) -> int:
 
 
 def _even_block(k: int, limit: int) -> int:
-    """Blocks of about equal size, in whole blocks of transposed lines."""
+    """Return a block size that divides k about evenly, a multiple of 16."""
     return -(-k // -(-k // limit) // 16) * 16
 
 

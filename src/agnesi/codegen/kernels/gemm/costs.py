@@ -33,7 +33,9 @@ class Cut:
 
 
 def best_tiles(spec: GemmSpec, machine: Machine, same_rows: bool) -> Cut:
-    """The best register tiles; ``same_rows`` asks for one cut of the rows for all panels."""
+    """Return the register tiles of lowest cost; ``same_rows`` asks for one division of the rows for
+    all panels.
+    """
     cuts = [
         _tile_cut(spec, machine, vectors, size, same_rows)
         for vectors in range(1, 9)
@@ -114,7 +116,7 @@ def _tile_cut(spec: GemmSpec, machine: Machine, vectors: int, size: int, same_ro
 
 
 def _weigh(spec: GemmSpec, machine: Machine, panels: list[Panel]) -> float:
-    """Cycles, with a penalty for the amount of code."""
+    """Return the cycles of all panels, with a penalty for code size."""
     def tile(panel: Panel, _: int, rows: int) -> tuple[float, int]:
         return _tile_cost(rows, panel.pieces, spec.k, machine), rows * len(panel.pieces)
 

@@ -83,7 +83,7 @@ class DotUnit(Unit):
             self._epilogue(panel, b.add(i, row.index), j, [value])
 
     def _beside(self, panel: Panel, i: Value, j: Value) -> list[Value]:
-        """Columns of the next panel, to be prefetched in the meantime: its share of each tile."""
+        """Return the addresses to prefetch during a tile: its share of the next panel's columns."""
         b, plan, rows = self.b, self.plan, panel.rows
         if not plan.ahead or isinstance(rows, OpenRows) or rows.tiles == 1:
             return []

@@ -19,7 +19,10 @@ def _unit(form: str) -> Any:
 
 
 def _emitted(*args: Any) -> list[Value]:
-    """:func:`emit_gemm` as one of two ways that code may go."""
+    """Call :func:`emit_gemm` as one branch of generated code.
+
+    :func:`emit_gemm` as one of two ways that code may go.
+    """
     emit_gemm(*args)
     return []
 

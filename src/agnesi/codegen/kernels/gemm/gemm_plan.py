@@ -17,11 +17,11 @@ WHOLE_BLOCK = 1 << 60  # a block that no k is larger than
 
 @record
 class GemmPlan(Paneled):
-    """A product and how it is cut; ``units`` may be shared out among threads at will.
+    """A product divided into work units that any thread may take.
 
-    Unit ``u`` is (batch member, row chunk, column group), the last fastest.  ``scratch`` is the
-    number of bytes that each thread must provide, aligned to 64.  With ``swapped`` the plan
-    computes the transpose: ``spec`` is the transposed product, and lanes run along m.
+    Unit ``u`` is (batch member, row chunk, column group), the last fastest. ``scratch`` is the
+    workspace of a thread in bytes, aligned to 64. With ``swapped`` the plan computes the transpose:
+    ``spec`` is the transposed product, and lanes run along m.
     """
 
     spec: GemmSpec
@@ -49,7 +49,9 @@ class GemmPlan(Paneled):
 
     @property
     def is_few(self) -> tuple[Size, int]:
-        """The run-time size that counts for a plan of few, and the most that it is for."""
+        """The dynamic size that decides whether a plan for few rows or columns is used, and its
+        maximum.
+        """
         return self.spec.sizes[1], self.spec.m
 
     @property
@@ -72,8 +74,8 @@ class GemmPlan(Paneled):
 
     @property
     def cuts_rows(self) -> bool:
-        """Whether chunks have a fixed number of row tiles, and there are as many chunks as it
-        takes: also a single one if there is workspace for so many rows.
+        """Whether chunks have a fixed number of row tiles, and their number depends on the rows;
+        also if there is a single one whose workspace is limited.
         """
         bounded = self.row_chunks > 1 or self.blocked or self.pack_a
         return bounded and isinstance(self.panels[0].rows, OpenRows)
@@ -87,7 +89,7 @@ class GemmPlan(Paneled):
 
     @property
     def cuts_columns(self) -> bool:
-        """Whether column groups and their panels are counted at run time."""
+        """Whether the numbers of column groups and panels are computed at run time."""
         bounded = self.column_groups > 1 or self.blocked
         return bounded and isinstance(self.panels[0], OpenPanel)
 

@@ -37,7 +37,7 @@ class Operand:
 class Operands:
     """The operands that :func:`emit_gemm` reads, and where the sums go.
 
-    ``interrupted`` writes a look for signals, whether to return: products that take long have some.
+    ``interrupted`` emits a poll that returns whether to stop; long products have some.
     """
 
     a: Operand
@@ -131,7 +131,7 @@ def transposed(operands: Operands) -> Operands:
 def load_strided(
     b: Builder, pointer: Value, type_: str, stride: Size, lanes: int, mask: Value | None
 ) -> Value:
-    """Load ``lanes`` elements that lie ``stride`` elements apart; masked lanes are zero."""
+    """Load ``lanes`` elements with a stride; masked lanes are zero."""
     align = nbytes(type_)
     if lanes == 1:
         return b.load(type_, pointer, align)
@@ -148,7 +148,7 @@ def load_strided(
 def _gather(
     b: Builder, pointer: Value, type_: str, stride: Size, lanes: int, mask: Value | None
 ) -> Value:
-    """Elements that do not lie side by side; one load each is faster than a gather."""
+    """Load elements with a stride by one scalar load each, which is faster than a gather."""
     whole = vector(type_, lanes)
     if mask is not None:
         steps = _multiples(b, stride, lanes)

@@ -133,7 +133,9 @@ def _transpose_strip(
 def _transposed_block(
     b: Builder, type_: str, x: Value, y: Value, piece: Piece, along: Along, mask: Value | None
 ) -> list[Value]:
-    """Rows of one piece for as many y as a 128-bit vector holds; those of the mask are there."""
+    """Return the transposed rows of one piece, for as many y as a 128-bit vector holds; masked ones
+    are zero.
+    """
     depth = 16 // nbytes(type_)
     empty = const(vector(type_, depth), 0)
     shifts = [i64(n) for n in range(piece.active)]

@@ -117,9 +117,8 @@ def plan(
 
 
 def _few_plan(chosen: GemmPlan, machine: Machine) -> GemmPlan | None:
-    """Vectors along k for the smallest numbers of rows or columns that are run-time values.
-
-    Tiles would lay all of B out for few rows, or have few columns in a vector.
+    """Return a plan with vectors along k for a small dynamic number of rows or columns, where tiles
+    would pack all of B for few rows, or fill few lanes.
     """
     spec, swapped = chosen.spec, chosen.swapped
     open_rows, open_columns = (not is_static((n,)) for n in spec.sizes[1:3])
@@ -205,8 +204,9 @@ def _tile_plan(
 def _strip_plan(
     spec: GemmSpec, swapped: bool, machine: Machine, cut: Cut, *, large: bool = False
 ) -> tuple[float, GemmPlan]:
-    """A large A in strips of rows, along panels of B that stay in a cache; ``large`` says that
-    panels over all of k do not fit into one.
+    """Plan a product of a large A in strips of rows, along panels of B that stay in a cache.
+
+    ``large``: panels over all of k do not fit into one.
     """
     by_panels = large and machine.wide_tiles and spec.a_strides[1] != 1  # A is packed anyway
     cuts = _cut_for_panels if by_panels else _cut_for_tiles
@@ -276,7 +276,9 @@ def _flat_plan(
 
 
 def _chunks(spec: GemmSpec, groups: int, rows: int, least: int) -> int:
-    """Row chunks of about so many rows, or lower ones, but not too low, for want of work units."""
+    """Return the number of row chunks of about ``rows`` rows; more for want of work units, but with
+    at least ``least`` rows each.
+    """
     return max(-(-spec.m // rows), min(-(-_MIN_UNITS // groups), max(1, spec.m // least)))
 
 
@@ -308,8 +310,8 @@ def _is_large(spec: GemmSpec, machine: Machine) -> bool:
 
 
 def _is_flat(spec: GemmSpec, machine: Machine) -> bool:
-    """Return whether tiles of a result in memory are finished before the memory of the next ones is
-    prefetched.
+    """Return whether the result is large and k small, so that storing the result takes most of the
+    time.
     """
     caches = 1 if machine.far_l3 else _MIN_FLAT_L2
     far = spec.m * spec.n * spec.itemsize >= caches * machine.l2

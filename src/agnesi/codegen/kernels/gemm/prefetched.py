@@ -42,8 +42,8 @@ def capacity_beside(machine: Machine) -> int:
 
 
 def near_lines(k_block: int, width: int, spec: GemmSpec, machine: Machine) -> int:
-    """Lines of a panel of B to prefetch from the second-level cache, of a processor that takes long
-    to see what comes.
+    """Return how many lines of a panel of B to prefetch from the second-level cache, on processors
+    whose own prefetchers are late.
     """
     near = k_block * min(width, spec.n) * spec.itemsize <= machine.l1 * 3 // 4
     return 0 if near or not machine.far_l3 else _NEAR_PREFETCH_LINES

@@ -107,8 +107,9 @@ class SkipUnit(TileUnit):
         return self.operands.a.address(b, self.batch, i, k)
 
     def _unless_finite(self, panel: Panel, count: int) -> Value:
-        """Return a mask of ``count`` ones if the packed block of B has an element that is not
-        finite, which zeros of A must meet, else 0."""
+        """Return a mask of ``count`` ones if the packed block of B has a non-finite element, which
+        zeros of A must be multiplied with; else 0.
+        """
         b, lanes = self.b, self.plan.lanes
         type_ = vector(self.type, lanes)
         zero = const(type_, 0)
@@ -137,7 +138,9 @@ class SkipUnit(TileUnit):
     def _add_lines(
         self, panel: Panel, lines: list[Value], mask: Value, sums: list[list[Value]]
     ) -> list[list[Value]]:
-        """The lines of B that the mask names, times elements of some rows, to the rows' sums."""
+        """Add the lines of B that the mask selects, times the elements of some rows of A, to the
+        rows' sums.
+        """
         b, pieces = self.b, panel.pieces
         count = b.intrinsic("ctpop", mask)
         with b.loop(i64(0), count, 1, [mask, *(v for line in sums for v in line)]) as loop:
@@ -160,7 +163,7 @@ class SkipUnit(TileUnit):
         return [[next(found) for _ in pieces] for _ in lines]
 
     def _finish_transposed(self, panel: Panel, j: Value) -> None:
-        """Columns of the panel to the epilogue, one after the other, lanes along the rows."""
+        """Pass the columns of a panel to the epilogue one by one, with lanes along rows."""
         b, first = self.b, panel.pieces[0]
         whole = panel.columns - panel.columns % first.lanes
         if whole:

@@ -13,16 +13,12 @@ _TYPES = {"float16": "half", "float32": "float", "float64": "double"}
 
 @record
 class GemmSpec:
-    """``C[m, n] = sum over k of A[m, k] * B[k, n]``, once for each of ``batch`` members.
+    """``C[m, n] = sum over k of A[m, k] * B[k, n]``, for each of ``batch`` members.
 
-    All sizes are known and at least 1.  Strides count elements, along (m, k) for A, (k, n) for B
-    and (m, n) for C; left empty they are those of a row-major matrix.  An operand that is not
-    *direct* has no memory: its callback computes it, and its strides only say along which axis
-    it is cheap to compute several neighbours (the one with stride 1).
-
-    ``actual`` has (batch, m, n, k) where some are run-time values: then the numbers are typical
-    ones, by which the cut is chosen.  ``steps`` are the strides of A and B as the code has them.
-    ``zeros`` is the share of their elements that are expected to be zero.
+    All sizes are known and at least 1. Strides count elements, along (m, k) for A, (k, n) for B and
+    (m, n) for C; empty ones are those of a row-major matrix. An operand that is not *direct* has no
+    memory: its callback computes it, and its strides only say along which axis neighbours are cheap
+    to compute together (the one with stride 1).
     """
 
     m: int

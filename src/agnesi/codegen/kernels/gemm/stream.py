@@ -20,7 +20,7 @@ class StreamUnit(Unit):
     """A work unit of all rows and a run of columns, a vector wide each."""
 
     def widen(self, begin: Value, end: Value) -> None:
-        """Take over all units [begin, end): the longer the run, the faster memory is."""
+        """Take all units [begin, end) as one, since longer runs read memory faster."""
         count, groups = self.plan.panel_count, self.plan.column_groups
         self.group_start = share(self.b, count, groups, begin)[0]
         self.group_stop = share(self.b, count, groups, end)[0]

@@ -23,7 +23,7 @@ class StripUnit(TileUnit):
     """Row tiles outside, column panels inside."""
 
     def widen(self, last: Value) -> None:
-        """Take all chunks up to this one."""
+        """Take all row chunks up to ``last`` as one."""
         b, plan = self.b, self.plan
         rows = plan.panels[0].rows
         stop = self._share_of(rows, last)[1]
@@ -46,7 +46,7 @@ class StripUnit(TileUnit):
         self._strips(low, high, rows.small_size, k, count)
 
     def _pack_lines(self, k: Value, count: Value) -> None:
-        """All panels of B, line by line, as memory likes it."""
+        """Pack all panels of B line by line, in the order of memory."""
         b, operand = self.b, self.operands.b
         with b.loop(i64(0), count) as kk:
             row = b.add(k, kk.index)
@@ -65,7 +65,7 @@ class StripUnit(TileUnit):
                         b.store(value, address, nbytes(self.type))
 
     def _strips(self, low: Value, high: Value, size: int, k: Value, count: Value) -> None:
-        """Row tiles low .. high, all of this size, block by block of tiles."""
+        """Compute row tiles [low, high) of equal size, block by block of tiles."""
         b, plan, rows = self.b, self.plan, self.plan.panels[0].rows
         with b.loop(low, high, plan.block_tiles) as block:
             first = block.index
@@ -107,7 +107,9 @@ class StripUnit(TileUnit):
         return Source(self.packed_tile, 1, size)
 
     def _beside(self, panel: Panel, index: Value, i: Value, k: Value, count: Value) -> At | None:
-        """Lines of the next tile of a transposed A, spread over the products with all panels."""
+        """Return the addresses of the next tile of a transposed A to prefetch, spread over the
+        panels; None where packing or the hardware prefetches them.
+        """
         b, plan, address = self.b, self.plan, self.operands.a.address
         assert address is not None, "strips are for operands in memory"
         if plan.block_tiles > 1:
@@ -129,7 +131,9 @@ class StripUnit(TileUnit):
         return line
 
     def _run_ahead(self, start: Value, index: Value, count: Value) -> At:
-        """The run of memory from ``start`` on that the next tile of whole rows is."""
+        """Return the addresses of the next tile of whole rows to prefetch: one run of memory from
+        ``start`` on.
+        """
         b, plan = self.b, self.plan
         before = b.mul(b.sub(index, self.group_start), count)
         step = -(-plan.panels[0].rows.largest // plan.group_panels)

@@ -20,7 +20,8 @@ class TileUnit(Unit):
     """Packs what must be packed, then runs the register tile over rows and panels."""
 
     def emit(self) -> None:
-        """The whole unit: in one go, or k block by k block with partial sums in scratch."""
+        """Emit the unit, in one pass over k, or block by block with partial sums in the workspace.
+        """
         b, plan = self.b, self.plan
         size = b.size(plan.spec.sizes[3])
         self.many = Value("true", "i1")

@@ -84,7 +84,9 @@ class Unit:
     def _lay_out(
         self, operand: Operand, first: Value, lines: Size, axis: int, target: Value
     ) -> None:
-        """``target[line][k]``, where a line is a row (axis 0) or a column (1) of the operand."""
+        """Pack lines of an operand as ``target[line][k]``; a line is a row (axis 0) or a column
+        (axis 1).
+        """
         plan, count = self.plan, self.b.size(lines)
         spec = plan.spec
         strides = (spec.a_strides, spec.b_strides)[axis]

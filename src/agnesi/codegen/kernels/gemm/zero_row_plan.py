@@ -87,7 +87,9 @@ def _chunks(rows: int, capacity: int) -> int:
 
 
 def _block(k: int, limit: int) -> int:
-    """Lines of a block: such that nothing is left over, if few less than can be do that."""
+    """Return a block size along k that divides k evenly, if there is one within 3/4 of the limit;
+    else the limit, rounded down to a multiple of 16.
+    """
     most = limit // _TRANSPOSED_LINES * _TRANSPOSED_LINES
     even = (size for size in range(most, limit * 3 // 4, -_TRANSPOSED_LINES) if k % size == 0)
     return next(even, limit // 16 * 16)

@@ -61,9 +61,7 @@ class _Fourier(Tiles):
 
     # -- access ---------------------------------------------------------------------------
     def from_tile(self, tile: Value) -> Load:
-        """Return a function that loads the complex number with an index, for all lanes, from a
-        tile.
-        """
+        """Return a function that loads complex number ``at`` of a tile, for all lanes."""
         def load(at: Value) -> Complex:
             offset = self.b.mul(at, i64(2))
             return self.load(tile, offset), self.load(tile, self.b.add(offset, i64(1)))
@@ -293,7 +291,7 @@ def _lanes(dtype: str, n1: int, n2: int, target: Target) -> int:
 
 
 class _Plan:
-    """A transform of ``n1 * n2`` complex numbers, as a function of a module."""
+    """A Fourier transform of ``n1 * n2`` complex numbers, as a function of a module."""
 
     def __init__(self, dtype: str, n1: int, n2: int, target: Target) -> None:
         self.dtype, self.n1, self.n2 = dtype, n1, n2

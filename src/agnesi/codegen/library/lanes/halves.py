@@ -26,7 +26,7 @@ _SUMS, _PAIRS, _HALVES = "<16 x float>", "<32 x bfloat>", "<16 x i16>"
 
 
 class _Product:
-    """``result[m, n] = a[m, k] @ c[k, n]``, all row by row; or ``c[n, k]``, if ``transposed``."""
+    """``result[m, n] = a[m, k] @ c[k, n]``, all row-major; ``c[n, k]`` if ``transposed``."""
 
     def __init__(self, b: Builder, sizes: Sequence[Value], matrices: Sequence[Value],
                  transposed: bool) -> None:
@@ -49,7 +49,8 @@ class _Product:
                     self._tile(rows, (i.index, j), (block.index, depth), masks, later)
 
     def _pack(self, first: Value, depth: Value, j: Value, masks: Sequence[Value]) -> None:
-        """Rows ``first`` to ``first + depth``, two by two, the last one with zeros if it is odd."""
+        """Pack rows ``first`` to ``first + depth`` in pairs; an odd last one is paired with zeros.
+        """
         b = self.b
         with b.loop(i64(0), depth, 2) as loop:
             even = b.add(first, loop.index)
@@ -94,7 +95,7 @@ class _Product:
 
     def _tile(self, rows: int, corner: tuple[Value, Value], span: tuple[Value, Value],
               masks: Sequence[Value], later: Value) -> None:
-        """A tile of results: begun, or added to."""
+        """Compute a tile of results, or add to it if ``later``."""
         b = self.b
         (i, j), (first, depth) = corner, span
         lines = [b.gep("i16", self.a, b.add(b.mul(b.add(i, i64(r)), self.k), first))

@@ -34,7 +34,7 @@ class _Systems(Tiles):
         return b.add(row, i64(j) if isinstance(j, int) else j)
 
     def one(self, value: float = 1.0) -> Value:
-        """A number in every lane."""
+        """Return a constant in all lanes."""
         return const(self.vector, value)
 
     def numbers(self, i: Value) -> Value:

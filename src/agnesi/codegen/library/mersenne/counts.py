@@ -35,7 +35,7 @@ _INVERSION = [STATE, ("double", "u"), ("i64", "trials"), ("double", "p"), ("ptr"
 
 
 class _Real:
-    """A double in a function that is written: formulas read as in C."""
+    """A float64 value of the function under construction, with C's operators."""
 
     def __init__(self, b: Builder, value: Value) -> None:
         self.b, self.value = b, value
@@ -118,13 +118,13 @@ def _bitgen(b: Builder, state: Value, at: Value) -> Value:
 
 # -- Poisson numbers --------------------------------------------------------------------------
 def poisson(b: Builder, state: Value) -> Callable[[Value], Value]:
-    """Return what draws a Poisson number of a mean, in the function that is written."""
+    """Return a function that emits a Poisson draw for a mean."""
     bitgen = _bitgen(b, state, b.alloca("ptr", 5))
     return lambda mean: b.call("i64", _POISSON, bitgen, mean)
 
 
 def is_no_mean(b: Builder, lam: Value) -> Value:
-    """Return whether NumPy refuses the mean of a Poisson number."""
+    """Return whether NumPy refuses the mean of a Poisson distribution."""
     mean = _real(b, lam)
     return _not(b, _all(b, mean.is_("oge", 0.0), mean.is_("ole", _MAX_MEAN)))
 
@@ -157,14 +157,15 @@ def binomial_table(b: Builder, state: Value) -> Value:
 
 
 def is_no_probability(b: Builder, p: Value) -> Value:
-    """Return whether a number is no chance: NaN, or not in [0, 1]."""
+    """Return whether NumPy refuses a probability: NaN, or outside [0, 1]."""
     probability = _Real(b, p)
     return _not(b, _all(b, probability.is_("oge", 0.0), probability.is_("ole", 1.0)))
 
 
 def _write_inversion(module: Module) -> None:
-    """Write ``inversion(state, u, trials, p, table)``: a binomial number of few successes from a
-    uniform number and perhaps more of them."""
+    """Write ``inversion(state, u, trials, p, table)``: a binomial draw by inversion, for few
+    expected successes; it may draw further uniform numbers.
+    """
     b = Builder(module, "inversion", _INVERSION, "i64")
     state, u, trials, probability, table = b.parameters
     n, p = _real(b, trials), _Real(b, probability)
@@ -241,8 +242,9 @@ def write_multinomial(module: Module, skips_zeros: bool) -> None:
 
 def _are_no_probabilities(b: Builder, probability: Callable[[Value], _Real], each: Value,
                           last: Value, trials: Value) -> Value:
-    """Return whether NumPy refuses probabilities: by bounds, and by Kahan's sum of all but the
-    last."""
+    """Return whether NumPy refuses the probabilities of a multinomial draw: by their bounds, and by
+    the (Kahan) sum of all but the last.
+    """
     with b.loop(i64(0), each, 1, [i64(0)]) as bounds:
         wrong = b.cast("zext", is_no_probability(b, probability(bounds.index).value), "i64")
         bounds.carry(b.op("or", bounds.carried[0], wrong))
@@ -258,7 +260,7 @@ def _are_no_probabilities(b: Builder, probability: Callable[[Value], _Real], eac
 
 
 def _leave(b: Builder, wrong: Value) -> None:
-    """Return 1, without a draw, where something is wrong."""
+    """Return 1 from the function, before any draw, if ``wrong``."""
     left, on = b.label("left"), b.label("on")
     b.cbr(wrong, left, on, rare=True)
     b.open_block(left)

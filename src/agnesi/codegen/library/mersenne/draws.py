@@ -240,7 +240,7 @@ def _binomial_each(d: _Draws) -> None:
 
 
 def _successes(d: _Draws, table: Value, trials: Value, p: Value) -> Value:
-    """A binomial number; of one trial mostly by a comparison."""
+    """Return a binomial draw; for one trial mostly a comparison."""
     b = d.b
 
     def once() -> list[Value]:
@@ -261,8 +261,9 @@ def _successes(d: _Draws, table: Value, trials: Value, p: Value) -> Value:
 
 # -- integers and orders ----------------------------------------------------------------------
 def _write_interval(module: Module) -> None:
-    """Write ``interval(state, most)``: an integer from 0 to ``most``, by what falls below it of
-    numbers of as many bits."""
+    """Write ``interval(state, most)``: a uniform integer in [0, most], by rejection of masked
+    random bits.
+    """
     b = Builder(module, "interval", [STATE, ("i64", "most")], "i64")
     state, most = b.parameters
     zeros = b.intrinsic("ctlz", b.op("or", most, i64(1)), _FALSE)

@@ -64,7 +64,9 @@ class _Chosen:
         b.finish()
 
     def _block(self, flags: Value, first: Value, found: Value) -> Value:
-        """Writes the positions of a block behind those found; how many there are then."""
+        """Emit code that appends the positions of a block's true elements; return the number found
+        so far.
+        """
         b = self.b
         zero = Value("zeroinitializer", flags.type)
         bits = b.cast("bitcast", b.icmp("ne", flags, zero), "i64")

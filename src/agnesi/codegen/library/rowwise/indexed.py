@@ -53,7 +53,7 @@ def add_module(name: str, target: Target) -> str:
 
 
 class IndexedRows:
-    """Writes a function that reads or adds elements at indices."""
+    """Emits a function that gathers or adds elements at indices."""
 
     def __init__(self, b: Builder, type_: str, indices: str, adds: bool) -> None:
         self.b = b
@@ -116,7 +116,7 @@ class IndexedRows:
         return b.icmp("ne", bits, const(bits.type, 0))
 
     def _make_ready(self, workspace: Value) -> None:
-        """Convert all indices to int32 in the workspace."""
+        """Emit code that converts all indices to int32 in the workspace."""
         b = self.b
         with self.polls.chunks(i64(0), self.m) as (part, end), \
                 b.loop(part.index, end, _INDICES_AT_ONCE, nonempty=True) as loop:
@@ -171,7 +171,7 @@ class IndexedRows:
         self._iterations(i64(0), self.m, several, one, len(lines))
 
     def _one_row(self, first: Value, last: Value) -> None:
-        """Do some indices of the only row."""
+        """Emit code for indices [first, last) of a single row."""
         b, line = self.b, (self.source, self.target)
         far = b.icmp("sgt", b.mul(self.n, i64(self.size)), i64(_MIN_GATHERED_ROW_BYTES))
 

@@ -138,8 +138,8 @@ class _Running:
         return found, before
 
     def _one_by_one(self, parts: list[Value], owns: list[Value], before: Value) -> list[Value]:
-        """Return the same for vectors some products of which are not normal numbers: those vectors
-        are computed in the order of their elements, as NumPy does.
+        """Return the same for vectors of which some products are not normal numbers: these are
+        computed element by element, as NumPy does.
         """
         found = []
         for part, own in zip(parts, owns, strict=True):
@@ -163,7 +163,7 @@ class _Running:
         return self._reduced("or", b.icmp("ugt", worst, const(bits, most - least)))
 
     def _at_once(self, owns: list[Value], before: Value) -> list[Value]:
-        """Return the running results of vectors whose own running results are ``owns``, and the
+        """Return the running results, given each vector's own running results ``owns``; and the
         total.
         """
         found = []
@@ -173,8 +173,7 @@ class _Running:
         return [*found, before]
 
     def _strays(self, part: Value, own: Value) -> Value:
-        """Return whether a product is not a normal number; zeros do not count where a factor is
-        zero.
+        """Return whether a product is not a normal number; zeros are allowed if a factor is zero.
         """
         b = self.b
         size, limits = b.intrinsic("fabs", own), np.finfo(f"float{8 * self.size}")

@@ -76,7 +76,9 @@ class Blocks:
         b.finish()
 
     def _squeeze(self, known: Squeezed) -> Value:
-        """Replace the keys in a block by words of key and position; True where none lost bits."""
+        """Replace the keys in a block by words of a shortened key and the position; return whether
+        no key lost bits.
+        """
         b = self.b
         least, shift, exact = known.settle()
         with b.loop(i64(0), self.rows.n, nonempty=True) as loop:
@@ -85,8 +87,7 @@ class Blocks:
         return exact
 
     def _alike(self, exact: Value) -> Value:
-        """Return the rows, as bits of an integer, in which two words may be equal whose keys
-        differ.
+        """Return a bit mask of rows in which shortened keys may be equal although the keys differ.
         """
         b, low = self.b, self.b.splat(self.rows.low, self.lanes)
         last = b.select(exact, i64(0), b.sub(self.rows.n, i64(1)))
@@ -117,7 +118,7 @@ class Blocks:
         self._keep(self.rows.key(raw), i)
 
     def _keep(self, key: Value, i: Value) -> None:
-        """Store the keys of elements ``i`` of all rows as the words to sort."""
+        """Store the keys of element ``i`` of all rows as the words to sort."""
         if self.squeezed is None:
             key = self.rows.packed(key, i)
         else:

@@ -20,10 +20,10 @@ from agnesi.core.target import Target
 
 
 def first_module(name: str, target: Target) -> str:
-    """The module for ``name``, a dtype.
+    """The module that finds the first positions in sorted order, for a dtype ``name``.
 
-    Its function ``run`` takes what sorts take, how many positions are wanted, and for how many
-    elements there is workspace; rows lie one behind the other.
+    Its function ``run`` takes the arguments of a sort, the number of positions, and the number of
+    elements in the workspace; rows are contiguous.
     """
     module, spec = Module(target), Spec(name, True)
     write_quick(module, "i64", spec.most)
@@ -85,8 +85,8 @@ class _First:
         b.call("void", "sort_row", self.short, i64(0), self.words, self.polls.address)
 
     def _result(self, word: Value) -> Value:
-        """Return the index that a sorted word stands for. After a sort that was left for a signal
-        the word may be any number, so it is limited to those that there are.
+        """Return the index of a sorted word, clipped to valid ones: after an interrupted sort the
+        word may be any number.
         """
         b = self.b
         if self.fits:

@@ -134,8 +134,9 @@ class Network:
         b.finish()
 
     def _halve(self) -> None:
-        """``halve(ptr block, i64 begin, i64 end, i64 step)``: groups that lie ``step`` apart, and
-        then those half as far apart; neighbours alone where ``step`` is 1."""
+        """Write ``halve(ptr block, i64 begin, i64 end, i64 step)``: two steps of a bitonic merge,
+        on groups ``step`` apart and half as far apart; the second only if ``step`` is 1.
+        """
         b = self._builder("halve", "begin", "end", "step")
         block, begin, end, step = b.parameters
         half, stride = b.op("lshr", step, i64(1)), b.op("shl", step, i64(1))
@@ -170,7 +171,9 @@ class Network:
             self._store(b, addresses, rows)
 
     def _partly(self, b: Builder, block: Value, first: Value, half: Value, end: Value) -> None:
-        """Four groups over two steps near the end of a block, which has not all of the four."""
+        """Emit two steps of a bitonic merge on four groups near the end of a block, of which some
+        may not exist.
+        """
         numbers = [b.add(first, b.mul(half, i64(k))) for k in range(4)]
         for low, high in self._STEPS:
             with b.when(b.icmp("slt", numbers[high], end)):

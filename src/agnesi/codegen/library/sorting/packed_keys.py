@@ -17,7 +17,9 @@ _LEAST_KEY = -1 << 63
 
 
 class Squeezed:
-    """Facts about the keys of rows, gathered while they are read, in ``lanes`` or one by one."""
+    """The range and the set bits of the keys of rows, collected while they are read, ``lanes`` at a
+    time.
+    """
 
     def __init__(self, rows: Rows, lanes_: int) -> None:
         self.rows = rows
@@ -30,9 +32,7 @@ class Squeezed:
             self.b.store(const(self.type, value), address)
 
     def note(self, key: Value, mask: Value | None) -> None:
-        """Note the least and the greatest key so far, and which bits keys have set; lanes beside
-        ``mask`` do not count.
-        """
+        """Update the minimum, the maximum and the set bits of the keys, where ``mask`` is set."""
         b = self.b
         order_mask = b.splat(self.rows.order_mask, width(key.type))
         bits = b.op("xor", key, order_mask)
@@ -44,7 +44,9 @@ class Squeezed:
             b.store(b.op("or", old, x) if name == "or" else b.intrinsic(name, old, x), address)
 
     def settle(self) -> tuple[Value, Value, Value]:
-        """Return the least key, by how many bits others are shifted, and whether none is lost."""
+        """Return the least key, the number of low bits that shortened keys drop, and whether that
+        loses nothing.
+        """
         b = self.b
         least, most, bits = (
             b.call("i64", f"llvm.vector.reduce.{name}.{suffix(self.type)}", b.load(self.type, x))
@@ -110,7 +112,7 @@ class Ties:
         return b.icmp("ule", b.op("xor", x, y), b.splat(self.low, count))
 
     def _look(self, first: Value, last: Value) -> None:
-        """Sort the runs that begin in a range."""
+        """Sort the runs of equal shortened keys that begin in a range."""
         b = self.b
         with b.loop(first, last) as loop:
             ahead = b.icmp("sge", loop.index, b.load("i64", self.done))

@@ -110,7 +110,8 @@ class Partition:
         return self.b.gep(self.element, self.words, i)
 
     def _keep_edges(self, edge: Value, blocks: Value, rest: Value) -> None:
-        """Copy the first block of vectors and the last ones, whose slots are free then."""
+        """Save the first block of vectors and the last ones, so that their memory can be written.
+        """
         b = self.b
         gap = b.mul(blocks, i64(BLOCK_VECTORS * self.lanes))
         for k in range(BLOCK_VECTORS):
@@ -128,7 +129,9 @@ class Partition:
 
     def _block(self, number: Value, blocks: Value, free: Value, read: Value, write: Value
                ) -> list[Value]:
-        """One block; ``read`` and ``write`` are where its end of the words and the next word go."""
+        """Partition one block; ``read`` and ``write`` are the positions of the next words to read
+        and to write.
+        """
         b, step = self.b, i64(BLOCK_VECTORS * self.lanes)
         left = b.mul(b.sub(blocks, number), step)
         free_left = b.sub(read, write)

@@ -57,8 +57,9 @@ def write_quick(module: Module, type_: str, most: int) -> None:
 
 
 def _write_rises(b: Builder, type_: str, lanes: int) -> None:
-    """``i1 rises(ptr words, i64 n, ptr polls)``: whether words, more than a vector has, are in
-    order."""
+    """Write ``i1 rises(ptr words, i64 n, ptr polls)``: whether more than a vector of words are in
+    order.
+    """
     words, n, polls = b.parameters
     row = vector(type_, lanes)
     last = b.sub(n, i64(lanes + 1))
@@ -86,13 +87,13 @@ def _write_bound(b: Builder, type_: str) -> None:
         return b.load(type_, b.gep(type_, words, i))
 
     def few() -> list[Value]:
-        """The middle of the middles of three times three words."""
+        """Return the pseudomedian of nine words: the median of three medians."""
         step = b.op("lshr", b.sub(n, i64(1)), i64(3))
         xs = [at(b.mul(step, i64(k))) for k in range(9)]
         return [_middle(b, *[_middle(b, *xs[k::3]) for k in range(3)])]
 
     def many() -> list[Value]:
-        """The median of a sample, to which each of equal parts gives one."""
+        """Return the median of a random sample, one word from each of equal parts."""
         power = i64(_SAMPLES[0][0])
         for bits, least in _SAMPLES[1:]:
             power = b.select(b.icmp("sge", n, i64(least)), i64(bits), power)
@@ -114,10 +115,10 @@ def _middle(b: Builder, x: Value, y: Value, z: Value) -> Value:
 
 
 class _Quick:
-    """Writes ``order_words(ptr words, i64 n, i64 first, i64 last, ptr polls)``.
+    """Writes ``order_words(ptr words, i64 n, i64 first, i64 last, ptr polls)``: partial sorting.
 
-    The words that order puts at ``first`` to ``last`` are there, lesser ones before and greater
-    ones behind.
+    Afterwards the words at ``first`` to ``last`` are those of the sorted order, with lesser ones
+    before and greater ones after them.
     """
 
     def __init__(self, b: Builder, type_: str, most: int, few: int) -> None:
@@ -160,7 +161,7 @@ class _Quick:
         return b.add(top, b.cast("zext", waits, "i64"))
 
     def _run(self, loop: Loop) -> None:
-        """Sort a run, or cut it in two."""
+        """Sort a short run, or partition a long one."""
         b = self.b
         top = b.sub(loop.carried[0], i64(1))
         start, n = (b.load("i64", b.gep("i64", x, top)) for x in (self.starts, self.sizes))

@@ -74,7 +74,9 @@ class Row:
                    self.polls.address)
 
     def _each(self, work: Callable[[Value, int, Value | None], None]) -> None:
-        """Do something to all elements: vectors where they are neighbours, and then the rest."""
+        """Emit ``work`` for all elements: in vectors where they are contiguous, one by one for the
+        rest.
+        """
         b, n = self.b, self.polls.remaining(self.rows.n)
         whole = b.op("and", n, i64(-self.lanes))
         with b.when(self.near):

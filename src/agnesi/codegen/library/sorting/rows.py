@@ -106,7 +106,7 @@ class Rows:
         return self.b.add(start, self.b.mul(i, self.inner))
 
     def load(self, at: Value, lanes: int = 1, mask: Value | None = None) -> Value:
-        """Elements as they are, as integers; 0 beside a mask."""
+        """Load elements as integers; masked ones are 0."""
         keys, type_ = self.keys, vector(self.keys.memory, lanes)
         address = self.b.gep(keys.memory, self.source, at)
         if mask is not None:
@@ -142,7 +142,9 @@ class Rows:
 
 
 class Signs:
-    """Notes whether there were zeros with a sign, whose order is that of the elements."""
+    """Records whether there were negative zeros, which compare equal to zeros and keep the order of
+    the elements.
+    """
 
     def __init__(self, rows: Rows) -> None:
         self.rows = rows

@@ -15,7 +15,7 @@ from agnesi.core.ir.calls.sorting import GROUP_VECTORS
 
 
 def there(b: Builder, first: Value, n: Value, lanes_: int) -> Value:
-    """The mask of the lanes below ``n`` of the vector that begins at element ``first``."""
+    """Return the mask of lanes below ``n`` in the vector that begins with element ``first``."""
     numbers = lanes(vector("i64", lanes_), range(lanes_))
     return b.icmp("slt", numbers, b.splat(b.sub(n, first), lanes_))
 
@@ -28,7 +28,8 @@ def _below(b: Builder, low: Value, high: Value, bit: int) -> Value:
 
 
 def _across(b: Builder, row: Value, other: Value, bits: int, bit: int) -> Value:
-    """The exchange of lanes with those of another vector whose numbers differ in ``bits``."""
+    """Compare-exchange each lane with the lane of another vector whose number differs in ``bits``.
+    """
     n = width(row.type)
     partners = b.shuffle(other, None, [k ^ bits for k in range(n)])
     return _below(b, b.intrinsic("smin", row, partners), b.intrinsic("smax", row, partners), bit)
@@ -48,7 +49,8 @@ def interleaved(b: Builder, rows: Sequence[Value]) -> list[Value]:
 
 
 def _sorted(b: Builder, rows: list[Value], lanes_: int) -> list[Value]:
-    """The words of some vectors, a power of two, in order from one vector to the next."""
+    """Return the words of a power of two of vectors in sorted order, from one vector to the next.
+    """
     for i, j in exchanges(len(rows)):
         exchange(b, rows, i, j)
     bit = 1
@@ -65,9 +67,9 @@ def _sorted(b: Builder, rows: list[Value], lanes_: int) -> list[Value]:
 
 
 def write_small(module: Module, type_: str, most: int, lanes_: int) -> int:
-    """Write ``sort_few(ptr words, i64 n)``; returns up to how many words that sorts.
+    """Write ``sort_few(ptr words, i64 n)``; return the greatest ``n`` that it sorts.
 
-    ``most`` is a word that none is greater than.
+    No word is greater than ``most``.
     """
     sizes = [1 << k for k in range(GROUP_VECTORS.bit_length())]
     for count in sizes:

@@ -67,7 +67,7 @@ class Cpu:
         return pool.empty(shape, dtype.name)
 
     def prepare(self, nbytes: int) -> Thread | None:
-        """A thread that lets the system find the pages."""
+        """Start a thread that touches the pages of memory, so that the system maps them."""
         return pool.prepare(nbytes)
 
     def copy(self, source: np.ndarray, target: np.ndarray) -> None:

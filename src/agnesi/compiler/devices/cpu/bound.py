@@ -95,7 +95,8 @@ class Bound:
 
     def _apart(self, written: Sequence[Tensor | int], arguments: Sequence[Any],
                arrays: Sequence[np.ndarray]) -> list[tuple[int, int, int, int]]:
-        """Buffers that must not overlap for the direct call."""
+        """Return the pairs of buffers that must not overlap where native code is called directly.
+        """
         sizes = [_bytes_of(a, i) for i, a in enumerate(arguments) if a.kind in _IN_BUFFERS]
         states = {id(s.owner): len(sizes) + i for i, s in enumerate(self.states)}
         slots = [t if isinstance(t, int) else states[id(t)] for t in written]
@@ -123,7 +124,8 @@ def _bytes_of(argument: Any, slot: int) -> int:
 
 
 def _marked(arguments: Sequence[Any], written: Sequence[Tensor | int]) -> tuple[Any, ...]:
-    """The arguments' records, with those marked that the code writes."""
+    """Return the descriptions of the arguments, with those that the code writes marked as written.
+    """
     slots = [i for i, a in enumerate(arguments) if a.kind in _IN_BUFFERS]
     changed = {slots[t] for t in written if isinstance(t, int)}
     return tuple(replace(a, written=True) if i in changed else a for i, a in enumerate(arguments))

@@ -47,7 +47,7 @@ def emit_nest(module: Module, name: str, nest: Nest) -> int:
 
 
 def _any(axes: Sequence[Axis]) -> Axis | None:
-    """An axis for the lanes, of which there is one."""
+    """Return the axis for the lanes, the first if there is one: the device has one lane."""
     return axes[0] if axes else None
 
 
@@ -80,7 +80,7 @@ def _loops(b: Builder, scope: Scope, ordered: Sequence[Axis], nest: Nest) -> Non
 
 
 def _missing(nest: Nest, s: Store) -> list[Axis]:
-    """The axes that a store does not run over: one of their points makes it."""
+    """Return the axes that a store does not depend on; only their first point stores."""
     used = s.offset.free | s.value.free
     return [a for a in nest.axes if a not in used and a not in nest.ordered]
 

@@ -12,12 +12,13 @@ from agnesi.ops.sparse.words import dense
 
 
 class Left(dict[int, tuple[Tensor, bool]]):
-    """The arguments whose ``grad`` a traced function changes, by identity, and whether it only adds
-    to what that is at the call.
+    """The arguments whose ``grad`` a traced function changes, by identity: each with whether the
+    function only adds to the gradient that it has at the call.
 
-    :ivar reached: Whether it leaves gradients there as only the function itself does.
+    :ivar reached: Whether native code cannot leave these gradients, so that the Python function
+        runs.
     :ivar own: All arguments, by identity.
-    :ivar thawed: Those that it lets require gradients, which they did not before.
+    :ivar thawed: Arguments that the function makes require a gradient.
     """
 
     def __init__(self, arguments: Iterable[Tensor]) -> None:
@@ -28,10 +29,10 @@ class Left(dict[int, tuple[Tensor, bool]]):
 
 
 class Arrived:
-    """The arguments whose ``grad`` a function assigns or adds to, or that it lets require
-    gradients, by position.
+    """The arguments whose ``grad`` a function assigns or adds to, or that it makes require a
+    gradient, by position.
 
-    :ivar gradients: What it assigns or adds, as further results of the code.
+    :ivar gradients: The gradients, which are further results of the compiled code.
     """
 
     def __init__(self, trace: Any, symbols: Sequence[Any]) -> None:
@@ -51,7 +52,8 @@ class Arrived:
         return {i for i, _ in self._given}.issuperset(arguments)
 
     def leave(self, gradients: Sequence[Tensor], leaves: Sequence[Any]) -> None:
-        """Give the arguments of a call, among its ``leaves``, what the code computed."""
+        """Apply the computed gradients and flags to the arguments of a call, among its ``leaves``.
+        """
         for i in self._thawed:
             if isinstance(leaves[i], Tensor):  # else nobody sees
                 leaves[i].requires_grad_()

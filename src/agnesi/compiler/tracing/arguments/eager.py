@@ -13,11 +13,11 @@ from agnesi.ops.base.convert import as_array
 
 def called_with_tensors(function: Callable[..., Any], args: tuple[Any, ...],
                         keywords: dict[str, Any]) -> Any:
-    """Call a function with tensors on the memory of NumPy's arrays, as compiled code has them: what
-    it computes depends on that.
+    """Call a function with NumPy arrays replaced by tensors on their memory, as compiled code has
+    them, because results may depend on the class.
 
-    Lists and dictionaries hold tensors until it returns: it may change them, and its changes stay.
-    Arrays that no tensor can hold as they are stay in any case.
+    Lists and dicts hold tensors until the function returns; its changes to them stay. Arrays that
+    no tensor can hold are passed as they are.
     """
     given = _Given()
     try:
@@ -28,7 +28,7 @@ def called_with_tensors(function: Callable[..., Any], args: tuple[Any, ...],
 
 
 class _Given:
-    """The tensors in place of arrays, and the containers that hold some meanwhile."""
+    """The tensors that replace arrays during a call, and the containers that hold them."""
 
     def __init__(self) -> None:
         self.tensors: dict[int, Tensor] = {}
@@ -62,7 +62,7 @@ class _Given:
         return found
 
     def restore(self) -> None:
-        """Put the arrays back where the function left the tensors around them."""
+        """Put the arrays back wherever containers still hold their tensors."""
         for container in self.containers.values():
             self._change(container, self._array)
 

@@ -37,7 +37,7 @@ Facts = tuple[Any, ...]
 
 
 def facts_of(leaves: Iterable[Any], queries: Collection[str]) -> Facts:
-    """Return what was queries of arguments, as a part of their signature."""
+    """Return what code queried of the arguments, as a part of the signature."""
     if not queries:
         return ()
     tensors = [v if isinstance(v, Tensor) else None for v in leaves]
@@ -79,9 +79,9 @@ def known_facts(leaves: Sequence[Any], symbols: Sequence[Any]) -> dict[int, Mapp
 class Assumptions:
     """Facts about arguments, besides their values, on which a trace relied.
 
-    :ivar queries: What code asks.
-    :ivar things: By identity, the tensors, arrays and containers that it has without being given
-        them; empty where it neither compares identities nor changes anything but tensors.
+    :ivar queries: The facts that the code asked for.
+    :ivar things: By identity, the tensors, arrays and containers that the function reaches without
+        being given them; empty if it neither compares identities nor changes anything but tensors.
     """
 
     def __init__(self, queries: frozenset[str], leaves: Sequence[Any], things: Mapping[int, Any],
@@ -107,8 +107,9 @@ class Assumptions:
 
     def conditions(self, leaves: Sequence[str], containers: Sequence[str],
                    name: Callable[[Any], str]) -> Iterator[str]:
-        """What the text of a call asks of the names of its leaves and containers; ``name`` gives
-        things names."""
+        """Yield the conditions on leaves and containers that the text of a call checks; ``name``
+        returns a variable for an object.
+        """
         if not self.queries:
             return
         given = [(leaf, *kind) for leaf, kind in zip(leaves, self._kinds, strict=False) if kind]
@@ -139,8 +140,8 @@ class Assumptions:
 
     def _apart(self, names: Sequence[str], name: Callable[[Any], str],
                things: Mapping[int, Any] | None = None) -> Iterator[str]:
-        """Yield conditions that the named objects are distinct, and are none that the function
-        reaches.
+        """Yield conditions that the named objects are distinct, and that the function does not
+        reach them in another way.
         """
         things = self.things if things is None else things
         if len(names) <= _MAX_PAIRED:
@@ -152,8 +153,9 @@ class Assumptions:
             yield from (f"id({a}) not in {known}" for a in names)
 
     def breaks(self, leaves: Sequence[Any]) -> bool:
-        """Return whether an assumption of all traces fails: an argument has a gradient, is not
-        row-major, or is passed twice or also read in another way."""
+        """Return whether an assumption common to all traces fails: an argument has a gradient, is
+        not row-major, is passed twice, or is also reached in another way.
+        """
         if GRAD in self.queries and any(
                 isinstance(v, Tensor) and v._grad is not None for v in leaves):
             return True
@@ -188,7 +190,8 @@ def _kind(x: Tensor | np.ndarray) -> tuple[type, str | None, bool, bool]:
 
 def assumed(trace: Any, reads: Any, leaves: Sequence[Any], tree: Tree, known: frozenset[str],
             changes: bool) -> Assumptions:
-    """Return what a trace took arguments to be; ``known`` follows from their signature.
+    """Return the facts about arguments on which a trace relied; those in ``known`` are part of the
+    signature.
     """
     objects = [t.kind for t in tree.walk() if t.has_fields or t.is_object]
     kinds = frozenset(objects)

@@ -25,7 +25,7 @@ _ARRAYS = (np.ndarray, BorrowedArray)
 
 
 class NumPyNumber(Tensor):
-    """A number of NumPy's that is known when the compiled code runs."""
+    """A NumPy scalar whose value is known when the compiled code runs."""
 
     __slots__ = ()
 
@@ -54,17 +54,17 @@ NUMBERS = {Number: ".array.item()", NumPyNumber: ".array[()]"}
 
 
 def numpys(x: Tensor) -> Tensor:
-    """What NumPy gives: a number where there are no axes."""
+    """Return a tensor as a traced NumPy scalar if it has no axes."""
     return x if x.shape else as_kind(NumPyNumber, x)
 
 
 def _is_numpys(x: Any) -> bool:
-    """Return whether NumPy computes with an operand, for it is no tensor."""
+    """Return whether NumPy, and no tensor, would compute with this operand."""
     return isinstance(x, (NumPyNumber, Number, np.generic, *_ARRAYS)) or type(x) in _PLAIN
 
 
 def _example(x: Any) -> Any:
-    """A value by which NumPy finds the dtype of a result."""
+    """Return a value of the operand's type, from which NumPy infers the result's dtype."""
     if isinstance(x, Number):
         return x.python_type(1)
     if isinstance(x, NumPyNumber):
@@ -73,7 +73,9 @@ def _example(x: Any) -> Any:
 
 
 def _loop(ufunc: Any, xs: Any) -> np.dtype | None:
-    """The dtype in which NumPy computes a function; None where that is not one."""
+    """Return the single dtype in which NumPy evaluates a ufunc on these operands; None if operands
+    and result have several.
+    """
     given = [np.result_type(v) if isinstance(v, (np.generic, np.ndarray)) else type(v)
              for v in map(_example, xs)]
     kinds = {np.dtype(d) for d in ufunc.resolve_dtypes((*given, None))}
@@ -81,7 +83,8 @@ def _loop(ufunc: Any, xs: Any) -> np.dtype | None:
 
 
 def _of_kind(x: Any, kind: np.dtype) -> Any:
-    """An operand of NumPy's as one of tensors'; Python's numbers take the other one's dtype."""
+    """Return a NumPy operand as a tensor's operand of this dtype; Python numbers stay as they are.
+    """
     if isinstance(x, (NumPyNumber, Number)):
         return cast(symbol(x.node), kind)  # type: ignore[arg-type]
     return x if isinstance(x, _ARRAYS) or type(x) in _PLAIN else kind.type(x)

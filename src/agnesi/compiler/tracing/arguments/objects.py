@@ -23,13 +23,13 @@ _MAX_LOOKED_THROUGH = 1024
 
 
 class ClosedError(BaseException):
-    """Objects that were taken apart are not any longer: the call begins again."""
+    """Objects that were flattened into their attributes must not be: the call begins again."""
 
 
 class ArgumentObjects:
-    """Which objects among its arguments a jitted function takes apart.
+    """Which objects among its arguments a jitted function flattens into their attributes.
 
-    :ivar opened: Classes, no dataclasses, of which objects are taken apart.
+    :ivar opened: Classes, other than dataclasses, whose objects are flattened.
     """
 
     def __init__(self) -> None:
@@ -38,8 +38,10 @@ class ArgumentObjects:
         self._first: dict[type, int] = {}
 
     def flatten(self, nest: Any, built: bool = False) -> tuple[list[Any], Tree]:
-        """The leaves of arguments, and their structure; ``built`` ones have all fields.  An object
-        that comes twice is a leaf."""
+        """Return the leaves and the structure of arguments; objects that occur twice are leaves.
+
+        ``built`` arguments were made from a structure, with all fields.
+        """
         whole, opens = _is_changed if built else is_whole, self._opens if self.opened else None
         leaves, tree = flatten(nest, whole, opens)
         if built or sum(t.has_fields or t.is_object for t in tree.walk()) <= 1:
@@ -57,11 +59,15 @@ class ArgumentObjects:
         return self.flatten(nest) if self._learn(leaves) else (leaves, tree)
 
     def results(self, nest: Any, knows: Callable[[Any], bool]) -> tuple[list[Any], Tree]:
-        """The leaves of results, and their structure; what a trace ``knows`` is a leaf."""
+        """Return the leaves and the structure of results; objects that the trace ``knows`` are
+        leaves.
+        """
         return flatten(nest, lambda v: knows(v) or is_whole(v))
 
     def _learn(self, leaves: Sequence[Any]) -> bool:
-        """Return whether a class had another object before, and is opened from now on."""
+        """Return whether a class is flattened from now on, because a second object of it was
+        passed.
+        """
         found = False
         for value in leaves:
             kind: Any = type(value)
@@ -73,8 +79,8 @@ class ArgumentObjects:
         return found
 
     def refuse(self, obstacle: Any, tree: Tree) -> None:
-        """Take objects of these arguments, no dataclasses, as they are from now on, where code does
-        with them what calls cannot repeat.
+        """Stop flattening the objects of these arguments, dataclasses apart, if the code does
+        something with them that a call cannot repeat.
 
         :raises ClosedError: If there are any.
         """
@@ -103,7 +109,9 @@ def _can_be_open(kind: Any) -> bool:
 
 
 def _ends(value: Any, otherwise: bool) -> bool:
-    """Return whether no object or container lies in itself; ``otherwise`` where there are many."""
+    """Return whether no object or container contains itself; ``otherwise`` if there are too many to
+    look through.
+    """
     stack, above = [(value, 0)], list[int]()
     for _ in range(_MAX_LOOKED_THROUGH):
         if not stack:
@@ -138,8 +146,9 @@ def _fields(kind: Any) -> frozenset[str]:
 
 
 def is_whole(value: Any) -> bool:
-    """Return whether a dataclass has other attributes than its fields, which only the object shows,
-    lacks one, or holds itself."""
+    """Return whether a dataclass must be passed as one object: it has attributes that are no
+    fields, lacks a field, or contains itself.
+    """
     kind: Any = type(value)
     if kind in (list, tuple, dict) or not (names := _fields(kind)):
         return False
@@ -149,7 +158,8 @@ def is_whole(value: Any) -> bool:
 
 
 def _is_changed(value: Any) -> bool:
-    """Return whether a dataclass that was put together of all its fields has other attributes."""
+    """Return whether a dataclass that was built from all its fields has gained or lost attributes.
+    """
     kind: Any = type(value)
     if kind in (list, tuple, dict) or not (names := _fields(kind)):
         return False

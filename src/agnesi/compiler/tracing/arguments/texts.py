@@ -25,7 +25,9 @@ _ASKING = tuple([os.path.join(os.path.dirname(_COMPILER), n, "") for n in ("comp
 
 
 class TextReadError(LookedAtError):
-    """Code looks at a text, or keeps it."""
+    """Code reads the content of a string whose value is not known while tracing, or keeps the
+    string.
+    """
 
 
 def _read(*args: Any, **keywords: Any) -> NoReturn:
@@ -33,7 +35,7 @@ def _read(*args: Any, **keywords: Any) -> NoReturn:
 
 
 class Text:
-    """The symbol of a str argument whose content does not matter: reading it ends the trace."""
+    """The symbol of a str argument whose content does not matter; reading it ends the trace."""
 
     __slots__ = ()
 
@@ -51,7 +53,8 @@ class Text:
 
 
 def static_of(symbol: Any) -> Any:
-    """What native calls compare an argument with that stands for itself; None for others."""
+    """Return the value that native calls compare a static argument with; None for other arguments.
+    """
     if type(symbol) is Text:
         return ANY_TEXT
     return None if isinstance(symbol, Tensor) else symbol
@@ -59,7 +62,7 @@ def static_of(symbol: Any) -> Any:
 
 def calling(function: Callable[..., Any], nest: Sequence[Any], symbols: Sequence[Any],
             call: Callable[..., Any]) -> Any:
-    """Call a traced function; what stands for texts must be nowhere but in the arguments then."""
+    """Call a traced function; raise TextReadError if it kept a symbol of a string."""
     texts = [s for s in symbols if type(s) is Text]
     before = [sys.getrefcount(t) for t in texts]
     found = call(function, nest[0], nest[1], "jit")
@@ -69,8 +72,9 @@ def calling(function: Callable[..., Any], nest: Sequence[Any], symbols: Sequence
 
 
 def refuse_catching(code: CodeType) -> None:
-    """Let code of the user's that may catch errors have texts: it might catch those of what takes
-    no stand-in (``"".join``)."""
+    """Raise TextReadError if user code may catch exceptions: it could catch the one raised where a
+    symbol is not accepted (``"".join``).
+    """
     if any(map(_catches, codes(code))):
         raise TextReadError
 

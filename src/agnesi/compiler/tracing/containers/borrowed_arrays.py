@@ -30,8 +30,7 @@ _KINDS = "biufc"
 
 
 class BorrowedArray(Tensor):
-    """A tensor that stands for a NumPy array and shares its memory; no gradient flows through it.
-    """
+    """A tensor that stands for a NumPy array on the same memory; no gradient flows through it."""
 
     __slots__ = ()
 
@@ -46,13 +45,15 @@ class BorrowedArray(Tensor):
 
 
 class LendingError(Exception):
-    """Raised when code does with an array what a tensor over its memory cannot do."""
+    """Raised when code uses an array in a way that a tensor on its memory does not support."""
 
 
 class ExposedArray(BorrowedArray):
-    """A tensor that stands for an array that code only passes on; only tensors compute with it.
+    """A tensor that stands for an array which code only passes on; operations take it only together
+    with tensors.
 
-    It lies where the array was, for other threads too: to their code it is the array.
+    It replaces the array where that is stored, so other threads see it; for their code it behaves
+    as the array.
     """
 
     __slots__ = ("spoil", "thread")
@@ -121,7 +122,7 @@ def _as_arrays(value: Any) -> Any:
 
 
 def _elsewhere(name: str, x: ExposedArray, operands: Any, keywords: Any) -> Any:
-    """Return the result of the array's own special method, for a call from another thread."""
+    """Return the result of the array's own special method, for a call by another thread."""
     operands = _as_arrays(operands)
     keywords = {key: _as_arrays(value) for key, value in keywords.items()}
     if name == "__array_ufunc__":
@@ -136,11 +137,10 @@ def _elsewhere(name: str, x: ExposedArray, operands: Any, keywords: Any) -> Any:
 
 
 def _computing(name: str) -> Callable[..., Any]:
-    """Return a special method of arrays that a trace handed to user code.
+    """Return a special method of arrays that a trace passed to user code.
 
-    With a tensor among the operands it computes as tensors do.  Of real arrays and numbers alone
-    the results must be NumPy's, so the trace is given up but for operations in which both are the
-    same.
+    With a tensor among the operands the method computes as tensors do. On arrays and numbers alone
+    results must be NumPy's, so the trace ends, except for operations in which both agree.
     """
 
     def call(self: ExposedArray, *operands: Any, **keywords: Any) -> Any:
@@ -158,8 +158,8 @@ def _computing(name: str) -> Callable[..., Any]:
 
 
 def _spoiling(name: str) -> Callable[..., Any]:
-    """Return a special method that reads elements or changes them, after which no tensor can stand
-    in.
+    """Return a special method that reads or changes elements, which ends the trace with the array
+    kept as it is.
     """
 
     def call(self: ExposedArray, *operands: Any, **keywords: Any) -> Any:
@@ -183,7 +183,8 @@ for _name in (*(f"i{name}" for name in _OPERATORS), *"""
 
 
 class Borrowed:
-    """The arrays for which tensors stand in during a trace, and the sources that hold the tensors.
+    """The arrays for which tensors stand in during a trace, and the sources that hold these
+    tensors.
     """
 
     def __init__(self, borrowing: Any = None) -> None:
@@ -199,9 +200,7 @@ class Borrowed:
         return bool(self._tensors)
 
     def take(self, array: np.ndarray, uses: Uses) -> Any:
-        """Return what code gets for an array that it uses this way: a stand-in tensor, or the
-        array.
-        """
+        """Return what code gets for an array with these uses: a stand-in tensor, or the array."""
         if self._borrowing is None or not self._borrowing.borrows:
             return array
         fits, changed = _fit(uses)
@@ -223,7 +222,7 @@ class Borrowed:
         return made
 
     def taken(self, value: Any) -> Any:
-        """Return what code gets for an array, or a tuple of arrays, whose use is unknown."""
+        """Return what code gets for an array, or a tuple of arrays, whose uses are unknown."""
         if type(value) is np.ndarray:
             return self.take(value, READ_WHOLE)
         if type(value) is not tuple or self._borrowing is None:
@@ -254,7 +253,7 @@ class Borrowed:
         return inner
 
     def held(self, source: Source) -> Any:
-        """Return what a source holds, with stand-in tensors in place of arrays."""
+        """Return what a source holds, with arrays replaced by stand-in tensors."""
         given = self.taken(source.value)
         if given is not source.value:
             self.put(source, given)
@@ -266,7 +265,7 @@ class Borrowed:
         return value if found is None else found[1]
 
     def fill(self, container: Any) -> None:
-        """Put tensors in the sources of arrays in a list or dict, until ``give_back``."""
+        """Replace the arrays in a list or dict by tensors until ``give_back``."""
         for key, value in list(_entries(container)):
             given = self.taken(value)
             if given is not value:
@@ -278,8 +277,9 @@ class Borrowed:
         raise LendingError
 
     def check(self, others: Iterable[np.ndarray], identifies: bool) -> None:
-        """Raise if the code also reaches an array by another way, where it may have read elements,
-        or used one as no tensor can stand for."""
+        """Raise LendingError if code reaches an array in another way too, or used one in a way that
+        a tensor does not support.
+        """
         if self and (self._borrowing.spoiled or (identifies and self._borrowing.exposed)):
             raise LendingError
         borrowed = [a for a, _ in self._tensors.values() if type(a) is np.ndarray]
@@ -287,18 +287,18 @@ class Borrowed:
             raise LendingError
 
     def refuse_views(self, values: Iterable[Any]) -> None:
-        """Raise if a part of a handed array, which is an array, leaves the function."""
+        """Raise LendingError if a stand-in for an array, or for a part of one, leaves the function.
+        """
         if any(type(v) is ExposedArray for v in values):
             raise LendingError
 
     def refuse(self, array: np.ndarray) -> None:
-        """Raise if a tensor stands for an array in whose place code has put what it computed: of
-        arrays alone that is another array."""
+        """Raise LendingError if a tensor stands in for an array whose source was assigned."""
         if id(array) in self._tensors:
             raise LendingError
 
     def put(self, source: Source, tensor: Any) -> None:
-        """Put a tensor where its array is, until ``give_back``."""
+        """Replace an array in its source by a tensor until ``give_back``."""
         if source.now() is not tensor:
             source.put(tensor)
             self._sources.append(source)
@@ -326,7 +326,9 @@ def _entries(container: Any) -> Iterable[tuple[Any, Any]]:
 
 
 def _fit(uses: Uses) -> tuple[bool, bool]:
-    """Return whether a tensor can stand for an array that is used so, and whether it is changed."""
+    """Return whether a tensor can stand in for an array with these uses, and whether they change
+    it.
+    """
     used = [use for use in uses if not (use.keys and use.keys[0] in _SIZES)]
     changes = [use for use in used if use.keys and use.what in (What.PUT, What.CHANGE)
                and not any(isinstance(key, Named) for key in use.keys)]
@@ -370,8 +372,9 @@ def _can_be_borrowed(array: np.ndarray, changed: bool) -> bool:
 
 
 def stored_at(error: BaseException) -> Where:
-    """Return where the user's code was putting a computed value into an array, if an error is of
-    that."""
+    """Return where user code was storing a computed value into an array, if that is what raised the
+    error.
+    """
     refused = next((e for e in causes(error) if isinstance(e, TraceError)), None)
     last, at = None, error.__traceback__
     while at is not None:

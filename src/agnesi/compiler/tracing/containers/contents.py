@@ -35,7 +35,7 @@ NAMESPACES = (SimpleNamespace, threading.local)
 
 
 class Contents(Source):
-    """A guard on what ``take`` gives of a container, such as all of its entries in order."""
+    """A guard on what ``take`` returns for a container, such as all of its entries in order."""
 
     __slots__ = ("container", "owner", "take")
 
@@ -51,7 +51,7 @@ class Contents(Source):
 
     @property
     def _held(self) -> Any:
-        """Return the container as its owner holds it now; the owner may have replaced it."""
+        """Return the present container of its owner, which may have replaced it."""
         return self.container if self.owner is None else attributes(self.owner)
 
     def put(self, value: Any) -> None:
@@ -109,7 +109,7 @@ _CONTAINERS = (list, bytearray, OrderedDict, dict, set, deque)
 
 
 class Appended(Contents):
-    """A list or deque to which code appends, without looking at what it holds."""
+    """A list or deque to which code appends without reading it."""
 
     __slots__ = ()
 
@@ -130,10 +130,10 @@ class Appended(Contents):
 
 
 class Item(Source):
-    """An element of a list, at its index.
+    """An element of a list, by index.
 
-    :ivar varies: (bool) Whether the list is expected to hold other elements at each call; else
-        native code compares it as a whole.
+    :ivar varies: (bool) Whether the element is expected to differ between calls; if not, native
+        code compares the list as a whole.
     """
 
     __slots__ = ("container", "index", "varies")
@@ -160,7 +160,7 @@ class Item(Source):
 
 
 class Length(Source):
-    """The number of elements of a list in which code computes indices."""
+    """The length of a list whose indices code computes."""
 
     __slots__ = ("container", "elements")
 
@@ -235,7 +235,7 @@ def owner_of(array: np.ndarray) -> Any:
 
 
 def put_back(array: np.ndarray, dtype: np.dtype, shape: tuple[int, ...]) -> None:
-    """Let an array have the dtype and shape again that it had."""
+    """Restore the dtype and shape of an array."""
     if array.dtype != dtype and array.dtype.itemsize == dtype.itemsize:
         vars(np.ndarray)["dtype"].__set__(array, dtype)
     if array.shape != shape:
@@ -303,7 +303,8 @@ class Objects(Elements):
 
 
 class Remembered(Elements):
-    """The elements of a large array, which a trace must not change; calls do not compare them."""
+    """The elements of a large array that the function must not change; calls do not compare them.
+    """
 
     __slots__ = ()
 
@@ -311,7 +312,7 @@ class Remembered(Elements):
 
 
 class Compared(Elements):
-    """The elements of a large array that Python reads: each call compares them."""
+    """The elements of a large array that Python reads; each call compares them."""
 
     __slots__ = ()
 
@@ -330,7 +331,7 @@ class Compared(Elements):
 @functools.cache
 @unforked()
 def _comparing() -> Any:
-    """C's ``memcmp``, where it is found; comparing bytes would copy them."""
+    """Return C's ``memcmp``, which compares memory without a copy; None if it is not found."""
     try:
         found = ctypes.CDLL(None).memcmp
     except (AttributeError, OSError, TypeError):
@@ -340,8 +341,8 @@ def _comparing() -> Any:
 
 
 class Raw(Source):
-    """A guard on the bytes of an ``array.array``, a memoryview or a ``ctypes`` object; holds no
-    export.
+    """A guard on the bytes of an ``array.array``, a memoryview or a ``ctypes`` object. It exports
+    no buffer between calls, so that the owner can be resized.
     """
 
     __slots__ = ("buffer",)
@@ -390,7 +391,7 @@ class Context(Source):
 
 
 class Printing(Context):
-    """A guard on NumPy's print options, which become another dict whenever they change."""
+    """A guard on NumPy's print options, which are a new dict after each change."""
 
     __slots__ = ()
 
@@ -399,7 +400,7 @@ class Printing(Context):
 
 
 def _is_equal_to_itself(value: Any) -> bool:
-    """Return whether a value, or a tuple's elements, compares equal to a copy of itself."""
+    """Return whether a value, or each element of a tuple, compares equal to a copy of itself."""
     if type(value) in TUPLES:
         return all(map(_is_equal_to_itself, value))
     kind: Any = type(value)
@@ -407,7 +408,7 @@ def _is_equal_to_itself(value: Any) -> bool:
 
 
 class Answer(Source):
-    """A guard on what the library found by searching an object, and the dicts and lists it
+    """A guard on the result of a search through an object, and on the dicts and lists that were
     searched.
     """
 

@@ -38,9 +38,9 @@ _Way = tuple[Any, ...]
 
 
 class Nest:
-    """What a source holds: nested containers of which some parts vary from call to call.
+    """The value of a source: nested containers of which some parts vary between calls.
 
-    :param like: It, with ``_VARIES`` for the parts that vary.
+    :param like: The nest with ``_VARIES`` in place of the varying parts.
     """
 
     def __init__(self, whole: Source, like: Any) -> None:
@@ -67,10 +67,9 @@ class Nest:
 
 
 class Parts(Source):
-    """Numbers and tensors in a nest that another source holds, which may hold another such nest
-    later.
+    """The varying numbers and tensors in a nest that another source holds.
 
-    :param ways: The keys that lead to each.
+    :param ways: The path of keys to each of them.
     """
 
     __slots__ = ("nest", "ways")
@@ -82,7 +81,7 @@ class Parts(Source):
 
     @property
     def width(self) -> int:  # type: ignore[override]
-        """Return the number of parts."""
+        """The number of parts."""
         return len(self.ways)
 
     @property
@@ -121,7 +120,7 @@ class Part(Parts):
 
 
 def together(sources: Iterable[Source]) -> list[Source]:
-    """Group consecutive sources that are parts of one nest into one."""
+    """Merge consecutive sources that are parts of one nest."""
     found: list[Source] = []
     for source in sources:
         last = found[-1] if found else None
@@ -134,9 +133,10 @@ def together(sources: Iterable[Source]) -> list[Source]:
 
 
 class StandIns:
-    """Nests that stand for those which the sources of parts hold, while their parts are symbols.
+    """Copies of nests that hold symbols in place of their varying parts while the function is
+    traced.
 
-    :param parts: Before any of them holds a symbol.
+    :param parts: The varying parts, before any of them holds a symbol.
     """
 
     def __init__(self, parts: Iterable[Source]) -> None:
@@ -151,7 +151,7 @@ class StandIns:
         return bool(self._wholes)
 
     def containers(self) -> Iterator[Any]:
-        """The lists and dicts that stand for others, from when all parts hold symbols on."""
+        """Yield the copied lists and dicts; to be called once all parts hold symbols."""
         for whole in self._wholes:
             before, now = (_nest(whole, v) for v in (whole.value, whole.now()))
             for held, way in _new_containers(before, now):
@@ -168,18 +168,19 @@ class StandIns:
             yield from _kept(_nest(whole, whole.value), _nest(whole, whole.now()), whole.path)
 
     def changed(self) -> str:
-        """The path of a nest that code has changed itself, instead of putting another one there;
-        empty if there is none."""
+        """The path of a nest that code has changed in place instead of replacing it; empty if there
+        is none.
+        """
         return next((whole.path for held, before, _, whole in self._made.values()
                      if not _have_one_shape(held, before) or any(
                          held[key] is not before[key] for key in _keys(held))), "")
 
     def known_otherwise(self, is_seen: Callable[[Any], bool], kept: Iterable[Any]) -> str:
-        """The path of a nest that code also has by another name, or keeps elsewhere; empty if there
-        is none.
+        """The path of a nest that code also reaches by another name, or keeps elsewhere; empty if
+        there is none.
 
-        :param is_seen: Whether code has a container.
-        :param kept: Containers that it puts somewhere or returns.
+        :param is_seen: Whether a container was recorded.
+        :param kept: Containers that code stores or returns.
         """
         found = [path for held, path in self._replaced if is_seen(held)]
         found += [self._made[id(c)][-1].path for c in kept if id(c) in self._made]
@@ -191,8 +192,9 @@ class StandIns:
 
 
 def varying(key: Any, source: Source, now: Any) -> dict[Any, Source]:
-    """Return what holds numbers or tensors, which the code can take at run time, by its key: a
-    source, or the parts of a nest that it holds; nothing where others have changed, too."""
+    """Return the sources of numbers and tensors that code can take at run time: the source itself,
+    or parts of the nest that it holds; empty if anything else has changed too.
+    """
     kinds = (Attribute, Slot, Name, Cell, Item)
     content = isinstance(source, Contents) and type(source.container) in _CHANGED and (
         source.owner is None and not isinstance(source, (Appended, Entered)))
@@ -217,8 +219,8 @@ def _nest(source: Source, held: Any) -> Any:
 
 
 def _template(before: Any, now: Any, way: _Way, leaves: list[tuple[_Way, Any]]) -> Any:
-    """Return the common structure of two nests, with numbers and tensors that differ put into
-    ``leaves``.
+    """Return the structure that two nests have in common; differing numbers and tensors are
+    appended to ``leaves``.
     """
     if same(before, now):
         return now
@@ -238,7 +240,7 @@ def _template(before: Any, now: Any, way: _Way, leaves: list[tuple[_Way, Any]]) 
 
 
 def _fits(held: Any, like: Any) -> bool:
-    """Return whether a nest equals another one apart from its varying parts."""
+    """Return whether a nest equals ``like`` apart from the varying parts."""
     if held is like or like is _VARIES:
         return True
     if not _is_nest(like):
@@ -265,7 +267,7 @@ def _keys(held: Any) -> Iterable[Any]:
 
 
 def _new_containers(before: Any, now: Any, way: _Way = ()) -> Iterator[tuple[Any, _Way]]:
-    """The lists and dicts of a nest that are no parts of the one before, with the ways to them."""
+    """Yield the lists and dicts of a nest that are not in the former one, with their paths."""
     if now is before or not _is_nest(now) or len(way) > _MAX_DEPTH:
         return
     for key in _keys(now):
@@ -275,7 +277,7 @@ def _new_containers(before: Any, now: Any, way: _Way = ()) -> Iterator[tuple[Any
 
 
 def _kept(before: Any, now: Any, path: str) -> Iterator[tuple[Any, str]]:
-    """The parts of a nest that are those of the one before."""
+    """Yield the parts of a nest that are the same objects in the former one, with their paths."""
     if now is before:
         yield now, path
     elif _is_nest(now) and _is_nest(before):

@@ -44,10 +44,10 @@ _PLAIN_KEYS = (str, int, bool, float, bytes, type(None))
 
 
 class Parts:
-    """The containers of a trace that are known by their entries.
+    """The containers of a trace of which single entries are recorded.
 
-    :param reads: What else the trace reads.
-    :param borrowing: Whether arrays may be borrowed, and where is noted that some are.
+    :param reads: The recorder of all other reads.
+    :param borrowing: Whether arrays may be replaced by tensors; notes that some were.
     """
 
     def __init__(self, reads: Any, borrowing: Any = None) -> None:
@@ -66,8 +66,11 @@ class Parts:
 
     def use(self, value: Any, path: str, uses: Callable[[], Uses], source: Source | None = None
             ) -> Any:
-        """Trace the parts of a value that code uses (``uses()``); return the value that
-        code gets instead, which is also stored in the ``source`` it was read from."""
+        """Record the parts of a value that code uses (``uses()``).
+
+        Returns the value that code gets instead, which is also stored in the ``source`` that it was
+        read from.
+        """
         if type(value) is np.ndarray:
             by_code = of_array(uses())
             self._reads.note_uses(value, by_code)
@@ -130,10 +133,10 @@ class Parts:
                          Item(name, value, i))
 
     def _are_of_items(self, value: list[Any], uses: Uses) -> bool:
-        """Return whether code only indexes a list whose elements vary: it assigns, or reads
-        numbers.
+        """Return whether code only indexes a list whose elements vary: it assigns elements, or
+        reads numbers.
 
-        Others are compared as a whole, which native code does at once.
+        Other lists are compared as a whole, which native code does in one step.
         """
         size = len(value)
         by_index = size <= _MAX_PARTS and all(
@@ -189,7 +192,7 @@ class Parts:
         self._held(source, inner, path, uses)
 
     def _held(self, source: Source, inner: Any, path: str, uses: Uses) -> None:
-        """Follow the uses of the value that an attribute or entry had before the trace, unless code
+        """Record the uses of the value that an attribute or entry had before the trace, unless code
         only overwrites it.
         """
         if not only(uses, What.PUT) and inner is not MISSING and source.now() is inner:
@@ -221,14 +224,14 @@ class Parts:
 
 
 def _leads_through(use: Use) -> bool:
-    """Return whether code reads a list element only to use its parts or to append to it."""
+    """Return whether a use reads a list element only to use its parts, or appends to it."""
     keys, what = use
     return bool(keys) and (keys[0] is ANY or type(keys[0]) is int) and (
         len(keys) > 1 or what is What.APPEND)
 
 
 def _are_changed(uses: Uses) -> bool:
-    """Return whether code assigns to a key or an index of a container."""
+    """Return whether code assigns to entries of a container."""
     return any(len(keys) == 1 and what in (What.PUT, What.CHANGE) for keys, what in uses)
 
 
@@ -256,7 +259,9 @@ def _taken(value: Any) -> Iterable[Any]:
 
 
 def _are_of_parts(value: Any, mapping: dict[Any, Any], uses: Uses) -> bool:
-    """Return whether all uses are of single entries by keys that are known, or need not be."""
+    """Return whether all uses are of single entries, by keys that are known or that only
+    assignments use.
+    """
     named = type(value) is SimpleNamespace
     looked_up = len(mapping) <= _MAX_PARTS and _are_changed(uses)
     for use in uses:

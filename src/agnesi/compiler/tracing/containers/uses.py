@@ -37,7 +37,7 @@ _COUNTED = ("BUILD_SLICE", "BUILD_TUPLE", "BUILD_LIST", "CALL")
 
 
 class _Any:
-    """Stands for a key that is known only at run time."""
+    """A key that is known only at run time."""
 
     def __repr__(self) -> str:
         return "any"
@@ -49,15 +49,15 @@ SLICE: Any = _Any()
 
 
 class Named(NamedTuple):
-    """The name of an attribute, as a key."""
+    """An attribute's name, used as a key."""
 
     name: str
 
 
 class What(Enum):
-    """The ways in which code uses a part of a container; ``h[k] += 1`` both reads and puts.
+    """How code uses a part of a container; ``h[k] += 1`` both reads and puts.
 
-    Builtins ask for the number of elements (``len``), or take all of them (``zip``, ``enumerate``).
+    Builtins read the number of elements (``len``), or all elements (``zip``, ``enumerate``).
     """
 
     READ, APPEND, PUT, CHANGE, COUNT, ITERATE = range(6)
@@ -127,7 +127,7 @@ def of_part(uses: Iterable[Use], key: Any) -> Uses:
 
 
 def only(uses: Uses, what: What) -> bool:
-    """Return whether a container itself is used in one way only."""
+    """Return whether the container itself, and no part of it, is used in this one way."""
     return bool(uses) and all(not keys and done is what for keys, done in uses)
 
 
@@ -181,8 +181,9 @@ def _chain(code: CodeType, found: Sequence[Step], n: int, keys: tuple[Any, ...]
 
 
 def _step(found: Sequence[Step], n: int) -> tuple[Any, int, What | None]:
-    """A step from a container to a part: its key, or None, the instruction behind it, and what is
-    done with the part if the way ends there."""
+    """Return a step from a container to a part: its key or None, the position of the next
+    instruction, and the use if the path ends there.
+    """
     first = found[n]
     if first.name in _METHODS and first.argval.startswith("__"):
         return None, n, None  # it may give all: ``n.__dict__``
@@ -258,7 +259,7 @@ def _takes(i: Step) -> int:
 
 def _local(code: CodeType, found: Sequence[Step], n: int, keys: tuple[Any, ...]
            ) -> Iterator[Use]:
-    """The uses of a local variable that a part is given to, and nothing else."""
+    """Return the uses of a local variable that a part is assigned to, if it holds nothing else."""
     name = found[n].argval
     named = [(k, i) for k, i in enumerate(found) if i.argval == name and "FAST" in i.name]
     fits = all(i.name == "LOAD_FAST" or k == n for k, i in named) and name not in (

@@ -36,8 +36,10 @@ def _open(*args: Any, **keywords: Any) -> Any:
 
 
 def _watch() -> Callable[[], None] | None:
-    """Replace ``open`` by the hook; return how to undo it, None if another library has replaced it
-    already."""
+    """Replace ``open`` by the hook.
+
+    Returns a function that restores it, or None if another library has replaced ``open``.
+    """
     if not builtins.open is io.open is _PLAINLY:
         return None
     builtins.open = io.open = _open

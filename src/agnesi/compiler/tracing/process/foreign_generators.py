@@ -12,7 +12,7 @@ _FRESH = {"numpy.random": (623, 624), "random": (624,)}
 
 
 def states() -> dict[str, Any]:
-    """The states of the global generators of NumPy and Python."""
+    """Return the states of the global generators of NumPy and Python."""
     found: dict[str, Any] = {}
     numpys, pythons = imported("numpy.random"), imported("random")
     if numpys is not None:
@@ -23,8 +23,9 @@ def states() -> dict[str, Any]:
 
 
 def refuse_draws(before: dict[str, Any]) -> None:
-    """Raise an error if the function drew random numbers while it was traced: every call would have
-    the same ones.  The generators are as before then."""
+    """Raise OnlyEagerError if the function drew from them during the trace; the states are restored
+    first.
+    """
     for module in undone_draws(before):
         raise OnlyEagerError(f"it draws from the generator of {module}",
                              "Draw with ag.random, or give the numbers as arguments")
@@ -47,7 +48,7 @@ def undone_draws(before: dict[str, Any]) -> list[str]:
 
 
 def _compared(module: str, state: Any) -> Any:
-    """A state with its index in the table first."""
+    """Return a generator's state with its position first, which differs most often."""
     if module == "numpy.random":
         kind, keys, *rest = state
         return rest, kind, keys.tobytes()

@@ -24,15 +24,15 @@ _MAX_KEPT = 64
 
 
 def fill_first() -> NoReturn:
-    """A function would compute a result that it keeps, which this call does: it runs eagerly."""
+    """Raise OnceEagerError: the function would fill a cache, so this call runs eagerly."""
     raise OnceEagerError("each call computes something new that functools keeps",
                          "Give what it keeps as arguments", "call it once before")
 
 
 def refill(caches: Iterable[tuple[Any, Any]]) -> None:
-    """Leave nothing of the trace in caches: this call fills them, or finds values there.
+    """Remove tensors of the trace from caches that it filled, or give them values of this call.
 
-    :param caches: Functions, each with what ``cache_info`` returned before.
+    :param caches: Cached functions, each with its ``cache_info`` before the trace.
     """
     missed = [(f, then) for f, then in caches if f.cache_info().misses > then.misses]
     empty = not any(then.currsize for _, then in missed)
@@ -44,14 +44,15 @@ def refill(caches: Iterable[tuple[Any, Any]]) -> None:
 
 
 def results_kept(function: Any) -> list[Any]:
-    """The results, and the keys, that a cached function keeps."""
+    """Return the keys and results in the cache of a function."""
     held = [v for v in gc.get_referents(function) if v is not vars(function)]
     return [v for h in held for v in (h.values() if type(h) is dict else (h,))]
 
 
 def computed_now(results: list[Any]) -> bool:
-    """Give tensors of a trace among results the values of the present call; return whether all
-    have one."""
+    """Give tensors of the trace among cached results their values in the present call; return
+    whether all have one.
+    """
     decisions = getattr(current_trace(), "decisions", None)
     for x in flatten(results)[0]:
         if not isinstance(x, Tensor) or x.array is not None:
@@ -66,10 +67,10 @@ def computed_now(results: list[Any]) -> bool:
 
 
 def found_in(function: Any) -> tuple[tuple[Any, Any], ...]:
-    """The keys and results that a cached function keeps; none where there are many.
+    """Return the keys and results of a cached function; empty if there are many.
 
-    One that keeps a number of results only has entries with the results inside, which lie before
-    the class of the entry among what it refers to.
+    With ``maxsize``, ``functools`` wraps each result in a link object, among whose referents it
+    comes directly before the link's class.
     """
     mapping = _mapping_of(function)
     if not mapping or len(mapping) > _MAX_KEPT:
@@ -82,17 +83,16 @@ def found_in(function: Any) -> tuple[tuple[Any, Any], ...]:
 
 
 def _mapping_of(function: Any) -> Any:
-    """Where a function keeps results: the dict behind it that does not have its attributes."""
+    """Return the dict in which a cached function keeps results."""
     return next((d for d in gc.get_referents(function)
                  if type(d) is dict and d is not vars(function)), None)
 
 
 class Kept(Source):
-    """The results that a cached function keeps: once they are cleared, it computes them again, and
-    what it keeps then may be others.
+    """A guard on the results in a function's cache: after ``cache_clear`` the function may compute
+    others.
 
-    A function whose results are as many as it keeps puts the next one into the entry of the oldest:
-    the results themselves are compared then.
+    A full cache reuses the link of the oldest result, so the results themselves are compared then.
     """
 
     __slots__ = ("full", "function", "mapping")

@@ -29,7 +29,7 @@ _MOMENT = ("created", "msecs", "relativeCreated", "thread", "threadName", "taskN
 
 
 def _say(repeat: Callable[[], Any]) -> None:
-    """Print or warn: by each call of the function that is being traced, or now where none is."""
+    """Print or warn in each call of the function that is being traced; at once if there is none."""
     reads = STATE.reads
     if reads is None:
         repeat()
@@ -39,7 +39,9 @@ def _say(repeat: Callable[[], Any]) -> None:
 
 @contextmanager
 def silent() -> Iterator[None]:
-    """A block of a trace that runs again what each call has run: it says nothing more."""
+    """A context for running a function again in a trace, in which prints and warnings are not
+    repeated.
+    """
     said = getattr(STATE.reads, "said", [])
     before = len(said)
     yield
@@ -72,7 +74,7 @@ def print_(*args: Any, **keywords: Any) -> None:
 
 def warn(message: Any, category: Any = None, stacklevel: int = 1, source: Any = None,
          **keywords: Any) -> None:
-    """Warn at the user's line; where a filter makes it an error, that is raised in the trace."""
+    """Warn at the user's line in each call; a filter that makes it an error raises in the trace."""
     if STATE.reads is None or keywords or warnings.filters is not STATE.reads.filters:
         warnings.warn(message, category, stacklevel + 1, source, **keywords)
         return
@@ -89,8 +91,10 @@ def warn(message: Any, category: Any = None, stacklevel: int = 1, source: Any = 
 
 
 def _listen() -> Callable[[], None] | None:
-    """Let ``logging.Logger.handle`` hand records to the trace that runs, and return what undoes
-    that; None where ``logging`` is not imported."""
+    """Replace ``logging.Logger.handle`` so that records reach the running trace.
+
+    Returns a function that restores it; None if ``logging`` is not imported.
+    """
     logging = imported("logging")
     if logging is None:
         return None
@@ -113,7 +117,7 @@ def _handle(logger: Any, plainly: Any, record: Any) -> None:
 
 
 def _log(logger: Any, record: Any) -> None:
-    """Log a record anew, at this moment."""
+    """Log a copy of a record with the present time, thread and process."""
     logging: Any = sys.modules["logging"]
     now = vars(logging.makeLogRecord({}))
     logger.handle(logging.makeLogRecord(

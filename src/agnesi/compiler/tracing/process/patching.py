@@ -9,9 +9,9 @@ Restore = Callable[[], None]
 
 
 class Meanwhile:
-    """A replacement that lasts from the begin of the first trace to the end of the last one.
+    """A replacement that is in place from the beginning of the first trace to the end of the last.
 
-    :param replace: Puts it there, and returns what takes it away; None where there is nothing to
+    :param replace: Installs it, and returns a function that removes it; None if there is nothing to
         replace.
     """
 
@@ -22,14 +22,14 @@ class Meanwhile:
         self._restore: Restore | None = None
 
     def begin(self, user: object) -> None:
-        """Let it last for a trace."""
+        """Install it for a trace."""
         with self._lock:
             self._users.add(id(user))
             if self._restore is None:
                 self._restore = self._replace()
 
     def end(self, user: object) -> None:
-        """The trace is over; to be called again where it was interrupted."""
+        """Remove it when the last trace ends. It may be called again after an interrupt."""
         with self._lock:
             self._users.discard(id(user))
             if self._restore is not None and not self._users:

@@ -24,7 +24,9 @@ from agnesi.core.support.foreign import imported
 
 
 class Question(NamedTuple):
-    """What code asks by some names of a module; without names, by any use of it."""
+    """A query about the process that code makes by using certain names of a module; without names,
+    by any use of it.
+    """
 
     what: str
     names: frozenset[str] = frozenset()
@@ -32,12 +34,12 @@ class Question(NamedTuple):
     ask: Any = None
 
     def applies_to(self, names: frozenset[str]) -> bool:
-        """Return whether code of these names asks it."""
+        """Return whether code that uses these names makes this query."""
         return not self.names or not self.names.isdisjoint(names)
 
 
 def context_of(module: Any) -> tuple[Any, ...]:
-    """Return the settings of a ``decimal`` context by which results are computed."""
+    """Return the settings of the current ``decimal`` context that affect results."""
     found = module.getcontext()
     return (*[getattr(found, part) for part in _PARTS], tuple(found.traps.items()))
 
@@ -54,7 +56,7 @@ def _recording(module: Any) -> tuple[Any, ...]:
 
 
 class _Recording(Answer):
-    """Whether gradients are recorded, which the text of each call asks."""
+    """A guard on whether gradients are recorded; each call checks that itself."""
 
     __slots__ = ()
 
@@ -63,7 +65,7 @@ class _Recording(Answer):
 
 
 class _Decimals(Answer):
-    """How the module ``decimal`` computes."""
+    """A guard on the current context of the module ``decimal``."""
 
     __slots__ = ()
 
@@ -133,7 +135,7 @@ _PLAIN = (bool, int, float, complex, str, bytes, type(None), tuple, list, dict, 
 
 
 def home(value: Any) -> ModuleType | None:
-    """The module of a function or class, or of an object's class, whatever that module is called.
+    """Return the module that defines a function or class, or an object's class, by its public name.
     """
     is_owner = isinstance(value, (type, FunctionType, BuiltinFunctionType))
     name = module_of(value if is_owner else type(value))
@@ -142,11 +144,12 @@ def home(value: Any) -> ModuleType | None:
 
 def answers(module: Any, names: frozenset[str], local: bool = False
             ) -> Iterator[tuple[Any, Callable[[], Source]]]:
-    """Yield what code that uses ``names`` learns about the process through a module, such as its
-    settings: a key, and what makes the source.  ``local``: none of these names is a global of the
-    code's own module.
+    """Yield a key and a factory of the source for each query about the process that code makes by
+    using ``names`` of a module.
 
-    :raises OnlyEagerError: If each call has another answer.
+    ``local``: none of these names is a global of the code's own module.
+
+    :raises OnlyEagerError: If the answer differs in each call.
     """
     name = getattr(module, "__name__", "")
     name = _ALIASES.get(name, name)
@@ -162,8 +165,9 @@ def answers(module: Any, names: frozenset[str], local: bool = False
 
 
 def answers_of(value: Any, names: AbstractSet[str]) -> Iterator[tuple[Any, Callable[[], Source]]]:
-    """Yield what code that uses such names learns about the process through a value: a function of
-    a module by its own name, other values by names that their class has; see :func:`answers`."""
+    """Yield the same for a value: for a function by its own name, for other values by the names
+    that their class has; see :func:`answers`.
+    """
     module = home(value)
     if getattr(module, "__name__", "") not in _QUESTIONS:  # of nearly all things, in each trace
         return iter(())
@@ -174,7 +178,7 @@ def answers_of(value: Any, names: AbstractSet[str]) -> Iterator[tuple[Any, Calla
 
 
 def printing() -> Iterator[tuple[Any, Callable[[], Source]]]:
-    """How NumPy makes text of arrays: a key and a source."""
+    """Yield the key and factory of the guard on NumPy's print options."""
     table = imported("numpy._core.printoptions")
     variable = getattr(table, "format_options", None)
     what = "NumPy's options of printing"
@@ -186,13 +190,14 @@ def printing() -> Iterator[tuple[Any, Callable[[], Source]]]:
 
 
 def is_plain(module: Any, value: Any) -> bool:
-    """Return whether what a library's module names is a number, word or container that may change.
+    """Return whether an attribute of a library's module is a number, text or container that may
+    change.
     """
     return type(value) in _PLAIN and module.__name__.partition(".")[0] not in _CONSTANT
 
 
 class State(Answer):
-    """The state of an object of a library's, which a trace must not change."""
+    """The state of an object of a library's class, which tracing must not change."""
 
     __slots__ = ("restore",)
 
@@ -202,7 +207,7 @@ class State(Answer):
         super().__init__(path, lambda: (ask(value),), tuple)
 
     def restored(self) -> bool:
-        """Restore the state; return whether it was another."""
+        """Restore the state; return whether it had changed."""
         if self.holds():
             return False
         self.restore(*self.value)
@@ -212,7 +217,7 @@ class State(Answer):
 
 
 def _settings(log: Any) -> tuple[Any, ...]:
-    """Return the settings that decide whether a logger passes on a record, and to whom."""
+    """Return the settings by which a logger decides whether a record is handled, and by whom."""
     log = getattr(log, "logger", log)  # of an adapter
     return (log.level, log.disabled, log.propagate, log.manager.disable, log.getEffectiveLevel(),
             *log.handlers, None, *log.filters)
@@ -237,7 +242,9 @@ _STATES: dict[tuple[str, str], tuple[Callable[[Any], Any], Callable[[Any, Any], 
 
 
 def state_of(value: Any, path: str) -> Callable[[], State] | None:
-    """How to take down the state of an object of a library's, or of a method's object."""
+    """Return the factory of the guard on the state of a library's object, or of the object of a
+    bound method; None if it has none.
+    """
     value = value.__self__ if isinstance(value, BuiltinFunctionType) else value
     kind = module_of(type(value)), type(value).__name__
     is_log = kind[0] == "logging" and hasattr(value, "getEffectiveLevel")
@@ -246,15 +253,18 @@ def state_of(value: Any, path: str) -> Callable[[], State] | None:
 
 
 def refuse_states(sources: Iterable[Source]) -> None:
-    """Restore all states; raise where one was another, for it is still to be changed then."""
+    """Restore all states; raise OnlyEagerError if any had changed, because the eager run must
+    change it.
+    """
     changed = [p.path for p in sources if isinstance(p, State) and p.restored()]
     if changed:
         raise OnlyEagerError(f"it changes {changed[0]}", "Change that outside")
 
 
 def kinships(kind: type, kinds: Any) -> Iterator[tuple[Any, Callable[[], Source]]]:
-    """Whether a class is one of others that are abstract, to which it may be registered: keys and
-    sources."""
+    """Yield a key and a factory of a guard for each abstract class among ``kinds`` with which
+    ``kind`` may be registered.
+    """
     stack = [kinds]
     while stack:
         other = stack.pop()
@@ -268,7 +278,7 @@ def kinships(kind: type, kinds: Any) -> Iterator[tuple[Any, Callable[[], Source]
 
 
 def _is_kin(kind: type, other: Any) -> tuple[bool | None]:
-    """Return whether a class is another's; None where that cannot be asked."""
+    """Return whether a class is a subclass of another; None if the query raises."""
     try:
         return issubclass(kind, other),
     except TypeError:

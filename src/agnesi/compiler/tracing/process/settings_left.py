@@ -17,7 +17,8 @@ from agnesi.core.support.foreign import imported
 
 
 class Setting(NamedTuple):
-    """A setting as it was: how to ask for it, and what makes it that again."""
+    """A process-wide setting: how to query it, its value before the trace, and how to restore it.
+    """
 
     what: str
     ask: Callable[[], Any]
@@ -26,7 +27,7 @@ class Setting(NamedTuple):
 
 
 def settings() -> list[Setting]:
-    """Return the settings that functions may change, as they are."""
+    """Return the settings that functions may change, with their present values."""
     return [Setting(what, ask, ask(), restore) for what, ask, restore in _settings()]
 
 
@@ -65,8 +66,9 @@ def _folder() -> str:
 
 
 def _filters(before: list[Any], modules: int) -> list[Any]:
-    """The filters, without those that modules added which were imported since: that is done once,
-    in whatever call it happens."""
+    """Return the warning filters, without those added by modules imported since ``before``: an
+    import happens once, in whatever call comes first.
+    """
     now: list[Any] = list(warnings.filters)
     added = len(sys.modules) > modules and [f for f in now if f in before] == before
     return before if added else now
@@ -78,7 +80,7 @@ def _filter(filters: list[Any]) -> None:
 
 
 def restored(before: Iterable[Setting]) -> str:
-    """Restore all settings; return which one was another, or nothing."""
+    """Restore all settings; return the name of one that had changed, or an empty text."""
     found = ""
     for setting in before:
         if setting.ask() != setting.value:
@@ -88,6 +90,8 @@ def restored(before: Iterable[Setting]) -> str:
 
 
 def refuse_settings(before: Iterable[Setting]) -> None:
-    """Raise where a traced function leaves a setting changed; it is still to be changed then."""
+    """Raise OnlyEagerError if a traced function left a setting changed; the eager run must change
+    it.
+    """
     if found := restored(before):
         raise OnlyEagerError(f"it changes {found}", "Change that outside")

@@ -358,10 +358,9 @@ class Winograd(Both):
 
     def _multiply(self, kind: int, index: Value, block: Block, plane: Value, first: Value,
                   count: Value) -> None:
-        """For each element of a square, tiles times channels times columns.
+        """Multiply tiles by filters for each element of a square.
 
-        ``first`` is the square of the source where the image begins, ``count`` how many squares
-        there are to do.
+        ``first`` is the first square of the source, ``count`` the number of squares.
         """
         b, plan = self.b, self.plan
         own = self._at(self.u, (b.sub(index, self.first), plan.panel_elements))

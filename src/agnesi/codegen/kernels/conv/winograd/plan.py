@@ -64,10 +64,10 @@ class Shape:
 
 @record
 class WinogradPlan(Paneled, TilePlan):
-    """A dense convolution of few taps and how it is cut.
+    """A dense convolution by Winograd's algorithm, divided into work units.
 
-    Unit ``u`` is (group, panel group, chunk of blocks), the last fastest; block (image block,
-    plane block, line block), of so many images, planes of results and bands of lines.
+    Unit ``u`` is (group, panel group, chunk of blocks), the last fastest; a block is (image block,
+    plane block, line block).
     """
 
     emitter = "winograd.convolution:Winograd"
@@ -181,8 +181,9 @@ class WinogradPlan(Paneled, TilePlan):
         return self._apart(self.results, self.width)
 
     def _apart(self, squares: int, pitch: int) -> int:
-        """Room for squares such that their elements, which are as far apart as all of it, do not
-        meet in a few sets of the caches."""
+        """Return the space for squares, padded so that their elements do not fall into few sets of
+        the cache.
+        """
         return squares + (squares * pitch * self.itemsize % 1024 == 0)
 
     @property
