@@ -191,6 +191,8 @@ USES = (
 ROUNDED = {"float64": (1e-9, 1e-6), "float32": (3e-5, 2e-3), "float16": (1e-2, 1e-1),
            "bfloat16": (4e-2, 3e-1)}
 LONG, LARGE = 4, 1e5
+#: What transformations refuse, besides: writes of graphs into values, floats of other types.
+REFUSED = ("into a tensor that has a value", "the dtype must stay", "both must be of one type")
 HOLES = re.compile(r"\b(?:[VSMICBQZY]|I_)\b")
 
 
@@ -374,8 +376,8 @@ class Carried(Script):
         try:
             return self._of(0, T=nested.OWN, jit=partial(ag.jit, **options),
                             graph=partial(graph, **options), states=partial(_states, **options))
-        except (TypeError, ag.TraceError) as error:
-            if any(text in str(error) for text in EXPECTED):
+        except (TypeError, ag.TraceError, ag.GradientError) as error:
+            if any(text in str(error) for text in (*EXPECTED, *REFUSED)):
                 raise Unclear from error
             raise
 
