@@ -24,7 +24,6 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from agnesi.core.ir.dims import Dim
-from agnesi.core.shapes import MOST_AXES
 from agnesi.core.support import dtypes
 from agnesi.core.support.config import HOOKS, switched
 from agnesi.core.support.errors import PACKAGE, DTypeError, at, typed, warn
@@ -126,6 +125,8 @@ def _each(rule: Rule) -> Rule:
 
 #: Any number, also NaN and infinity.
 _ANY = Rule("a number", _is_real, plain=True)
+#: Lists in each other that are looked into; arrays have fewer axes.
+_MOST_LEVELS = 100
 AnyNumber: TypeAlias = Annotated[float, _ANY]
 Positive: TypeAlias = Annotated[float, within(0, above=True)]
 NotNegative: TypeAlias = Annotated[float, within(0)]
@@ -171,7 +172,7 @@ def _sizes(value: Any) -> str:
     return ""
 
 
-def _is_data(value: Any, levels: int = MOST_AXES) -> bool:
+def _is_data(value: Any, levels: int = _MOST_LEVELS) -> bool:
     """Return whether a value converts to a tensor, judged by the first four entries of a list; what
     is nested deeper than arrays have axes is refused where it is converted."""
     dtype = attribute_of(value, "dtype")
