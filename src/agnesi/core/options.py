@@ -383,13 +383,8 @@ def _refusal(rules: tuple[Rule, ...] | None, value: Any) -> tuple[str, type[Exce
     """Return the requirement that a value does not meet, and the class of the error; None if it
     meets one rule.
     """
-    reasons = []
-    for rule in rules or ():
-        if rule.fits(value):
-            if not (reason := rule.wanted(value)):
-                return None
-            reasons.append(reason)
-    if not rules:
+    reasons = [rule.wanted(value) for rule in rules or () if rule.fits(value)]
+    if not rules or not all(reasons):
         return None
     others = [rule.text for rule in rules if not rule.fits(value)
               and not (reasons and _is_several(value) and rule.text != "None")]

@@ -344,8 +344,8 @@ def _broadcast_sizes(a: Size, b: Size) -> Size:
     return functools.reduce(lambda x, y: _interned("broadcast", (x, y)), ordered)
 
 
-def _order(size: Dim) -> tuple[int, str]:
-    """By what the sizes of a common one are sorted: those that come later are behind, ``d9`` before
+def _order(size: Size) -> tuple[int, str]:
+    """Return the sort key of the parts of a broadcast size: later names come last, ``d9`` before
     ``d10``."""
     text = repr(size)
     return len(text), text

@@ -94,6 +94,7 @@ class Generator(Written, Explained):
 
     :param seed: Equal seeds give equal streams; without one the system's entropy is used.
     :param device: Where numbers are drawn: "cpu", also instead of the seed.
+    :raises ValueError: If the seed is a text that names no device.
     :see: random.default_generator, manual_seed
 
     >>> from agnesi.ops.random.generators import Generator
