@@ -62,7 +62,7 @@ TABLES: dict[str, tuple[str, ...]] = {
     "C": ("(S > 0)", "(I % 2 == 0)", "(B).any()", "c['b'][0]", "~C", "(C & C)", "(S < S)",
           "(C | C)", "ag.all(V > S)", "(I > I)", "(B)[I % 3]", "(C ^ C)"),
     "B": ("c['b']", "(V > 0)", "(V > S)", "~B", "(B & B)", "(V < V)", "((Q)[1:] % 2 == 0)",
-          "(B | C)", "ag.isfinite(V)", "(ag.arange(3) == I % 3)", "(ag.cumsum(V) > S)"),
+          "(B | C)", "ag.isfinite(V)", "(ag.arange(3) == I % 3)", "(ag.cumsum(V) > S - 0.37)"),
     "Q": ("c['q']", "c['q']", "(Q)[::-1]", "(Q + I)", "ag.arange(4)", "ag.where(Q > 2, Q, I)",
           "ag.sort(Q)", "ag.cumsum(Q)", "(Q * Q)", "(Q)[ag.argsort(Q, stable=True)]",
           "ag.concat([ag.argsort(V, stable=True), (Q)[:1]])", "(Q ^ 3)", "ag.abs(Q)", "(Q >> 1)",
