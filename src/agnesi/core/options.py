@@ -125,8 +125,6 @@ def _each(rule: Rule) -> Rule:
 
 #: Any number, also NaN and infinity.
 _ANY = Rule("a number", _is_real, plain=True)
-#: Lists in each other that are looked into; arrays have fewer axes.
-_MOST_LEVELS = 100
 AnyNumber: TypeAlias = Annotated[float, _ANY]
 Positive: TypeAlias = Annotated[float, within(0, above=True)]
 NotNegative: TypeAlias = Annotated[float, within(0)]
@@ -172,9 +170,8 @@ def _sizes(value: Any) -> str:
     return ""
 
 
-def _is_data(value: Any, levels: int = _MOST_LEVELS) -> bool:
-    """Return whether a value converts to a tensor, judged by the first four entries of a list; what
-    is nested deeper than arrays have axes is refused where it is converted."""
+def _is_data(value: Any, levels: int = 100) -> bool:
+    """Return whether a value converts to a tensor, judged by four entries of a list, and levels."""
     dtype = attribute_of(value, "dtype")
     if dtype is not None:
         return getattr(dtype, "kind", "b") in "biufcV"
