@@ -320,7 +320,7 @@ CASES: list[Any] = [
     (lambda: F.batch_matmul(np.ones((2, 3)), np.ones((3, 2))), ShapeError, "batch_matmul: a and b "
      "must have as many matrices or vectors on axis 0, not shapes (2, 3) and (3, 2)"),
     (lambda: float(chainer.Variable(np.ones(3))), TypeError,
-     "<variable 3, float64> is no number: float(x.data) is the one in its array"),
+     "<variable (3,), float64> is no number: float(x.data) is the one in its array"),
     (lambda: begun().update(), GradientError, "SGD.update: no parameter has a gradient: write "
      "model.zerograds() and loss.backward() before it, or update(lossfun, x, t)"),
     (lambda: setattr(begun(), "lr", "a"), TypeError, "SGD: lr must be a number, not 'a'"),

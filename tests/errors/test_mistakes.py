@@ -198,7 +198,7 @@ CASES: list[tuple[Any, str]] = [
     (lambda: theano.shared(V.numpy(), borow=True), r"^shared\(\) got .* did you mean `borrow`\?"),
     (lambda: theano.function([T.vector()], [], mode=3), r"^function: mode must be a name such as"),
     (lambda: ag.Linear(3, 2), r"use `ag.nn.Linear`"),
-    (lambda: nn.relu(V), r"use `ag.relu`"),
+    (lambda: nn.relu(V), r"use `nn.functional.relu`"),
     (lambda: optim.adam([V]), r"^agnesi.optim.adam is a module, .* call agnesi.optim.Adam"),
     (lambda: ag.jit(ag.grad(F.nll_loss))(M, np.array([0, 5])), r"^nll_loss.* a label is out of"),
     (lambda: _model().load_state_dict({f"m.{k}": v for k, v in _model().state_dict().items()}),

@@ -148,6 +148,7 @@ ARGUMENTS |= {
     "stft": (_SIGNAL, 8), "swapdims": (SQUARE, 0, 1), "take_along_dim": (SQUARE, INTEGERS, 0),
     "unflatten": (SQUARE, 0, (3, -1)), "upsample": (IMAGE, 2),
     "ag.binomial": (INTEGERS, SQUARE), "ag.multinomial": (SQUARE, 2),
+    "random.integers": (INTEGERS + 1,),
 }
 #: Functions of two matrices that are no rows of the table under this name.
 TWO = {

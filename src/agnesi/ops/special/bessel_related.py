@@ -231,7 +231,7 @@ bei: Function = _documented(
 )
 ker: Function = _documented("ker", "Kelvin function ker.", "[1.0]", "[0.2867062]",
                       lambda g, x: g * kerp(x))
-kei: Function = _documented("kei", "Kelvin function kei.", "[1.0]", "[-0.49499467]",
+kei: Function = _documented("kei", "Kelvin function kei.", "[1.0]", "[-0.49499464]",
                       lambda g, x: g * keip(x))
 berp: Function = _documented("berp", "Derivative of :func:`ber`.", "[0.0]", "[0.]",
                        lambda g, x, y: -g * (bei(x) + safe_divide(y, x)))

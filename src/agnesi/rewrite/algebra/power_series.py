@@ -260,6 +260,7 @@ OPERATIONS: dict[str, Callable[..., Series]] = {
     "divide": lambda a, b: a / b, "safe_divide": lambda a, b: a / b,
     "negative": lambda a: a.times(-_ONE), "square": lambda a: a * a,
     "reciprocal": lambda a: constant(_ONE, len(a.c)) / a, "sqrt": lambda a: a.power(_HALF),
+    "hypot": lambda a, b: (a * a + b * b).power(_HALF),
 }
 _KNOWN = frozenset((*OPERATIONS, *FUNCTIONS))
 
