@@ -215,8 +215,7 @@ class Reads(OwnedReads):
         """Record the objects that a weak reference, proxy or property refers to."""
         for part in parts:
             thing = part.__self__ if isinstance(part, MethodType) else part
-            if isinstance(value, REFERENCES) and thing is not None and (
-                    id(thing) not in self._seen):
+            if isinstance(value, REFERENCES) and not (thing is None or id(thing) in self._seen):
                 self._weak[id(thing)] = thing
             self.meet(part, path)
 
