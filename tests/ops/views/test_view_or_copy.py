@@ -172,3 +172,16 @@ def test_contiguous_copies_what_is_not() -> None:
             assert way(x)[0] and float(x[0, 0, 0]) == (layout == "rows")
             x = ag.zeros((2, 3))
             assert way(x.T)[1].tolist() == [[1, 1]] * 3 and not x.any()
+
+
+@pytest.mark.parametrize("key", [[0, -1], ag.tensor([True, True]), ag.tensor([0, 1])])
+def test_picked_rows_lie_in_order_whatever_their_source(key: Any) -> None:
+    """A flat view of them is one, eagerly and compiled."""
+    def run(x: Any) -> Any:
+        y = x[key]
+        y.reshape(-1)[0] = 100
+        return y * 1
+
+    array = np.arange(24.0).reshape(2, 3, 4).copy(order="F")
+    for way in (run, ag.jit(run)):
+        assert way(ag.asarray(array, copy=False))[0, 0, 0] == 100

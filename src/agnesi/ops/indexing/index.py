@@ -70,9 +70,10 @@ def _chosen(x: Any = None, key: Any = None, *more: Any) -> Any:
     elif type(key) is not list or not key or set(map(type, key)) != {int}:
         return NotImplemented
     try:
-        return wrap(data[key])
+        found = data[key]
     except IndexError:  # the function raises it in the user's words
         return NotImplemented
+    return wrap(found if found.flags.c_contiguous else found.copy())  # as operations lay it out
 
 
 @planned
