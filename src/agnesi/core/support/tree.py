@@ -82,6 +82,28 @@ class GetAttrKey:
 Key = DictKey | SequenceKey | GetAttrKey
 
 
+def tuples_inside(value: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
+    """Give the tuples that a tuple holds at any depth, and itself: each once, and after those in
+    it.
+
+    >>> from agnesi.core.support.tree import tuples_inside
+    >>> list(tuples_inside((1, (2, (3,)))))
+    [(3,), (2, (3,)), (1, (2, (3,)))]
+    """
+    done: set[int] = set()
+    waiting = [value]
+    while waiting:
+        last = waiting[-1]
+        inner = [v for v in last if type(v) is tuple and id(v) not in done]
+        if inner:
+            waiting += inner
+            continue
+        waiting.pop()
+        if id(last) not in done:
+            done.add(id(last))
+            yield last
+
+
 class Tree:
     """The shape of a nest: hashable, equal for equal nests, with the leaves left out.
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.core.support.tree import tuples_inside
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.base.convert import as_array
 
@@ -84,17 +85,10 @@ def _replaced(value: Any, of: Callable[[Any], Any]) -> Any:
     if type(value) is not tuple:
         return of(value)
     done: dict[int, tuple[Any, ...]] = {}
-    rest = [value]
-    while rest:
-        last = rest[-1]
-        inner = [v for v in last if type(v) is tuple and id(v) not in done]
-        if inner:
-            rest += inner
-            continue
-        rest.pop()
-        parts = [done[id(v)] if type(v) is tuple else of(v) for v in last]
-        changed = any(a is not b for a, b in zip(parts, last, strict=True))
-        done[id(last)] = tuple(parts) if changed else last
+    for inner in tuples_inside(value):
+        parts = [done[id(v)] if type(v) is tuple else of(v) for v in inner]
+        changed = any(a is not b for a, b in zip(parts, inner, strict=True))
+        done[id(inner)] = tuple(parts) if changed else inner
     return done[id(value)]
 
 

@@ -23,6 +23,7 @@ from agnesi.compiler.tracing.sources import Source
 from agnesi.core.support import dtypes
 from agnesi.core.support.config import switched
 from agnesi.core.support.errors import TraceError, Where, causes, ours
+from agnesi.core.support.tree import tuples_inside
 from agnesi.core.tensor import Tensor, as_kind, wrap
 
 #: Types of elements that tensors have, too.
@@ -231,14 +232,8 @@ class Borrowed:
         if known is not None:
             return known[1]
         found: dict[int, Any] = {}
-        waiting: list[tuple[Any, ...]] = [value]  # the innermost tuple is last
-        while waiting:
-            top = waiting[-1]
-            deeper = [x for x in top if type(x) is tuple and id(x) not in found]
-            if deeper:
-                waiting += deeper
-                continue
-            found[id(waiting.pop())] = self._rebuilt(top, found)
+        for inner in tuples_inside(value):
+            found[id(inner)] = self._rebuilt(inner, found)
         return found[id(value)]
 
     def _rebuilt(self, value: tuple[Any, ...], found: dict[int, Any]) -> Any:
