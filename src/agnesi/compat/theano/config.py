@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from configparser import RawConfigParser
 from contextlib import contextmanager, suppress
-from importlib import import_module
 from typing import Any
 
 from agnesi.core.support.config import config as ours
@@ -55,6 +54,8 @@ _WORDS = {name: frozenset(words.split()) for name, words in {
     "optimizer": "o4 o3 o2 o1 unsafe fast_run fast_compile merge None",
     "linker": "c|py py c c|py_nogc cvm cvm_nogc vm vm_nogc jax numba pytorch mlx",
 }.items()}
+#: What is called with the new value of a setting, by its name; it may refuse the value.
+ON_CHANGE: dict[str, Callable[[Any], None]] = {}
 _DEVICE = re.compile(r"(cpu|gpu\d*|cuda\d*|opencl\d+:\d+)")
 
 
@@ -89,10 +90,8 @@ class _Section:
         else:
             if name not in _DEFAULTS and name not in _OTHERS and (advice := _near(name)):
                 raise AttributeError(at(f"theano.config has no setting {name!r}{advice}"))
-            if name == "mode":
-                import_module("agnesi.compat.theano.functions").check_mode(value)
-            if name == "compute_test_value":
-                import_module("agnesi.compat.theano.graphs.testvalues").switch(value)
+            if name in ON_CHANGE:
+                ON_CHANGE[name](value)
             words = _WORDS.get(name)
             if words is not None and str(value) not in words:
                 raise ValueError(at(f"theano.config.{name} must be one of {sorted(words)}, not "

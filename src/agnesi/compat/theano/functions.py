@@ -11,7 +11,7 @@ import numpy as np
 
 from agnesi.compat.theano.base.casting import given_array
 from agnesi.compat.theano.base.tags import is_mentioned
-from agnesi.compat.theano.config import config
+from agnesi.compat.theano.config import ON_CHANGE, config
 from agnesi.compat.theano.graphs.fgraph import Maker
 from agnesi.compat.theano.graphs.fgraph import inputs as leaves_of
 from agnesi.compat.theano.graphs.kept import keep_names
@@ -275,6 +275,9 @@ def check_mode(mode: Any) -> None:
     """Refuse the name of a mode that there is not."""
     if isinstance(mode, str) and mode.upper() not in _MODES:
         raise ValueError(f"there is no mode {mode!r}; there are {', '.join(_MODES)}")
+
+
+ON_CHANGE["mode"] = check_mode
 
 
 def _fitting(value: Any, kind: Variable, downcast: bool) -> Any:

@@ -12,8 +12,8 @@ from agnesi.api.control import folds, taps
 from agnesi.compat.theano.base.tags import mention
 from agnesi.compat.theano.graphs.fgraph import equal_computations as equal_computations
 from agnesi.compat.theano.graphs.testvalues import without_test_values
-from agnesi.compat.theano.opclasses import Scan as Scan
 from agnesi.compat.theano.tensor.generators import Generator, generator_like
+from agnesi.compat.theano.tensor.opclasses import Scan as Scan
 from agnesi.compat.theano.variable import Variable, bare, wrapped
 from agnesi.compiler.objects import ObjectVariable
 from agnesi.compiler.shared import Shared

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import Any
 
 import numpy as np
 
-from agnesi.compat.theano.opclasses import name_of, named
+from agnesi.compat.theano import tensor
+from agnesi.compat.theano.node_ops import name_of
 from agnesi.compat.theano.ops.scalarops import *  # noqa: F403
+from agnesi.compat.theano.tensor.opclasses import named
 from agnesi.compat.theano.types import TensorType
 from agnesi.compat.theano.variable import Variable
 from agnesi.core.keywords import strictly as _strictly
@@ -47,7 +48,6 @@ continuous_types = float_types + complex_types
 
 def as_scalar(x: Any, name: str | None = None) -> Variable:
     """A number or a variable without axes as a variable."""
-    tensor = importlib.import_module("agnesi.compat.theano.tensor")
     found: Variable = tensor.as_tensor_variable(x, name)
     if found.ndim:
         raise TypeError(at(f"as_scalar takes what has no axes, not {found.type}"))
@@ -56,7 +56,6 @@ def as_scalar(x: Any, name: str | None = None) -> Variable:
 
 def __getattr__(name: str) -> Any:
     """``theano.scalar.exp`` and ``Exp``: what elementwise operations do with single numbers."""
-    tensor = importlib.import_module("agnesi.compat.theano.tensor")
     lower = _CLASSES.get(name, name.lower())
     made = None if name.startswith("_") else getattr(tensor, lower, None)
     if not callable(made) or isinstance(made, type):

@@ -11,7 +11,7 @@ import numpy as np
 
 from agnesi.api.symbolic import variable
 from agnesi.compat.theano.base.casting import frozen, given_array, least_dtype
-from agnesi.compat.theano.opclasses import op_of
+from agnesi.compat.theano.node_ops import OpOfGraph
 from agnesi.compat.theano.variable import (
     ATTRIBUTES,
     OWNER,
@@ -31,6 +31,8 @@ from agnesi.core.support.errors import at, typed
 from agnesi.core.tensor import symbol
 from agnesi.ops.base.convert import as_tensor
 
+#: Names of operations that are loops.
+LOOPS = ("scan", "scan_stepwise", "while_loop")
 #: What Theano calls types, by the axes along which they broadcast.
 _KINDS = {(): "scalar", (False,): "vector", (False, False): "matrix", (False, True): "col",
           (True, False): "row"}
@@ -226,6 +228,35 @@ def variable_of(node: Any) -> Variable:
         found: Variable = wrapped(symbol(node) if x is None else x)
         return found
     return VARIABLES.setdefault(node, Constant(as_tensor(value)))
+
+
+def op_of(op: Any) -> Any:
+    """What a node says its operation is: the user's own, or a name for agnesi's."""
+    made = OpOfScan if op.name in LOOPS else OpOfGraph
+    return getattr(getattr(op, "function", None), "made_by", None) or made(op)
+
+
+class OpOfScan(OpOfGraph):
+    """A loop.
+
+    Attributes
+    ----------
+    inputs, outputs : list of Variable
+        Those of one step.
+    """
+
+    __slots__ = ()
+
+    def _variables(self, nodes: Any) -> list[Any]:
+        return [variable_of(n) for n in nodes]
+
+    @property
+    def inputs(self) -> list[Any]:
+        return self._variables(self.op.body.inputs)
+
+    @property
+    def outputs(self) -> list[Any]:
+        return self._variables(self.op.body.outputs)
 
 
 OWNER.append(owner_of)

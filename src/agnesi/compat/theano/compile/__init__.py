@@ -20,13 +20,13 @@ from agnesi.compat.theano.modes import Mode as Mode
 from agnesi.compat.theano.modes import MonitorMode as MonitorMode
 from agnesi.compat.theano.modes import NanGuardMode as NanGuardMode
 from agnesi.compat.theano.modes import mode_of as mode_of
-from agnesi.compat.theano.opclasses import DeepCopyOp as DeepCopyOp
-from agnesi.compat.theano.opclasses import deep_copy_op as deep_copy_op
 from agnesi.compat.theano.ops import OpFromGraph as OpFromGraph
 from agnesi.compat.theano.ops import ViewOp as ViewOp
 from agnesi.compat.theano.ops import as_op as as_op
 from agnesi.compat.theano.ops.views import view_op as view_op
 from agnesi.compat.theano.profiling import ProfileStats as ProfileStats
+from agnesi.compat.theano.tensor.opclasses import DeepCopyOp as DeepCopyOp
+from agnesi.compat.theano.tensor.opclasses import deep_copy_op as deep_copy_op
 from agnesi.compat.theano.variable import SharedVariable as SharedVariable
 from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.support.errors import UnusedInputError as UnusedInputError

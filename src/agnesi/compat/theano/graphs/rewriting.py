@@ -5,12 +5,12 @@ They run before agnesi's rules of their stage, in every function that is compile
 
 from __future__ import annotations
 
-import importlib
 import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from agnesi.compat.theano.opclasses import OpOfGraph, name_of
+from agnesi.compat.theano import tensor
+from agnesi.compat.theano.node_ops import OpOfGraph, name_of
 from agnesi.compat.theano.tensor.creation import as_tensor_variable
 from agnesi.compat.theano.types import Apply, applied, variable_of
 from agnesi.compat.theano.variable import bare, floats
@@ -280,4 +280,4 @@ def __getattr__(name: str) -> Any:
     """``theano.tensor.opt`` has the names of ``theano.tensor``, too."""
     if name.startswith("__"):
         raise AttributeError(name)
-    return getattr(importlib.import_module("agnesi.compat.theano.tensor"), name)
+    return getattr(tensor, name)

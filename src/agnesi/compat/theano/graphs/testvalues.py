@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.compat.theano.base.casting import given_array
+from agnesi.compat.theano.config import ON_CHANGE
 from agnesi.compat.theano.types import TensorType
 from agnesi.compat.theano.variable import MADE, VARIABLES, Constant, SharedVariable, Variable
 from agnesi.compiler.declaration import function
@@ -38,6 +39,9 @@ def switch(how: str) -> None:
     MADE.clear()
     if how != "off":
         MADE.append(lambda x: _attach(x, how))
+
+
+ON_CHANGE["compute_test_value"] = switch
 
 
 @contextmanager

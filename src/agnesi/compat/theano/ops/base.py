@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, NoReturn
@@ -12,6 +11,7 @@ import numpy as np
 from agnesi.api.custom import userops
 from agnesi.autodiff import opgraph
 from agnesi.autodiff.recording import stop_gradient
+from agnesi.compat.theano.ops import c_code
 from agnesi.compat.theano.ops.params import params_of, params_type_of
 from agnesi.compat.theano.tensor.creation import as_tensor_variable
 from agnesi.compat.theano.tensor.derivatives import Disconnected, NullTypeGradError
@@ -68,8 +68,7 @@ class Op:
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[Any]) -> None:
         """Compute the outputs: by ``c_code`` where there is such a method."""
         if hasattr(self, "c_code"):
-            importlib.import_module("agnesi.compat.theano.ops.cops").run(
-                self, node, inputs, output_storage)
+            c_code.run(self, node, inputs, output_storage)
             return
         raise NotImplementedError(at(f"{type(self).__name__} has no perform(self, node, inputs, "
                                      "outputs), which computes the values"))

@@ -15,14 +15,14 @@ import numpy as np
 import agnesi
 from agnesi.api import special as _special
 from agnesi.api import symbolic as _symbolic
-from agnesi.compat.theano.opclasses import *  # noqa: F403
+from agnesi.compat.theano.base.hints import hint as _hint
 from agnesi.compat.theano.tensor.creation import *  # noqa: F403
 from agnesi.compat.theano.tensor.derivatives import *  # noqa: F403
 from agnesi.compat.theano.tensor.elementwise import *  # noqa: F403
-from agnesi.compat.theano.tensor.hints import hint as _hint
 from agnesi.compat.theano.tensor.indices import *  # noqa: F403
 from agnesi.compat.theano.tensor.kinds import *  # noqa: F403
 from agnesi.compat.theano.tensor.kinds import _allclose as _allclose
+from agnesi.compat.theano.tensor.opclasses import *  # noqa: F403
 from agnesi.compat.theano.tensor.products import *  # noqa: F403
 from agnesi.compat.theano.tensor.reductions import *  # noqa: F403
 from agnesi.compat.theano.tensor.shaping import *  # noqa: F403

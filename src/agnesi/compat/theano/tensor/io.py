@@ -8,7 +8,7 @@ from typing import Any, Literal, NoReturn
 import numpy as np
 
 from agnesi.api.objects import Generic, _computed
-from agnesi.compat.theano.tensor.hints import hint
+from agnesi.compat.theano.base.hints import hint
 from agnesi.compat.theano.variable import Variable, wrapped
 from agnesi.compiler.shared import shared
 from agnesi.core.keywords import strictly as _strictly

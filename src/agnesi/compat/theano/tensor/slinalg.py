@@ -6,8 +6,8 @@ from typing import Any
 
 from agnesi.api import functions as _F
 from agnesi.api import linalg as _ours
-from agnesi.compat.theano.opclasses import named as _named
 from agnesi.compat.theano.tensor.creation import as_tensor_variable as _as_variable
+from agnesi.compat.theano.tensor.opclasses import named as _named
 from agnesi.compat.theano.variable import bare as _bare
 from agnesi.compat.theano.variable import forwarding as _forwarding
 from agnesi.compat.theano.variable import lifted as _lifted

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from agnesi.api import functions as F
-from agnesi.compat.theano.opclasses import Kind
 from agnesi.compat.theano.tensor.creation import as_tensor_variable
 from agnesi.compat.theano.tensor.derivatives import disconnected_grad, grad
+from agnesi.compat.theano.tensor.opclasses import Kind
 from agnesi.compat.theano.tensor.signal.windows import taken, windows
 from agnesi.compat.theano.variable import Variable, bare, wrapped
 from agnesi.core.ir.dims import Dim, combine
