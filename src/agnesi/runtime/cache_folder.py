@@ -194,7 +194,9 @@ class Folder(Block):
             os.utime(self._path_of(name), dir_fd=self._descriptor, **_NOT_THROUGH_LINKS)
 
     def entries(self, *suffixes: str) -> Iterator[tuple[str, os.stat_result]]:
-        """Names and status of the files with these ends."""
+        """Yield the name and the status of every file of the folder whose name has one of these
+        endings.
+        """
         with contextlib.suppress(OSError), os.scandir(
                 self.path if self._descriptor is None else self._descriptor) as found:
             for entry in found:

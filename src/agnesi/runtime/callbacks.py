@@ -75,7 +75,9 @@ class Callbacks:
         self.address: int = ctypes.cast(self._native, ctypes.c_void_p).value or 0
 
     def failed(self, code: int) -> Any:
-        """Raise what a callback raised; the ``failed`` argument of :func:`entry.bind`."""
+        """Raise the exception that a callback left, or an error for the code; :func:`entry.bind` is
+        given this as ``failed``.
+        """
         found = self._errors.__dict__.pop("found", None) or _struck.__dict__.pop("found", None)
         if found is None and code != FAILED:
             raise RuntimeError(f"compiled code stopped with code {code}")
@@ -181,7 +183,7 @@ def _call(callback: _Prepared, bufs: int) -> None:
 
 
 def _view(kind: np.dtype, shape: tuple[int, ...]) -> Callable[[int], np.ndarray]:
-    """From an address to the array that lies there."""
+    """Return a function from an address to the array of this dtype and shape that lies there."""
     memory = ctypes.c_char * (kind.itemsize * math.prod(shape))
     if not ctypes.sizeof(memory):
         return lambda address: np.empty(shape, kind)

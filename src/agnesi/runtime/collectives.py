@@ -136,7 +136,9 @@ rest:
 
 
 def _prefetch(base: str, type_: str, i: str, lines: int = 1) -> str:
-    """Lines of memory are asked for that will be read once, so that slots stay in the caches."""
+    """Return IR that prefetches ``lines`` cache lines without keeping them in the caches, as their
+    data are read only once.
+    """
     text = ""
     for j in range(lines):
         text += (f"  %ask{j} = getelementptr {type_}, ptr {base}, i64 {i}\n"
@@ -146,10 +148,12 @@ def _prefetch(base: str, type_: str, i: str, lines: int = 1) -> str:
 
 
 def _reduction(name: str, op: str, dtype: str, streaming: bool) -> str:
-    """``void (to, table of sources, how many, elements)``: several vectors at once, then the rest.
+    """Return the IR of ``void (to, table of sources, number of sources, elements)``, which reduces
+    the sources element by element.
 
-    Sources are taken in their order, so that all processes find the same.  One that streams has a
-    second target behind the first, which begins at a line of the caches, and asks for memory.
+    Vectors come first, then the remaining elements. Sources are combined in their order, so that
+    all processes get the same bits. A streaming version also writes to a second target, aligned to
+    a cache line, and prefetches.
     """
     one = _TYPES[dtype]
     width = _VECTOR_BYTES // int(dtype[-2:]) * 8
@@ -166,7 +170,9 @@ def _reduction(name: str, op: str, dtype: str, streaming: bool) -> str:
 
 def _loop(name: str, type_: str, one: str, lines: int, op: str, first: tuple[str, str], end: str,
           after: str, streaming: bool) -> str:
-    """A loop over elements, within which one over sources, with so many values in flight."""
+    """Return the IR of a loop over elements around a loop over sources; ``lines`` vectors are
+    reduced at a time.
+    """
     def values(prefix: str, pointer: str) -> str:
         text = (f"  %{prefix}.p = load ptr, ptr {pointer}\n"
                 f"  %{prefix}.a = getelementptr {one}, ptr %{prefix}.p, i64 %{name}.i\n")

@@ -104,9 +104,10 @@ def put(name: str, body: bytes) -> None:
 
 
 def _count(folder: Folder, size: int) -> bool:
-    """Count bytes that are written next; return whether the folder may hold too much then.
+    """Add ``size`` bytes to the count of what was written; return whether the folder may now exceed
+    its limit.
 
-    Where nobody knows how much it holds, it may.
+    True if the count is not known.
     """
     try:
         marks = folder.append(_SIZE_FILE, bytes(_marks(size)))
@@ -148,7 +149,9 @@ def clear() -> int:
 
 
 def report() -> str:
-    """Describe the cache: its folder, entries by kind, and what is not read, and why."""
+    """Describe the cache as text: its folder, the entries of each kind, and which files are not
+    read, and why.
+    """
     if not config.cache:
         return "the cache is off (AGNESI_CACHE, ag.config.cache)"
     sizes: dict[str, list[int]] = defaultdict(list)
@@ -185,7 +188,7 @@ def _format_entries(what: str, sizes: list[int]) -> str:
 
 
 def _kind(folder: Folder, file: str) -> tuple[str, str]:
-    """The kind of an entry, and why it is not read."""
+    """Return the kind of an entry, and the reason why it is not read (empty if it is)."""
     try:
         data, _ = folder.read(file)
     except OSError as error:

@@ -387,9 +387,10 @@ def _fill_arguments(table: Context, spec: EntrySpec, keep: list[Any]) -> None:
 
 
 def _wanted(size: Any, sizes: Sequence[Extent]) -> int:
-    """A size of an argument as the native code checks it: a number, or times of a run-time one.
+    """Encode a size of an argument for native code: the number itself, or a multiple of a run-time
+    size.
 
-    What is made of these in other ways is that of a value which compiled code hands on.
+    Other expressions of run-time sizes are encoded as unchecked.
     """
     if not isinstance(size, Extent):
         return int(size)
@@ -464,7 +465,9 @@ def _fill_buffers(
 
 def _fill_apart(table: Context, apart: Sequence[tuple[int, int, int, int]], count: int,
                 heads: ArrayHeads, keep: list[Any]) -> None:
-    """Write the addresses that must not overlap: states, behind ``count`` arguments."""
+    """Fill in the pairs of memory that must not overlap: arguments beside arguments, and arguments
+    beside states, which are numbered from ``count`` on.
+    """
     others: list[_Pair] = []
     spans: dict[tuple[int, int], list[_Span]] = {}
     for a, a_bytes, b, b_bytes in apart:

@@ -35,7 +35,8 @@ _MAX_ELEMENTS = 1 << 12
 
 
 def container_words(container: Any, held: Sequence[Any]) -> list[Any]:
-    """Return the words of memory that show whether a set, deque, OrderedDict or bytearray changed.
+    """Return guards on the memory of a set, deque, OrderedDict or bytearray that fail once it has
+    changed; none where it cannot be guarded.
     """
     if len(container) > _MAX_ELEMENTS:
         return []
@@ -62,7 +63,9 @@ def _as_now(owner: Any, offset: int) -> Word:
 
 @functools.cache
 def _counts_changes() -> tuple[bool, bool]:
-    """Return whether a deque and an OrderedDict count their changes where they are expected to."""
+    """Return whether a deque and an OrderedDict count their changes at the offsets that are
+    assumed.
+    """
     queue, table = deque("ab"), OrderedDict.fromkeys("ab")
     before = _as_now(queue, _DEQUE_CHANGES_AT), _as_now(table, _ORDER_CHANGES_AT)
     queue.append(queue.popleft())
@@ -71,7 +74,7 @@ def _counts_changes() -> tuple[bool, bool]:
 
 
 def _set_words(container: set[Any], held: Sequence[Any]) -> list[Word]:
-    """Entries of the table are compared by their keys."""
+    """Return guards on the entries of a set's table, each by the address of its key."""
     if len(container) != len(held) or not all(a is b for a, b in zip(container, held, strict=True)):
         return []
     words = [_as_now(container, at) for at in (_SET_MASK_AT, _SET_TABLE_AT)]
@@ -83,7 +86,9 @@ def _set_words(container: set[Any], held: Sequence[Any]) -> list[Word]:
 
 
 def _deque_words(container: deque[Any], held: Sequence[Any]) -> list[Word]:
-    """Blocks are the same as long as no element came or went."""
+    """Return guards on a deque: its blocks are the same ones as long as no element was added or
+    removed.
+    """
     offsets = (_COUNT_AT, _DEQUE_FIRST_AT, _DEQUE_START_AT, _DEQUE_CHANGES_AT)
     words = [_as_now(container, at) for at in offsets]
     count, block, start, _ = (w.value for w in words)
@@ -127,8 +132,9 @@ def bytes_words(start: int, count: int) -> list[Word]:
 
 
 def elements_words(array: np.ndarray, held: bytes, objects: Any = None) -> list[Word]:
-    """A small array lies where it did and has the same elements, which are these ``objects``, if
-    they are some."""
+    """Return guards that a small array lies where it did and holds the bytes ``held``; ``objects``
+    are its elements if it holds Python objects.
+    """
     if array.dtype.hasobject and objects is None:
         return []
     if not array.flags.c_contiguous or array.tobytes() != held:

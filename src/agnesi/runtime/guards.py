@@ -52,7 +52,7 @@ class Word:
     late: bool = False
 
     def holds(self) -> bool:
-        """Return whether it is there now."""
+        """Return whether the word still has its value."""
         at = self.base + self.offset & ALL_BITS
         return not (ctypes.c_uint64.from_address(at).value ^ self.value) & self.mask
 
@@ -104,7 +104,7 @@ class ArrayHeads:
         self._sizes = self._sizes_at(self.heads)
 
     def holds(self) -> bool:
-        """Return whether they lie there now."""
+        """Return whether the arrays still have the same memory, dtypes and sizes."""
         heads = self._heads()
         return np.array_equal(heads, self.heads) and self._sizes_at(heads) == self._sizes
 
@@ -115,14 +115,16 @@ class ArrayHeads:
 
     @staticmethod
     def _sizes_at(heads: np.ndarray) -> list[bytes]:
-        """The sizes of each, and the strides, which are behind them, where they do not follow."""
+        """Return the bytes of each array's shape, and of its strides where it is not contiguous."""
         counts = heads[:, 1] << (1 - (heads[:, -1] & CONTIGUOUS))
         return [ctypes.string_at(at, count) if count else b""
                 for at, count in zip(heads[:, 2].tolist(), (counts * 8).tolist(), strict=True)]
 
     @cached_property
     def early(self) -> _Rows:
-        """The words of the arrays' own structures that are compared before each call."""
+        """The words of the arrays' own structures, which can be read before any other guard was
+        checked.
+        """
         ids = np.array([id(a) for a in self.arrays], np.uint64)
         where, kinds = np.zeros((2, len(ids), 5), np.uint64)
         where[:, 0], where[:, 1:4] = ids + np.uint64(_WHERE_BLOCK), self.heads[:, :3]
@@ -131,11 +133,13 @@ class ArrayHeads:
 
     @cached_property
     def late(self) -> _Rows:
-        """What is to be compared of their sizes."""
+        """The words of shapes and strides, valid only if those of ``early`` hold."""
         return _Rows(self.sizes())
 
     def sizes(self) -> dict[_Kind, list[tuple[int, ...]]]:
-        """Words of sizes, by where they are in an array's memory for these."""
+        """Return the words of shapes and strides, grouped by the offsets at which they are
+        compared.
+        """
         found: dict[tuple[int, int], list[tuple[int, ...]]] = {}
         for sizes, at, rank in zip(self._sizes, *self.heads[:, [2, 1]].T.tolist(), strict=True):
             if sizes:
@@ -158,7 +162,9 @@ def array_words(array: np.ndarray) -> list[Word]:
 
 
 def dict_pointer(owner: Any, attributes: dict[str, Any]) -> Word | None:
-    """A check that an object's attributes are in this dict; None where its address is unknown."""
+    """Return a guard that the attributes of an object are in this dict; None where the address of
+    the dict is unknown.
+    """
     kind = type(owner)
     offset = DICT_AT if kind.__flags__ & _MANAGED else kind.__dictoffset__
     if offset > 0 or offset == DICT_AT:
@@ -176,7 +182,7 @@ def class_tag(kind: type) -> Word | None:
 
 
 def class_name(kind: type) -> Word:
-    """A class is still called as it is."""
+    """Return a guard on the name of a class, which programs may assign."""
     found = ctypes.c_uint64.from_address(id(kind) + CLASS_NAME_AT).value
     return Word(id(kind), CLASS_NAME_AT, found, keep=kind)
 
@@ -215,8 +221,8 @@ _Words = dict[int, dict[tuple[int, int, int], int]]
 
 def checks(words: Iterable[Word], keep: list[Any], pointers: Iterable[tuple[Any, int, Any]] = (),
            array_heads: ArrayHeads | None = None) -> Checks:
-    """Words to be compared, several of one object at once; objects that hold very objects at
-    offsets of their memory; and how arrays lie.
+    """Return the tables of what native code compares: words of memory, objects held at offsets of
+    other objects (``pointers``), and the heads of arrays.
     """
     early: _Words = {}
     late: _Words = {}
@@ -234,7 +240,9 @@ def checks(words: Iterable[Word], keep: list[Any], pointers: Iterable[tuple[Any,
 
 
 def _by_kind(words: _Words) -> dict[_Kind, list[tuple[int, ...]]]:
-    """Addresses of objects and what their words are, by which of them count."""
+    """Group objects by the offsets and masks of their words: one row of address and values for each
+    object.
+    """
     found: dict[_Kind, list[tuple[int, ...]]] = {}
     for base, held in words.items():
         found.setdefault(tuple(held), []).append((base, *held.values()))
@@ -323,7 +331,9 @@ def _families(blocks: dict[tuple[int, ...], list[np.ndarray]],
 
 
 def _in_groups(words: list[np.ndarray], keep: list[Any]) -> tuple[int, int]:
-    """How many groups of four words there are, the last one filled up, and where they begin."""
+    """Return how many groups of four words there are (the last one is filled up) and the address of
+    the first.
+    """
     found = np.concatenate(words) if words else np.zeros((0, 2), np.uint64)
     found = np.concatenate([found, *[found[-1:]] * (-len(found) % 4)])
     return len(found) // 4, _table(found, keep)
@@ -350,7 +360,9 @@ class _Items(ctypes.Structure):
 
 
 class Watched(ctypes.Structure):
-    """``%Watched`` of entry.ll, filled with records; its attribute keeps what they point to."""
+    """The guards of a function, ``%Watched`` of entry.ll; ``keep`` holds the objects that they
+    point to.
+    """
 
     _fields_ = (
         ("checks", Checks),
@@ -361,7 +373,7 @@ class Watched(ctypes.Structure):
     )
 
     def fill(self, records: Iterable[Any]) -> None:
-        """Compare these from now on."""
+        """Set the guards that are compared from now on."""
         known = list(records)
         keep: list[Any] = [known]
         self.checks = checks((w for w in known if isinstance(w, Word)), keep)

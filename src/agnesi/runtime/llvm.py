@@ -55,7 +55,9 @@ def folder() -> str:
 
 
 def version() -> tuple[int, int]:
-    """llvmlite's, from its files; that of the future where they do not say."""
+    """Return llvmlite's version, read from its files; a version above all others if the files do
+    not say.
+    """
     with contextlib.suppress(OSError), open(os.path.join(folder(), "_version.py")) as file:
         if found := _VERSION.search(file.read()):
             return int(found[1]), int(found[2])
@@ -117,7 +119,9 @@ class _Options:
         self._interval = 0.0  # what the interpreter's was, while it is another
 
     def use(self, user: object, optimize: int | None) -> None:
-        """Let a user have the options for a level, or none; where users differ, of the highest."""
+        """Set the optimization level that a user needs, None if it needs none any more; the options
+        are those of the highest level in use.
+        """
         with self._lock:
             if optimize is None:
                 self._users.pop(id(user), None)
@@ -141,7 +145,7 @@ class _Options:
                 self._interval = 0.0
 
     def restart(self) -> None:
-        """Forget users that are gone."""
+        """Forget all users; called in a forked process, which has none of their threads."""
         self._lock, self._users = threading.RLock(), {}
         self.use(self, None)
 
@@ -150,7 +154,7 @@ _OPTIONS = _Options()
 
 
 class _At(Block):
-    """A block in which code is generated at a level."""
+    """A block in which LLVM's global options are those of an optimization level."""
 
     def __init__(self, optimize: int) -> None:
         self._optimize = optimize
@@ -196,7 +200,9 @@ class Team:
         self._start(len(self._waiting))
 
     def objects(self, texts: Sequence[str]) -> list[bytes]:
-        """The objects of modules, in whose making this thread joins."""
+        """Return the objects of these modules in order; the calling thread compiles too until all
+        are done.
+        """
         self._take(texts)
         self._start(len(self._waiting) - 1)
         with self._lock:
@@ -215,7 +221,7 @@ class Team:
             self._waiting += new
 
     def _start(self, most: int) -> None:
-        """Let so many helpers run, if there may be as many."""
+        """Start up to ``most`` more threads that compile, within the number allowed."""
         with self._lock:
             more = max(0, min(most, self._threads - 1) - self._running)
             self._running += more
@@ -228,7 +234,7 @@ class Team:
                     self._running -= 1
 
     def _help(self) -> None:
-        """Compile modules of the queue until it is empty."""
+        """Compile queued modules until the queue is empty or one has failed."""
         generators: dict[int, Generator] = {}
         with _At(self._optimize):
             while (text := self._next()) is not None:
@@ -245,7 +251,9 @@ class Team:
                 idle.append(generator)
 
     def _next(self) -> str | None:
-        """The one with most lines that waits; None ends the thread's work."""
+        """Remove the longest module from the queue and return it; None if there is none left or one
+        has failed.
+        """
         with self._lock:
             if not self._waiting or self._errors:
                 self._running -= 1
@@ -349,7 +357,9 @@ _IDLE: dict[tuple[str, str, int], list[Generator]] = {}
 
 
 def _idle(target: Target, level: int) -> Generator:
-    """A generator that no other thread uses."""
+    """Return a generator of this target and level that no other thread uses: a cached one, or a new
+    one.
+    """
     try:
         return _IDLE[target.cpu, target.features, level].pop()
     except (KeyError, IndexError):

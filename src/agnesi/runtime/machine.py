@@ -48,7 +48,7 @@ def native() -> Target:
 
 
 def _described(text: bytes) -> Target:
-    """The target that was kept as text."""
+    """Read back a target that was stored as text in the cache."""
     cpu, features, *numbers = text.decode().split("\n")
     bits, l1, l2, l3 = map(int, numbers)
     return Target(bits, l1, l2, l3, cpu, features, costs=_costs(cpu))
@@ -97,7 +97,9 @@ atexit.register(_keep_to_the_end)
 
 
 class Ahead:
-    """Functions of a program whose code is generated while the rest is still being written."""
+    """Compiles the functions of a program in other threads while the rest of the program is still
+    being emitted.
+    """
 
     def __init__(self, optimize: int, target: Target) -> None:
         self._optimize, self._target = optimize, target
@@ -106,7 +108,9 @@ class Ahead:
         self.team = llvm.Team(self._target, optimize, host.cores())
 
     def add(self, function: str, outside: Callable[[], list[str]]) -> None:
-        """A function is written; ``outside`` gives the lines outside of functions."""
+        """Take an emitted function; queue the units that it completes and the disk cache does not
+        have. ``outside`` gives the lines outside of functions.
+        """
         for unit in self._stream.feed(function, outside):
             if disk_cache.get(_key("unit", unit.name, self._optimize, self._target)) is None:
                 self.team.add(unit.text)
@@ -119,7 +123,7 @@ class Ahead:
 
 
 class Begun:
-    """A module whose code other threads begin to generate at once, if there are any."""
+    """A module whose compilation begins at once in other threads, unless the disk cache has it."""
 
     def __init__(self, text: str, target: Target) -> None:
         self._text, self._target = text, target
@@ -131,7 +135,7 @@ class Begun:
 
     @cached_property
     def code(self) -> Code:
-        """Its machine code, as :func:`load` gives it."""
+        """The machine code, as :func:`load` returns it."""
         ahead, self._ahead = self._ahead, None
         return load(self._text, target=self._target, ahead=ahead)
 

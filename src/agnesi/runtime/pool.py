@@ -85,7 +85,7 @@ def _touch(size: int) -> None:
 
 
 def give_back(address: int) -> None:
-    """Free what native code took and handed on."""
+    """Free a block of the pool that native code allocated and handed over."""
     free = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(support.native().address("pool_free"))
     free(address)
 

@@ -21,7 +21,9 @@ from agnesi.runtime import support
 
 
 class StateLock(ctypes.Structure):
-    """The lock of some memory or object: how many calls write it now, and how many read it."""
+    """The lock of some memory or object: the number of calls that write it at present, and of those
+    that read it.
+    """
 
     _fields_ = (("writers", ctypes.c_int64), ("readers", ctypes.c_int64))
 
@@ -47,9 +49,10 @@ def memory_owner(array: np.ndarray) -> Any:
 
 
 def lock_list(uses: Iterable[tuple[Any, bool]], keep: list[Any]) -> tuple[int, int]:
-    """Return how many locks a call takes, and the address of native code's list of them.
+    """Return the number of locks that a call takes and the address of the list that native code
+    reads.
 
-    ``uses`` are what the locks belong to, and whether it is written.
+    ``uses`` are pairs of what a lock belongs to and whether it is written.
     """
     writes: dict[int, tuple[Any, bool]] = {}
     for thing, written in uses:
@@ -64,7 +67,7 @@ def lock_list(uses: Iterable[tuple[Any, bool]], keep: list[Any]) -> tuple[int, i
 
 
 class StateLocks(Block):
-    """A ``with`` block that has locks; the same object may be entered by one thread at a time.
+    """A ``with`` block that holds locks; the same object may be entered by one thread at a time.
 
     :param uses: What the locks belong to, and whether it is written.
     :type uses: iterable of (object, bool)
@@ -76,7 +79,7 @@ class StateLocks(Block):
         self._held.count, self._held.locks = lock_list(uses, self._keep)
 
     def again(self) -> StateLocks:
-        """A further block that takes these locks."""
+        """Return another block for the same locks, for a thread of its own."""
         new = StateLocks.__new__(StateLocks)
         new._held = _Held(0, self._held.count, self._held.locks)
         new._keep = self._keep
@@ -113,7 +116,7 @@ _MAX_BLOCKS = 16
 
 
 def _writing(array: np.ndarray) -> StateLocks:
-    """A block that changes an array."""
+    """Return a block that holds the write lock of an array's memory."""
     owner = memory_owner(array)
     found = _BLOCKS.get(id(owner))
     if found is None:
@@ -127,7 +130,7 @@ HOOKS.lock = _writing
 
 
 def _begin_again() -> None:
-    """In a forked process nobody else has locks."""
+    """Release all locks in a forked process, whose other threads are gone."""
     for lock in _LOCKS.values():
         lock.writers = lock.readers = 0
 

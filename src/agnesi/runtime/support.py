@@ -142,7 +142,7 @@ def native() -> machine.Code:
 
 
 def loaded() -> bool:
-    """Return whether the module is there, so that nobody would wait for it."""
+    """Return whether the native module is loaded, so that :func:`native` returns at once."""
     return bool(native.kept)  # type: ignore[attr-defined]
 
 
@@ -210,7 +210,7 @@ def words() -> list[str]:
 
 
 def _layouts_agree() -> bool:
-    """Return whether objects look as entry.ll expects."""
+    """Return whether Python's and NumPy's objects have the layout that entry.ll assumes."""
 
     def word(thing: object, offset: int, kind: Any = ctypes.c_int64) -> Any:
         return kind.from_address(id(thing) + offset).value
@@ -279,7 +279,7 @@ def variable(name: str, index: int = 0) -> ctypes.c_int64:
 
 
 def refused() -> int:
-    """Bytes of memory that the last call to fail for want of memory asked for."""
+    """Return how many bytes the last failed allocation of native code asked for."""
     return variable("refused").value
 
 
@@ -290,7 +290,7 @@ def call(name: str) -> None:
 
 @functools.cache
 def still_seen() -> Callable[[int], int]:
-    """The function that returns whether all that a ``Watched`` at an address names is as it was."""
+    """Return the native function that checks a ``Watched``, given its address."""
     return ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(native().address("still_seen"))
 
 
@@ -358,7 +358,9 @@ def relaxing() -> str:
 
 
 def _ticks(kind: str) -> str:
-    """A clock that is quick to read, or a count of its readings where there is none."""
+    """Return the IR of a clock that is quick to read; of a counter of its calls where the processor
+    has none.
+    """
     if kind in ("x86_64", "AMD64"):
         return ("\ndeclare i64 @llvm.readcyclecounter()\n"
                 "define internal i64 @ticks() nounwind alwaysinline {\n"
@@ -375,13 +377,14 @@ def _ticks(kind: str) -> str:
 
 
 def _note_torn(error: BaseException) -> None:
-    """Say that a call was ended in the middle of its writes in place."""
+    """Add a note to an exception: the call that it ended has written some of its in-place changes.
+    """
     error.add_note("agnesi: the call that this ended had begun to change tensors in place and "
                    "could not be completed within a second; they hold a part of the changes")
 
 
 def _await_release(nothing: None) -> None:
-    """Wait until locks are given back, or a little; a handler of signals may raise here."""
+    """Wait a little for locks to be released; a signal handler may raise here."""
     with contextlib.suppress(Empty):
         _PASSED.get(timeout=_WAIT_SECONDS)
 

@@ -106,7 +106,9 @@ class Stream:
 
     def _made(self, functions: list[_Function],
               outside: Callable[[], Sequence[str]]) -> list[Unit]:
-        """The unit of functions, without those that stay in the module."""
+        """Return the unit made of those functions that can leave the module; the others are kept in
+        it.
+        """
         cutter = self._cutter
         group = cutter.standing(functions) if functions and cutter.knows(outside()) else []
         self._left += [f for f in functions if f not in group]
@@ -137,7 +139,9 @@ def _size(functions: Iterable[_Function]) -> int:
 
 
 class _Cutter:
-    """Makes units; ``names`` are those of their functions outside, by label."""
+    """Cuts functions into units; ``names`` maps labels to the names that functions have outside of
+    their unit.
+    """
 
     def __init__(self) -> None:
         self.units: dict[str, Unit] = {}
@@ -148,7 +152,7 @@ class _Cutter:
         self._seen: set[str] = set()
 
     def knows(self, outside: Sequence[str]) -> bool:
-        """Learn the lines around functions; whether units can do with those."""
+        """Note the lines outside of functions; return whether units can contain all of them."""
         for line in outside:
             if line in self._seen or not line or line[0] == ";":
                 continue
@@ -165,7 +169,9 @@ class _Cutter:
         return True
 
     def standing(self, functions: Sequence[_Function]) -> list[_Function]:
-        """Functions that need nothing but declarations, constants, units, and those before them."""
+        """Return the functions that refer only to declarations, constants, units and functions
+        before them.
+        """
         found, own = [], set[str]()
         for function in functions:
             if not function.header.startswith(_PREFIX) or "alwaysinline" in function.header:
@@ -241,7 +247,7 @@ def _functions(text: str) -> tuple[list[str], str]:
 
 
 def _joined(pieces: Sequence[str], names: Mapping[str, str]) -> str:
-    """Text of pieces, every second of which is a name without its sign."""
+    """Return the text of a function from its pieces, with the names replaced."""
     joined = list(pieces)
     joined[1::2] = ["@" + names.get(name, name) for name in pieces[1::2]]
     return "".join(joined)
