@@ -378,3 +378,16 @@ def test_the_first_cotangent_is_nobodys_memory():
     z.grad.add_(1.0)
     y.backward()
     assert (z.grad.item(), y.grad.item()) == (2.0, 4.0)
+
+
+def test_retains_grad():
+    """As PyTorch's: of intermediate results only."""
+    def flags(x):
+        y = x * 2
+        before = y.retains_grad
+        y.retain_grad()
+        return before, y.retains_grad, x.retains_grad
+
+    x = ag.tensor([1.0, 2.0], requires_grad=True)
+    assert flags(x) == ag.jit(flags)(x) == (False, True, False)
+    assert not ag.ones(2).retains_grad

@@ -336,6 +336,12 @@ def retain_grad(x: Tensor) -> None:
         node.handle = weakref.ref(x)
 
 
+def retains_grad(x: Tensor) -> bool:
+    """Return whether ``backward`` keeps the gradient of this intermediate result."""
+    node = current(x) if x._requires_grad else None
+    return node is not None and node.op is not None and node.handle is not None
+
+
 def zero_grad(x: Tensor) -> None:
     """Forget the gradient: ``x.grad`` is None again."""
     x.grad = None

@@ -338,6 +338,7 @@ def _properties() -> dict[str, Any]:
         "imag": property(shaping.imaginary_part), "owner": property(recording.owner),
         "requires_grad": property(recording.get_requires_grad, recording.set_requires_grad),
         "is_leaf": property(recording.get_is_leaf), "grad_fn": property(recording.grad_fn),
+        "retains_grad": property(recording.retains_grad),
         "data": property(detached.data, detached.set_data), "device": property(exchange.device),
         "is_cpu": property(exchange.is_cpu),
         **dict.fromkeys(AWAY.split(), property(exchange.on_another)),

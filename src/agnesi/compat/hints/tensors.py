@@ -19,7 +19,7 @@ indices values : `x.max(dim=1)`, which gives both as PyTorch does where the axis
     a sparse tensor `ag.sparse_coo_tensor`
 int_repr dequantize q_per_channel_axis q_per_channel_scales q_per_channel_zero_points q_scale
     q_zero_point qscheme : nothing: there are no quantized tensors
-grad_dtype output_nr module_load as_subclass reinforce retains_grad volatile hash_tensor : `x.grad`,
+grad_dtype output_nr module_load as_subclass reinforce volatile hash_tensor : `x.grad`,
     `x.requires_grad`, `x.is_leaf`
 at : `x[i] = v`, or `ag.set_subtensor(x[i], v)` and `ag.inc_subtensor(x[i], v)`, which leave `x`
     as it is
