@@ -14,6 +14,8 @@ DOMAINS: dict[str, tuple[Bounds, ...]] = {
     **dict.fromkeys("itstruve0 it2struve0 itmodstruve0".split(), (_P,)),
     "elliprf": ((0.5, 1.0), (1.2, 2.0), (2.2, 3.0)),
     "elliprd": ((0.5, 1.0), (1.2, 2.0), (2.2, 3.0)),
+    "slope_of_elliprd": ((0.5, 1.0), (1.2, 2.0), (2.2, 3.0)),
+    **dict.fromkeys(("slope_of_ellipk", "slope_of_ellipe"), ((-1.0, 0.8),)),
     "elliprg": ((0.5, 1.0), (1.2, 2.0), (2.2, 3.0)),
     "ellipkinc": ((-1.4, 1.4), (-1.0, 0.8)), "ellipeinc": ((-1.4, 1.4), (-1.0, 0.8)),
     "ellipkm1": ((0.05, 2.0),), "agm": (_P, (2.2, 4.0)),

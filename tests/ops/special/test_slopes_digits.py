@@ -24,6 +24,20 @@ CASES = {
              (-0.3, -1e-3, 1e-9, 3e-5, 0.01, 0.2, 2.7)),
     "asinh": (ag.asinh, mp.asinh, (-1e200, -3.0, 1e-9, 1e160)),
     "exprel": (special.exprel, lambda x: mp.expm1(x) / x, (-800.0, -0.9, 0.3, 0.499, 1.5, 600.0)),
+    "ellipk": (special.ellipk, mp.ellipk, (-50.0, -0.17, 0.2, 0.999)),
+    "ellipkm1": (special.ellipkm1, lambda x: mp.ellipk(1 - x), (1e-9, 0.8, 1.6, 1e9)),
+    "ellipkinc": (lambda x: special.ellipkinc(0.24, x), lambda x: mp.ellipf(mp.mpf(0.24), x),
+                  (-2.0, 1e-9, 0.9)),
+    "ellipkinc beyond a period": (lambda x: special.ellipkinc(-8.2, x),
+                                  lambda x: mp.ellipf(mp.mpf(-8.2), x), (-2.0, 1e-9, 0.9)),
+    "ellipeinc": (lambda x: special.ellipeinc(8.2, x), lambda x: mp.ellipe(mp.mpf(8.2), x),
+                  (-2.0, 1e-9, 0.9)),
+    "agm": (lambda x: special.agm(x, 0.01), lambda x: mp.agm(x, mp.mpf(0.01)),
+            (1e-180, 1e-6, 0.02, 86.0, 1e180)),
+    "elliprc": (lambda x: special.elliprc(0.3, x), lambda x: mp.elliprc(mp.mpf(0.3), x),
+                (-1.0, 0.01, 0.29, 0.4)),
+    "betaln": (lambda x: special.betaln(x, 0.19), lambda x: mp.log(mp.beta(x, mp.mpf(0.19))),
+               (1e-9, 0.5, 822.0, 1e12)),
     "rgamma": (special.rgamma, mp.rgamma, (-8 + 7e-13, -3 - 1e-9, -0.7, 3.5)),
 }
 
@@ -102,3 +116,18 @@ def test_ends_of_single_functions(wrap):
     tiny = ag.tensor(np.eye(2) * 1e-200)
     powers = wrap(lambda x: ag.linalg.matrix_power(x, -2))(tiny)
     assert powers.tolist() == [[np.inf, 0], [0, np.inf]]
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, ag.jit], ids=["eager", "compiled"])
+def test_slopes_of_carlsons_integral_where_operands_are_equal(wrap):
+    for at in ((2.0, 2.0, 2.0), (1.5, 0.4, 1.5), (0.3, 1.2, 1.2)):
+        xs = [ag.tensor(v, dtype="float64") for v in at]
+        found = wrap(ag.grad(special.elliprd, (0, 1, 2)))(*xs)
+        with mp.workdps(50):
+            for i, slope in enumerate(found):
+                want = mp.diff(mp.elliprd, at, tuple(int(i == j) for j in range(3)))
+                assert abs(float(slope) / want - 1) < 2e-15
+    second = wrap(ag.grad(ag.grad(lambda x: special.elliprc(x, 0.5))))
+    with mp.workdps(50):
+        want = mp.diff(lambda x: mp.elliprc(x, mp.mpf(0.5)), 0.5, 2)
+    assert abs(float(second(ag.tensor(0.5, dtype="float64"))) / want - 1) < 1e-14

@@ -1,7 +1,7 @@
 """Incomplete elliptic integrals, Carlson's symmetric ones and Jacobi's functions.
 
 SciPy computes them; derivatives follow Carlson's forms, which have no cancellation (DLMF 19.18,
-19.25 and 22.13), and are NaN where two arguments of a symmetric integral's derivative meet.
+19.25 and 22.13); second ones of Carlson's second integral are NaN where two arguments meet.
 """
 
 from __future__ import annotations
@@ -13,12 +13,16 @@ from agnesi.core.parameter_types import TensorLike
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.arith import abs as magnitude
-from agnesi.ops.base.arith import sqrt, square
+from agnesi.ops.base.arith import safe_multiply, sqrt, square
+from agnesi.ops.base.compare import logical_or
 from agnesi.ops.base.elementwise import Function, Rule
 from agnesi.ops.base.select import where
-from agnesi.ops.elementwise.formula import no_slope, scipy_rows, scipys
+from agnesi.ops.base.select import round as nearest
+from agnesi.ops.elementwise.explog import log
+from agnesi.ops.elementwise.formula import no_slope, row, scipy_rows, scipys, several
 from agnesi.ops.elementwise.trig import cos, sin
-from agnesi.ops.special.integrals import ellipe, ellipk, slope_of_k
+from agnesi.ops.special.carlson import slope_of_rd
+from agnesi.ops.special.integrals import slope_of_e, slope_of_k
 
 __all__ = [
     "agm", "ellipeinc", "ellipj", "ellipkinc", "ellipkm1", "elliprc", "elliprd", "elliprf",
@@ -36,35 +40,38 @@ elliprf: Function = _documented(
     lambda g, a, b, c: g * elliprd(c, a, b) * (-1 / 6),
     lambda g, a, b, c: g * elliprd(a, b, c) * (-1 / 6))
 
-#: ``elliprc(a, b) * sqrt(b)`` as a series in ``1 - a / b``, which is small where it is used.
-_RC_SERIES = tuple(math.comb(2 * k, k) / (4.0**k * (2 * k + 1)) for k in range(14))
-_RC_NEAR = 0.05
-
 
 def _rc_slope(to_second: bool, g: Tensor, a: Tensor, b: Tensor, y: Tensor) -> Tensor:
-    """The derivative of ``elliprc`` by one operand; near equal ones, at 0 / 0, a series."""
-    near = magnitude(a - b) < _RC_NEAR * magnitude(b)
-    off = where(near, 1.0, b - a)
-    far = (sqrt(a) / b - y if to_second else y - 1 / sqrt(a)) / (2 * off)
-    low, high = where(near, a, 1.0), where(near, b, 1.0)
-    e = 1 - low / high
-    value: Any = 0.0
-    slope: Any = 0.0
-    for c in reversed(_RC_SERIES):
-        slope, value = slope * e + value, value * e + c
-    close = low / high * slope - value / 2 if to_second else -slope
-    return g * where(near, close / (high * sqrt(high)), far)
+    """The derivative of ``elliprc`` by one operand, of which the second may be negative."""
+    below = b < 0  # where it is the principal value
+    off, root = where(below, b - a, 1.0), sqrt(a)
+    value = (root / b - y if to_second else y - 1 / root) / (2 * off)
+    high = where(below, 1.0, b)
+    carlson = elliprd(a, high, high) * (-1 / 3) if to_second else elliprd(high, high, a) * (-1 / 6)
+    return g * where(below, value, carlson)
 
 
 elliprc: Function = _documented(
     "elliprc", "Carlson's degenerate integral.", "[1.0], [1.0]", "[1.]",
     lambda g, a, b, y: _rc_slope(False, g, a, b, y), lambda g, a, b, y: _rc_slope(True, g, a, b, y))
+def _rd_last(a: Tensor, b: Tensor, c: Tensor, y: Tensor) -> Tensor:
+    """The derivative of ``y = elliprd(a, b, c)`` to ``c``, as it is homogeneous."""
+    return -(1.5 * y + safe_multiply(a, _rd_slope(a, b, c))
+             + safe_multiply(b, _rd_slope(b, a, c))) / c
+
+
 elliprd: Function = _documented(
     "elliprd", "Carlson's integral of the second kind.", "[1.0], [1.0], [1.0]", "[1.]",
-    lambda g, a, b, c, y: g * (elliprd(b, c, a) - y) / (2 * (a - c)),
-    lambda g, a, b, c, y: g * (elliprd(c, a, b) - y) / (2 * (b - c)),
-    lambda g, a, b, c, y: -g * (1.5 * y + a * (elliprd(b, c, a) - y) / (2 * (a - c))
-                                + b * (elliprd(c, a, b) - y) / (2 * (b - c))) / c)
+    lambda g, a, b, c: g * _rd_slope(a, b, c),
+    lambda g, a, b, c: g * _rd_slope(b, a, c),
+    lambda g, a, b, c, y: g * _rd_last(a, b, c, y))
+#: Its derivatives are those of (elliprd(b, c, a) - elliprd(a, b, c)) / (2 (a - c)), which it is.
+SLOPE_OF_RD = row("slope_of_elliprd", slope_of_rd, (
+    lambda g, a, b, c, y: g * (_rd_last(b, c, a, elliprd(b, c, a)) - 3 * y) / (2 * (a - c)),
+    lambda g, a, b, c: g * (_rd_slope(b, c, a) - _rd_slope(b, a, c)) / (2 * (a - c)),
+    lambda g, a, b, c, y: g * (_rd_last(a, b, c, elliprd(a, b, c)) - 3 * y) / (2 * (c - a)),
+), __name__)
+_rd_slope: Function = several(SLOPE_OF_RD)
 elliprg: Function = _documented(
     "elliprg", "Carlson's completely symmetric integral of the second kind.",
     "[1.0], [1.0], [1.0]", "[1.]",
@@ -81,18 +88,27 @@ def _root(phi: Tensor, m: Tensor) -> Tensor:
     return sqrt(1 - m * square(sin(phi)))
 
 
-def _difference(phi: Tensor, m: Tensor, first: Tensor, second: Tensor) -> Tensor:
+def _reduced(phi: Tensor) -> tuple[Tensor, Tensor]:
+    """An angle as twice a number of quarter periods, and the rest in [-pi/2, pi/2]."""
+    turns = nearest(phi / math.pi)
+    rest = phi - turns * math.pi
+    return 2 * turns, where(magnitude(phi) <= 0.5 * math.pi, phi, rest)
+
+
+def _difference(phi: Tensor, m: Tensor) -> Tensor:
     """``(F - E) / m``."""
-    near = magnitude(phi) <= 0.5 * math.pi
-    angle, safe = where(near, phi, 1.0), where(near, 1.0, m)
+    quarters, angle = _reduced(phi)
     s = sin(angle)
     carlson = s * square(s) * elliprd(square(cos(angle)), 1 - m * square(s), 1.0) / 3
-    return where(near, carlson, (first - second) / safe)
+    whole = where(quarters == 0, 0.0, -2 * slope_of_e(m))
+    return carlson + quarters * whole
 
 
-def _of_first(g: Tensor, a: Tensor, b: Tensor, y: Tensor) -> Tensor:
-    gap = _difference(a, b, y, ellipeinc(a, b))
-    return g * ((y - gap) - sin(2 * a) / (2 * _root(a, b))) / (2 * (1 - b))
+def _of_first(g: Tensor, a: Tensor, b: Tensor) -> Tensor:
+    quarters, angle = _reduced(a)
+    s = sin(angle)
+    carlson = s * square(s) * elliprd(square(cos(angle)), 1.0, 1 - b * square(s)) / 6
+    return g * (carlson + quarters * where(quarters == 0, 0.0, slope_of_k(b)))
 
 
 ellipkinc: Function = _documented(
@@ -101,14 +117,13 @@ ellipkinc: Function = _documented(
 ellipeinc: Function = _documented(
     "ellipeinc", "Incomplete elliptic integral of the second kind: angle ``x1``, parameter ``x2``.",
     "[0.0], [0.5]", "[0.]", lambda g, a, b: g * _root(a, b),
-    lambda g, a, b, y: g * -0.5 * _difference(a, b, ellipkinc(a, b), y))
+    lambda g, a, b: g * -0.5 * _difference(a, b))
 
 
-def _of_rest(g: Tensor, x: Tensor, y: Tensor) -> Tensor:
-    near = magnitude(1 - x) < 0.15
-    safe = where(near, 0.5, x)
-    found = (ellipe(1 - safe) - safe * ellipkm1(safe)) / (2 * (1 - safe) * safe)
-    return -g * where(near, slope_of_k(where(near, 1 - x, 0.0)), found)
+def _of_rest(g: Tensor, x: Tensor) -> Tensor:
+    near = magnitude(1 - x) < 0.5  # beyond it 1 - x loses digits
+    return -g * where(near, slope_of_k(where(near, 1 - x, 0.0)),
+                      elliprd(0.0, 1.0, where(near, 2.0, x)) / 6)
 
 
 ellipkm1: Function = _documented(
@@ -119,7 +134,7 @@ ellipkm1: Function = _documented(
 def _am_by_parameter(u: Tensor, m: Tensor) -> Tensor:
     """Derivative of the amplitude to the parameter."""
     sn, cn, dn, angle = ellipj(u, m)
-    gap = _difference(angle, m, u, ellipeinc(angle, m))
+    gap = _difference(angle, m)
     return dn * (gap - u + sn * cn / dn) / (2 * (1 - m))
 
 
@@ -156,12 +171,17 @@ def ellipj(u: TensorLike, m: TensorLike, /) -> tuple[Tensor, Tensor, Tensor, Ten
 
 # -- the arithmetic-geometric mean --------------------------------------------------------------
 def _of_mean(g: Tensor, a: Tensor, b: Tensor, y: Tensor) -> Tensor:
-    """Derivative to ``a``, by the complete integral that the mean is (DLMF 19.8.5)."""
-    total = a + b
-    m = square((a - b) / total)
-    return g * y / total * (1 - slope_of_k(m) / ellipk(m) * 4 * b * (a - b) / square(total))
+    """Derivative to ``a``, by the integral that the mean is (DLMF 19.8.4, 19.18.1 and 19.27.7)."""
+    ratio = magnitude(b / a)
+    low, high = ratio < _FAR, ratio > 1 / _FAR
+    near = elliprd(0.0, square(where(logical_or(low, high), 1.0, ratio)), 1.0) / 3
+    far = where(low, log(4 / where(low, ratio, 1.0)) - 1, 1 / where(high, ratio, 1.0))
+    part = where(logical_or(low, high), far, near)
+    return g * safe_multiply(y / a, y / a * part) * (2 / math.pi)
 
 
+#: Ratios whose squares are nothing beside 1.
+_FAR = 1e-10
 agm: Function = _documented(
     "agm", "Arithmetic-geometric mean.", "[1.0], [1.0]", "[1.]", _of_mean,
     lambda g, a, b, y: _of_mean(g, b, a, y))

@@ -29,13 +29,15 @@ from agnesi.ops.elementwise.formula import (
     within,
 )
 from agnesi.ops.elementwise.trig import cos
-from agnesi.ops.special.special import POLYGAMMA, digamma, lgamma
+from agnesi.ops.special.special import POLYGAMMA, digamma, lgamma, trigamma
 
 __all__ = [
     "beta", "betaln", "binom", "factorial", "gamma", "loggamma", "multigammaln", "poch", "rgamma",
     "zeta",
 ]
 
+#: B[2k] / 2k: digamma(z) is log(z) - 1 / 2z minus the series of them in 1/z^2, without a constant.
+_DIGAMMA = (1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760, 1 / 12, -3617 / 8160)
 _HALF_LOG_TWO_PI = 0.5 * math.log(2 * math.pi)
 #: z log(gamma(z) e^z z^(1/2 - z) / sqrt(2 pi)) in 1/z^2 (Abramowitz and Stegun, 6.1.41).
 _STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156)
@@ -110,6 +112,27 @@ def _at_poles(x: Any) -> tuple[Any, Any]:
     return pole, cos(nearest(x) * math.pi) * gamma(1 - where(pole, x, 0))
 
 
+def _close_digammas(m: Any, x: Any, h: Any) -> Any:
+    """``digamma(x + h) - digamma(x)`` of positive arguments, without cancellation: ten steps of
+    the recurrence, and the differences of the terms of the asymptotic series."""
+    y, total = x + h, x * 0.0
+    for k in range(10):
+        total = total + h / ((x + k) * (y + k))
+    x, y = x + 10.0, y + 10.0
+    u, v = 1.0 / (x * x), 1.0 / (y * y)
+    slope, value = x * 0.0, x * 0.0
+    for c in reversed(_DIGAMMA):
+        slope, value = slope * v + value, value * u + c
+    bend = 0.5 / (x * y) + (x + y) * u * v * (slope * v + value)
+    return total + m.log1p(h / x) + h * bend
+
+
+def _digamma_gap(m: Any, x: Any, h: Any) -> Any:
+    there = m.logical_and(x > 0.0, x + h > 0.0)
+    apart = m.digamma(x + h) - m.digamma(x)
+    return m.where(there, _close_digammas(m, m.where(there, x, 1.0), m.where(there, h, 0.0)), apart)
+
+
 def _over(x: Any, rest: Callable[..., Any], among: tuple[Any, ...], usual: Any) -> Any:
     """The slope of ``rest(*among) / gamma(x)``: ``usual`` but where that is 0 times infinity."""
     pole, limit = _at_poles(x)
@@ -118,16 +141,16 @@ def _over(x: Any, rest: Callable[..., Any], among: tuple[Any, ...], usual: Any) 
 
 def _beta_slope(a: Any, b: Any, y: Any) -> Any:
     return _over(a + b, lambda a, b: gamma(a) * gamma(b), (a, b),
-                 y * (digamma(a) - digamma(a + b)))
+                 -y * _gap(a, b))
 
 
 def _binom_upper(g: Any, a: Any, b: Any, y: Any) -> Any:
     return g * _over(a - b + 1, lambda a, b: gamma(a + 1) * rgamma(b + 1), (a, b),
-                     safe_multiply(y, digamma(a + 1) - digamma(a - b + 1)))
+                     safe_multiply(y, _gap(a - b + 1, b)))
 
 
 def _binom_lower(g: Any, a: Any, b: Any, y: Any) -> Any:
-    usual = safe_multiply(y, digamma(a - b + 1) - digamma(b + 1))
+    usual = safe_multiply(y, _gap(b + 1, a - 2 * b))
     inner = _over(a - b + 1, lambda a, b: -gamma(a + 1) * rgamma(b + 1), (a, b), usual)
     return g * _over(b + 1, lambda a, b: gamma(a + 1) * rgamma(a - b + 1), (a, b), inner)
 
@@ -165,17 +188,22 @@ RGAMMA = row("rgamma", _rgamma, (_rgamma_slope,), __name__, scipy="rgamma", abov
 #: SciPy's loses half of the digits where one parameter is large.
 BETALN = row(
     "betaln", _betaln,
-    (lambda g, a, b: g * (digamma(a) - digamma(a + b)),
-     lambda g, a, b: g * (digamma(b) - digamma(a + b))), __name__
+    (lambda g, a, b: -g * _gap(a, b), lambda g, a, b: -g * _gap(b, a)), __name__
 )
 BETA = row(
     "beta", _beta,
     (lambda g, a, b, y: g * _beta_slope(a, b, y),
      lambda g, a, b, y: g * _beta_slope(b, a, y)), __name__
 )
+DIGAMMA_GAP = row(
+    "digamma_gap", _digamma_gap,
+    (lambda g, a, b: g * (trigamma(a + b) - trigamma(a)), lambda g, a, b: g * trigamma(a + b)),
+    __name__,
+)
+_gap: Function = binary(DIGAMMA_GAP)
 POCH = Elementwise(
     "poch", or_scipy("poch", value_of(lambda m, z, n: m.gamma(z + n) * m.rgamma(z)), double=True),
-    (lambda g, a, b, y: g * (y * (digamma(a + b) - digamma(a))),
+    (lambda g, a, b, y: g * (y * _gap(a, b)),
      lambda g, a, b, y: g * (y * digamma(a + b))), kinds="f", loop="scipy.special._ufuncs.poch",
     home=__name__,
 )

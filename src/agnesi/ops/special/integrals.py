@@ -43,28 +43,60 @@ def _means(m: Any, x: Any) -> tuple[Any, Any]:
     return first, m.where(one, 1.0, m.where(low, math.inf, second))
 
 
+def _mean_slopes(m: Any, x: Any) -> tuple[Any, Any]:
+    """The derivatives of both: ``K - E`` is ``K x`` times a sum of squares (17.6.4), which cancels
+    neither near 0 nor, for negative parameters, far from it."""
+    a, b = x * 0.0 + 1.0, m.sqrt(1.0 - x)
+    part, gap, weight = None, x * 0.0 + 0.5, 1.0
+    for _ in range(8):
+        a, b = 0.5 * (a + b), m.sqrt(a * b)
+        part = 0.25 / a if part is None else x * (part * part) * (0.25 / a)  # c[n] / x
+        gap = gap + x * (weight * (part * part))
+        weight *= 2.0
+    first, rest = 0.5 * math.pi / a, 1.0 - x
+    high = m.maximum(x, 0.9)  # where 1 - gap cancels
+    last = (first * (1.0 - high * gap) - rest * first) / (2.0 * high * rest)
+    to_first = m.where(x > 0.9, last, first * (1.0 - gap) / (2.0 * rest))
+    to_second = -0.5 * (first * gap)
+    far, root = x < -1e20, m.sqrt(m.abs(x))
+    safe = m.where(far, root, 1.0)
+    to_first = m.where(far, (math.log(4.0) - 1.0 + m.log(safe)) / root * (0.5 / safe) / safe,
+                       to_first)
+    to_second = m.where(far, -0.5 / root, to_second)
+    one, low = m.equal(x, 1.0), m.equal(x, -math.inf)
+    to_first = m.where(one, math.inf, m.where(low, 0.0, to_first))
+    return to_first, m.where(one, -math.inf, m.where(low, 0.0, to_second))
+
+
 _SQUARES = [(math.comb(2 * n, n) / 4**n) ** 2 for n in range(22)]
-#: Derivatives of both at small parameters, as power series (17.3.11 and 17.3.12).
-_SLOPE_K = [math.pi / 2 * n * c for n, c in enumerate(_SQUARES)][1:]
-_SLOPE_E = [-math.pi / 2 * n * c / (2 * n - 1) for n, c in enumerate(_SQUARES)][1:]
+#: Second derivatives of both at small parameters, as power series (17.3.11 and 17.3.12).
+_BEND_K = [math.pi / 2 * n * (n - 1) * c for n, c in enumerate(_SQUARES)][2:]
+_BEND_E = [-math.pi / 2 * n * (n - 1) * c / (2 * n - 1) for n, c in enumerate(_SQUARES)][2:]
 
 
-def _slope(x: Tensor, series: list[float], rule: Any) -> Tensor:
+def _bend(x: Tensor, series: list[float], rule: Any) -> Tensor:
     near = magnitude(x) < 0.15
     safe = where(near, 0.5, x)
     return where(near, horner(where(near, x, 0), series), rule(safe))
 
 
-def slope_of_k(x: Tensor) -> Tensor:
-    """Derivative of :func:`ellipk`."""
-    return _slope(x, _SLOPE_K, lambda m: (ellipe(m) - (1 - m) * ellipk(m)) / (2 * m * (1 - m)))
+def _bend_of_k(x: Tensor) -> Tensor:
+    return _bend(x, _BEND_K,
+                 lambda m: (0.25 * ellipk(m) - (1 - 2 * m) * slope_of_k(m)) / (m * (1 - m)))
+
+
+def _bend_of_e(x: Tensor) -> Tensor:
+    return _bend(x, _BEND_E, lambda m: (slope_of_e(m) + slope_of_k(m)) / (-2 * m))
 
 
 ELLIPK = row("ellipk", lambda m, x: _means(m, x)[0], (lambda g, x: g * slope_of_k(x),), __name__,
              scipy="ellipk")
-ELLIPE = row("ellipe", lambda m, x: _means(m, x)[1], (
-    lambda g, x: g * _slope(x, _SLOPE_E, lambda m: (ellipe(m) - ellipk(m)) / (2 * m)),
-), __name__, scipy="ellipe")
+ELLIPE = row("ellipe", lambda m, x: _means(m, x)[1], (lambda g, x: g * slope_of_e(x),), __name__,
+             scipy="ellipe")
+SLOPE_OF_K = row("slope_of_ellipk", lambda m, x: _mean_slopes(m, x)[0],
+                 (lambda g, x: g * _bend_of_k(x),), __name__)
+SLOPE_OF_E = row("slope_of_ellipe", lambda m, x: _mean_slopes(m, x)[1],
+                 (lambda g, x: g * _bend_of_e(x),), __name__)
 
 
 # -- others -------------------------------------------------------------------------------------
@@ -139,6 +171,7 @@ ellipk: Function = unary(
 ellipe: Function = unary(
     ELLIPE, "Complete elliptic integral of the second kind, of the parameter m.", "[1.0]", "[1.]"
 )
+slope_of_k, slope_of_e = unary(SLOPE_OF_K), unary(SLOPE_OF_E)
 expi = unary(EXPI, "Exponential integral Ei.", "[0.0]", "[-inf]")
 exp1 = unary(EXP1, "Exponential integral E1.", "[0.0]", "[inf]")
 owens_t = binary(OWENS_T, "Owen's T function.", "[0.0], [0.0]", "[0.]")
