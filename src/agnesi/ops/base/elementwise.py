@@ -114,8 +114,10 @@ def _row(name: str, home: str = __name__) -> Elementwise:
     return TABLE[name]
 
 
-def _names(rule: Rule) -> tuple[str, ...]:
-    return rule.__code__.co_varnames[: rule.__code__.co_argcount]
+def names_read(rule: Rule) -> tuple[str, ...]:
+    """The names of what a derivative rule takes: operands, the cotangent, the result."""
+    code = getattr(rule, "__wrapped__", rule).__code__
+    return code.co_varnames[: code.co_argcount]
 
 
 class Elementwise(Op):
@@ -175,7 +177,7 @@ class Elementwise(Op):
         self.writer = function if writer is None and isinstance(function, np.ufunc) else writer
         self.arity = len(rules)
         self._operands = ("x",) if self.arity == 1 else _OPERANDS[: self.arity]
-        self._reads = tuple(_names(r) if r else () for r in rules)
+        self._reads = tuple(names_read(r) if r else () for r in rules)
         names_of = (*self._operands, "g", "y")
         #: For each rule, where it finds what it reads among operands, cotangent and result.
         self._found_at = tuple([tuple(map(names_of.index, names)) for names in self._reads])

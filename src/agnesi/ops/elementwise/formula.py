@@ -18,13 +18,14 @@ from agnesi.core import shapes
 from agnesi.core.ir import loops
 from agnesi.core.keywords import strict
 from agnesi.core.parameter_types import TensorLike
+from agnesi.core.support import dtypes
 from agnesi.core.support.config import HOOKS
 from agnesi.core.support.errors import GradientError, at
 from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import elementwise
 from agnesi.ops.base.compare import logical_and, logical_not, logical_or
-from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.elementwise import (
     TABLE,
     Elementwise,
@@ -32,6 +33,7 @@ from agnesi.ops.base.elementwise import (
     Rule,
     call,
     documented,
+    names_read,
     operand,
 )
 from agnesi.ops.base.select import where
@@ -128,6 +130,31 @@ def only_scipy(name: str, function: Numeric) -> Numeric:
     return value
 
 
+def slopes_in_double(name: str, rules: tuple[Rule | None, ...]) -> tuple[Rule | None, ...]:
+    """Rules that compute derivatives of narrower floats in double precision, too, from a result
+    that is computed again where they read it with all operands: it is rounded."""
+    return tuple([rule and _in_double_rule(name, rule, len(rules)) for rule in rules])
+
+
+def _in_double_rule(name: str, rule: Rule, arity: int) -> Rule:
+    names = names_read(rule)
+    again = "y" in names and len(names) == arity + 2
+
+    @functools.wraps(rule)
+    def slope(*known: Tensor) -> Any:
+        dtype = known[names.index("g")].dtype
+        if dtype.kind not in "fV" or dtype.itemsize == 8:
+            return rule(*known)
+        wide = {n: cast(v, dtypes.float64) if v.dtype.kind in "fV" else v
+                for n, v in zip(names, known, strict=True)}
+        if again:
+            wide["y"] = call(TABLE[name], tuple([wide[n] for n in names if n not in ("g", "y")]))
+        found = rule(*wide.values())
+        return None if found is None else cast(found, dtype)
+
+    return slope
+
+
 def called(name: str, rules: tuple[Rule | None, ...], home: str, *, own: str = "",
            output: int | None = None, whole: int = 0, kinds: str = "f", types: str = "",
            nanoseconds: int = 0) -> Elementwise:
@@ -146,6 +173,7 @@ def called(name: str, rules: tuple[Rule | None, ...], home: str, *, own: str = "
         return result if output is None else result[output]
 
     loop = f"scipy.special._ufuncs.{name}" + (f":{output}" if output else "")
+    rules = slopes_in_double(own or name, rules)
     return Elementwise(own or name, only_scipy(name, value), rules, kinds=kinds, loop=loop,
                        types=types, nanoseconds=nanoseconds, whole=whole, home=home)
 
@@ -281,6 +309,8 @@ def row(name: str, formula: Formula, rules: tuple[Rule | None, ...], home: str, 
     else:
         def function(*xs: np.ndarray) -> np.ndarray:
             return value(*xs).astype(xs[-1].dtype, copy=False)
+    if double:
+        rules = slopes_in_double(name, rules)
     op = Elementwise(name, function, rules, kinds="f", expand=code_of(formula, double), home=home)
     if not scipy or above > -np.inf:  # with the formula, too
         op.traits |= {"composed"}  # type: ignore[misc]

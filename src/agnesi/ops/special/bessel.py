@@ -16,10 +16,11 @@ import numpy as np
 
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.arith import abs as magnitude
-from agnesi.ops.base.arith import sign, sqrt
+from agnesi.ops.base.arith import sign, sqrt, square
 from agnesi.ops.base.elementwise import Function
-from agnesi.ops.base.select import maximum, where
+from agnesi.ops.base.select import maximum, minimum, where
 from agnesi.ops.elementwise.formula import (
+    binary,
     chebyshev,
     horner,
     no_slope,
@@ -34,6 +35,8 @@ __all__ = [
     "kve", "y0", "y1", "yv",
 ]
 
+#: Of Hankel's expansion, which it needs from 25 on.
+_RATE_TERMS = 26
 #: I0(x) and 2 I1(x) / x on [0, 8], power series in (x / 8)^2; sqrt(x) exp(-x) I0(x) from there in
 #: 16 / x - 1.
 _I0_NEAR = tuple([16.0**k / math.factorial(k) ** 2 for k in range(24)])
@@ -89,6 +92,30 @@ _K1_FAR = (
     2.038703166239861e-15, -6.057047270643018e-16, 1.8380935752430455e-16,
     -5.689462849193648e-17, 1.7940510478863572e-17, -5.7567444820733025e-18,
     1.8778651901623268e-18,
+)  # fmt: skip
+#: x^1.5 times the slopes of i0e and i1e on [2, 8], powers of (x - 5) / 3.
+_SLOPE_OF_I0E = (
+    -0.2187829916363515, 0.015833851407177305, -0.01321569492847121, 0.010311414925131464,
+    -0.0068011653072483115, 0.00326433903101131, -0.0005334009240963544, -0.0009709122847660793,
+    0.0013959843549375985, -0.0011913080083381883, 0.000784428396154552, -0.00042420663928549303,
+    0.0001899237974088267, -6.733490836504918e-05, 1.5089030943187058e-05, 2.039850924254956e-06,
+    -5.118793795810545e-06, 4.02478708681825e-06, -2.4071400163037288e-06, 1.278232739291665e-06,
+    -6.975859637098505e-07, 3.506566834095725e-07, -6.784667948225286e-08, 1.0304090290740983e-08,
+    -1.236716475979798e-07, 8.060900999576235e-08, 6.625223268180979e-08, -4.655890115409005e-08,
+    -4.384914521882039e-08, 2.8378399290999608e-08, 1.417070758533757e-08, -8.960869539738878e-09,
+    -2.7388495012935113e-09, 1.6426127964314265e-09,
+)  # fmt: skip
+_SLOPE_OF_I1E = (
+    -0.14787014367638696, -0.03710770579516667, 0.02753908482521964, -0.020116248859200013,
+    0.013495415361401666, -0.007695373897118947, 0.0032969040036460976, -0.0006144737960315675,
+    -0.0005770231076346107, 0.0008202955936817515, -0.0006444297786034514, 0.00038681259962400415,
+    -0.0001896327301455286, 7.593280212529363e-05, -2.2948343237057274e-05, 3.121658213291542e-06,
+    2.191300344177903e-06, -2.4991763016732396e-06, 1.6627148879414181e-06,
+    -9.227143490317073e-07, 5.030933742922021e-07, -2.5083334916330674e-07,
+    5.9559419339732304e-08, -1.4685144164515636e-08, 7.697702453834845e-08, -4.91436494206712e-08,
+    -3.871566418757176e-08, 2.7203587818520505e-08, 2.6198524401106658e-08,
+    -1.6833288762272757e-08, -8.417224723065795e-09, 5.293515952119809e-09, 1.640727113104307e-09,
+    -9.774329523575304e-10,
 )  # fmt: skip
 
 
@@ -169,15 +196,28 @@ def _falling(x: Tensor, y: Tensor, scale: float, series: tuple[float, ...]) -> T
     return (0.5 * y + bend / size / sqrt(size)) / -size
 
 
+def _slope_of_i1(x: Tensor, y: Tensor) -> Tensor:
+    size = i0(x)
+    return where(size == np.inf, size, size - _over(y, x))
+
+
+def _slope_between(size: Tensor, near: Tensor, far: Tensor, powers: tuple[float, ...]) -> Tensor:
+    """Slopes that are ``near`` below 2, ``far`` from 8 on, and a polynomial between them."""
+    inside = maximum(minimum(size, 8), 2)
+    found = horner((inside - 5) / 3, powers) / (inside * sqrt(inside))
+    return where(size < 2, near, where(size < 8, found, far))
+
+
 def _slope_of_i0e(x: Tensor, y: Tensor) -> Tensor:
     size, side = magnitude(x), sign(x)
-    return where(size < 8, i1e(x) - side * y, side * _falling(size, y, 16, _I0_FAR))
+    far = _falling(size, y, 16, _I0_FAR)
+    return side * _slope_between(size, i1e(size) - y, far, _SLOPE_OF_I0E)
 
 
 def _slope_of_i1e(x: Tensor, y: Tensor) -> Tensor:
     size, side = magnitude(x), sign(x)
     near = i0e(x) - side * y - _over(y, x)
-    return where(size < 8, near, _falling(size, side * y, 16, _I1_FAR))
+    return _slope_between(size, near, _falling(size, side * y, 16, _I1_FAR), _SLOPE_OF_I1E)
 
 
 def _slope_of_k0e(x: Tensor, y: Tensor) -> Tensor:
@@ -188,15 +228,54 @@ def _slope_of_k1e(x: Tensor, y: Tensor) -> Tensor:
     return where(x <= 2, y - k0e(x) - y / x, _falling(x, y, 4, _K1_FAR))
 
 
+def _rate(sign: float) -> Any:
+    """``x f'(x) / f(x)`` of a scaled Bessel function far out, by Hankel's expansion."""
+    def formula(m: Any, v: Any, x: Any) -> Any:
+        term, fourfold = x * 0.0 + 1.0, 4.0 * v * v
+        total, rise = term, x * 0.0
+        for k in range(1, _RATE_TERMS):
+            term = term * (fourfold - (2.0 * k - 1.0) ** 2) / (sign * 8.0 * k * x)
+            total, rise = total + term, rise + k * term
+        return -0.5 - rise / total
+
+    return formula
+
+
+def _far_out(v: Tensor, x: Tensor) -> Tensor:
+    """Where the expansion has all digits, and loses few."""
+    return x >= maximum(25, square(v) / 3)
+
+
+def _slope_of_ive(v: Tensor, x: Tensor, y: Tensor) -> Tensor:
+    far = _far_out(v, x)
+    safe = where(far, x, 1e9)
+    near = 0.5 * (ive(v - 1, x) + ive(v + 1, x)) - sign(x) * y
+    return where(far, y / safe * rate_of_ive(v, safe), near)
+
+
+def _slope_of_kve(v: Tensor, x: Tensor, y: Tensor) -> Tensor:
+    far = _far_out(v, x)
+    safe = where(far, x, 1e9)
+    near = 0.5 * (kve(v - 1, x) + kve(v + 1, x))
+    return where(far, y / safe * rate_of_kve(v, safe), where(near == np.inf, -near, y - near))
+
+
 #: SciPy's are NaN at infinity and overflow early.
 I0 = row("i0", _i(0, False), (lambda g, x: g * i1(x),), __name__)
-I1 = row("i1", _i(1, False), (lambda g, x, y: g * (i0(x) - _over(y, x)),), __name__)
+I1 = row("i1", _i(1, False), (lambda g, x, y: g * _slope_of_i1(x, y),), __name__)
 I0E = row("i0e", _i(0, True), (lambda g, x, y: g * _slope_of_i0e(x, y),), __name__, scipy="i0e")
 I1E = row("i1e", _i(1, True), (lambda g, x, y: g * _slope_of_i1e(x, y),), __name__, scipy="i1e")
 K0 = row("k0", _k(0, False), (lambda g, x: -g * k1(x),), __name__, scipy="k0")
 K1 = row("k1", _k(1, False), (lambda g, x, y: -g * (k0(x) + y / x),), __name__, scipy="k1")
 K0E = row("k0e", _k(0, True), (lambda g, x, y: g * _slope_of_k0e(x, y),), __name__, scipy="k0e")
 K1E = row("k1e", _k(1, True), (lambda g, x, y: g * _slope_of_k1e(x, y),), __name__, scipy="k1e")
+#: By the differential equations that they satisfy.
+RATE_OF_IVE = row("rate_of_ive", _rate(-1.0), (
+    no_slope("ive", "its order"),
+    lambda g, a, b, y: g * (square(a) - b - 2 * b * y - square(y)) / b), __name__)
+RATE_OF_KVE = row("rate_of_kve", _rate(1.0), (
+    no_slope("kve", "its order"),
+    lambda g, a, b, y: g * (square(a) + b + 2 * b * y - square(y)) / b), __name__)
 
 
 _documented = scipy_rows(__name__)
@@ -242,9 +321,10 @@ kv: Function = _documented(
 ive: Function = _documented(
     "ive", "``exp(-abs(x2)) * iv(x1, x2)``.", "[0.0], [0.0]", "[1.]",
     no_slope("ive", "its order"),
-    lambda g, a, b, y: g * (0.5 * (ive(a - 1, b) + ive(a + 1, b)) - sign(b) * y))
+    lambda g, a, b, y: g * _slope_of_ive(a, b, y))
 kve: Function = _documented(
     "kve", "``exp(x2) * kv(x1, x2)``.", "[0.0], [0.0]", "[inf]",
     no_slope("kve", "its order"),
-    lambda g, a, b, y: g * (y - 0.5 * (kve(a - 1, b) + kve(a + 1, b))))
+    lambda g, a, b, y: g * _slope_of_kve(a, b, y))
+rate_of_ive, rate_of_kve = binary(RATE_OF_IVE), binary(RATE_OF_KVE)
 jn = jv

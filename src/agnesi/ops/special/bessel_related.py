@@ -14,11 +14,22 @@ from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.arith import negative, safe_divide, sqrt, square
 from agnesi.ops.base.elementwise import Function, Rule
-from agnesi.ops.base.select import maximum
+from agnesi.ops.base.select import maximum, where
 from agnesi.ops.elementwise.complexes import complex as complex_of
 from agnesi.ops.elementwise.explog import exp
 from agnesi.ops.elementwise.formula import no_slope, scipy_rows, scipys, within
-from agnesi.ops.special.bessel import i0, iv, j0, jv, k0, kv, y0, yv
+from agnesi.ops.special.bessel import (
+    i0,
+    iv,
+    j0,
+    jv,
+    k0,
+    kv,
+    rate_of_ive,
+    rate_of_kve,
+    y0,
+    yv,
+)
 
 __all__ = [
     "airy", "airye", "bei", "beip", "ber", "berp", "besselpoly", "h1vp", "h2vp", "hankel1",
@@ -173,14 +184,28 @@ _ai: Function = _row("airy", lambda g, x: g * _aip(x), own="airy_ai", output=0)
 _aip: Function = _row("airy", lambda g, x: g * x * _ai(x), own="airy_aip", output=1)
 _bi: Function = _row("airy", lambda g, x: g * _bip(x), own="airy_bi", output=2)
 _bip: Function = _row("airy", lambda g, x: g * x * _bi(x), own="airy_bip", output=3)
-_aie: Function = _row("airye", lambda g, x, y: g * (_aipe(x) + sqrt(x) * y),
-                      own="airye_ai", output=0)
-_aipe: Function = _row("airye", lambda g, x, y: g * (x * _aie(x) + sqrt(x) * y),
-                       own="airye_aip", output=1)
-_bie: Function = _row("airye", lambda g, x, y: g * (_bipe(x) - sqrt(maximum(x, 0)) * y),
-            own="airye_bi", output=2)
-_bipe: Function = _row("airye", lambda g, x, y: g * (x * _bie(x) - sqrt(maximum(x, 0)) * y),
-             own="airye_bip", output=3)
+
+
+def _scaled_slope(order: float, power: float, rate: Function, x: Tensor, y: Tensor, near: Tensor
+                  ) -> Tensor:
+    """The slope of ``x**power`` times a scaled Bessel function of ``2/3 * x**1.5`` (DLMF 9.6),
+    whose parts cancel in ``near``."""
+    far = x >= _AIRY_FAR
+    safe = where(far, x, _AIRY_FAR)
+    found = y / safe * (power + 1.5 * rate(order, safe * sqrt(safe) / 1.5))
+    return where(far, found, near)
+
+
+#: Where two thirds of its power of 1.5 are 25.
+_AIRY_FAR = 11.3
+_aie: Function = _row("airye", lambda g, x, y: g * _scaled_slope(
+    1 / 3, 0.5, rate_of_kve, x, y, _aipe(x) + sqrt(x) * y), own="airye_ai", output=0)
+_aipe: Function = _row("airye", lambda g, x, y: g * _scaled_slope(
+    2 / 3, 1.0, rate_of_kve, x, y, x * _aie(x) + sqrt(x) * y), own="airye_aip", output=1)
+_bie: Function = _row("airye", lambda g, x, y: g * _scaled_slope(
+    1 / 3, 0.5, rate_of_ive, x, y, _bipe(x) - sqrt(maximum(x, 0)) * y), own="airye_bi", output=2)
+_bipe: Function = _row("airye", lambda g, x, y: g * _scaled_slope(
+    2 / 3, 1.0, rate_of_ive, x, y, x * _bie(x) - sqrt(maximum(x, 0)) * y), own="airye_bip", output=3)
 
 
 @public

@@ -10,6 +10,7 @@ from agnesi.core.ir.calls import ufuncs
 from agnesi.core.parameter_types import TensorLike
 from agnesi.core.public import planned, public
 from agnesi.core.tensor import Tensor
+from agnesi.ops.base.arith import abs as magnitude
 from agnesi.ops.base.arith import remainder, safe_multiply
 from agnesi.ops.base.compare import less, logical_and
 from agnesi.ops.base.convert import floating
@@ -24,6 +25,7 @@ from agnesi.ops.elementwise.formula import (
     no_slope,
     or_scipy,
     row,
+    slopes_in_double,
     unary,
     value_of,
     within,
@@ -103,7 +105,8 @@ def _rgamma(m: Any, x: Any) -> Any:
 def _rgamma_slope(g: Tensor, x: Tensor, y: Tensor) -> Tensor:
     """``-y * digamma(x)``, and its limit at the poles of gamma."""
     pole, limit = _at_poles(x)
-    return g * where(pole, limit, -y * digamma(where(pole, 1, x)))
+    usual = -y * digamma(where(pole, 1, x))
+    return g * where(pole, limit, where(magnitude(x) < 1e-300, 1, usual))
 
 
 def _at_poles(x: Any) -> tuple[Any, Any]:
@@ -203,15 +206,15 @@ DIGAMMA_GAP = row(
 _gap: Function = binary(DIGAMMA_GAP)
 POCH = Elementwise(
     "poch", or_scipy("poch", value_of(lambda m, z, n: m.gamma(z + n) * m.rgamma(z)), double=True),
-    (lambda g, a, b, y: g * (y * _gap(a, b)),
-     lambda g, a, b, y: g * (y * digamma(a + b))), kinds="f", loop="scipy.special._ufuncs.poch",
-    home=__name__,
+    slopes_in_double("poch", (lambda g, a, b, y: g * (y * _gap(a, b)),
+                              lambda g, a, b, y: g * (y * digamma(a + b)))),
+    kinds="f", loop="scipy.special._ufuncs.poch", home=__name__,
 )
 BINOM = Elementwise(
     "binom",
     or_scipy("binom", value_of(lambda m, n, k: m.rgamma(k + 1.0) * m.rgamma(n - k + 1.0)
                                * m.gamma(n + 1.0)), double=True),
-    (_binom_upper, _binom_lower), kinds="f", loop="scipy.special._ufuncs.binom", home=__name__,
+    slopes_in_double("binom", (_binom_upper, _binom_lower)), kinds="f", loop="scipy.special._ufuncs.binom", home=__name__,
 )
 ZETA = called(
     "_zeta", (no_slope("zeta", "its exponent"), lambda g, a, b: -g * a * _hurwitz(a + 1, b)),

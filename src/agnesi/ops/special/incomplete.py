@@ -23,6 +23,7 @@ from agnesi.ops.elementwise.formula import (
     no_slope,
     or_scipy,
     several,
+    slopes_in_double,
     spread_alike,
     value_of,
 )
@@ -258,13 +259,14 @@ def beta_density(a: Tensor, b: Tensor, x: Tensor) -> Tensor:
 
 def _row(name: str, value: Any, rules: tuple[Any, ...]) -> Elementwise:
     """A row that SciPy computes, where it is there."""
+    rules = slopes_in_double(name, rules)
     return Elementwise(name, or_scipy(name, value, double=True), rules, kinds="f", lowered=False,
                        loop=f"scipy.special._ufuncs.{name}", home=__name__)
 
 
 def _slope_row(name: str, formula: Any, rules: tuple[Any, ...]) -> Elementwise:
     """A derivative to shapes, in generated code."""
-    value = value_of(formula)
+    value, rules = value_of(formula), slopes_in_double(name, rules)
     return Elementwise(name, lambda *xs: value(*xs).astype(xs[-1].dtype, copy=False), rules,
                        kinds="f", expand=code_of(formula), home=__name__)
 

@@ -69,19 +69,19 @@ def _unboxed(m: Any, y: Any, p: Any) -> Any:
 
 
 #: ``((t - 1) e^t + 1) / t^2`` and ``(t / (1 + t) - log(1 + t)) / t^2`` around 0.
-_GROWTH = [(k - 1) / math.factorial(k) for k in range(2, 14)]
-_DECAY = [(-1.0) ** (k + 1) * (k - 1) / k for k in range(2, 18)]
+_GROWTH = [(k - 1) / math.factorial(k) for k in range(2, 22)]
+_DECAY = [(-1.0) ** (k + 1) * (k - 1) / k for k in range(2, 34)]
 
 
 def _grown(t: Tensor) -> Tensor:
-    near = magnitude(t) < 0.1
+    near = magnitude(t) < 1
     safe = where(near, 1.0, t)
     return where(near, horner(where(near, t, 0.0), _GROWTH),
                  ((safe - 1) * exp(safe) + 1) / square(safe))
 
 
 def _decayed(t: Tensor) -> Tensor:
-    near = magnitude(t) < 0.1
+    near = magnitude(t) < 0.3
     safe = where(near, 1.0, t)
     return where(near, horner(where(near, t, 0.0), _DECAY),
                  (safe / (1 + safe) - log1p(safe)) / square(safe))
@@ -147,7 +147,7 @@ def cotdg(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     t = tandg(x)
     near = logical_and(t != 0, magnitude(t) < 1)
     small = tandg(where(near, x, 45))
-    return where(near, 1 / small, _cotdg(x))  # which has the digits of 90 - x
+    return where(near, 1 / small, _cotdg(where(near, 45, x)))  # which has the digits of 90 - x
 
 
 powm1: Function = _documented(
