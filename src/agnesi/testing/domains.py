@@ -83,7 +83,7 @@ VALUES: dict[str, tuple[float, ...]] = {
     "elliprc": (0.7, 1.5),
     "gdtria": (0.4, 1.5, 1.2), "gdtrib": (1.2, 0.4, 1.5), "btdtria": (0.4, 1.5, 0.5),
     "btdtrib": (1.5, 0.4, 0.5), "stdtridf": (0.75, 0.8),
-    "nctdtridf": (0.4, 1.0, 1.0), "nctdtrinc": (3.0, 0.4, 1.0), "kolmogp": (0.8,),
+    "nctdtridf": (0.4, 1.0, 1.0), "nctdtrinc": (3.0, 0.4, 1.0), "kolmogpp": (0.8,),
     "kolmogorov": (0.8,), "kolmogi": (0.4,), "smirnovp": (4.0, 0.3), "tklmbda": (0.3, 1.5),
     "mathieu_a": (1.0, 0.5), "mathieu_b": (1.0, 0.5), "pro_cv": (1.0, 2.0, 0.7),
     "obl_cv": (1.0, 2.0, 0.7),

@@ -18,6 +18,18 @@ CASES = {
     "i1e": (special.i1e, scaled(mp.besseli, 1, -1), (-1e15, -300.0, -8.5, 0.4, 20.0, 1e4)),
     "k0e": (special.k0e, scaled(mp.besselk, 0, 1), (0.3, 2.5, 20.0, 1e4)),
     "k1e": (special.k1e, scaled(mp.besselk, 1, 1), (0.3, 2.5, 20.0, 1e4)),
+    "ive": (lambda x: special.ive(4.5, x), scaled(mp.besseli, 4.5, -1), (3.0, 30.0, 600.0, 1e9)),
+    "kve": (lambda x: special.kve(4.5, x), scaled(mp.besselk, 4.5, 1), (3.0, 30.0, 600.0, 1e9)),
+    **{f"airye {i}": (lambda x, i=i: special.airye(x)[i],
+                      lambda x, i=i: (mp.airyai, mp.airybi)[i > 1](x, derivative=i % 2) * mp.exp(
+                          (1 - 2 * (i > 1)) * mp.sqrt(x) * x * 2 / 3), (12.0, 90.0, 2e4))
+       for i in range(4)},
+    "boxcox": (lambda x: special.boxcox(1.15, x), lambda x: (mp.mpf(1.15) ** x - 1) / x,
+               (-4.0, 0.6, 2.0)),
+    "inv_boxcox": (lambda x: special.inv_boxcox(0.22, x),
+                   lambda x: mp.exp(mp.log1p(mp.mpf(0.22) * x) / x), (0.67, 1.5)),
+    "kolmogorov": (special.kolmogorov, lambda x: 2 * mp.nsum(
+        lambda k: (-1) ** (int(k) - 1) * mp.exp(-2 * (k * x) ** 2), [1, 30]), (0.83, 1.0, 4.0)),
     "dawsn": (special.dawsn, lambda x: mp.sqrt(mp.pi) / 2 * mp.exp(-x * x) * mp.erfi(x),
               (-30.0, -7.0, -5.0, 0.3, 6.0, 12.0)),
     "sinc": (ag.sinc, lambda x: mp.sin(mp.pi * x) / (mp.pi * x),
@@ -131,3 +143,27 @@ def test_slopes_of_carlsons_integral_where_operands_are_equal(wrap):
     with mp.workdps(50):
         want = mp.diff(lambda x: mp.elliprc(x, mp.mpf(0.5)), 0.5, 2)
     assert abs(float(second(ag.tensor(0.5, dtype="float64"))) / want - 1) < 1e-14
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, ag.jit], ids=["eager", "compiled"])
+def test_slopes_in_single_precision_are_rounded_once(wrap):
+    a, x = np.meshgrid([0.7, 2.5, 17.0], [0.3, 2.0, 40.0])
+    a, x = (ag.tensor(v, dtype="float32") for v in (a, x))
+    for name in ("ive", "kve", "yv", "agm", "gammainc", "betaln", "binom", "boxcox", "stdtr"):
+        slope = wrap(ag.grad(lambda x, f=getattr(special, name): f(a, x).sum()))
+        wide = ag.grad(lambda x, f=getattr(special, name): f(a.astype("float64"), x).sum())
+        with np.errstate(over="ignore"):
+            want = wide(x.astype("float64")).numpy().astype(np.float32)
+        found = slope(x)
+        assert found.dtype == ag.float32
+        np.testing.assert_allclose(found, want, rtol=1.2e-7, err_msg=name)
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, ag.jit], ids=["eager", "compiled"])
+def test_slopes_beside_overflow(wrap):
+    slope = wrap(ag.grad(lambda x: special.i1(x).sum()))
+    assert slope(ag.tensor([-1e30, 1e4], dtype="float64")).tolist() == [np.inf, np.inf]
+    slope = wrap(ag.grad(lambda x: special.rgamma(x).sum()))
+    assert slope(ag.tensor([5e-324, -1e-310], dtype="float64")).tolist() == [1, 1]
+    slope = wrap(ag.grad(lambda x: special.cotdg(x).sum()))(ag.tensor(-1e-15, dtype="float64"))
+    assert np.isclose(slope.item(), -180 / np.pi * 1e30)

@@ -8,6 +8,7 @@ closed form; to parameters there are some.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from agnesi.ops.base.convert import cast
 from agnesi.ops.base.elementwise import Function
 from agnesi.ops.base.select import floor, where
 from agnesi.ops.elementwise.explog import exp, log, log1p
-from agnesi.ops.elementwise.formula import fixed, scipy_rows, scipys
+from agnesi.ops.elementwise.formula import fixed, row, scipy_rows, scipys, unary
 from agnesi.ops.special.incomplete import (
     beta_density,
     betainc_da,
@@ -310,7 +311,32 @@ ndtri_exp: Function = _documented(
     lambda g, y: g * exp(log_ndtr(y) + 0.5 * square(y)) * math.sqrt(2 * math.pi))
 
 # -- Kolmogorov and Smirnov ---------------------------------------------------------------------
-_kolmogp: Function = scipys("_kolmogp", fixed("_kolmogp", 1), __name__, own="kolmogp")
+def _kolmogorov_slope(order: int) -> Any:
+    """The first or second derivative, by both series of the distribution, of which SciPy's has too
+    few terms."""
+    def formula(m: Any, x: Any) -> Any:
+        low, high = m.maximum(m.minimum(x, 1.0), _NOTHING_BELOW), m.maximum(x, 1.0)
+        near, far = x * 0.0, x * 0.0
+        inverse = 1.0 / (low * low)
+        for k in range(1, 6):
+            a, n, sign = (2 * k - 1) ** 2 * math.pi**2 / 8, 2.0 * k * k, (-1.0) ** k
+            part = a * inverse
+            inner = (2.0 * part - 1.0 if order == 1 else
+                     (4.0 * part * part - 10.0 * part + 2.0) / low)
+            near = near - m.exp(-part) * (inverse * inner)
+            outer = 2.0 * n * high if order == 1 else 2.0 * n * (1.0 - 2.0 * n * high * high)
+            far = far + 2.0 * sign * m.exp(-n * high * high) * outer
+        return m.where(x < 1.0, near * math.sqrt(2 * math.pi), far)
+
+    return formula
+
+
+#: Where the distribution and its derivatives are 0 in double precision.
+_NOTHING_BELOW = 0.035
+KOLMOGPP = row("kolmogpp", _kolmogorov_slope(2), fixed("kolmogpp", 1), __name__)
+_kolmogpp: Function = unary(KOLMOGPP)
+KOLMOGP = row("kolmogp", _kolmogorov_slope(1), (lambda g, x: g * _kolmogpp(x),), __name__)
+_kolmogp: Function = unary(KOLMOGP)
 _smirnovp: Function = scipys("_smirnovp", fixed("_smirnovp", 2), __name__, own="smirnovp",
                              nanoseconds=_SUM_NANOSECONDS)
 kolmogorov: Function = _documented(
