@@ -391,6 +391,7 @@ BOOLEANS: dict[str, Any] = {
     "pad": lambda: ag.pad(ag.ones(3), 1, "mean", stat_length=(True, 1)),
     "sum": lambda: ag.sparse.sum(ag.eye(2).to_sparse(), True),
     "array_split": lambda: ag.array_split(ag.arange(3), True),
+    "repeat": lambda: ag.repeat(X, True), "repeat_interleave": lambda: ag.repeat_interleave(X, True),
     "tensor_split": lambda: ag.tensor_split(ag.arange(3), (True, 2)),
     "split_with_sizes": lambda: ag.split_with_sizes(ag.arange(3), [True, 2]),
     "partition": lambda: ag.partition(X, True), "argpartition": lambda: ag.argpartition(X, [True]),
@@ -420,3 +421,27 @@ def test_targets_that_are_no_labels(run: Any, label: int) -> None:
         run(lambda t: ag.nn.functional.ctc_loss(scores, t, *lengths))(ag.tensor([[label, 1]]))
     assert run(lambda t: ag.nn.functional.ctc_loss(scores, t, *lengths))(
         ag.tensor([[1, 2, label]])).isfinite()  # behind its length
+
+
+#: Counts, sizes and orders that are no integers, or none that int64 holds; with text of the error.
+NO_COUNTS: dict[str, tuple[Any, str]] = {
+    "repeat": (lambda: ag.repeat(X, 1.5), "repeats must be integers, not 1.5"),
+    "index_fill": (lambda: ag.index_fill(X, 0, ag.tensor(True), 1.0), "not bool"),
+    "index_copy": (lambda: ag.index_copy(X, 0, [True, False], X[:1]), "not bool"),
+    "assoc_legendre_p": (lambda: ag.special.assoc_legendre_p(1.5, 0, [0.3]), "whole numbers"),
+    "sph_legendre_p": (lambda: ag.special.sph_legendre_p(2, [0.5], [0.3]), "whole numbers"),
+    "sph_harm_y": (lambda: ag.special.sph_harm_y(float("nan"), 0, 0.3, 0.4), "whole numbers"),
+    "binomial": (lambda: ag.random.binomial(float("inf"), 0.5), "less than 2"),
+    "multinomial": (lambda: ag.random.multinomial(1e30, [0.5, 0.5]), "less than 2"),
+    "hypergeometric": (lambda: ag.random.hypergeometric(float("inf"), 2, 1), "less than 2"),
+    "negative_binomial": (lambda: ag.random.negative_binomial(5, 1e-300), "less than 2"),
+    "choice": (lambda: ag.random.choice(5, np.float64(1.5)), "an integer, not"),
+    "randint": (lambda: ag.randint(0, 5, np.float64(1.5)), "integers?, not"),
+}
+
+
+@pytest.mark.parametrize("name", NO_COUNTS)
+def test_counts_are_integers(name: str) -> None:
+    call, text = NO_COUNTS[name]
+    with pytest.raises((TypeError, ValueError), match=rf"(?s){name}.*{text}"):
+        call()

@@ -194,7 +194,7 @@ def _without_defaults(function: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
     parameters = inspect.unwrap(function).__code__.co_argcount
     count = 0
     for value, default in zip(args[::-1], defaults[::-1][parameters - len(args):], strict=False):
-        same = isinstance(value, (int, float, str)) and value == default
+        same = type(value) in (bool, int, float, str) and value == default
         if value is not default and not same:
             break
         count += 1

@@ -102,13 +102,14 @@ def binomial(n: TensorLike, p: TensorLike, size: ShapeLike | None = None, *,
     :param p: Chance of a success.
     :type p: float or array_like
     :returns: int64, of that shape; no gradient flows.
-    :raises ValueError: If ``n`` is negative or ``p`` not in [0, 1], in compiled code too.
+    :raises ValueError: If ``n`` is negative or too large for an integer, or ``p`` not in [0, 1],
+        in compiled code too.
     :see: random.bernoulli, random.multinomial, random.poisson, special.bdtr
 
     >>> ag.random.binomial(9, 1.0, 3)
     tensor([9, 9, 9])
     """
-    (n,) = countable("binomial", n=n)
+    (n,) = integral("binomial", n=countable("binomial", n=n)[0])
     (p,) = probability("binomial", p=p)
     most = float(n) if isinstance(n, (int, float)) else None
     d = Draw(size, None, generator, n, p, exact=True)
@@ -128,7 +129,8 @@ def negative_binomial(n: TensorLike, p: TensorLike, size: ShapeLike | None = Non
     :param p: Chance of a success; positive.
     :type p: float or array_like
     :returns: int64, of that shape; no gradient flows.
-    :raises ValueError: If ``n`` is not positive or ``p`` not in (0, 1], in compiled code too.
+    :raises ValueError: If ``n`` is not positive, ``p`` not in (0, 1], or the mean too large for an
+        integer, in compiled code too.
     :see: random.poisson, random.geometric, special.nbdtr
 
     >>> ag.random.negative_binomial(3, 1.0, 2)
@@ -136,6 +138,8 @@ def negative_binomial(n: TensorLike, p: TensorLike, size: ShapeLike | None = Non
     """
     (n,) = demanded("negative_binomial", "n must be positive", lambda n: n > 0, n=n)
     (p,) = demanded("negative_binomial", "p must be in (0, 1]", lambda p: (p > 0) & (p <= 1), p=p)
+    n, p = demanded("negative_binomial", "the mean n * (1 - p) / p must be less than 2**62",
+                    lambda n, p: n * (1 - p) < p * 2.0**62, n=n, p=p)
     d = Draw(size, None, generator, n, p, exact=True)
     with no_grad():
         n, p = (stop_gradient(d.full(x)) for x in d.params)
@@ -178,14 +182,15 @@ def hypergeometric(ngood: TensorLike, nbad: TensorLike, nsample: TensorLike,
     :param nsample: How many are drawn, none twice.
     :type nsample: int or array_like
     :returns: int64, of that shape; no gradient flows.
-    :raises ValueError: If a number is negative, or ``nsample`` greater than both together, in
-        compiled code too.
+    :raises ValueError: If a number is negative or too large for an integer, or ``nsample`` greater
+        than both together, in compiled code too.
     :see: random.multivariate_hypergeometric, random.binomial
 
     >>> ag.random.hypergeometric(4, 2, 6, 3)
     tensor([4, 4, 4])
     """
     ngood, nbad, nsample = countable("hypergeometric", ngood=ngood, nbad=nbad, nsample=nsample)
+    ngood, nbad, nsample = integral("hypergeometric", ngood=ngood, nbad=nbad, nsample=nsample)
     ngood, nbad, nsample = demanded(
         "hypergeometric", "nsample <= ngood + nbad must hold",
         lambda ngood, nbad, nsample: nsample <= ngood + nbad,

@@ -21,7 +21,7 @@ from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.creation import checked_sizes
 from agnesi.ops.base.expand import broadcast_to
 from agnesi.ops.base.movement import moveaxis, reshape
-from agnesi.ops.base.parameter_checks import countable, demanded, of_shape, probability
+from agnesi.ops.base.parameter_checks import countable, demanded, integral, of_shape, probability
 from agnesi.ops.base.reduce import sum as sum_
 from agnesi.ops.base.select import clip, maximum, where
 from agnesi.ops.contractions.matmul import matmul
@@ -110,7 +110,7 @@ def multinomial(n: Any, pvals: Any, size: Any = None, *,
     :returns: int64, of shape (\\*size, k).
     :raises ShapeError: If ``pvals`` is a number.
     :raises ValueError: If a chance is not in [0, 1], all but the last sum to more than 1, or ``n``
-        is negative, in compiled code too.
+        is negative or too large for an integer, in compiled code too.
     :see: random.binomial, random.categorical, random.dirichlet
 
     >>> import agnesi as ag
@@ -118,7 +118,7 @@ def multinomial(n: Any, pvals: Any, size: Any = None, *,
     tensor([[0, 9, 0],
             [0, 9, 0]])
     """
-    (n,) = countable("multinomial", n=n)
+    (n,) = integral("multinomial", n=countable("multinomial", n=n)[0])
     (pvals,) = probability("multinomial", pvals=_vector(pvals, "pvals"))
     (pvals,) = demanded("multinomial", "the sum of pvals without the last must be at most 1",
                         lambda p: p[..., :-1].sum(-1) <= 1 + _SUM_TOLERANCE, pvals=pvals)

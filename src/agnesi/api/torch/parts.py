@@ -23,6 +23,7 @@ from agnesi.ops.base import creation, select
 from agnesi.ops.base.convert import as_tensor, beside, cast, written
 from agnesi.ops.base.ensure import ensure, ensured_by
 from agnesi.ops.base.movement import moveaxis, permute_dims, reshape
+from agnesi.ops.indexing.index import as_index
 from agnesi.ops.indexing.join import concat
 from agnesi.ops.indexing.scatter import index_put
 from agnesi.ops.reductions.running import cumsum
@@ -180,7 +181,7 @@ def index_fill(x: TensorLike, axis: int, index: TensorLike, value: TensorLike, *
                out: Tensor | None = None) -> Tensor:
     """Slices of an axis filled with one number."""
     x = as_tensor(x)
-    return index_put(x, _key(x, axis, as_tensor(index)), value)
+    return index_put(x, _key(x, axis, as_index(index)), value)
 
 
 @torch(_NEW,
@@ -191,7 +192,7 @@ def index_copy(x: TensorLike, axis: int, index: TensorLike, source: TensorLike, 
                out: Tensor | None = None) -> Tensor:
     """Slices of an axis replaced by those of another tensor."""
     x = as_tensor(x)
-    return index_put(x, _key(x, axis, as_tensor(index)), source)
+    return index_put(x, _key(x, axis, as_index(index)), source)
 
 
 @torch("Tensor | Of the shape of ``x``.", "masked_fill, masked_select, where",

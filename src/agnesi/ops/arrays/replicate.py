@@ -269,8 +269,7 @@ def repeat(x: TensorLike, /, repeats: TensorLike, axis: int | None = None, *,
             repeats = ensure(repeats, repeats >= 0, "repeats must not be negative")
             return take(x, _origins(repeats, x.shape[axis]), axis)
         repeats = integer(repeats, "repeats") if not is_known(repeats) else repeats.array
-    whole = isinstance(repeats, (Dim, int, float)) or np.asarray(repeats).dtype.kind in "biu"
-    if not whole:  # NumPy cuts off the fraction of one number
+    if not isinstance(repeats, Dim) and np.asarray(repeats).dtype.kind not in "iu":
         raise TypeError(f"repeats must be integers, not {typed(repeats)}")
     if not isinstance(repeats, Dim) and np.any(np.asarray(repeats) < 0):
         raise ValueError(f"repeats must not be negative: {repeats}")

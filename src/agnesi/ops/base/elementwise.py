@@ -362,16 +362,20 @@ def prepared(op: Elementwise, xs: tuple[Any, ...]) -> tuple[Tensor, ...]:
 
 
 def _order(op: Elementwise, x: Any) -> Tensor:
-    """Return an operand that takes whole numbers as int64; floats must hold whole numbers, which
-    compiled code checks when it runs."""
+    return cast(whole_numbers(op.name, x), dtypes.int64)
+
+
+def whole_numbers(name: str, x: Any) -> Tensor:
+    """Return an order of the function ``name``; floats must hold whole numbers, which compiled
+    code checks when it runs."""
     order = as_tensor(x)
-    rule = f"{op.name} takes whole numbers for its order"
+    rule = f"{name} takes whole numbers for its order"
     if order.dtype.kind not in "biuf" or (
             order.dtype.kind == "f" and order.array is not None and (order.array % 1).any()):
         raise DTypeError(f"{rule}, not {typed(x)}; convert them with x.astype('int64')")
     if order.dtype.kind == "f" and order.array is None:
-        order = HOOKS.ensured(op.name, order, order % 1 == 0, f"{rule}: x.astype('int64')")
-    return cast(order, dtypes.int64)
+        order = HOOKS.ensured(name, order, order % 1 == 0, f"{rule}: x.astype('int64')")
+    return order
 
 
 def _with_limits(xs: tuple[Any, Any]) -> tuple[Any, Any]:

@@ -13,7 +13,7 @@ from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.compare import logical_or
 from agnesi.ops.base.convert import as_tensor, cast
-from agnesi.ops.base.elementwise import Function, Rule
+from agnesi.ops.base.elementwise import Function, Rule, whole_numbers
 from agnesi.ops.base.select import maximum, where
 from agnesi.ops.elementwise.complexes import complex as complex_of
 from agnesi.ops.elementwise.explog import exp
@@ -170,11 +170,13 @@ def assoc_legendre_p(n: TensorLike, m: TensorLike, x: TensorLike, /, *, norm: bo
     :param norm: Whether the function is normalised.
     :returns: Of the broadcast shape, with an axis of size 1 in front.
     :raises ShapeError: If the shapes do not broadcast.
+    :raises DTypeError: If degree or order is no whole number.
     :see: special.legendre_p, special.sph_legendre_p, special.lpmv
 
     >>> ag.special.assoc_legendre_p(2, 1, ag.tensor([0.5]))
     tensor([[-1.299038]])
     """
+    n, m = (whole_numbers("assoc_legendre_p", k) for k in (n, m))
     return _associated(n, m, x, norm)[None]
 
 
@@ -191,6 +193,7 @@ def sph_legendre_p(n: TensorLike, m: TensorLike, theta: TensorLike, /, *, out: T
     >>> ag.special.sph_legendre_p(2, 1, ag.tensor([0.5]))
     tensor([[-0.32503858]])
     """
+    n, m = (whole_numbers("sph_legendre_p", k) for k in (n, m))
     return _on_sphere(n, m, theta)[None]
 
 
@@ -208,5 +211,6 @@ def sph_harm_y(n: TensorLike, m: TensorLike, theta: TensorLike, phi: TensorLike,
     >>> ag.special.sph_harm_y(2, 1, ag.tensor([0.5]), 0.5).real
     tensor([-0.2852482])
     """
+    n, m = (whole_numbers("sph_harm_y", k) for k in (n, m))
     azimuth = cast(as_tensor(m), as_tensor(theta).dtype) * phi
     return _on_sphere(n, m, theta) * complex_of(cos(azimuth), sin(azimuth))
