@@ -419,3 +419,33 @@ def test_tangents_of_while_loops_begin_where_they_do():
     expected = move(*args)
     np.testing.assert_allclose(ag.jit(move)(*args), expected, rtol=1e-6)
     assert ag.isfinite(expected).all()
+
+
+@pytest.mark.parametrize("body", [
+    lambda c: c * 0.5 if c[0] > 0 else c + 0.1, lambda c: c * float(c[0]),
+    lambda c: ag.repeat(c[:2] * c[1:], ag.tensor([1, 2]))], ids=["branch", "number", "sizes"])
+@pytest.mark.parametrize("rows, reverse, weak", [(1, False, True), (7, True, False),
+                                                 (5, False, True)])
+def test_checkpointed_steps_of_values_may_decide_by_them_and_find_sizes(body, rows, reverse, weak):
+    v = ag.tensor([0.93, 0.41, -0.83], dtype="float64")
+    m = ag.outer(ag.arange(1.0, rows + 1, dtype="float64") - 2.5, v)
+
+    def step(c, x):
+        c, k = c if weak else (c, 1.0)
+        new = body(c) + x * ag.random.uniform(dtype="float64")
+        return (new, k * ag.tanh(x[0])) if weak else new, (x * c, c.sum() * k)
+
+    def loss(v, m, **options):
+        ag.manual_seed(3)
+        found = ag.scan(step, (v, 1.0) if weak else v, m, reverse=reverse, **options)
+        return sum((x * x).sum() for x in ag.tree.leaves(found))
+
+    plain = ag.value_and_grad(loss, (0, 1))(v, m)
+    drawn = ag.random.uniform()
+    for kept in ({"checkpoint": 2}, {"checkpoint": True}):
+        found = ag.value_and_grad(lambda v, m, kept=kept: loss(v, m, **kept), (0, 1))(v, m)
+        for x, y in zip(ag.tree.leaves(plain), ag.tree.leaves(found), strict=True):
+            np.testing.assert_allclose(y, x, rtol=1e-12)
+        assert ag.random.uniform() == drawn
+    cut = ag.grad(lambda v: loss(v, m, truncate_gradient=1))(v)
+    assert ag.isfinite(cut).all()

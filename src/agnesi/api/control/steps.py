@@ -21,12 +21,13 @@ from agnesi.api.control.nests import (
 )
 from agnesi.api.control.stepwise import SteppedScan, tried_again, whiled
 from agnesi.api.control.traced import TracedScan, again, pair_of, stores
+from agnesi.autodiff.checkpoint import checkpoint
 from agnesi.autodiff.recording import detach
 from agnesi.core.ir.dims import Dim, combine, is_static
 from agnesi.core.ir.extents import Extent, guess
 from agnesi.core.support import tree
 from agnesi.core.support.dtypes import int64
-from agnesi.core.support.errors import BodySizeError, ShapeError, at
+from agnesi.core.support.errors import BodySizeError, ShapeError, TraceError, at
 from agnesi.core.tensor import Tensor
 from agnesi.core.value_sizes import size_of
 from agnesi.ops.base.convert import as_tensor, cast
@@ -115,21 +116,29 @@ class Loop:
             raise ValueError(at("scan: until does not go with checkpoint, which must know where "
                                 "the last step is"))
         if (self.cut is not None or self.checkpoint) and any(self.carry.weak):
-            self._traced()  # which dtypes numbers begin with, before the loop is cut into parts
+            try:
+                self._traced()  # which dtypes numbers begin with, before the loop is in parts
+            except TraceError:
+                if not self._has_values():  # whose first part finds out by itself
+                    raise
         if self.cut is not None:
             return self._truncated()
         if self.checkpoint:
             return self._in_segments()
         if self.count is not None and self.length is None:
             return self._open()
-        tensors = (*self.carry.tensors, *self.xs.tensors, *self.given.tensors, self.count)
-        if self.symbolic or isinstance(self.length, Dim) or is_symbolic(*tensors):
+        if not self._has_values():
             return self.traced()
         if self.length == 0:
             return self._none()
         if self.strict:
             self._traced()
         return self._eager()
+
+    def _has_values(self) -> bool:
+        """Return whether the loop can be Python's: everything has a value."""
+        tensors = (*self.carry.tensors, *self.xs.tensors, *self.given.tensors, self.count)
+        return not (self.symbolic or isinstance(self.length, Dim) or is_symbolic(*tensors))
 
     def part(self, carry: Any, xs: Any, length: Any) -> Loop:
         """The same loop over some of the rows."""
@@ -158,9 +167,15 @@ class Loop:
             return tried_again(error, lambda: traced(SteppedScan))
 
     def traced(self) -> tuple[Any, Any, Any]:
-        """Run the loop as one scan operation of the graph."""
+        """Run the loop as one scan operation of the graph.
+
+        :raises BodySizeError: If everything has a value, and steps have sizes of their own.
+        """
         made = self._traced()
         carry, ys, steps = made.apply(self.updates or {})
+        if self._has_values() and is_symbolic(*tree.flatten((carry, ys))[0]):
+            raise BodySizeError(at(f"{self.owner}: the body asks for a size that only its steps "
+                                   "know, where the loop is compiled: leave out truncate_gradient"))
         if self.updates is None:
             stores(self.owner, made.states, made.values)
         else:
@@ -241,6 +256,7 @@ class Loop:
         if self.reverse:
             low, high = high, low
         before = self.part(self.carry.build(self.carry.tensors), low, first)
+        before.carry.weak = self.carry.weak
         return before, lambda carry: self.part(carry, high, rest)
 
     def _joined(self, first: Any, second: Any) -> Any:
@@ -299,6 +315,41 @@ class Loop:
             size = max(1, math.isqrt(guess(self.length))) if known else 64
         if isinstance(self.length, Extent):
             return self._in_counted_segments(size)
+        try:
+            return self._in_traced_segments(size)
+        except TraceError:
+            if not self._has_values():  # by which the body may decide, or find sizes
+                raise
+            return self._in_checkpoints(size)
+
+    def _in_checkpoints(self, size: int) -> tuple[Any, Any, Any]:
+        """Python's loop in checkpointed segments; the last one is run once."""
+        rest, rows = self, []
+        while rest.length > size:
+            before, after = rest._parts(size)
+            carry, ys = before._checkpointed()
+            rows.append(ys)
+            rest = after(carry)
+        rest.checkpoint = False
+        carry, ys, _ = rest.run()
+        rows.append(ys)
+        ys = tree.map_leaves(lambda *parts: concat(parts), *(rows[::-1] if self.reverse else rows))
+        return carry, ys, as_tensor(self.length)
+
+    def _checkpointed(self) -> tuple[Any, Any]:
+        """The last carry and the stacked results, whose steps run again for gradients."""
+        def segment(carry: Any, xs: Any, given: Any) -> tuple[Any, Any]:
+            inner = self.part(carry, xs, self.length)
+            inner.given, inner.carry.weak = Nest("scan", "non_sequences", given), self.carry.weak
+            return inner.run()[:2]
+
+        found: tuple[Any, Any] = checkpoint(segment, *(
+            nest.build(nest.tensors) for nest in (self.carry, self.xs, self.given)))
+        return found
+
+    def _in_traced_segments(self, size: Any) -> tuple[Any, Any, Any]:
+        """The same as two nested operations."""
+        known = isinstance(self.length, int)
         number = self.length // size
         covered = number * size
         before, after = self._parts(covered)
