@@ -447,12 +447,14 @@ def close_all(
         inputs: list[Any] = [v.node if isinstance(v, Tensor) else v for v in variables]
         nodes = _stopped(outputs, inputs)
         used = set(toposort(nodes, set(inputs).__contains__))
+        seen = {inner: node for inner, node in trace.views().items() if inner in used}
+        used |= set(toposort([*seen.values()], set(inputs).__contains__))  # what views look into
         own = {
             c.key: c for c in trace.captures.values() if c.inner in used and c.inner not in inputs
         }
         constants = {c.inner: _constant(c) for c in own.values()}
         givens = {inner: value for inner, value in constants.items() if value is not None}
-        givens |= {inner: seen for inner, seen in trace.views().items() if inner in used}
+        givens |= seen
         own = {key: c for key, c in own.items() if c.inner not in givens}
         for key, c in own.items():
             shared.setdefault(key, c)

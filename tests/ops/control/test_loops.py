@@ -449,3 +449,26 @@ def test_checkpointed_steps_of_values_may_decide_by_them_and_find_sizes(body, ro
         assert ag.random.uniform() == drawn
     cut = ag.grad(lambda v: loss(v, m, truncate_gradient=1))(v)
     assert ag.isfinite(cut).all()
+
+
+@pytest.mark.parametrize("look", [lambda b: b.reshape(4), lambda b: b.reshape(4)[::-1].reshape(1, 4),
+                                  lambda b: b[0], lambda b: b.T.reshape(4)])
+def test_both_branches_write_through_a_view_of_all_elements(look):
+    def f(b, k):
+        u = look(b)
+
+        def one():
+            u[0] = 2
+            return u.sum() + b[0, 1]
+
+        def other():
+            u[...] = u * 3
+            return b.sum()
+
+        return ag.cond(k > 0, one, other), u * 1
+
+    for k in (1, 0):
+        found = [(g(b, ag.tensor(k)), b.numpy()) for g, b in zip(
+            (f, ag.jit(f)), [ag.arange(1.0, 5.0).reshape(2, 2) for _ in range(2)], strict=True)]
+        for x, y in zip(*map(ag.tree.leaves, found), strict=True):
+            np.testing.assert_array_equal(x, y)
