@@ -67,8 +67,8 @@ def custom_fwd(fwd: _Callable[..., Any] | None = None, *, device_type: str = "cu
     """The ``forward`` of an ``autograd.Function`` as it is: no region computes in fewer bits.
 
     :param fwd: The function; without it a decorator is returned.
-    :param device_type, cast_inputs: Taken from PyTorch's calls.
-    :type cast_inputs: dtype, optional
+    :param device_type: Taken from PyTorch's calls.
+    :param cast_inputs: Likewise.
     :returns: The function itself.
     :rtype: callable
     :see: amp.custom_bwd, amp.autocast

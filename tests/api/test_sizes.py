@@ -33,8 +33,10 @@ def test_shapes_are_tuples_with_a_number_of_elements() -> None:
 def test_sizes_are_sizes_where_numbers_might_be_data() -> None:
     for made in (ag.Tensor(X.shape), X.new(X.size()), ag.FloatTensor(X.shape)):
         assert made.shape == (3, 4)
-    with pytest.raises(TypeError, match="may be a shape, or data"):
-        ag.Tensor((3, 4))
+    for x in (ag.nn.Parameter(X).data, ag.sparse.csr(X)):  # whose shapes are such, too
+        assert x.shape.numel() == 12 and ag.Tensor(x.shape).shape == (3, 4)
+    for made in (ag.Tensor((3, 4)), X.new((3, 4)), ag.FloatTensor((3, 4))):  # a tuple of data
+        assert made.tolist() == [3.0, 4.0]
     assert ag.tensor(X.shape).tolist() == [3, 4]
 
 

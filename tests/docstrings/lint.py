@@ -21,7 +21,7 @@ def complaints(name: str, value: Any, *, method: bool = False, static: bool = Fa
     """All that is wrong with the docstring of a function, class or method."""
     doc = parse(inspect.getdoc(value) or "")
     wanted = parameters(value, method and not static)
-    found = [*_parameters(doc, wanted), *_sections(doc),
+    found = [*_parameters(doc, wanted), *_kinds(doc, value), *_sections(doc),
              *_raises(doc, value, name.rpartition(".")[0])]
     if not inspect.isclass(value):
         found += _returns(doc, value)
@@ -53,6 +53,21 @@ def _parameters(doc: Doc, wanted: list[str]) -> Iterator[str]:
     for entry in entries:
         if not entry.kind:
             yield f"Parameters: no type of {', '.join(entry.names)}"
+
+
+def _kinds(doc: Doc, value: Any) -> Iterator[str]:
+    """Types that a signature contradicts."""
+    for entry in doc.entries("Parameters"):
+        for name in entry.names:
+            found = inspect.signature(value).parameters.get(name)
+            if found is None or hasattr(value, "_fields"):
+                continue
+            if entry.kind.endswith(", optional") and found.default is found.empty:
+                yield f"Parameters: {name} is not optional"
+            kind = getattr(found.annotation, "__name__", found.annotation)
+            strange = "tuple" in entry.kind or entry.kind.startswith(("object", "dtype"))
+            if kind in ("int", "bool", "str", "float") and strange:
+                yield f"Parameters: {name} is {kind}, not {entry.kind}"
 
 
 def parameters(value: Any, method: bool = False) -> list[str]:

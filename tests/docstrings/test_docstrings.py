@@ -75,6 +75,8 @@ def test_lint_passes_what_says_all():
      "axis : int\n    Which axis.\nx : array_like\n    Of any shape.\n",
      "Parameters: in another order, or twice: axis, x, out"),
     ("axis : int\n", "axis\n", "Parameters: no type of axis"),
+    ("x : array_like\n", "x : array_like, optional\n", "Parameters: x is not optional"),
+    ("axis : int\n", "axis : tuple\n", "Parameters: axis is int, not tuple"),
     ("    Which axis.\n", "", "Parameters: nothing is said of axis"),
     ("Returns\n-------\nTensor\n    Of the shape of ``x``.\n\n", "",
      "without Returns"),

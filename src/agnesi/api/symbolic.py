@@ -158,7 +158,6 @@ def Variable(name: str, shape: Sequence[Any] = (None,), dtype: DTypeLike = None)
     """A named symbolic variable, a vector unless a shape is given.
 
     :param name: Its name.
-    :type name: str, optional
     :param shape: A number, a name or None for each axis.
     :type shape: sequence
     :param dtype: ``config.symbolic_float`` by default.

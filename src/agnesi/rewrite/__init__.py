@@ -228,7 +228,6 @@ def forget_rule(name: str) -> None:
     """Take a rule of one's own out again.
 
     :param name: Name of the rule.
-    :type name: str, optional
     :raises ValueError: If there is none of this name.
     :see: rewrite.rewrite_rule
 

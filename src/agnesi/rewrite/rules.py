@@ -333,7 +333,6 @@ def pattern_rule(pattern: Tensor, replacement: Any, *, name: str, stage: str,
     :param replacement: An expression over the same variables.
     :type replacement: Tensor or number
     :param name: Name of the rule.
-    :type name: str, optional
     :param stage: When it runs.
     :param when: Takes the matched nodes by name and returns whether the rule applies.
     :param tags: Groups by which the rule can be switched.

@@ -10,7 +10,7 @@ import numpy as np
 from agnesi.api.sparse import layout
 from agnesi.api.tensor import methods
 from agnesi.core.dispatch import apply
-from agnesi.core.ir.dims import is_open
+from agnesi.core.ir.dims import Sizes, is_open
 from agnesi.core.op import renamed_error, typed
 from agnesi.core.parameter_types import DTypeLike, TensorLike
 from agnesi.core.public import F, explain_errors
@@ -91,7 +91,7 @@ class SparseTensor(Words):
             raise renamed_error(
                 error, type(self).__name__, (data, indices, indptr, shape)
             ) from None
-        self.shape = tuple(shape)
+        self.shape = Sizes(shape)
 
     def __reduce__(self) -> Any:
         return self._made, (self.data, self.indices, self.indptr, self.shape)
@@ -100,7 +100,7 @@ class SparseTensor(Words):
     def _made(cls, data: Tensor, indices: Tensor, indptr: Tensor, shape: Any) -> Any:
         """Of parts that are known to fit."""
         new = object.__new__(cls)
-        new.data, new.indices, new.indptr, new.shape = data, indices, indptr, tuple(shape)
+        new.data, new.indices, new.indptr, new.shape = data, indices, indptr, Sizes(shape)
         new._given = None
         return new
 

@@ -38,8 +38,8 @@ _DOC = """``numpy.random.RandomState.{name}``, shape first.
 
 Parameters
 ----------
-size : int, Dim or tuple, optional
-    Shape of the draw; by default that of the broadcast parameters.
+size : {size}
+    Shape of the draw; None for that of the broadcast parameters.
 {entries}dtype : dtype, optional
     That of the result.
 
@@ -104,5 +104,7 @@ def method(name: str, params: dict[str, Any]) -> Any:
         parameters=[this, size, *signature.parameters.values(), kind],
         return_annotation="RandomVariable")
     entries = "".join(f"{n} : array_like\n    {_PARAMETERS[n]}\n" for n in names)
-    draw.__doc__ = _DOC.format(name=name, entries=entries, dtype=KINDS.get(name, "float64"))
+    draw.__doc__ = _DOC.format(
+        name=name, entries=entries, dtype=KINDS.get(name, "float64"),
+        size="int, Dim, tuple or None" if _NEEDED in defaults else "int, Dim or tuple, optional")
     return draw

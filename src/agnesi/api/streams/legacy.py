@@ -276,8 +276,8 @@ class RandomStreams(Simple):
 
         :param affine: The name of a method, and ``move(draw, *params)``.
         :type affine: pair of str and callable
-        :param size: Shape of the draw; by default that of the broadcast parameters.
-        :type size: int, Dim or tuple, optional
+        :param size: Shape of the draw; None for that of the broadcast parameters.
+        :type size: int, Dim, tuple or None
         :param params: The parameters.
         :param dtype: Type of the draw.
         :returns: Its numbers are other ones in each call of a function.

@@ -276,7 +276,6 @@ class MRG_RandomStreams(Simple):  # noqa: N801 - Theano's name
         """``size`` different numbers for each row of chances ``p``, or elements of ``a``.
 
         :param size: How many for each row.
-        :type size: int, Dim or tuple
         :param a: Nothing else than the number of columns is taken.
         :type a: int or None
         :param replace: Whether the same may be drawn again.

@@ -8,6 +8,7 @@ import numpy as np
 
 from agnesi.autodiff.recording import detach, no_grad
 from agnesi.compiler.binding.new_memory import part, renew, shares_memory
+from agnesi.core.ir.dims import Sizes
 from agnesi.core.op import typed
 from agnesi.core.public import explain_errors
 from agnesi.core.support.config import STATE
@@ -54,7 +55,7 @@ class Memory(Tensor):
     __slots__ = ()
     dtype = property(lambda self: self.array.dtype,
                      lambda self, value: setattr(self.array, "dtype", value))
-    shape = property(lambda self: self.array.shape,
+    shape = property(lambda self: Sizes(self.array.shape),
                      lambda self, value: setattr(self.array, "shape", value))
 
     def __getattr__(self, name: str) -> Any:

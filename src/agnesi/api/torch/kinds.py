@@ -34,14 +34,14 @@ It names the dtype for :meth:`Tensor.type`, and tensors of that dtype are its in
 Parameters
 ----------
 *data : array_like or int
-    The elements; or integers, which are sizes.
+    The elements; or integers, or the shape of a tensor, which are sizes. Another tuple is data.
 device : str, optional
     Only "cpu", which is the default.
 
 Raises
 ------
 TypeError
-    If the data are a tuple of integers of which none is negative, which may be a shape, too.
+    If there are several data.
 ValueError
     If a size is negative, or the device is not "cpu".
 
@@ -67,15 +67,8 @@ def typed_tensor(kind: np.dtype, data: tuple[Any, ...]) -> Tensor:
     (source,) = data
     if isinstance(source, Sizes):
         return creation.zeros(source, dtype=kind)
-    if isinstance(source, tuple) and source and all(_may_be_size(n) for n in source):
-        raise TypeError(at(f"{source} may be a shape, or data: write zeros({source}, dtype=...) or "
-                           "empty for the former, a list for the latter"))
     return cast(as_tensor(source), kind) if isinstance(source, Tensor) else (
         creation.tensor(source, dtype=kind))
-
-
-def _may_be_size(n: Any) -> bool:
-    return isinstance(n, Dim) or (isinstance(n, int) and type(n) is not bool and n >= 0)
 
 
 @strict

@@ -48,8 +48,9 @@ def cuda(self: Tensor, device: object = None, non_blocking: bool = False,
 
     :param device: Which one.
     :type device: object
-    :param non_blocking, memory_format: Taken from PyTorch's calls.
-    :type non_blocking, memory_format: object
+    :param non_blocking: Taken from PyTorch's calls.
+    :param memory_format: Likewise.
+    :type memory_format: object
     :raises ValueError: Always.
     """
     raise ValueError(at("there is one device, 'cpu', and not 'cuda'; ask for it with "
@@ -130,12 +131,12 @@ def type(self: Tensor, dtype: DTypeLike = None, non_blocking: bool = False) -> A
 def new(self: Tensor, *data: Any, device: object = None) -> Tensor:
     """A tensor of this one's dtype: of data, or of sizes, filled with zeros.
 
-    :param *data: The elements; or integers, which are sizes.
+    :param *data: The elements; or integers, or the shape of a tensor, which are sizes.
     :type *data: array_like or int
     :param device: Only "cpu", which is the default.
     :type device: str, optional
     :returns: Of memory of its own.
-    :raises TypeError: If the data are a tuple of integers, which may be a shape, too.
+    :raises TypeError: If there are several data.
     :raises ValueError: If a size is negative, or the device is not "cpu".
     :see: Tensor.new_tensor, Tensor.new_zeros, Tensor.new_empty
 

@@ -616,8 +616,9 @@ class Module(Stated, Lookups):
         :param dtype: A float dtype, by name.
         :param device: Only "cpu", which is the default, or "meta".
         :type device: str, optional
-        :param non_blocking, memory_format: Taken from PyTorch's calls, and not needed.
-        :type non_blocking, memory_format: object
+        :param non_blocking: Taken from PyTorch's calls, and not needed.
+        :param memory_format: Likewise.
+        :type memory_format: object
         :returns: The module itself.
         :rtype: Module
         :raises TypeError: If ``dtype`` is not a float dtype.

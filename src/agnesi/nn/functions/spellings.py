@@ -11,6 +11,7 @@ from typing import Any
 from agnesi.core.op import typed
 from agnesi.core.parameter_types import TensorLike
 from agnesi.core.public import public
+from agnesi.core.support.docstrings import kind_of
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor
 from agnesi.nn.functions.noise import rrelu
@@ -44,7 +45,7 @@ def _in_place(function: Callable[..., Tensor], example: str) -> Callable[..., Te
     change.__signature__ = signature.replace(parameters=[first, *rest])  # type: ignore[attr-defined]
     _, head, raised = inspect.cleandoc(function.__doc__ or "").partition("Raises\n")
     raises = head + raised.partition("\n\n")[0] + "\n\n" if head else ""
-    rows = "".join(f"\n{p.name} : object\n    As there." for p in rest)
+    rows = "".join(f"\n{p.name} : {kind_of(p)}\n    As there." for p in rest)
     change.__doc__ = f"""{function.__name__} in place: see :func:`{function.__name__}`.
 
 Parameters

@@ -433,7 +433,6 @@ class LocalResponseNorm(_LocalResponseNorm):
     """Divide each element by a power of the sum of squares of neighbouring channels.
 
     :param size: How many channels the sum goes over.
-    :type size: int or tuple of int, optional
     :param alpha: Factor of the mean of squares.
     :param beta: Exponent.
     :param k: Added before the power is taken.

@@ -315,7 +315,7 @@ class AdaptiveAvgPool1d(_Adaptive):
     """Average pooling of rows to a given output size, as in :class:`AdaptiveAvgPool2d`.
 
     :param output_size: Places on each axis.
-    :type output_size: int or (int, int)
+    :type output_size: int
     :see: nn.AdaptiveAvgPool2d, nn.functional.adaptive_avg_pool
 
     >>> ag.nn.AdaptiveAvgPool1d(2)(ag.ones((1, 2, 5))).shape
@@ -344,7 +344,7 @@ class AdaptiveAvgPool3d(_Adaptive):
     """Average pooling of volumes to a given output size, as in :class:`AdaptiveAvgPool2d`.
 
     :param output_size: Places on each axis.
-    :type output_size: int or (int, int)
+    :type output_size: int or (int, int, int)
     :see: nn.AdaptiveAvgPool2d, nn.functional.adaptive_avg_pool
 
     >>> ag.nn.AdaptiveAvgPool3d(2)(ag.ones((1, 2, 5, 5, 5))).shape
@@ -369,7 +369,7 @@ class AdaptiveMaxPool1d(_AdaptiveMax):
     """Max pooling of rows to a given output size, as in :class:`AdaptiveMaxPool2d`.
 
     :param output_size: Places on each axis.
-    :type output_size: int or (int, int)
+    :type output_size: int
     :param return_indices: Whether to tell where they lie, too, as :func:`agnesi.max_pool` does.
     :see: nn.AdaptiveMaxPool2d, nn.functional.adaptive_max_pool
 

@@ -87,7 +87,7 @@ def invert_permutation(permutation: Tensor | None) -> Tensor | None:
     """The order that brings back what a permutation has moved.
 
     :param permutation: Numbers from 0 in any order.
-    :type permutation: Tensor, optional
+    :type permutation: Tensor or None
     :returns: None for None.
     :rtype: Tensor or None
     :see: nn.utils.rnn.PackedSequence

@@ -345,7 +345,6 @@ def unfold(x: TensorLike, axis: int, size: int, step: int = 1, *, out: Tensor | 
 
     :param x: At least one axis.
     :param size: Length of the windows.
-    :type size: int or tuple of int, optional
     :param step: Positions from one window to the next; positive.
     :returns: On the axis ``(n - size) // step + 1`` windows.
     :raises ShapeError: If a window is longer than the axis.

@@ -30,7 +30,7 @@ def with_tensors(name: str, a: Any, b: Any) -> Any:
 
     Parameters
     ----------
-    name : str, optional
+    name : str
         Of the operation.
     a, b : size, number or array_like
         The operands.

@@ -290,7 +290,6 @@ def local_response_norm(x: TensorLike, size: int = 5, alpha: float = 1e-4, beta:
 
     :param x: Floats, (batch, channels, ...).
     :param size: How many channels the sum goes over.
-    :type size: int or tuple of int, optional
     :param alpha: Factor of the mean of squares.
     :param beta: Exponent.
     :param k: Added before the power is taken.

@@ -362,7 +362,6 @@ def union1d(x1: TensorLike, x2: TensorLike, *, size: int | None = None,
 
     :param x1, x2: Of any shapes; taken flat.
     :param size: How many to give: further ones are left out, missing ones are ``fill_value``.
-    :type size: int or tuple of int, optional
     :param fill_value: What stands for missing ones; the least element by default.
     :type fill_value: number, optional
     :returns: A vector of the promoted dtype, in ascending order.

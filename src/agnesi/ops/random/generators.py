@@ -208,7 +208,6 @@ class Generator(Written, Explained):
         """``size`` random uint32; inside ``vmap``, others for each example.
 
         :param size: How many.
-        :type size: int or tuple of int, optional
         :returns: uint32, of shape (size,).
         """
         draw = self._source()._draw
@@ -238,7 +237,6 @@ class Generator(Written, Explained):
 
         :param kind: "unit", "open", "normal" or "exponential".
         :param size: How many.
-        :type size: int or tuple of int, optional
         :param dtype: A float type.
         :type dtype: dtype
         :returns: Of shape (size,).
@@ -263,7 +261,6 @@ class Generator(Written, Explained):
 
         :param blocks: How many blocks each element takes.
         :param size: How many elements.
-        :type size: int or tuple of int, optional
         :returns state, positions: The state before, and a uint32 number for each element.
         """
         source = self._source()

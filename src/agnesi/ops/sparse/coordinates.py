@@ -12,6 +12,7 @@ import numpy as np
 
 from agnesi.core.dispatch import apply
 from agnesi.core.integers import check_integer
+from agnesi.core.ir.dims import Sizes
 from agnesi.core.keywords import strict_class
 from agnesi.core.op import renamed_error, typed
 from agnesi.core.parameter_types import DTypeLike, ShapeLike, TensorLike
@@ -79,7 +80,7 @@ class COO(Words):
         self._coalesced = is_coalesced
         self._lines: tuple[Tensor, Tensor, Tensor] | None = None
         try:
-            self.shape = checked_sizes(shape)
+            self.shape = Sizes(checked_sizes(shape))
             self._coordinates = self._checked(indices)
         except (ValueError, TypeError, IndexError) as error:
             raise renamed_error(error, "sparse_coo_tensor", given) from None
@@ -117,7 +118,7 @@ class COO(Words):
     def _made(cls, indices: Tensor, values: Tensor, shape: Any, coalesced: bool = False) -> COO:
         """A sparse tensor from indices and values that were checked before."""
         new = object.__new__(cls)
-        new._coordinates, new._entries, new.shape = indices, values, tuple(shape)
+        new._coordinates, new._entries, new.shape = indices, values, Sizes(shape)
         new._coalesced, new._lines = coalesced, None
         return new
 
