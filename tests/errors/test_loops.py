@@ -80,7 +80,7 @@ CASES = [
      "condition(carry): a nest is one argument"),
     (lambda x: ag.cond(x.sum() > 0, x, x), TypeError,
      "cond: then must be a function (lambda: x gives a value, ag.where chooses between two), not "
-     "float32[4, 3]"),
+     "float32[4, 3]; the order is cond(condition, then, otherwise, *operands)"),
     (lambda x: ag.fori_loop(0, x.sum(), nothing, x), TypeError,
      "fori_loop: upper must be an integer scalar, not float32[]"),
     (lambda x: ag.fori_loop(0, 2.5, nothing, x), TypeError,

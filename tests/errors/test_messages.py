@@ -86,7 +86,8 @@ CASES = [
     (lambda m: ag.stack([m("float32", 3), m("float32", 4)]), ag.ShapeError,
      "stack([float32[3], float32[4]]): shapes (3,) and (4,) differ; stack takes equal ones"),
     (lambda m: ag.split(m("float32", 7), 3), ValueError,
-     "split(float32[7], 3): axis 0 of size 7 does not divide into 3 equal parts"),
+     "split(float32[7], 3): axis 0 of size 7 does not divide into 3 equal parts; "
+     "array_split makes unequal ones, and split(x, size, dim=0) PyTorch's of a size"),
     (lambda m: m("float32", 3, 4)[3], IndexError,
      "getitem(float32[3, 4], 3): index 3 is out of range for axis 0 of size 3"),
     (lambda m: m("float32", 3, 4)[0, -5], IndexError,
@@ -100,14 +101,16 @@ CASES = [
      "getitem(float32[3, 4], 'a'): 'a' is not an index: use integers, slices, None, ..., "
      "tensors of integers or bools"),
     (lambda m: m("float32", 3)[m("float32", 2)], IndexError,
-     "getitem(float32[3], float32[2]): indices must be integers or bools, not float32[2]"),
+     "getitem(float32[3], float32[2]): indices must be integers or bools, not float32[2]: "
+     "convert them with .astype('int64')"),
     (lambda m: m("float32", 3)[ag.tensor([True, False])], IndexError,
      "getitem(float32[3], bool[2]): the mask has shape (2,), the axes it stands for (3,)"),
     (lambda m: m("float32", 3, 4).__setitem__(0, m("float32", 3)), ag.ShapeError,
      "setitem(float32[3, 4], 0, float32[3]): the value has shape (3,), the indexed region "
      "(4,)"),
     (lambda m: ag.take(m("float32", 3), m("float32", 2)), ag.DTypeError,
-     "take(float32[3], float32[2]): indices must be integers, not float32[2]"),
+     "take(float32[3], float32[2]): indices must be integers, not float32[2]: convert "
+     "them with .astype('int64')"),
     (lambda m: m("float32", 3) & m("float32", 3), ag.DTypeError,
      "bitwise_and(float32[3], float32[3]): bitwise_and takes bool, int8, int16, int32, "
      "int64, uint8, uint16, uint32, uint64, not float32[3] and float32[3]; conditions need "
@@ -199,7 +202,8 @@ CASES = [
     (lambda m: ag.repeat(m("float32", 3), -1), ValueError,
      "repeat(float32[3], -1): repeats must not be negative: -1"),
     (lambda m: ag.gather(m("float32", 3, 4), 0, m("int64", 2)), ValueError,
-     "gather(float32[3, 4], 0, int64[2]): the index has 1 dimensions, the operand 2"),
+     "gather(float32[3, 4], 0, int64[2]): the index has 1 dimensions, the operand 2: "
+     "int64[2] along an axis of float32[3, 4]; expand_dims gives it more"),
     (lambda m: m("int8", 3) + 300, ag.DTypeError,
      "add(int8[3], 300): the Python integer 300 does not fit into int8"),
     (lambda m: ag.trace(m("float32", 3)), ag.ShapeError,

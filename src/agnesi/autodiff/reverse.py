@@ -447,6 +447,10 @@ def backward(y: Tensor, grad: TensorLike | None = None, *, create_graph: bool = 
         MODE.set(settled(create_graph))
         g = seed(y, y._grad if grad is None and y._grad is not None and _has_seed(y) else grad)
         found = backprop({node: g}, sparse=not create_graph)
+        if y.array is None and not is_tracing() and all(_owner(n) is None for n in found):
+            raise GradientError(at(f"backward: {typed(y)} is computed from symbols of a declared "
+                                   "graph, which keep no grad; ag.grad(cost, wrt) gives the "
+                                   "derivatives as symbols"))
         _accumulate(found if inputs is None else _of_leaves(found, inputs), g)
     finally:
         MODE.set(mode)

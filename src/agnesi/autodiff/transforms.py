@@ -290,7 +290,7 @@ def _returned(y: Any, has_aux: bool) -> str:
         return "; for (value, something else) pass has_aux=True"
     if isinstance(y, (int, float, np.ndarray, np.generic)):
         return "; float(), .item() and .numpy() give values without a record"
-    return ""
+    return "; a function without return gives it" if y is None else ""
 
 
 def _one(f: Function, cotangents: tuple[Any, ...]) -> Any:

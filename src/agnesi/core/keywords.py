@@ -256,6 +256,9 @@ def _unbound(name: str, rest: str, function: Any, method: bool) -> str:
         head, verb, tail = rest.partition(" given")
         if "positional argument" in head and rest.startswith("takes "):
             rest = re.sub(r"\d+", lambda n: str(int(n[0]) - 1), head) + verb + tail
+    if method and rest.endswith("required positional argument: 'self'"):
+        kind, _, own = name.rpartition(".")
+        return f"{name}() {rest}; call it on an object, {kind}(...).{own}()"
     return f"{name}() {rest}; it is called as {_form(function, name)}"
 
 

@@ -157,6 +157,7 @@ def _refuse(error: Exception, function: Any, name: str, args: tuple[Any, ...],
     given = with_named(_without_defaults(function, args), keywords)
     error = arguments.of_keyword(error, function, keywords)
     error = arguments.of_text(error, function, args, name)
+    error = arguments.misplaced(error, function, args, name)
     if isinstance(error, RecursionError) and (deep := arguments.nested(function, args, keywords)):
         raise NestingError(at(f"{name}: {deep}")) from None
     if (reason := arguments.no_number(function, args, keywords)) and not in_user_code(error):
@@ -205,7 +206,9 @@ def _listed(function: Any, args: tuple[Any, ...]) -> str:
     """Return the hint to put tensors in a list, for a function that takes one list of tensors."""
     parameters = inspect.unwrap(function).__code__.co_varnames
     several = len(args) > 1 and parameters[:1] in (("arrays",), ("tensors",))
-    return ", with the tensors in one list or tuple" if several else ""
+    numbers = len(args) > 2 and parameters[:1] in (("data",), ("obj",))
+    return ", with the tensors in one list or tuple" if several else (
+        ", with the numbers in one list" if numbers else "")
 
 
 def _renamed(call: Any, name: str) -> Any:
@@ -385,16 +388,22 @@ def check_call(cls: type, args: tuple[Any, ...], keywords: dict[str, Any]) -> No
     known = code.co_varnames[1: code.co_argcount + code.co_kwonlyargcount]
     if len(args) > len(parameters) and not code.co_flags & inspect.CO_VARARGS:
         message = _too_many(cls.__name__, len(args), parameters, known)
-        if ".nn." in str(init.__module__) and any(isinstance(a, Tensor) for a in args):
-            message += options.made_first(cls.__name__)
-        raise TypeError(at(message))
+        raise TypeError(at(message + _inputs_given(cls, args)))
     if not code.co_flags & inspect.CO_VARKEYWORDS:
         _check_keywords(cls.__name__, keywords, known)
     missing = [name for name in _needed(init, len(args)) if name not in keywords]
     if missing:
-        raise TypeError(at(f"{cls.__name__}() needs {' and '.join(missing)}, too"))
+        message = f"{cls.__name__}() needs {' and '.join(missing)}, too"
+        raise TypeError(at(message + _inputs_given(cls, args)))
     given = *zip(parameters, args, strict=False), *keywords.items()
     options.check(lambda: cls.__name__, init, given)
+
+
+def _inputs_given(cls: type, args: tuple[Any, ...]) -> str:
+    """Return how to write it if a module's constructor was given inputs, to end a message."""
+    tensors = any(isinstance(a, Tensor) for a in args)
+    layer = hasattr(cls, "named_parameters")
+    return options.made_first(cls.__name__) if layer and tensors else ""
 
 
 def _needed(init: Any, count: int = 0) -> list[str]:

@@ -204,10 +204,23 @@ def load_worded(optimizer: Any, state: Mapping[str, Any]) -> None:
         _make_room(part, group)
         each = [state["state"].get(n, {}) for n in group["params"]]
         found = {**_numbers(part, group), **_kept(kind, part, each)}
+        _refuse_others(optimizer, k, group, labels[-1])
         flat.update((f"group{k}.{name}" if k else name, v) for name, v in found.items())
     load_flat(optimizer, flat)
     for part, own in zip(optimizer.parts, labels, strict=True):
         part.labels.update(own)
+
+
+def _refuse_others(optimizer: Any, k: int, group: Mapping[str, Any], labels: dict[str, Any]
+                   ) -> None:
+    """Raise for the options of another optimizer: they lack numbers, and have what is unknown."""
+    part, kind = optimizer.parts[k], type(optimizer).__name__
+    numbers = [n for n, v in optimizer.param_groups[k].items() if not isinstance(v, bool)
+               and (n == "betas" or isinstance(getattr(type(part), n, None), Hyper))]
+    missing = [n for n in numbers if n not in group]
+    if missing and labels:
+        raise StateError(at(f"{kind}.load_state_dict: group {k} of the state lacks {missing} and "
+                            f"has {[*labels]}: it is not one of this {kind}"))
 
 
 def _labels(kind: str, k: int, part: Any, group: Mapping[str, Any]) -> dict[str, Any]:

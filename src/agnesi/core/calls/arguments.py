@@ -32,6 +32,8 @@ _PLAIN = frozenset(("int", "None"))
 _NOWHERE = 1 << 30
 #: Nested containers that no function minds.
 _MAX_SHALLOW_NESTING = 100
+#: What is said of a tensor with axes where a parameter takes another thing.
+_MISPLACED = re.compile(r"(\w+) must be [^;]*, not \w+\[[^\[\]]+\]")
 #: Integers that are declared, see :func:`counts`.
 Counts = tuple[tuple[str, int, bool, int | None], ...]
 
@@ -91,8 +93,11 @@ class Ranges:
             if position < len(args) or name in keywords:
                 error = options.refusal(name, rules, args[position] if position < len(args)
                                         else keywords[name])
+                if error is not None and owner:
+                    error = misplaced(error, self.function, args, owner.removesuffix(": "))
+                    raise type(error)(at(f"{owner}{error}"))
                 if error is not None:
-                    raise type(error)(at(f"{owner}{error}")) if owner else error
+                    raise error
 
 
 def check_counts(declared: Counts, args: tuple[Any, ...], keywords: dict[str, Any]) -> None:
@@ -177,6 +182,16 @@ def of_text(error: Exception, function: Any, args: tuple[Any, ...], name: str) -
     found = type(error)(f"{texts[0]} cannot be a text; it is called as {form(function, name)}")
     found.accident = False  # type: ignore[attr-defined]
     return found
+
+
+def misplaced(error: Exception, function: Any, args: tuple[Any, ...], name: str) -> Exception:
+    """Return the error with the order of the arguments, if a tensor with axes was given by position
+    where a number, a word or a function belongs; any other error is returned as it is."""
+    found = _MISPLACED.fullmatch(str(error))
+    given = inspect.unwrap(function).__code__.co_varnames[1:len(args)]
+    if not isinstance(error, TypeError) or found is None or found[1] not in given:
+        return error
+    return type(error)(f"{error}; the order is {form(function, name)}")
 
 
 def no_number(function: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> str:

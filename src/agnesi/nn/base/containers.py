@@ -152,6 +152,8 @@ class ModuleSequence(_Container):
         except (IndexError, TypeError) as error:
             count = len(self.entries)
             places = f"its entries are 0 to {count - 1}" if count else "it is empty"
+            if isinstance(i, str):
+                places += ", by number, and by name in a ModuleDict"
             raise type(error)(at(f"{type(self).__name__}[{typed(i)}]: {places}")) from None
 
     def __setitem__(self, i: int, entry: Any) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from agnesi.autodiff.recording import no_grad
@@ -17,7 +17,7 @@ from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith, compare, select
 from agnesi.ops.base.convert import as_tensor, cast
-from agnesi.ops.base.ensure import ensured_by, ensured_sizes
+from agnesi.ops.base.ensure import ensured_by
 from agnesi.ops.base.movement import reshape
 from agnesi.ops.base.reduce import mean
 from agnesi.ops.elementwise import explog
@@ -154,7 +154,7 @@ def batch_norm(input: TensorLike, running_mean: Any = None, running_var: Any = N
     """
     x = as_tensor(input)
     if training:
-        x = several(x, (0, *range(2, x.ndim)), f"{SINGLE}, or training=False")
+        x = normalize.several(x, (0, *range(2, x.ndim)), f"{SINGLE}, or training=False")
         if has_both(running_mean, running_var):
             follow(x, running_mean, running_var, momentum)
     return normalize.batch_norm(x, running_mean, running_var, weight, bias, training, eps)
@@ -174,14 +174,6 @@ def has_both(running_mean: Any, running_var: Any) -> bool:
 
 
 SINGLE = "one value for each channel has no variance to divide by; give more examples"
-
-
-def several(x: Tensor, axes: Iterable[int], message: str) -> Tensor:
-    """A batch that has more than one value along some axes, or none; else a ValueError."""
-    count = product([x.shape[a] for a in axes]) if x.ndim > 1 else 0
-    if type(count) is int and count == 1:
-        raise ValueError(message)
-    return ensured_sizes("", x, (count,), (1,), message, "other", "ValueError")
 
 
 def follow(x: Tensor, running_mean: Tensor, running_var: Tensor, share: Any,
@@ -234,8 +226,9 @@ def instance_norm(input: TensorLike, running_mean: Any = None, running_var: Any 
             raise ValueError("without use_input_stats there must be running_mean and running_var")
         return normalize.batch_norm(x, running_mean, running_var, weight, bias, False, eps)
     if x.ndim > 2:
-        x = several(x, range(2, x.ndim), "one value for each channel of an image has no variance "
-                    "to divide by; give larger images, or use_input_stats=False")
+        x = normalize.several(
+            x, range(2, x.ndim), "one value for each channel of an image has no variance "
+            "to divide by; give larger images, or use_input_stats=False")
     if has_both(running_mean, running_var):
         follow(x, running_mean, running_var, momentum, apart=True)
     return normalize.instance_norm(x, weight, bias, eps)

@@ -24,7 +24,7 @@ from agnesi.ops.base.movement import expand_dims, reshape, squeeze
 from agnesi.ops.base.reduce import sum as total
 from agnesi.ops.convolution.images import as_images
 from agnesi.ops.indexing.join import concat
-from agnesi.ops.neural.normalize import batch_norm, widened
+from agnesi.ops.neural.normalize import batch_norm, several, widened
 
 
 def _affine(shape: tuple[int, ...], scaled: bool, shifted: bool,
@@ -147,7 +147,7 @@ class _BatchNorm(Tracked, Module):
 
     def _follow(self, x: Tensor) -> Tensor:
         """Move the running mean and variance towards those of a batch, of more than one value."""
-        x = forms.several(x, (0, *range(2, x.ndim)),
+        x = several(x, (0, *range(2, x.ndim)),
                           f"{type(self).__name__} of {typed(x)} while training: {forms.SINGLE}, or "
                           "call eval() first")
         if (tracked := self._tracked()) is not None:

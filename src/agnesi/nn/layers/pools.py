@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Literal
 
 from agnesi.core.options import Counts, Order, Sizes
 from agnesi.core.parameter_types import ShapeLike
+from agnesi.core.support.errors import at
 from agnesi.core.tensor import Tensor
 from agnesi.nn import functional
 from agnesi.nn.base.aliases import also
@@ -302,6 +303,10 @@ class _Adaptive(Module):
     function: ClassVar[Callable[..., Tensor]]
 
     def __init__(self, output_size: ShapeLike) -> None:
+        sizes = output_size if isinstance(output_size, (tuple, list)) else (output_size,)
+        if any(isinstance(n, int) and n < 0 for n in sizes):
+            raise ValueError(at(f"{type(self).__name__}: output_size must not be negative, not "
+                                f"{output_size}"))
         self.output_size = output_size
 
     def forward(self, x: Tensor) -> Tensor:

@@ -174,8 +174,10 @@ class Conv(_Bilinear):
         channels = w.shape[1] * self.groups
         if isinstance(x.shape[1], int) and isinstance(channels, int) and x.shape[1] != channels:
             each = f" in each of {self.groups} groups" if self.groups > 1 else ""
+            last = x.shape[-1] == channels
             raise ShapeError(
                 f"the image has {x.shape[1]} channels, the filters take {w.shape[1]}{each}"
+                + "; moveaxis(x, -1, 1) of one whose channels come last fits" * last
             )
         if isinstance(w.shape[0], int) and w.shape[0] % self.groups:
             raise ShapeError(f"{w.shape[0]} filters do not divide into {self.groups} groups")

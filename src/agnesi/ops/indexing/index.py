@@ -161,11 +161,19 @@ def windowed(x: Tensor, key: Any) -> tuple[Tensor, Any]:
     return x, rest
 
 
+def other_rank(what: str, index: Tensor, x: Tensor) -> str:
+    """What is wrong with an index along an axis that has another number of axes than ``x``."""
+    rest = "; expand_dims gives it more" if index.ndim < x.ndim else ""
+    return (f"{what} {index.ndim} dimensions, the operand {x.ndim}: {typed(index)} along an axis "
+            f"of {typed(x)}{rest}")
+
+
 def as_index(index: Any) -> Tensor:
     """An operand as a tensor of integers."""
     t = as_indices(index)
     if t.dtype.kind not in "iu":
-        raise DTypeError(f"indices must be integers, not {typed(t)}")
+        raise DTypeError(f"indices must be integers, not {typed(t)}: convert them with "
+                         ".astype('int64')")
     return t
 
 
@@ -259,7 +267,7 @@ def take_along_axis(x: TensorLike, indices: TensorLike, /, axis: int | None = -1
         x, axis = reshape(x, (-1,)), 0
     axis = shapes.axis_of(axis, x.ndim)
     if index.ndim != x.ndim:
-        raise ValueError(f"indices have {index.ndim} dimensions, the operand {x.ndim}")
+        raise ValueError(other_rank("indices have", index, x))
     return apply(_index(tuple(range(x.ndim)), 0), x, *along(x, index, axis))
 
 
@@ -283,7 +291,7 @@ def gather(x: TensorLike, axis: int, index: TensorLike, *, out: Tensor | None = 
     x, index = as_tensor(x), as_index(index)
     axis = shapes.axis_of(axis, x.ndim)
     if index.ndim != x.ndim:
-        raise ValueError(f"the index has {index.ndim} dimensions, the operand {x.ndim}")
+        raise ValueError(other_rank("the index has", index, x))
     if any(a != axis and is_settled((n, m)) and n > m
            for a, (n, m) in enumerate(zip(index.shape, x.shape, strict=True))):
         raise IndexError(f"the index of shape {index.shape} is longer than the operand of shape "

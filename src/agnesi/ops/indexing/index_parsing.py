@@ -70,7 +70,8 @@ def _entry(e: Any) -> Any:
         if t.dtype.kind == "b" and not isinstance(e, Tensor):
             return t.array
         if t.dtype.kind not in "biu":
-            raise IndexError(f"indices must be integers or bools, not {typed(t)}")
+            raise IndexError(f"indices must be integers or bools, not {typed(t)}: convert them "
+                             "with .astype('int64')")
         return mask_or_indices(t)  # also without axes: what it picks is a copy, as NumPy's
     try:
         return operator.index(e)

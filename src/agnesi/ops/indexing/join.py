@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import operator
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -131,9 +131,11 @@ def _together(tensors: Any) -> tuple[Tensor, ...]:
     collections."""
     if isinstance(tensors, (Set, Mapping, str, bytes)):
         raise TypeError(f"the tensors to join come in a list or tuple, not {typed(tensors)}")
+    iterator = isinstance(tensors, Iterator)
     tensors = tuple(tensors)
     if not tensors:
-        raise ValueError("at least one operand is needed")
+        raise ValueError("at least one operand is needed"
+                         + "; an iterator gives its elements once" * iterator)
     if any([hasattr(kind, "_joined") for kind in {*map(type, tensors)}]):  # a sparse one
         return tensors
     return common(*tensors)
@@ -308,7 +310,9 @@ def split(x: TensorLike, sections: Any, axis: int = 0) -> list[Tensor]:
     else:
         count = known_integer(sections, "the number of parts")
         if count < 1 or (isinstance(n, int) and n % count):
-            raise ValueError(f"axis {axis} of size {n} does not divide into {count} equal parts")
+            raise ValueError(f"axis {axis} of size {n} does not divide into {count} equal parts; "
+                             "array_split makes unequal ones, and split(x, size, dim=0) PyTorch's "
+                             "of a size")
         if not isinstance(n, int):
             x = ensured_by("split", x, as_tensor(n) % count == 0,
                            f"axis {axis} does not divide into {count} equal parts")

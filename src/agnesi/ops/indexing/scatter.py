@@ -38,7 +38,7 @@ from agnesi.ops.base.parameter_checks import no_longer
 from agnesi.ops.base.select import where
 from agnesi.ops.base.slices import FULL, Slice
 from agnesi.ops.indexing.direct_writes import written_at_once
-from agnesi.ops.indexing.index import along, as_index, windowed
+from agnesi.ops.indexing.index import along, as_index, other_rank, windowed
 from agnesi.ops.indexing.index_parsing import (
     Keys,
     complete,
@@ -444,7 +444,7 @@ def with_along(x: Tensor, index: Tensor, values: Any, axis: int) -> Tensor:
     :raises ValueError: If the index has another number of axes than ``x``.
     """
     if index.ndim != x.ndim:
-        raise ValueError(f"indices have {index.ndim} dimensions, the operand {x.ndim}")
+        raise ValueError(other_rank("indices have", index, x))
     return put(x, as_tensor(values, x.dtype), tuple(range(x.ndim)), 0, along(x, index, axis))
 
 

@@ -11,7 +11,7 @@ from agnesi.core.ir.dims import product
 from agnesi.core.op import Op, called, typed
 from agnesi.core.parameter_types import TensorLike
 from agnesi.core.support.config import STATE
-from agnesi.core.support.errors import ShapeError
+from agnesi.core.support.errors import DTypeError, ShapeError
 from agnesi.core.support.record import record
 from agnesi.core.support.tracing import is_tracing
 from agnesi.core.support.worker_threads import results
@@ -94,7 +94,11 @@ class Lookup(Op):
 def embedding(ids: TensorLike, weight: TensorLike, padding_idx: int | None = None, *,
               sparse: bool = False, scale_grad_by_freq: bool = False) -> Tensor:
     """Rows of a table by number, for what is public (``nn/functions/lookups.py``)."""
-    ids, weight = as_index(ids), as_tensor(weight)
+    ids, weight = as_tensor(ids), as_tensor(weight)
+    if ids.dtype.kind == "f" and weight.dtype.kind in "iu":
+        raise DTypeError(f"the ids come first, and then the table, not {typed(ids)} and "
+                         f"{typed(weight)}")
+    ids = as_index(ids)
     if weight.ndim != 2:
         raise ShapeError(f"the table must be a matrix, not {typed(weight)}")
     count = weight.shape[0]

@@ -135,7 +135,8 @@ def _classes_last(x: Tensor, axis: int | None) -> Tensor:
 def _labels(labels: Any, x: Tensor) -> Tensor:
     labels = as_tensor(labels)
     if labels.dtype.kind not in "iu":
-        raise DTypeError(f"labels must be integers, not {typed(labels)}")
+        raise DTypeError(f"labels must be integers, not {typed(labels)}: convert them with "
+                         ".astype('int64')")
     _PICK.infer(x, labels)
     return labels
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from agnesi.core.dispatch import apply
 from agnesi.core.integers import known_integer, number
+from agnesi.core.ir.dims import product
 from agnesi.core.op import Op, typed
 from agnesi.core.options import Count, NotNegative
 from agnesi.core.parameter_types import TensorLike
@@ -22,6 +24,7 @@ from agnesi.core.tensor import Tensor
 from agnesi.ops.arrays.replicate import repeat
 from agnesi.ops.base import arith
 from agnesi.ops.base.convert import as_tensor, cast
+from agnesi.ops.base.ensure import ensured_sizes
 from agnesi.ops.base.linearity import LinearOp
 from agnesi.ops.base.movement import reshape
 from agnesi.ops.base.parameter_checks import of_shape
@@ -180,6 +183,14 @@ def instance_norm(x: Any, weight: Any = None, bias: Any = None, eps: NotNegative
     return _scaled(apply(Standardize(tuple(range(2, x.ndim)), number(eps, "eps")), x), weight, bias)
 
 
+def several(x: Tensor, axes: Iterable[int], message: str) -> Tensor:
+    """A batch that has more than one value along some axes, or none; else a ValueError."""
+    count = product([x.shape[a] for a in axes]) if x.ndim > 1 else 0
+    if type(count) is int and count == 1:
+        raise ValueError(message)
+    return ensured_sizes("", x, (count,), (1,), message, "other", "ValueError")
+
+
 @planned
 @public
 def group_norm(x: TensorLike, groups: Count, weight: TensorLike | None = None,
@@ -191,6 +202,7 @@ def group_norm(x: TensorLike, groups: Count, weight: TensorLike | None = None,
     :param groups: Channels fall into so many groups.
     :returns: Of the shape and dtype of ``x``.
     :raises ShapeError: If the channels do not fall into so many groups.
+    :raises ValueError: If there is one example, of which each group has one number.
     :raises DTypeError: If ``x`` is not floating.
     :see: nn.GroupNorm, nn.functional.instance_norm, nn.functional.layer_norm
 
@@ -204,6 +216,8 @@ def group_norm(x: TensorLike, groups: Count, weight: TensorLike | None = None,
     wide = widened(x)
     parts = reshape(wide, (x.shape[0], groups, each, *x.shape[2:]))
     axes = tuple(range(2, parts.ndim))
+    parts = several(parts, (0, *axes), f"one value for each group of {typed(x)} has no variance "
+                                       "to divide by; give larger groups, or more examples")
     centre, variance = moments(parts, axes)
 
     def by_channel(v: Tensor) -> Tensor:
