@@ -468,7 +468,23 @@ def _in_loop(s, x):
     return ag.fori_loop(0, 3, body, x)
 
 
-@pytest.mark.parametrize("f", [_in_scan, _in_branch, _in_loop])
+def _only_appends(s, x):
+    def then():
+        s.log.append(1)  # nobody reads it
+        return x
+    return ag.cond(x.sum() > 0, then, lambda: -x)
+
+
+def _as_before(s, x):
+    s.n += 1
+
+    def then():
+        s.n -= 1  # back to what it was before the call
+        return x
+    return ag.cond(x.sum() > 0, then, lambda: -x)
+
+
+@pytest.mark.parametrize("f", [_in_scan, _in_branch, _in_loop, _only_appends, _as_before])
 def test_what_the_body_of_a_loop_changes_is_changed_in_turns(f):
     seen = []
     for compiled in (False, True):
@@ -480,6 +496,30 @@ def test_what_the_body_of_a_loop_changes_is_changed_in_turns(f):
         seen.append((found, _shown(s.state())))
     assert seen[0] == seen[1]
     assert len(caught) == 1 and "body of a loop or branch changes" in str(caught[0].message)
+
+
+@dataclasses.dataclass
+class _Record:
+    n: int = 0
+
+
+@pytest.mark.parametrize("count", [lambda a: setattr(a["record"], "n", a["record"].n + 1),
+                                   lambda a: a.update(n=a["n"] + 1),
+                                   lambda a: a["list"].__setitem__(0, a["list"][0] + 1)])
+def test_numbers_in_arguments_that_a_body_changes_are_changed_in_turns(count):
+    def f(x, a):
+        def body(c, row):
+            count(a)
+            return c + row, c
+        return ag.scan(body, ag.zeros(()), x)[0]
+
+    seen = []
+    for run in (f, ag.jit(f)):
+        a = {"record": _Record(), "n": 0, "list": [0]}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            seen.append(([_shown(run(ag.ones(3), a)) for _ in range(2)], repr(a)))
+    assert seen[0] == seen[1]
 
 
 def test_buffers_that_the_body_of_a_loop_changes_are_compiled():

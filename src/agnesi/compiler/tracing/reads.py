@@ -86,7 +86,7 @@ from agnesi.compiler.tracing.sources import (
 )
 from agnesi.core.support.config import switched
 from agnesi.core.support.exports import module_of
-from agnesi.core.support.tree import flatten
+from agnesi.core.support.tree import children, flatten
 from agnesi.core.tensor import Tensor
 
 #: Letters of the name of a thing.
@@ -443,15 +443,20 @@ class Reads(OwnedReads):
         """
         before, said = {id(p): p.now() for p in self._all_sources()}, len(self.said)
         varying = [(source, source.now()) for source in self.varying]
+        given = [(container, children(container)) for container in self.built.values()]
         yield
         for source, then in varying:
             if source.now() is not then:
                 self.repeated = source.path
+        for container, parts in given:
+            if len(now := children(container) or ()) != len(parts or ()) or any(
+                    a is not b and not same(a, b) for a, b in zip(now, parts or (), strict=True)):
+                self.repeated = f"a {type(container).__name__} among the arguments"
         if len(self.said) > said:
             self.repeated = "what it prints"
         for source in self._all_sources():
             now, then = source.now(), before.get(id(source), source.value)
-            if not source.holds() and now is not then and not same(now, then):
+            if now is not then and not same(now, then):
                 self.repeated = source.path
 
     def settle(self) -> None:
