@@ -7,10 +7,13 @@ from typing import Any
 
 from agnesi.autodiff.bodies import body_trace, close_all
 from agnesi.autodiff.flows import both, listed, pushed, seeds_of, variables_of
+from agnesi.autodiff.reached import asked, set_reached
 from agnesi.autodiff.reverse import backprop
 from agnesi.core.dispatch import apply, current
 from agnesi.core.ir.node import Node
 from agnesi.core.tensor import Tensor
+from agnesi.ops.base.compare import logical_not
+from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.creation import zeros_like
 from agnesi.ops.base.expand import BroadcastTo
 from agnesi.ops.control.body import Body
@@ -22,12 +25,26 @@ def _cond_vjp(op: Cond, g: Any, y: Any, decision: Tensor, *xs: Tensor) -> tuple[
     """The pullback of the branch that ran."""
     gs = listed(g, op)
     flags = [x._requires_grad for x in xs]
-    parts = [_branch_pullback(b, flags, gs) for b in (op.then, op.otherwise)]
+    parts, reached = zip(*[_branch_pullback(b, flags, gs) for b in (op.then, op.otherwise)],
+                         strict=True)
+    steered = [i for i, ends in enumerate(zip(*reached, strict=True))
+               if any(isinstance(end, Tensor) for end in ends)]
+    for (_, _, ends), known in zip(parts, reached, strict=True):
+        ends += [(True, current(as_tensor(known[i]))) for i in steered]
     found = either(parts, decision, [*xs, *(v for v in gs if v is not None)])
-    return (None, *found)
+    for i, (first, second) in enumerate(zip(*reached, strict=True)):
+        if i in steered:
+            set_reached(found[i], found[len(xs) + steered.index(i)])
+        elif first is not second:
+            set_reached(found[i], decision if first else logical_not(decision))
+    return (None, *found[:len(xs)])
 
 
 def _branch_pullback(body: Body, flags: Sequence[bool], gs: Sequence[Any]) -> Any:
+    """Return the pullback of a branch, and for each operand whether it is reached: True, False, or
+    a bool that another branch in it gives.
+    """
+    reached = asked()
     with body_trace() as trace:
         values = variables_of(trace, body, flags)
         results = body(*values)
@@ -35,10 +52,12 @@ def _branch_pullback(body: Body, flags: Sequence[bool], gs: Sequence[Any]) -> An
             None if v is None else trace.variable(x) for x, v in zip(results, gs, strict=True)
         ]
         nodes = [current(x) for x in values]
-        found = backprop(seeds_of(results, cotangents), [n for n in nodes if n.requires_grad])
+        found = backprop(seeds_of(results, cotangents), [n for n in nodes if n.requires_grad],
+                         flags=reached)
         ends = ends_of([_sized(found.get(n), x) for n, x in zip(nodes, values, strict=True)],
                        values)
-    return trace, [*values, *(c for c in cotangents if c is not None)], ends
+    known = [n in found and (reached is None or reached.of.get(n, True)) for n in nodes]
+    return (trace, [*values, *(c for c in cotangents if c is not None)], ends), known
 
 
 def _sized(g: Tensor | None, x: Tensor) -> Tensor | None:

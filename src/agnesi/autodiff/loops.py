@@ -23,6 +23,7 @@ from agnesi.autodiff.flows import (
     settled,
     variables_of,
 )
+from agnesi.autodiff.reached import steps_reach
 from agnesi.autodiff.residuals import saved_values
 from agnesi.autodiff.reverse import backprop
 from agnesi.core.dispatch import current
@@ -42,7 +43,15 @@ def scan_vjp(op: Scan, g: Any, y: Any, *xs: Tensor) -> tuple[Any, ...]:
     """Return the cotangents of a scan's operands: a scan keeps what the reverse steps read, another
     one runs them.
     """
-    return pulled_through(op, listed(g, op)[: op.carries + op.stacked], xs)[0]
+    gs = listed(g, op)[: op.carries + op.stacked]
+    found = pulled_through(op, gs, xs)[0]
+    first = op.counted + op.sequences
+    if op.counted:
+        steps_reach(found, gs[: op.carries], first, lambda: xs[0] > 0)
+    elif op.length == 0:
+        links = {i for result, v in enumerate(gs) if v is not None for i in op.linked(result)}
+        found = tuple(v if i in links else None for i, v in enumerate(found))
+    return found
 
 
 def pulled_through(

@@ -22,7 +22,7 @@ from agnesi.core.storage.views import share
 from agnesi.core.support.config import MODE, STATE, TRACES, Switch, first_mode, settled
 from agnesi.core.support.dtypes import is_inexact
 from agnesi.core.support.errors import GradientError, at, user_where
-from agnesi.core.support.tracing import is_known, is_tracing, note_flag, query_fact
+from agnesi.core.support.tracing import is_known, is_tracing, note_beginning, note_flag, query_fact
 from agnesi.core.tensor import CONSUMED, Tensor, register, symbol, wrap
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.identity import ALIAS, STOP
@@ -298,6 +298,8 @@ def requires_grad_(x: Tensor, requires_grad: bool = True) -> Tensor:
         raise GradientError(at(f"{typed(x)} was computed; use .detach() to cut its history"))
     if x._requires_grad is not bool(requires_grad):
         note_flag(x)
+        if requires_grad and TRACES.running:
+            note_beginning(x)
         x._requires_grad = bool(requires_grad)
     return x
 

@@ -8,6 +8,7 @@ from typing import Any
 from agnesi.autodiff.accumulation import Apart, leave
 from agnesi.autodiff.hooks import HOOKED
 from agnesi.autodiff.pullbacks import pulled, shared
+from agnesi.autodiff.reached import asked
 from agnesi.autodiff.recording import alias, is_leaf
 from agnesi.autodiff.rules import Unknown, at_known_sizes, cotangents, tangents
 from agnesi.autodiff.stable import stable_roots
@@ -140,6 +141,16 @@ def backprop(
             return _backprop(seeds, wrt, constants, sparse, True)
     with no_gc(), switched(line=STATE.line or user_where()):
         return _backprop(seeds, wrt, constants, sparse, False, flags)
+
+
+def existing(seeds: Mapping[Node, Tensor], wrt: Sequence[Node] | None = None,
+             constants: Collection[Node] = (), sparse: bool = False) -> dict[Node, Tensor]:
+    """Return the cotangents as :func:`backprop`, but without those that exist only if a branch
+    runs which does not run in this call of the function that is traced.
+    """
+    reached = asked()
+    found = backprop(seeds, wrt, constants, sparse, reached)
+    return found if reached is None else reached.existing(found)
 
 
 def _backprop(seeds: Mapping[Node, Tensor], wrt: Sequence[Node] | None,
@@ -446,7 +457,7 @@ def backward(y: Tensor, grad: TensorLike | None = None, *, create_graph: bool = 
     try:
         MODE.set(settled(create_graph))
         g = seed(y, y._grad if grad is None and y._grad is not None and _has_seed(y) else grad)
-        found = backprop({node: g}, sparse=not create_graph)
+        found = existing({node: g}, sparse=not create_graph)
         if y.array is None and not is_tracing() and all(_owner(n) is None for n in found):
             raise GradientError(at(f"backward: {typed(y)} is computed from symbols of a declared "
                                    "graph, which keep no grad; ag.grad(cost, wrt) gives the "

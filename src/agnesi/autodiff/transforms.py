@@ -14,6 +14,7 @@ import numpy as np
 from agnesi.autodiff.accumulation import Apart
 from agnesi.autodiff.bodies import BodyTrace
 from agnesi.autodiff.forward import push, slope, tangent_for
+from agnesi.autodiff.reached import asked
 from agnesi.autodiff.recording import alias, detach, enable_grad
 from agnesi.autodiff.reverse import backprop, beginnings, goes_outside, seed
 from agnesi.core.dispatch import current, notice
@@ -33,6 +34,7 @@ from agnesi.core.tensor import Tensor
 from agnesi.core.transformed import name_of, transformed
 from agnesi.ops.base.convert import as_tensor, check_unmasked
 from agnesi.ops.base.creation import ones_like, zeros_like
+from agnesi.ops.control.loop import Scan
 
 Function = Callable[..., Any]
 P = ParamSpec("P")
@@ -127,12 +129,14 @@ def grad(
     record = STATE.recording and (create_graph or symbolic)
     with recording(record):
         g = seed(cost, grad_outputs, "grad")
-        found, apart = backprop({root: g}, [n for ns in nodes for n in ns], constants), Apart(g)
+        reached = None if disconnected == "zero" else asked()
+        flowing = backprop({root: g}, [n for ns in nodes for n in ns], constants, flags=reached)
+        found, apart = flowing if reached is None else reached.existing(flowing), Apart(g)
         if goes_outside(root, targets, constants):
             notice("passing")
             disconnected = "zero"
         results = [
-            _without(cost, x, ns, constants, disconnected) if found.keys().isdisjoint(ns)
+            _without(cost, x, ns, constants, disconnected, flowing) if found.keys().isdisjoint(ns)
             else apart(functools.reduce(operator.add, [found[n] for n in ns if n in found]))
             for x, ns in zip(targets, nodes, strict=True)
         ]
@@ -155,10 +159,13 @@ def _check_operands(cost: Any, targets: list[Any]) -> None:
 
 
 def _without(cost: Tensor, x: Tensor, nodes: Sequence[Node], constants: Collection[Node],
-             policy: str) -> Tensor | None:
+             policy: str, flowing: Collection[Node] = ()) -> Tensor | None:
     """Return the gradient of a tensor that none arrived at: 0 if the path leads through functions
-    such as ``round``, otherwise what ``policy`` says.
+    such as ``round``, otherwise what ``policy`` says.  Only branches that did not run lead to
+    nodes that are among the ``flowing``.
     """
+    if any(n in flowing for n in nodes):
+        return _disconnected(cost, x, policy)
     passed, stack = set[Node](), [current(cost)]
     while stack:
         node = stack.pop()
@@ -177,7 +184,7 @@ def _sources(node: Node) -> Sequence[Node]:
     if type(node.op) is Item and (linked := getattr(node.inputs[0].op, "linked", None)) is not None:
         inputs = node.inputs[0].inputs
         return [inputs[i] for i in linked(node.op.index)]
-    return node.inputs
+    return [node.inputs[i] for i in node.op.linked(0)] if type(node.op) is Scan else node.inputs
 
 
 def _disconnected(cost: Tensor, x: Tensor, policy: str) -> Tensor | None:

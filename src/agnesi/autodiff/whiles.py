@@ -24,6 +24,7 @@ from agnesi.autodiff.flows import (
     variables_of,
 )
 from agnesi.autodiff.loops import pulled_through
+from agnesi.autodiff.reached import steps_reach
 from agnesi.core.dispatch import current
 from agnesi.core.ir.dims import is_static, product
 from agnesi.core.op import Op
@@ -128,7 +129,10 @@ def _steps_inside(body: Body) -> int:
 
 
 def _while_vjp(op: While, g: Any, y: Any, *xs: Tensor) -> tuple[Any, ...]:
-    return _pullback(op, listed(g, op), xs, [x._requires_grad for x in xs])
+    gs = listed(g, op)
+    found = _pullback(op, gs, xs, [x._requires_grad for x in xs])
+    steps_reach(found, gs, 0, lambda: op.test(*xs)[0])
+    return found
 
 
 def _pullback(op: While, gs: Sequence[Any], xs: Sequence[Tensor],

@@ -140,3 +140,20 @@ def test_memory_that_others_see_is_written(f):
         OUTSIDE[:] = 0
         found.append([run(x).tolist() for _ in range(3)] + [OUTSIDE.tolist()])
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("make", [
+    lambda: ag.tensor([1.0, 2.0]).requires_grad_(), lambda: ag.asarray([1.0, 2.0]).requires_grad_(),
+    lambda: ag.tensor(np.array([1.0, 2.0])).requires_grad_()])
+def test_gradients_begin_at_constants_that_the_function_makes(make):
+    def f(w):
+        x = make()
+        (w * x**3).sum().backward()
+        with ag.no_grad():
+            x -= 0.1 * x.grad
+        return x.detach(), x.grad
+
+    run = ag.jit(f)
+    for w in (ag.ones(2), 2 * ag.ones(2)):
+        assert [v.tolist() for v in run(w)] == [v.tolist() for v in f(w)]
+    assert len(run.specialisations) == 1

@@ -13,7 +13,7 @@ import numpy as np
 
 from agnesi.autodiff.checkpoint import as_before, same_draws
 from agnesi.autodiff.recording import alias
-from agnesi.autodiff.reverse import backprop, overwritten
+from agnesi.autodiff.reverse import existing, overwritten
 from agnesi.compiler.specialization.invalidation import Retired
 from agnesi.compiler.tracing.arguments.numpy_numbers import NumPyNumber
 from agnesi.compiler.tracing.process.output import silent
@@ -221,7 +221,7 @@ def pullback_of(version: Any) -> Any:
             if node is not None and g is not None:
                 seeds[node] = seeds[node] + g if node in seeds else g
         wrt = [n for nodes in inputs for n in nodes]
-        found = backprop(seeds, wrt, wrt)  # on values, one may depend on another
+        found = existing(seeds, wrt, wrt)  # on values, one may depend on another
         return [_total([found[n] for n in nodes if n in found]) for nodes in inputs]
 
     pull.__name__ = f"gradient of {owner.name}"

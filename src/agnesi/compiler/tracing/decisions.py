@@ -44,7 +44,7 @@ from agnesi.ops.base.convert import cast
 from agnesi.ops.base.creation import constant
 from agnesi.ops.base.reduce import reducer
 from agnesi.ops.base.select import trunc
-from agnesi.ops.control.decided import Decided
+from agnesi.ops.control.decided import GIVEN, Decided
 
 #: The dtype of the result that a use of a tensor gives, if a result is a number like it.
 _NUMBERS: dict[str, Callable[[np.dtype], np.dtype | None]] = {
@@ -141,7 +141,7 @@ class Decisions:
         """Return the value that Python gets for a use of a node, and record the decision; None if
         the value is not known in this call.
         """
-        kind = "truth" if use == "bool()" else "whole" if use in _WHOLE else "value"
+        kind = "truth" if use in ("bool()", GIVEN) else "whole" if use in _WHOLE else "value"
         if (node, kind) in self._known:
             return self._known[node, kind]
         behind = toposort([node])

@@ -249,6 +249,14 @@ class Trace:
                                  "Freeze and thaw tensors before they are used")
         self.flags.setdefault(id(x), (x, x._requires_grad))
 
+    def note_beginning(self, x: Tensor) -> None:
+        """Let a tensor with a value that the function made be a symbol: each call's gradients begin
+        at its own.
+        """
+        if x.array is not None and id(x) in self.made:
+            x.node, x.array = self.node_of(x), None  # type: ignore[assignment]
+            del self.nodes[id(x)]
+
     def restore_flags(self) -> None:
         """Restore ``requires_grad`` of tensors from outside."""
         for x, before in self.flags.values():

@@ -78,6 +78,13 @@ def note_flag(x: Any) -> None:
         outermost().note_flag(x)
 
 
+def note_beginning(x: Any) -> None:
+    """Note that gradients begin at a tensor from now on, which a traced function may have made."""
+    note = getattr(current_trace(), "note_beginning", None)
+    if note is not None:
+        note(x)
+
+
 def refuse_to_compile(why: str, instead: str) -> None:
     """End the trace of a function that ``jit`` can run eagerly; nothing happens in others."""
     trace = outermost()

@@ -109,6 +109,14 @@ class Scan(Op):
         start = self.counted + self.sequences
         return range(start, start + self.carries)
 
+    def linked(self, result: int) -> Sequence[int]:
+        """Return the operands that gradients of a result may arrive at, by position; without steps
+        a carry is what it begins with.
+        """
+        if self.length != 0 or self.counted:
+            return range(self.counted + len(self.body.inputs))
+        return self.first_values[result:result + 1]
+
     # -- operands -------------------------------------------------------------------------
     def split(self, xs: Sequence[Any]) -> tuple[Any, list[Any], list[Any], list[Any]]:
         """Operands (or what belongs to them): count or None, sequences, carries, constants."""

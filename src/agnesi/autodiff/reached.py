@@ -1,0 +1,114 @@
+"""Which gradients a backward pass has found at all, where branches decide that at run time.
+
+Eagerly only the branch that is chosen runs, and what only the other one reads has no gradient.  The
+pullback of a branch on symbols gives zeros there, beside a bool that says whether its operand was
+reached (:func:`set_reached`); in a backward pass the bools go along with the cotangents.  A traced
+function asks for them at the leaves, as Python does for the condition of an ``if``: there is a
+version of its code for each answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from agnesi.autodiff.bodies import BodyTrace
+from agnesi.core.dispatch import current
+from agnesi.core.ir.node import Node
+from agnesi.core.support.tracing import current_trace, refuse_to_compile
+from agnesi.core.tensor import Tensor
+from agnesi.ops.control.decided import GIVEN
+
+#: For cotangents that a branch gives, whether the one that ran reads the operand.
+_REACHED: WeakKeyDictionary[Node, Tensor] = WeakKeyDictionary()
+
+
+def set_reached(g: Tensor, flag: Tensor) -> None:
+    """Record the bool scalar that says whether a cotangent exists; it is zeros where it does not.
+    """
+    _REACHED[current(g)] = flag
+
+
+def steps_reach(found: Sequence[Any], gs: Sequence[Any], first: int,
+                ran: Callable[[], Tensor]) -> None:
+    """Record of a loop's cotangents that those exist only if it ``ran`` a step; not of the carries
+    from ``first`` on whose results have one of the ``gs``, which arrives in any case.
+    """
+    passed = {first + i for i, g in enumerate(gs) if g is not None}
+    given = [g for i, g in enumerate(found) if g is not None and i not in passed]
+    if given and asked() is not None:
+        flag = ran()
+        for g in given:
+            set_reached(g, flag)
+
+
+class Reached:
+    """The bools of the cotangents in a backward pass; those without one exist in any case.
+
+    :ivar of: (dict) The bools by node.
+    """
+
+    def __init__(self) -> None:
+        self.of: dict[Node, Tensor] = {}
+
+    def behind(self, node: Node, source: Node) -> Tensor | None:
+        """Return the bool of what an operation passes to its operand."""
+        return self.of.get(node)
+
+    def add(self, known: dict[Node, Any], node: Node, g: Any, flag: Tensor | None) -> None:
+        """Add a cotangent to that of a node; ``flag`` is that of the operation that gives it."""
+        if _REACHED and type(g) is Tensor and (own := _REACHED.get(current(g))) is not None:
+            flag = own if flag is None or flag is own else flag & own
+        before = known.get(node)
+        known[node] = g if before is None else before + g
+        self._join(node, flag, before is None)
+
+    def put(self, slots: list[Any], item: Node, g: Any) -> Any:
+        """Return the cotangent of one of several results, which reaches the operation that gave
+        them.
+        """
+        (parent,) = item.inputs
+        self._join(parent, self.of.get(item), all(v is None for v in slots))
+        return g
+
+    def moved(self, seeds: Mapping[Node, Any], better: Mapping[Node, Node]) -> dict[Node, Any]:
+        """Return cotangents by the stable forms of their nodes."""
+        result: dict[Node, Any] = {}
+        for old, g in seeds.items():
+            self.add(result, better.get(old, old), g, self.of.pop(old, None))
+        return result
+
+    def _join(self, node: Node, flag: Tensor | None, first: bool) -> None:
+        """A node is reached if one of its cotangents exists."""
+        old = self.of.pop(node, None)
+        if flag is not None and not first:
+            flag = None if old is None else flag if flag is old else old | flag
+        if flag is not None:
+            self.of[node] = flag
+
+    def existing(self, found: Mapping[Node, Any]) -> dict[Node, Any]:
+        """Return the cotangents that exist in the present call of the function that is traced."""
+        return {n: g for n, g in found.items() if n not in self.of or _exists(self.of[n])}
+
+
+def asked() -> Reached | None:
+    """Return a record for a backward pass if versions of the function that is traced may follow
+    what it says; else None.
+    """
+    return None if _decisions() is None else Reached()
+
+
+def _exists(flag: Tensor) -> bool:
+    known = _decisions().decide(current(flag), False, GIVEN)
+    if known is None:
+        refuse_to_compile("a step of a loop takes gradients that only one branch gives",
+                          "take them with ag.value_and_grad, which gives zeros for the others")
+    return known is None or bool(known)
+
+
+def _decisions() -> Any:
+    trace = current_trace()
+    while isinstance(trace, BodyTrace):
+        trace = trace.around
+    return getattr(trace, "decisions", None)
