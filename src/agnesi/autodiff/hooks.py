@@ -63,7 +63,7 @@ class Hooked:
         #: By the number of the object: tensors compare their elements.
         self.leaves: dict[int, tuple[Any, dict[int, Hook]]] = {}
         #: Parameters whose gradients compiled code computes that knows of no hooks, and that code.
-        self.compiled: dict[int, tuple[Any, weakref.WeakSet[Any]]] = {}
+        self.compiled: dict[int, tuple[Any, list[Any]]] = {}
         #: Code that computes gradients by its arguments, which had no hooks.
         self.unaware: weakref.WeakSet[Any] = weakref.WeakSet()
 
@@ -80,8 +80,9 @@ class Hooked:
                 note(x, held)
             return held
         if id(x) not in self.leaves:
-            for code in list(self.compiled.pop(id(x), (None, ()))[1]):
-                code.retire(f"a hook of {typed(x)} was registered")
+            for code in [ref() for ref in self.compiled.pop(id(x), (None, ()))[1]]:
+                if code is not None:
+                    code.retire(f"a hook of {typed(x)} was registered")
             key = id(x)
             self.leaves[key] = weakref.ref(x, functools.partial(self.leaves.pop, key)), {}
         return self.leaves[id(x)][1]
@@ -98,9 +99,9 @@ class Hooked:
             self.unaware.add(code)
         elif key not in self.leaves:
             if key not in self.compiled:
-                self.compiled[key] = (weakref.ref(x, functools.partial(self.compiled.pop, key)),
-                                      weakref.WeakSet())
-            self.compiled[key][1].add(code)
+                self.compiled[key] = (weakref.ref(x, functools.partial(self.compiled.pop, key)), [])
+            held = self.compiled[key][1]
+            held[:] = [ref for ref in held if ref() not in (None, code)] + [weakref.ref(code)]
 
     def among(self, nodes: Collection[Node]) -> list[Node]:
         """Return the nodes that have hooks."""

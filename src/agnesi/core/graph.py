@@ -38,12 +38,28 @@ _MERGED_BYTES = 1 << 16
 
 
 # -- leaves ---------------------------------------------------------------------------------
+class Held:
+    """The handle of a leaf that was found to stand for a live tensor when its graph was closed."""
+
+    __slots__ = ("tensor",)
+
+    def __init__(self, tensor: Tensor) -> None:
+        self.tensor = tensor
+
+    def __call__(self) -> Tensor:
+        return self.tensor
+
+
 def live_tensor(node: Node) -> Tensor | None:
     """The tensor that a leaf stands for; None for constants and declared inputs.
 
-    A tensor around memory that cannot be written is as good as a constant.
+    A tensor around memory that cannot be written is as good as a constant, unless it could be when
+    the graph was closed.
     """
-    t = node.handle() if node.handle is not None else None
+    handle = node.handle
+    if type(handle) is Held:
+        return handle.tensor
+    t = handle() if handle is not None else None
     if t is None or t.array is None or t._requires_grad or not _is_frozen(t.array):
         return t
     return None
@@ -171,7 +187,7 @@ def _closed_leaf(node: Node) -> Node:
         raise missing
     return Node(
         None, (), node.shape, node.dtype, requires_grad=node.requires_grad, where=node.where,
-        value=value, handle=None if t is None else (lambda: t), name=node.name,
+        value=value, handle=None if t is None else Held(t), name=node.name,
     )
 
 

@@ -124,7 +124,8 @@ class Tensor(metaclass=_Listed):
     def shape(self) -> Sizes:
         """Sizes of the axes."""
         data = self.array
-        return Sizes(data.shape if data is not None else self.node.shape)  # type: ignore[union-attr]
+        shape = data.shape if data is not None else self.node.shape  # type: ignore[union-attr]
+        return shape if type(shape) is Sizes else Sizes(shape)
 
     @property
     def dtype(self) -> np.dtype:

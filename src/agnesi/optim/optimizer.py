@@ -16,8 +16,8 @@ from agnesi.core.options import NotNegative, Written
 from agnesi.core.public import check_call, renamed
 from agnesi.core.storage.memory_order import axes_in_memory
 from agnesi.core.support import dtypes
-from agnesi.core.support.config import HOOKS
-from agnesi.core.support.errors import at, no_attribute, warn
+from agnesi.core.support.config import HOOKS, STATE, switched
+from agnesi.core.support.errors import at, no_attribute, user_where, warn
 from agnesi.core.support.migration_hints import meant
 from agnesi.core.support.tracing import is_tracing
 from agnesi.core.tensor import Tensor, wrap
@@ -424,7 +424,8 @@ class Optimizer(Hooked, Written):
                 left += members
                 continue
             each: list[tuple[Any, ...]] = [(parameters[i], g, *slots[i]) for i, g in members]
-            Alike(lambda p, g, *rest: self.update(p, g, *rest, *shared), each[0])(each)
+            with switched(line=STATE.line or user_where()):
+                Alike(lambda p, g, *rest: self.update(p, g, *rest, *shared), each[0])(each)
         return left
 
     def _update_one(self, i: int, g: Tensor, shared: Sequence[Any]) -> None:

@@ -57,7 +57,7 @@ def lock_list(uses: Iterable[tuple[Any, bool]], keep: list[Any]) -> tuple[int, i
     writes: dict[int, tuple[Any, bool]] = {}
     for thing, written in uses:
         writes[id(thing)] = thing, written or writes.get(id(thing), (None, False))[1]
-    locks = [_LOCKS.setdefault(key, StateLock()) for key in writes]
+    locks = [_LOCKS.get(key) or _LOCKS.setdefault(key, StateLock()) for key in writes]
     records = (_Use * len(locks))(*[
         _Use(ctypes.addressof(t), written)
         for t, (_, written) in zip(locks, writes.values(), strict=True)

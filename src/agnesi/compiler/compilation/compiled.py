@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import importlib.util
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache, partial
+from functools import cache
 from types import MappingProxyType
 from typing import Any
 
@@ -22,7 +22,7 @@ from agnesi.compiler.compilation.pipeline import Call, Clock, Scheduled, check_w
 from agnesi.compiler.compilation.products import library
 from agnesi.core.backend import Backend, Bound
 from agnesi.core.dispatch import touch
-from agnesi.core.graph import FunctionGraph, live_tensor
+from agnesi.core.graph import FunctionGraph, Held, live_tensor
 from agnesi.core.interpret import interpret
 from agnesi.core.ir.extents import UnknownSizeError
 from agnesi.core.ir.node import Node
@@ -345,7 +345,7 @@ class Compiled:
         for node in {n for g in graphs for n in g.live}:
             t = swap.get(id(live_tensor(node)))
             if t is not None:
-                node.handle = partial(_itself, t)
+                node.handle = Held(t)
         self.live = [swap.get(id(t), t) for t in self.live]
         self.updates = [(swap.get(id(t), t), i) for t, i in self.updates]
         self.guards = [
@@ -435,10 +435,6 @@ class Compiled:
         if self.result == "none":
             return None
         return outputs[0] if self.result == "single" else tuple(outputs)
-
-
-def _itself(t: Tensor) -> Tensor:
-    return t
 
 
 def _shaped(array: np.ndarray, shape: Any) -> np.ndarray:

@@ -134,7 +134,9 @@ class Version(Flows):
             [True] * returned, settings=owner.settings, name=owner.name, guards=self._guards(),
             watched=self.watched, slow=owner.ask_others if self.flat else missed, nodes=self.spent,
         )
-        self.state += [(t, t.shape, t.dtype, t._requires_grad) for t in self.compiled.live]
+        known = {id(t) for t, *_ in self.state}
+        self.state += [(t, t.shape, t.dtype, t._requires_grad) for t in self.compiled.live
+                       if id(t) not in known]
         self._callers: dict[Any, tuple[Any, Any]] = {}
         self._locks: tuple[Any, Any] | None = None
 

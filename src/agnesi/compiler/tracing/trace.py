@@ -25,7 +25,7 @@ from agnesi.core.op import typed
 from agnesi.core.storage.layout_queries import Query
 from agnesi.core.storage.memory_order import Layout
 from agnesi.core.storage.views import looking_through
-from agnesi.core.support.config import MODE, traced, witnessed
+from agnesi.core.support.config import MODE, STATE, traced, witnessed
 from agnesi.core.support.errors import GradientError, TraceError, at, location, ours, user_where
 from agnesi.core.support.forks import Lock
 from agnesi.core.support.tracing import current_trace, finish, query_fact
@@ -300,7 +300,7 @@ class Trace:
         else:
             node = Node(
                 None, (), x.array.shape, x.array.dtype, requires_grad=x._requires_grad,
-                handle=lambda: x, name=x._name, where=user_where(2),
+                handle=lambda: x, name=x._name, where=STATE.line or user_where(2),
             )
         self.leaves[id(x)] = (x, node)
         self.nodes[id(x)] = node

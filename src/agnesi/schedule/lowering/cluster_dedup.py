@@ -53,6 +53,7 @@ class _Signature:
             self.key = repeats.number((*values, None, *self._parts))
         except TypeError:  # an operation without a hash, or one that does more than compute
             pass
+        del self._repeats  # which keeps this object
 
     def _buffer(self, buffer: Buffer) -> int:
         key = id(buffer)

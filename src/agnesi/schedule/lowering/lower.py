@@ -60,7 +60,9 @@ def lower(program: Program) -> Program:
     """Make the kernels that fill the clusters of the plan, and the buffers between them."""
     if program.plan is None:
         program.plan = unfused(program)
-    _Lowering(program, program.plan).run()
+    lowering = _Lowering(program, program.plan)
+    lowering.run()
+    lowering.release()
     program.count(len(program.kernels))
     return program
 
@@ -98,6 +100,12 @@ class _Lowering:
                 for node in (root, *self.plan.items.get(id(root), ())):
                     self.program.kernels += self._checks.pop(id(node), ())
         self._copy_outputs(outputs)
+
+    def release(self) -> None:
+        """Drop what refers back to this object, by which the facts of all nodes would wait for the
+        collector of garbage."""
+        self._reads.clear()
+        del self._repeats, self._segments
 
     # -- results --------------------------------------------------------------------------
     def _claim_outputs(self, outputs: Sequence[Node], replaced: Mapping[int, Buffer]) -> None:
