@@ -271,8 +271,8 @@ class Version(Flows):
         self.watch()
         self.retire_with_hooks(trace.unheard)
         # A number of Python's stays what it is.
-        self.state = [(x, x.shape, x.dtype, x._requires_grad) for x, leaf in trace.leaves.values()
-                      if x.shape or x.node is None or live_tensor(leaf) is not None]
+        self.state = [(x, shape, x.dtype, x._requires_grad) for x, leaf in trace.leaves.values()
+                      if (shape := x.shape) or x.node is None or live_tensor(leaf) is not None]
 
     def _guards(self) -> list[Any]:
         from agnesi.runtime.entry import Guard

@@ -30,12 +30,22 @@ def least_memory(kernels: Sequence[Kernel], dependence: Dependence) -> list[int]
     """Return the positions of the kernels in the order with the lowest peak found."""
     touched = [_temporaries(*dependence.traffic.of(kernel)) for kernel in kernels]
     present = dependence.order
-    if not any(touched):
-        return present
+    least = max([sum(t.values()) for t in touched], default=0)  # no order needs less
+    best, lowest = present, peak(present, touched)
+    if lowest == least:
+        return best
     touching = _touching(touched)
-    onward = _greedy(touched, touching, dependence.needs, dependence.users, present)
-    backward = _greedy(touched, touching, dependence.users, dependence.needs, present[::-1])[::-1]
-    return min((present, onward, backward), key=lambda order: peak(order, touched))
+    for backward in (False, True):
+        around = dependence.needs, dependence.users
+        needs, users = around[::-1] if backward else around
+        order = _greedy(touched, touching, needs, users, present[::-1] if backward else present)
+        if backward:
+            order.reverse()
+        if (needed := peak(order, touched)) < lowest:
+            best, lowest = order, needed
+        if lowest == least:
+            break
+    return best
 
 
 def _temporaries(reads: Sequence[Buffer], writes: Sequence[Buffer]) -> dict[Buffer, int]:
