@@ -34,7 +34,14 @@ from agnesi.ops.base.convert import as_tensor, cast, common, written
 from agnesi.ops.base.creation import filled
 from agnesi.ops.base.ensure import ensured_by
 from agnesi.ops.base.expand import broadcast_to, number_behind
-from agnesi.ops.base.movement import atleast_1d, atleast_2d, atleast_3d, expand_dims, reshape
+from agnesi.ops.base.movement import (
+    Reshape,
+    atleast_1d,
+    atleast_2d,
+    atleast_3d,
+    expand_dims,
+    reshape,
+)
 from agnesi.ops.base.slices import FULL, Key, Slice, SlicePut, Unslice, flip, views
 from agnesi.ops.indexing.index import take
 from agnesi.ops.indexing.ranges import arange
@@ -215,14 +222,20 @@ def stack(arrays: Sequence[Any], /, axis: int = 0, *, out: Tensor | None = None)
     if (values := many_values(xs)) is not None:
         return wrap(np.ascontiguousarray(np.moveaxis(values, 0, axis)))
     first = (xs[0].array if xs[0].array is not None else xs[0]).shape
+    known = is_static(first)
     for x in xs[1:]:
-        if (x.shape if x.array is None else x.array.shape) != first and is_settled(
-                (*x.shape, *first)):
-            raise ShapeError(f"shapes {xs[0].shape} and {x.shape} differ; stack takes equal ones")
+        if (x.shape if x.array is None else x.array.shape) != first:
+            if is_settled((*x.shape, *first)):
+                raise ShapeError(
+                    f"shapes {xs[0].shape} and {x.shape} differ; stack takes equal ones")
+            known = False
     if len(xs) >= MANY_OPERANDS and axis < xs[0].ndim and is_static(xs[0].shape):
         return reshape(apply(Concat(axis), *xs),
                        (*xs[0].shape[:axis], len(xs), *xs[0].shape[axis:]))
-    return apply(Concat(axis), *(expand_dims(x, axis) for x in xs))
+    if not known:
+        return apply(Concat(axis), *(expand_dims(x, axis) for x in xs))
+    with_axis = Reshape((*first[:axis], 1, *first[axis:]))  # one operation is compared once
+    return apply(Concat(axis), *[apply(with_axis, x) for x in xs])
 
 
 HOOKS.stack = stack
