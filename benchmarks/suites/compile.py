@@ -1,4 +1,6 @@
-"""Time to compile training steps: cold, again from the disk cache, and with `fast_compile`."""
+"""Time to compile training steps: cold, again from the disk cache, with `fast_compile`, and without
+optimization.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +13,7 @@ import tempfile
 from typing import Any
 
 from benchmarks.harness import OURS, Context, Result
+from benchmarks.models.theano_programs import PROGRAMS
 from benchmarks.suites import _cold, _mlp, _training
 from benchmarks.suites._training import Task
 
@@ -36,7 +39,24 @@ def run(context: Context) -> list[Result]:
     for model, limits in LIMITS.items():
         if model in _QUICK or not context.quick:
             found += _compared(context, model, *limits)
-    return found
+    return [*found, _unoptimized(context)]
+
+
+def _unoptimized(context: Context) -> Result:
+    """All programs of Theano's tutorials with `optimizer="None"`, beside `fast_compile`."""
+    result = Result.empty(context, "Theano's tutorials, not optimized", goal=1.0,
+                          rivals=("fast_compile",))
+    rounds = [{"None": 0.0, "fast_compile": 0.0} for _ in range(1 if context.quick else 3)]
+    for name in PROGRAMS:
+        context.note(f"{name}, not optimized")
+        for sums in rounds:
+            for optimizer in sums:
+                with tempfile.TemporaryDirectory() as folder:
+                    sums[optimizer] += _answer("theano_programs", optimizer, name,
+                                               caches_in(folder))
+    result.add(OURS, [sums["None"] for sums in rounds])
+    result.add("fast_compile", [sums["fast_compile"] for sums in rounds])
+    return result
 
 
 def _compared(context: Context, model: str, cold: float, warm: float) -> list[Result]:
@@ -105,14 +125,19 @@ def caches_in(folder: str) -> dict[str, str]:
     }
 
 
-def _first_step(library: str, model: str, env: dict[str, str], loss: float) -> Any:
+def _answer(suite: str, library: str, model: str, env: dict[str, str]) -> Any:
+    """What a suite's module prints of a model in a process of its own."""
     done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.suites._cold", library, model],
+        [sys.executable, "-m", f"benchmarks.suites.{suite}", library, model],
         env=env, capture_output=True, text=True, check=False,
     )  # fmt: skip
     if done.returncode:
         raise RuntimeError("failed: " + (done.stderr.strip().splitlines() or ["no message"])[-1])
-    answer = json.loads(done.stdout.splitlines()[-1])
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def _first_step(library: str, model: str, env: dict[str, str], loss: float) -> Any:
+    answer = _answer("_cold", library, model, env)
     if not math.isclose(answer["loss"], loss, rel_tol=1e-3):
         raise ValueError(f"wrong: loss {answer['loss']} for {loss}")
     return answer

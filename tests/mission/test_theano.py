@@ -263,7 +263,7 @@ def test_t29_presets():
     assert sizes[0] > sizes[1] > sizes[2]
     quick, none = (vars(POLICIES[name]) for name in ("fast_compile", "None"))
     assert {name for name in quick if quick[name] != none[name]} == {
-        "optimizer", "stages", "vector_loops"}
+        "optimizer", "stages", "vector_loops", "every_product"}
 
 
 def test_t29_without_optimization_code_has_one_lane():
@@ -274,6 +274,29 @@ def test_t29_without_optimization_code_has_one_lane():
     np.testing.assert_allclose(f(values), g(values), rtol=1e-14)
     assert "= fmul double" in f.ir() and "= fmul <" not in f.ir()
     assert ("= fmul <" in g.ir()) is (ag.config.target != "scalar")
+
+
+def _instructions(f):
+    return sum(line.startswith("  ") for line in f.ir().splitlines())
+
+
+@pytest.mark.native_plans
+def test_t29_without_optimization_no_tiles_of_products_are_written():
+    """The programs are deep nets of small layers, a loop of products, and their gradients."""
+    x, w = T.matrix("x"), ag.shared(np.linspace(-1, 1, 36).reshape(6, 6))
+    h = x
+    for layer in range(8):
+        h = T.tanh(h @ w + layer / 8)
+    states, _ = T.scan(lambda h: ag.sigmoid(h @ w), outputs_info=x, n_steps=5)
+    column = T.matrix("column", shape=(6, 1))
+    values, one = np.linspace(-1, 1, 24).reshape(4, 6), np.ones((6, 1))
+    for y in (h.sum(), states[-1].sum() + (x * x).sum(), (x @ w @ column).sum()):
+        outputs = [y, T.grad(y, w)]
+        f, g = (ag.function([x, column], outputs, optimizer=p, on_unused_input="ignore")
+                for p in ("None", "fast_compile"))
+        for a, b in zip(f(values, one), g(values, one), strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-12)
+        assert _instructions(f) < 0.9 * _instructions(g), (_instructions(f), _instructions(g))
 
 
 @pytest.mark.parametrize("preset", ["None", "fast_compile", "fast_run"])

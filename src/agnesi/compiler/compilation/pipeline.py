@@ -121,7 +121,9 @@ class Scheduled:
 
 def _library(policy: CompilePolicy, target: Target) -> Library:
     """Return the library that evaluates matrix products."""
-    return library() if policy.library_products and target.supports("product") else Library()
+    if not policy.library_products or not target.supports("product"):
+        return Library()
+    return library(policy.every_product)
 
 
 def _constants(table: Sequence[Buffer]) -> list[np.ndarray]:

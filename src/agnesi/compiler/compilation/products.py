@@ -12,12 +12,14 @@ from agnesi.ops.linalg.library import counts, has, symbol
 from agnesi.runtime import support
 
 
-def library() -> Library:
-    """Return the library that evaluates matrix products where the policy says so."""
+def library(every: bool = False) -> Library:
+    """Return the library that evaluates matrix products where the policy says so, ``every`` one or
+    those that gain by it."""
     kinds = [d for d in map(np.dtype, ("float32", "float64")) if has("gemm", d)]
     threads = cores(config.threads)
     controlled = threads == 1 or (not config.lapack and counts() is not None)
-    return Library({d.name: symbol("gemm", d) for d in kinds}, threads if controlled else 0)
+    return Library({d.name: symbol("gemm", d) for d in kinds}, threads if controlled else 0,
+                   every)
 
 
 def _address(name: str) -> int | None:

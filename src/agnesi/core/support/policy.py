@@ -20,6 +20,8 @@ class CompilePolicy:
     :ivar stages: Stages and tags of the rewrite rules that run.
     :ivar opt_level: LLVM's level for the code; 0 is its quickest.
     :ivar library_products: Whether the BLAS that NumPy has loaded evaluates matrix products.
+    :ivar every_product: Whether it evaluates those too that are too small or narrow to gain by it:
+        a call is quicker to compile than tiles.
     :ivar shared_kernels: Whether convolutions call functions that they share, which find their
         numbers in tables.
     :ivar shared_functions: Whether costly functions are called, and not written where they are
@@ -45,6 +47,7 @@ class CompilePolicy:
     stages: tuple[str, ...]
     opt_level: int = 1
     library_products: bool = False
+    every_product: bool = False
     shared_kernels: bool = False
     shared_functions: bool = False
     code_weight: float = 0.001
@@ -75,6 +78,7 @@ FAST_COMPILE = CompilePolicy(
     lane_sums=False, straight_steps=12,
 )
 #: Rewrites and vectorizes nothing: code of one lane is the quickest to compile.
-NONE = replace(FAST_COMPILE, optimizer="None", stages=(), vector_loops=False)
+NONE = replace(FAST_COMPILE, optimizer="None", stages=(), vector_loops=False,
+               every_product=True)
 #: By name.
 POLICIES = {p.optimizer: p for p in (NONE, FAST_COMPILE, FAST_RUN)}

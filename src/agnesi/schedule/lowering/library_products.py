@@ -23,8 +23,10 @@ _MIN_PACKED_ROWS = 56
 def in_library(node: Node, library: Library, a: Matrix, b: Matrix) -> str:
     """The function for a product of ``a`` and ``b``, by dtype; empty where code is generated."""
     m, n, k = (*node.shape[-2:], node.inputs[0].shape[-1])
-    if not is_static((m, n, k)) or m * n * k < _MIN_CALL_MULTIPLY_ADDS:
+    if not is_static((m, n, k)) or m * n * k < (1 if library.every else _MIN_CALL_MULTIPLY_ADDS):
         return ""
+    if library.every:
+        return library.symbols.get(name_of(node.dtype), "")
     strided = (b.strides[-1] if m < n else a.strides[-2]) != 1
     low = _MIN_PACKED_ROWS if strided and m * n * k > _PACKED_MULTIPLY_ADDS else 2
     return library.symbols.get(name_of(node.dtype), "") if min(m, n) >= low else ""

@@ -24,10 +24,12 @@ class Library:
     :ivar threads: How many threads of ours share a product.  From two on, the library is made to
         work in the thread that calls it.  0 where we have several but it cannot be set: it has its
         own then, and those of both wait for each other busily.
+    :ivar every: Whether it evaluates small and narrow products, too.
     """
 
     symbols: Mapping[str, str] = MappingProxyType({})
     threads: int = 1
+    every: bool = False
 
 
 @record
