@@ -31,7 +31,7 @@ X = np.arange(6, dtype="f4").reshape(2, 3)
 
 
 def compiled(function, *, copy=True, release=True):
-    table = Callbacks([Callback(print, (), ()), Callback(function, SHAPE, SHAPE, copy)])
+    table = Callbacks([Callback(print, (), ()), Callback(function, SHAPE, SHAPE, copy=copy)])
     return entry.bind(
         machine.load(IR),
         EntrySpec((Arg("array", *SHAPE[0]),), (Out(*SHAPE[0]),), "single", 0, release),

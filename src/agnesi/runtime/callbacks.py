@@ -32,6 +32,8 @@ class Callback:
     :ivar function: Takes one ndarray per input and returns one per output (a tuple unless there is
         one).
     :ivar inputs, outputs: What lies behind the addresses that the code passes, inputs first.
+    :ivar views: Where each input begins behind its address, and its strides, in elements; without
+        them the inputs lie there whole.
     :ivar copy: Whether inputs are copied.  Without it they are read-only views which must not
         outlive the call.
     :ivar translate: From an exception to the one that the user shall see.
@@ -40,6 +42,7 @@ class Callback:
     function: Callable[..., Any]
     inputs: Signature
     outputs: Signature
+    views: tuple[tuple[int, tuple[int, ...]], ...] = ()
     copy: bool = True
     translate: Callable[[Exception], BaseException] = lambda error: error
 
@@ -135,7 +138,9 @@ class _Prepared:
         self.inputs = len(callback.inputs)
         types = callback.inputs + callback.outputs
         self.addresses = ctypes.c_void_p * len(types)
-        self.views = [_view(np.dtype(dtype), shape) for dtype, shape in types]
+        lines = [*callback.views] + [None] * (len(types) - len(callback.views))
+        self.views = [_view(np.dtype(dtype), shape, line)
+                      for (dtype, shape), line in zip(types, lines, strict=True)]
 
     def at(self, bufs: int) -> _Prepared:
         """What is called for the addresses there: itself."""
@@ -182,10 +187,22 @@ def _call(callback: _Prepared, bufs: int) -> None:
         target[...] = value
 
 
-def _view(kind: np.dtype, shape: tuple[int, ...]) -> Callable[[int], np.ndarray]:
-    """Return a function from an address to the array of this dtype and shape that lies there."""
-    memory = ctypes.c_char * (kind.itemsize * math.prod(shape))
-    if not ctypes.sizeof(memory):
+def _view(kind: np.dtype, shape: tuple[int, ...],
+          line: tuple[int, tuple[int, ...]] | None) -> Callable[[int], np.ndarray]:
+    """Return a function from an address to the array that lies there, or to the strided view
+    ``line`` (first element and strides, in elements) of it.
+    """
+    size = kind.itemsize
+    if not size * math.prod(shape):
         return lambda address: np.empty(shape, kind)
-    at: Callable[[int], Any] = memory.from_address
-    return lambda address: np.ndarray(shape, kind, at(address))
+    if line is None:
+        at: Callable[[int], Any] = (ctypes.c_char * (size * math.prod(shape))).from_address
+        return lambda address: np.ndarray(shape, kind, at(address))
+    first, strides = line
+    steps = [s * (n - 1) for s, n in zip(strides, shape, strict=True)]
+    low = first + sum(min(s, 0) for s in steps)
+    many = first + sum(max(s, 0) for s in steps) + 1 - low
+    around: Callable[[int], Any] = (ctypes.c_char * (size * many)).from_address
+    apart = tuple([s * size for s in strides])
+    return lambda address: np.ndarray(
+        shape, kind, around(address + low * size), (first - low) * size, apart)

@@ -218,26 +218,17 @@ def _python_side(kernel: Callback, known: Callable[[Size], Any]) -> Any:
 
     op, where = kernel.op.resolve(known), kernel.nodes[0].where if kernel.nodes else None
     inputs, results = ([(b.dtype.name, tuple(map(known, b.shape))) for b in buffers]
-                       for buffers in (kernel.inputs, kernel.results))
+                       for buffers in (kernel.nodes[0].inputs, kernel.results))
+    views = [(known(v.offset), tuple(map(known, v.strides))) for v in kernel.views]
     skipped = 1 if getattr(op, "effect", False) else 0
-    strided = {
-        i: b for i, b in enumerate(kernel.inputs) if b.role == "state" and not b.contiguous
-    }
-
-    def run(*arrays: np.ndarray) -> Any:
-        if strided:
-            arrays = tuple(
-                live_tensor(strided[i].node).array if i in strided else a  # type: ignore
-                for i, a in enumerate(arrays)
-            )
-        return op.perform(*arrays)
 
     def explained(error: Exception) -> Exception:
         shown = tuple(np.broadcast_to(np.empty((), dtype), shape)
                       for dtype, shape in inputs[skipped:])
         return explain(error, name_at(op.name, where), shown, where)
 
-    return Native(run, tuple(inputs), tuple(results), copy=not op.copies, translate=explained)
+    return Native(op.perform, tuple(inputs), tuple(results), tuple(views), copy=not op.copies,
+                  translate=explained)
 
 
 @struct

@@ -272,9 +272,11 @@ class _Whole(Kernel):
 
 @struct
 class Callback(_Whole):
-    """An operation without a lowering: Python computes it on views of the buffers."""
+    """An operation without a lowering: Python computes it on views of the buffers, the ``views`` of
+    the inputs."""
 
     op: Any = None
+    views: list[Matrix] = field(default_factory=list)
 
 
 @struct

@@ -27,6 +27,7 @@ from agnesi.schedule.clustering.node_facts import (
     leading_axes,
     long_sizes,
     numel,
+    reads_views,
     repeats_reductions,
     splits_evenly,
     weight,
@@ -283,8 +284,8 @@ class Clustering:
             if op.changes and not self._facts[id(node.inputs[0])].movement:
                 self._required.add(id(node.inputs[0]))
             if op.parts is None:
-                control = "control" in op.traits
-                self._required.update(id(self._source(i) if control else i) for i in node.inputs)
+                views = reads_views(op)
+                self._required.update(id(self._source(i) if views else i) for i in node.inputs)
             elif op.changes:
                 self._require_written(node)
         elif op.rereads or "ordering" in op.traits:
@@ -355,7 +356,7 @@ class Clustering:
                 return not facts.movement
             special |= not c.lowers
         if special and any([not c.lowers and not c.roots[0].op.inlines and not (
-                facts.movement and "control" in c.roots[0].op.traits) for c in users]):
+                facts.movement and reads_views(c.roots[0].op)) for c in users]):
             return True
         if facts.product:
             return not self._take_epilogue(node, users)

@@ -198,6 +198,15 @@ def flat_source(node: Node) -> Node:
     return node
 
 
+def reads_views(op: Any) -> bool:
+    """Return whether the kernel of an operation without a lowering reads strided views: a loop, a
+    branch, or Python's code. A C function and compressed rows take whole arrays."""
+    if "control" in op.traits:
+        return True
+    return (op.foreign is None and op.parts is None and not op.template and not op.changes
+            and "segment" not in op.traits)
+
+
 def splits_evenly(shape: Sequence[int], target: Sequence[int]) -> bool:
     """Return whether a reshape between the shapes needs no division of indices.
 

@@ -39,6 +39,7 @@ from agnesi.schedule.clustering.node_facts import (
     in_reals,
     is_empty,
     lowerable,
+    reads_views,
     source,
     uniform,
 )
@@ -321,7 +322,9 @@ class _Lowering:
     def _callback(self, root: Node) -> None:
         from agnesi.schedule.lowering.sparse import sparse
 
-        inputs = [self._whole(i) for i in root.inputs]
+        views = [self._strided(i, False) for i in root.inputs] if reads_views(root.op) else [
+            Matrix(b, 0, b.strides) for b in map(self._whole, root.inputs)]
+        inputs = [v.buffer for v in views]
         if root.op.outputs == 1:
             results = [self._buffer(root)]
         else:
@@ -336,7 +339,7 @@ class _Lowering:
         if native is None:
             self._require("callback", root)
         self.program.kernels.append(
-            native or Callback([root], op=root.op, inputs=inputs, results=results)
+            native or Callback([root], op=root.op, inputs=inputs, results=results, views=views)
         )
 
     def _whole(self, node: Node) -> Buffer:
