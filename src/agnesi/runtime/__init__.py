@@ -16,7 +16,8 @@ In: IR text and the table that a function is called by. Out: addresses, and a bu
 - ``entry.py`` writes the table of a call: addresses of states and constants, what arguments must
   be, and guards: where states are, and what memory held (``guards.py``: words of objects, four at
   a time where they are adjacent, tags and entries of dicts, items of lists). The entry itself,
-  ``native/entry.ll``, is one function compiled once for all.
+  ``native/entry.ll``, is one function compiled once for all; ``vectorcall.py`` lets Python call it
+  without a tuple of the arguments.
 - ``pool.py``: buffers that are kept when freed; another thread touches the pages of an arena while
   code is generated. Calls that would pass ``ag.limit_memory`` wait for those of other threads.
 - ``state_locks.py``, ``native/state_locks.ll``: calls that run without Python's lock exclude each

@@ -342,6 +342,15 @@ def call_body(code: Code, bufs: Sequence[Any], *, body: str = "body") -> int:
 @functools.lru_cache(maxsize=64)
 def slot_offset(owner: type, slot: str) -> int:
     """Where instances hold a slot of their class, in bytes from the start of the object."""
+    definition = slot_record(owner, slot)
+    kind = ctypes.c_int.from_address(definition + 8).value
+    if kind not in _OBJECT_SLOTS:
+        raise TypeError(f"{owner.__name__}.{slot} does not hold an object")
+    return ctypes.c_int64.from_address(definition + 16).value
+
+
+def slot_record(owner: type, slot: str) -> int:
+    """The address of what CPython knows of a slot: its name, its kind, where it is."""
     for base in owner.__mro__:
         if slot in base.__dict__:
             member = base.__dict__[slot]
@@ -350,11 +359,7 @@ def slot_offset(owner: type, slot: str) -> int:
         raise AttributeError(f"{owner.__name__} has no slot {slot!r}")
     if type(member).__name__ != "member_descriptor":
         raise TypeError(f"{owner.__name__}.{slot} is a {type(member).__name__}, not a slot")
-    definition = ctypes.c_void_p.from_address(id(member) + 40).value or 0
-    kind = ctypes.c_int.from_address(definition + 8).value
-    if kind not in _OBJECT_SLOTS:
-        raise TypeError(f"{owner.__name__}.{slot} does not hold an object")
-    return ctypes.c_int64.from_address(definition + 16).value
+    return ctypes.c_void_p.from_address(id(member) + 40).value or 0
 
 
 def _fill_rt(table: Context, callback: Any, foreign: Sequence[str], keep: list[Any]) -> None:

@@ -58,6 +58,8 @@ _RELAX = {
     "aarch64": "llvm.aarch64.hint(i32 1)",
     "arm64": "llvm.aarch64.hint(i32 1)",
 }
+#: Where a type object has the offset of its instances' C function, and its flags.
+VECTORCALL_AT, FLAGS_AT = 56, 168
 #: CPython's ``METH_FASTCALL | METH_KEYWORDS``.
 _METH_FASTCALL_KEYWORDS = 0x82
 #: The files of native code for eager operations.
@@ -200,7 +202,7 @@ def source(waiting: str = "") -> str:
     text = "\n".join(read_native(name) for name in files)
     values.update({f"w:{name}": str(i) for i, name in enumerate(words())})
     text = re.sub(r"\{([\w:.]+)\}", lambda found: values.get(found[1], found[0]), text)
-    return text + relaxing() + _ticks(kind)
+    return text + relaxing() + _ticks(kind) + _counting()
 
 
 def words() -> list[str]:
@@ -235,6 +237,10 @@ def _layouts_agree() -> bool:
         and word(count(3), 16) == 3
         and word({1: 2, 3: 4}, 16) == 2
         and word([7, 8, 9], 16) == 3
+        and word(str, 32) == str.__basicsize__
+        and word(str, FLAGS_AT, ctypes.c_ulong) == str.__flags__
+        and word(type(len), VECTORCALL_AT) == 48
+        and word(len, 24) == id(import_module("builtins"))
         and ctypes.c_size_t.from_address(word(pairs, 24) + 8).value == id(pairs[1])
     )
 
@@ -271,6 +277,12 @@ def _definition(name: bytes, function: int) -> _MethodDef:
         if found is new:
             _immortal(new)
     return found
+
+
+def is_fast(function: Any) -> bool:
+    """Return whether a builtin is called as those are that :func:`builtin` makes."""
+    definition = _MethodDef.from_address(ctypes.c_size_t.from_address(id(function) + 16).value)
+    return bool(definition.flags == _METH_FASTCALL_KEYWORDS)
 
 
 def variable(name: str, index: int = 0) -> ctypes.c_int64:
@@ -376,6 +388,26 @@ def _ticks(kind: str) -> str:
             "  %now = call i64 @llvm.readsteadycounter()\n  ret i64 %now\n}\n")
 
 
+def _counting() -> str:
+    """Functions that count references: in place where no object is immortal."""
+    if sys.version_info >= (3, 12):
+        return "".join(
+            f"\ndefine internal void @{name}(ptr %object) nounwind alwaysinline {{\n"
+            f"  %f = call ptr @api_get(i64 {i})\n  call void %f(ptr %object)\n  ret void\n}}\n"
+            for i, name in enumerate(("incref", "decref")))
+    return (
+        "\ndefine internal void @incref(ptr %object) nounwind alwaysinline {\n"
+        "  %before = load i64, ptr %object\n  %after = add i64 %before, 1\n"
+        "  store i64 %after, ptr %object\n  ret void\n}\n"
+        "define internal void @decref(ptr %object) nounwind {\nentry:\n"
+        "  %none = icmp eq ptr %object, null\n  br i1 %none, label %done, label %count\ncount:\n"
+        "  %before = load i64, ptr %object\n  %last = icmp eq i64 %before, 1\n"
+        "  br i1 %last, label %free, label %keep\nkeep:\n"
+        "  %after = sub i64 %before, 1\n  store i64 %after, ptr %object\n  ret void\nfree:\n"
+        "  %f = call ptr @api_get(i64 1)\n  call void %f(ptr %object)\n  ret void\ndone:\n"
+        "  ret void\n}\n")
+
+
 def _note_torn(error: BaseException) -> None:
     """Add a note to an exception: the call that it ended has written some of its in-place changes.
     """
@@ -434,6 +466,7 @@ def _api(code: machine.Code) -> list[int]:
         id(_await_release),
         id(_PASS),
         id(beside),
+        id(ReferenceError),
     ]
 
 

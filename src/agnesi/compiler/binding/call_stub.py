@@ -6,14 +6,17 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from agnesi.core.keywords import strict
+from agnesi.runtime.vectorcall import install
 
 
 class Direct:
     """Base of compiled functions: every instance has a class of its own.
 
-    Python looks ``__call__`` up on the class, and a builtin found there is called at once; so the
-    class of an instance holds the native function in use.
+    Python looks ``__call__`` up on the class; so the class of an instance holds the native function
+    in use.  The instance holds it, too, where Python calls that without a look at the class.
     """
+
+    __slots__ = ("_native", "_run")
 
     if TYPE_CHECKING:
 
@@ -30,3 +33,4 @@ class Direct:
         """
         own: Any = type(self)
         own.__call__ = run
+        install(self, Direct, run)

@@ -64,24 +64,12 @@
 ; %held is borrowed from the arguments until `hold`; each of %made is owned until `result` or
 ; `release`.  Functions of Python and NumPy return borrowed references or take some over (`steals`)
 ; where a comment says so; every other object that they return is owned.
-@api = global [37 x ptr] zeroinitializer, align 64
+@api = global [38 x ptr] zeroinitializer, align 64
 
 define internal ptr @api_get(i64 %i) nounwind alwaysinline {
   %at = getelementptr ptr, ptr @api, i64 %i
   %f = load ptr, ptr %at
   ret ptr %f
-}
-
-define internal void @incref(ptr %object) nounwind alwaysinline {
-  %f = call ptr @api_get(i64 0)
-  call void %f(ptr %object)
-  ret void
-}
-
-define internal void @decref(ptr %object) nounwind alwaysinline {
-  %f = call ptr @api_get(i64 1)
-  call void %f(ptr %object)
-  ret void
 }
 
 define internal ptr @field(ptr %object, i64 %offset) nounwind alwaysinline {
@@ -1610,6 +1598,32 @@ slow:
   %call = call ptr @api_get(i64 22)
   %answer = call ptr %call(ptr %handler, ptr %args, i64 %nargs, ptr %names)
   ret ptr %answer
+}
+
+@run_offset = global i64 0                     ; where instances hold the builtin that they run
+@cleared_text = private constant [64 x i8] c"a compiled function was called after it was taken to pieces    \00"
+
+; Calls of an instance go here (vectorcall.py): to the builtin that it holds, which lives until that returns.
+define ptr @vectorcall(ptr %self, ptr %args, i64 %flagged, ptr %names) nounwind {
+entry:
+  %offset = load i64, ptr @run_offset
+  %run = call ptr @field(ptr %self, i64 %offset)
+  %none = icmp eq ptr %run, null
+  br i1 %none, label %cleared, label %call
+call:
+  call void @incref(ptr %run)
+  %definition = call ptr @field(ptr %run, i64 16)
+  %function = call ptr @field(ptr %definition, i64 8)
+  %context = call ptr @field(ptr %run, i64 24)
+  %nargs = and i64 %flagged, 9223372036854775807 ; without PY_VECTORCALL_ARGUMENTS_OFFSET
+  %result = call ptr %function(ptr %context, ptr %args, i64 %nargs, ptr %names)
+  call void @decref(ptr %run)
+  ret ptr %result
+cleared:                                      ; by the collector, and a finalizer calls it
+  %type = call ptr @api_get(i64 37)
+  %set = call ptr @api_get(i64 4)
+  call void %set(ptr %type, ptr @cleared_text)
+  ret ptr null
 }
 
 ; The builtin `empty(shape, dtype)`: exact tuple and dtype here, everything else in Python.
