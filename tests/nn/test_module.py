@@ -470,3 +470,16 @@ def test_deep_copies_have_no_gradients_and_shared_parameters_once():
     assert np.shares_memory(made.known[1].array, made.w.array)
     assert made.inner[1].weight is made.inner[0].weight is other.param_groups[0]["params"][1]
     assert copy.copy(model).w.grad is model.w.grad
+
+
+def test_the_mode_that_a_module_has_already_is_no_change():
+    from agnesi.nn.base.whole import CHANGES
+
+    model = nn.Sequential(nn.Linear(2, 2), nn.Dropout())
+    before = CHANGES.count
+    model.train()
+    assert CHANGES.count == before
+    model[1].eval()
+    model.train()
+    assert all(m.training for m in model.modules())
+    assert CHANGES.count == before + 2

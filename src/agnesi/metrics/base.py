@@ -98,7 +98,8 @@ class Metric(Written, Explained):
 
     def reset(self) -> None:
         """Forget all batches."""
-        write_all(self._tensors(), self._first)
+        for name, held in self._tensors().items():
+            held.copy_(wrap(self._first[name]))
 
     def _tensors(self) -> dict[str, Tensor]:
         return {name: getattr(self, name) for name in self._first}

@@ -277,7 +277,7 @@ class Trainer(Written, Explained):
 
     def _end_epoch(self, tests: DataLoader | None, began: float) -> None:
         row: dict[str, Any] = {"epoch": self.epoch + 1, "step": self.step,
-                               "loss": float(self.train_loss.compute()), "lr": self.optimizer.lr}
+                               "loss": self._mean_loss(), "lr": self.optimizer.lr}
         self.train_loss.reset()
         if tests is not None:
             row.update((f"val_{name}", v) for name, v in self.evaluate(tests).items())
@@ -289,6 +289,12 @@ class Trainer(Written, Explained):
                                      if hasattr(self.schedule, "patience") else []))
         self.history.append(row)
         self._notify("on_epoch_end", row)
+
+    def _mean_loss(self) -> float:
+        """The mean of the losses of an epoch's batches; NaN, with a warning, of none."""
+        weight = float(self.train_loss.weight)
+        return (float(self.train_loss.sum) / weight if weight
+                else float(self.train_loss.compute()))
 
     def _notify(self, what: str, *details: Any) -> None:
         for callback in self.callbacks:
