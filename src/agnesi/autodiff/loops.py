@@ -28,8 +28,9 @@ from agnesi.autodiff.residuals import saved_values
 from agnesi.autodiff.reverse import backprop
 from agnesi.core.dispatch import current
 from agnesi.core.ir.node import Node
+from agnesi.core.support import dtypes
 from agnesi.core.tensor import Tensor
-from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.creation import zeros_like
 from agnesi.ops.base.reduce import sum as total
 from agnesi.ops.base.select import where
@@ -91,12 +92,17 @@ def pulled_through(
         scan, *([count] if scan.counted else []),
         *(sequences[i] for i in step.read), *(v for v in rows if v is not None), *step.there,
         *history,
-        *first, *(zeros_like(constants[k]) for k in step.weights),
+        *first, *(zeros_like(summed(constants[k])) for k in step.weights),
         *(as_tensor(gs[i] is not None) if ends is None else ends[i] for i in step.valid),
         *constants, *captured,
     )
     carried = len(first) + len(step.weights)
     return step.by_carry(found, carried), list(found[carried: carried + len(step.valid)])
+
+
+def summed(x: Tensor) -> Tensor:
+    """A tensor like that in which cotangents of ``x`` add up: float32 for 16-bit floats."""
+    return cast(x, dtypes.computed(x.dtype))
 
 
 def _on_last(g: Any, count: Tensor) -> Tensor:
@@ -149,7 +155,7 @@ class _ReverseStep:
         found, somewhere = self._found(wrt)
         self.inputs = [i for i in inputs if current(self.rows[i]) in found]
         self.weights = [i for i in weights if current(self.constants[i]) in found]
-        self.sums = [self.trace.variable(self.constants[i]) for i in self.weights]
+        self.sums = [self.trace.variable(summed(self.constants[i])) for i in self.weights]
         ends = {k: current(self.carries[k]) for k in self.valid}
         self.follows = {k: somewhere.of.get(n, as_tensor(n in found)) for k, n in ends.items()}
         self.shown = {i: there for i in self.inputs if i >= self.op.sequences - self.op.kept
@@ -158,7 +164,7 @@ class _ReverseStep:
         self.outputs: list[Any] = [
             *(zeros_like(self.carries[i]) if v is None else v
               for i, v in zip(self.active, new, strict=True)),
-            *(s + found[current(self.constants[i])]
+            *(s + cast(found[current(self.constants[i])], s.dtype)
               for i, s in zip(self.weights, self.sums, strict=True)),
             *self.follows.values(),
             *(found[current(self.rows[i])] for i in self.inputs), *self.shown.values(),
@@ -229,7 +235,7 @@ class _ReverseStep:
         ]
         found = [*found[:carried], *found[carried + len(self.valid):]]
         for index, value in zip(indices, found, strict=False):
-            results[index] = value
+            results[index] = cast(value, self.variables[index - counted].dtype)
         for i, there in zip(self.shown, found[len(indices):], strict=True):
             set_row_flags(results[counted + i], there)
         if isinstance(op.length, int) and not (op.until or op.counted):

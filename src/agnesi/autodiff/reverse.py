@@ -19,6 +19,7 @@ from agnesi.core.parameter_types import TensorLike
 from agnesi.core.public import renamed
 from agnesi.core.storage.changes import is_late
 from agnesi.core.storage.leaves import earlier
+from agnesi.core.support import dtypes
 from agnesi.core.support.config import HOOKS, MODE, STATE, settled, switched
 from agnesi.core.support.errors import (
     GradientError,
@@ -31,7 +32,7 @@ from agnesi.core.support.errors import (
 from agnesi.core.support.gc_pause import no_gc
 from agnesi.core.support.tracing import current_trace, is_tracing, query_fact
 from agnesi.core.tensor import CONSUMED, Tensor, symbol, wrap
-from agnesi.ops.base.convert import as_tensor, number
+from agnesi.ops.base.convert import as_tensor, cast, number
 from agnesi.ops.base.creation import filled
 from agnesi.ops.base.elementwise import Elementwise
 from agnesi.ops.base.expand import broadcast_to
@@ -188,6 +189,7 @@ def swept(order: Sequence[Node], seeds: Mapping[Node, Tensor], goals: Collection
     allowed = set(order)
     grads: dict[Node, Any] = dict(seeds)
     results: dict[Node, Tensor] = {}
+    halves: set[Node] = set()  # whose cotangents add up in float32
     mode = MODE.get()
     line = mode.line
     for node in reversed(order):
@@ -195,6 +197,8 @@ def swept(order: Sequence[Node], seeds: Mapping[Node, Tensor], goals: Collection
         if g is None:
             continue
         op = node.op
+        if node in halves:
+            g = cast(g, node.dtype)
         if type(g) is not Tensor and is_sparse(g) and not (sparse and _takes_rows(node)):
             g = g.to_dense()
         if HOOKED.any and type(g) is Tensor and node not in constants:
@@ -221,7 +225,10 @@ def swept(order: Sequence[Node], seeds: Mapping[Node, Tensor], goals: Collection
                 if flags is not None:
                     flags.add(grads, source, part, flags.behind(node, source))
                     continue
-                before = grads.get(source)
+                if (before := grads.get(source)) is not None and source.dtype in dtypes.HALVES and (
+                        type(before) is Tensor is type(part)):
+                    halves.add(source)
+                    before, part = cast(before, dtypes.float32), cast(part, dtypes.float32)
                 grads[source] = part if before is None else before + part
     mode.line = line
     return results

@@ -65,3 +65,39 @@ def test_bags_of_many_rows(bags, way):
         ag.full((2, 1), 20.0, dtype="float16"))
     assert found.dtype == ag.float16
     assert float(found[0, 0]) == 20.0
+
+
+#: Sums of 1200 ones, which bfloat16 by itself would count to 256: by an operand of three elements.
+PLACES = ag.zeros(1200, dtype=int)
+SUMS = {
+    "what is added to all rows": lambda w, x: (x[:, :3] + w).sum(),
+    "what multiplies the middle axis": lambda w, x: (x.reshape(30, 40, 4)[:, :3] * w[:, None]).sum(),
+    "what is expanded": lambda w, x: (w.expand(1200, 3) * x[:, :3]).sum(),
+    "a bias": lambda w, x: F.linear(x, ag.ones((3, 4), dtype=x.dtype), w).sum(),
+    "a bias of a convolution": lambda w, x: F.conv_transpose2d(
+        x.reshape(1, 4, 40, 30), ag.ones((4, 3, 1, 1), dtype=x.dtype), w).sum(),
+    "a shift behind a norm": lambda w, x: F.layer_norm(x[:, :3], (3,), None, w).sum(),
+    "rows of an embedding": lambda w, x: F.embedding(PLACES, w[:, None]).sum(),
+    "elements at indices": lambda w, x: (w[PLACES] * x[:, 0]).sum(),
+    "elements gathered": lambda w, x: w.gather(0, PLACES).sum(),
+    "what is repeated": lambda w, x: w.repeat_interleave(1200).sum(),
+    "neighbours of pixels": lambda w, x: F.interpolate(w[None, None], size=3600).sum(),
+    "index_add": lambda w, x: (w * ag.zeros_like(w).index_add(0, PLACES, x[:, 0])).sum(),
+    "scatter_add": lambda w, x: (w * ag.zeros_like(w).scatter_add(0, PLACES, x[:, 0])).sum(),
+    "index_put": lambda w, x: (w * ag.zeros_like(w).index_put(
+        (PLACES,), x[:, 0], accumulate=True)).sum(),
+    "what a loop reads": lambda w, x: ag.scan(
+        lambda c, row: (ag.tanh(c * 0 + w * row[0]), c.sum()), w * 0, x)[1].sum(),
+    "what is used many times": lambda w, x: ag.stack([(w * x[i, :3]).sum() for i in range(300)]).sum(),
+}
+
+
+@pytest.mark.parametrize("way", [lambda f: f, ag.jit], ids=["eager", "jit"])
+@pytest.mark.parametrize("name", SUMS)
+def test_slopes_add_up_in_float32(name, way):
+    def slope(dtype):
+        return way(ag.grad(SUMS[name]))(ag.ones(3, dtype=dtype), ag.ones((1200, 4), dtype=dtype))
+
+    narrow, wide = slope("bfloat16"), slope("float64")
+    assert narrow.dtype == ag.bfloat16
+    np.testing.assert_allclose(narrow.astype("float64").numpy(), wide.numpy(), rtol=2e-2)

@@ -11,7 +11,9 @@ from agnesi.core.dispatch import apply, symbolic
 from agnesi.core.ir import dims, loops
 from agnesi.core.ir.dims import Shape
 from agnesi.core.ir.extents import guess
+from agnesi.core.support import dtypes
 from agnesi.core.support.errors import ShapeError
+from agnesi.core.support.numpy_warnings import silently
 from agnesi.core.support.record import record
 from agnesi.core.support.worker_threads import elements
 from agnesi.core.tensor import Tensor, symbol
@@ -108,7 +110,9 @@ class SumTo(LinearOp):
     def perform(self, x: np.ndarray) -> np.ndarray:
         axes = self.axes(x.shape)
         if axes:
-            x = add_up(x, axes, keepdims=True)
+            narrow = x.dtype.itemsize == 2 and x.dtype in dtypes.HALVES
+            found = add_up(x, axes, np.float32 if narrow else None, None, True)
+            x = silently(found.astype, x.dtype) if narrow else found
         return x.reshape(self.shape)
 
     def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
@@ -121,9 +125,15 @@ class SumTo(LinearOp):
 
 
 def lower_reduce(kind: str, at: Any, axes: tuple[int, ...], x: Any) -> Any:
-    """Reduction of ``x`` over ``axes``; ``at`` has an entry, of any value, for each axis."""
+    """Reduction of ``x`` over ``axes``; ``at`` has an entry, of any value, for each axis.
+
+    Sums and products of 16-bit floats are computed in float32.
+    """
     if not axes:
         return x(*at)
+    if x.dtype in ("float16", "bfloat16") and kind in ("add", "multiply"):
+        wide = loops.Read(x.shape, "float32", lambda i: loops.cast(x(*i), "float32"))
+        return loops.cast(lower_reduce(kind, at, axes, wide), x.dtype)
     avoid = frozenset().union(*(a.free for i, a in enumerate(at) if i not in axes))
 
     def body(*inner: Any) -> Any:

@@ -178,11 +178,7 @@ class Reduce(Op):
         read = x
         if self.kind.startswith("logical") and x.dtype != "bool":
             read = loops.Read(x.shape, "bool", lambda i: x(*i).ne(0))
-        narrow = x.dtype in ("float16", "bfloat16") and self.kind in ("add", "multiply")
-        if narrow:
-            read = loops.Read(x.shape, "float32", lambda i: loops.cast(x(*i), "float32"))
-        result = lower_reduce(self.kind, tuple(full), self.axes, read)
-        return loops.cast(result, x.dtype) if narrow else result
+        return lower_reduce(self.kind, tuple(full), self.axes, read)
 
 
 @functools.lru_cache(maxsize=4096)

@@ -122,8 +122,9 @@ class Pick(LinearOp):
     def perform(self, data: np.ndarray, indices: np.ndarray, indptr: np.ndarray,
                 where: np.ndarray, rows: np.ndarray) -> np.ndarray:
         known, number = np.unique(_positions(indices, indptr, self.columns), return_inverse=True)
-        total = np.zeros(len(known) + 1, data.dtype)
-        at_indices(np.add, total, number, data)
+        total = np.zeros(len(known) + 1, dtypes.computed(data.dtype))
+        at_indices(np.add, total, number, data.astype(total.dtype, copy=False))
+        total = total.astype(data.dtype, copy=False)
         wanted = _positions(where, rows, self.columns)
         at = np.searchsorted(known, wanted)
         there = np.append(known, -1)[at] == wanted

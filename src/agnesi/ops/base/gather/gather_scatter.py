@@ -106,7 +106,12 @@ def replaced(base: np.ndarray, axes: Sequence[int], at: int, new: np.ndarray,
 
 
 def add_at(base: np.ndarray, axes: Sequence[int], at: int, new: np.ndarray, indices: Any) -> None:
-    """Add ``new`` into ``base`` at the indices; repeated ones add up."""
+    """Add ``new`` into ``base`` at the indices; repeated ones add up, 16-bit floats in float32."""
+    if base.dtype in dtypes.HALVES:
+        wide = base.astype(dtypes.float32, "C")
+        add_at(wide, axes, at, new.astype(dtypes.float32), indices)
+        silently(np.copyto, base, wide, "unsafe")
+        return
     rows = base.flags.c_contiguous
     if base.ndim > _MOST_AXES_AT:
         if not rows:
@@ -513,7 +518,11 @@ def spread(kind: type[Spread], base: Tensor, new: Tensor, axes: tuple[int, ...],
            indices: Sequence[Tensor], name: str) -> Tensor:
     """``ScatterPut`` or ``ScatterAdd`` at checked indices, for the operation ``name``."""
     subject = called(name, (base, *indices, new))
-    return apply(kind(axes, at), base, new, *_checked(indices, base.shape, axes, subject))
+    found = _checked(indices, base.shape, axes, subject)
+    if kind is not ScatterAdd or base.dtype not in dtypes.HALVES:
+        return apply(kind(axes, at), base, new, *found)
+    wide = (cast(x, dtypes.float32) for x in (base, new))
+    return cast(apply(kind(axes, at), *wide, *found), base.dtype)
 
 
 # -- powers of whole numbers ------------------------------------------------------------------
