@@ -483,3 +483,17 @@ def test_the_mode_that_a_module_has_already_is_no_change():
     model.train()
     assert all(m.training for m in model.modules())
     assert CHANGES.count == before + 2
+
+
+@pytest.mark.parametrize("name", ["parameters", "children", "named_children", "modules",
+                                  "named_modules", "buffers", "to", "train", "zero_grad"])
+def test_methods_of_a_subclass_without_our_options_serve(name):
+    """As in programs that give ``parameters()`` of their own: nothing of ours calls these."""
+    own = {"train": lambda self, mode=True: nn.Module.train(self, mode),
+           "zero_grad": lambda self: None, "to": lambda self, device: self}
+    kind = type("Own", (nn.Sequential,), {name: own.get(name, lambda self: iter([]))})
+    net = nn.Sequential(kind(nn.Linear(2, 3), nn.BatchNorm1d(3)))
+    assert repr(net).count("(0)") == 2
+    net.eval().train().zero_grad()
+    optim.swa_utils.AveragedModel(net[0]).update_parameters(net[0])
+    assert net.half().float()(ag.ones((4, 2))).shape == (4, 3)

@@ -153,7 +153,9 @@ class AveragedModel(Module):
             raise TypeError(at(f"AveragedModel averages a module, not {typed(model)}"))
         if avg_fn is not None and multi_avg_fn is not None:
             raise TypeError(at("AveragedModel takes avg_fn or multi_avg_fn, not both"))
-        self.module = deepcopy(model).to(device=device)
+        self.module = deepcopy(model)
+        if device is not None:
+            self.module.to(device)
         self.n_averaged = wrap(np.array(0))
         self._average = multi_avg_fn or _of_lists(avg_fn or get_swa_avg_fn())
         self.use_buffers = use_buffers

@@ -11,6 +11,7 @@ from agnesi.core.ir.dims import product
 from agnesi.core.support.errors import NestingError, at
 from agnesi.core.support.tree import check_ends
 from agnesi.core.tensor import Tensor
+from agnesi.nn.base.owned import is_parameter
 
 #: Levels of nested modules that a picture shows.
 _MAX_SHOWN_LEVELS = 50
@@ -183,15 +184,21 @@ def _lines(module: Any) -> Iterator[tuple[str, int]]:
 
 
 def _count(module: Any, recurse: bool = True) -> int:
-    if any(m._waits for m in (module.modules() if recurse else (module,))):
+    if any(m._waits for m in (_all_in(module) if recurse else (module,))):
         return 0  # none is known, or not all
-    return sum(int(product(p.shape)) for p in module.parameters(recurse))
+    found = {id(p): p for _, p, _, _ in module._held(recurse, False, is_parameter)}
+    return sum(int(product(p.shape)) for p in found.values())
+
+
+def _all_in(module: Any) -> list[Any]:
+    """A module and all inside, whatever its class has for ``modules``."""
+    return [m for _, m in module._walk(named=False)]
 
 
 def _totals(root: Any) -> dict[int, int]:
     """How many parameters each module has, with all inside; none where modules share something."""
-    order = list(root.modules())
-    children = [(id(m), id(child)) for m in order for child in m.children()]
+    order = _all_in(root)
+    children = [(id(m), id(child)) for m in order for _, child in children_of(m)]
     holder = {child: m for m, child in children}
     counts = {id(m): _count(m, recurse=False) for m in order}
     if len(holder) < len(children) or sum(counts.values()) != _count(root):
