@@ -170,3 +170,23 @@ def put(call: Any, path: Path, value: Any) -> Any:
     if isinstance(call, dict):
         return call | {first: put(call.get(first), rest, value)}
     return type(call)(put(x, rest, value) if i == first else x for i, x in enumerate(call))
+
+
+def instance_call(kind: type) -> tuple[Callable[..., Any], Call] | None:
+    """The first instance of a class that its example calls on values, and the call."""
+    found: list[tuple[Callable[..., Any], Call]] = []
+
+    def called(g: Callable[..., Any], *args: Any, **keywords: Any) -> Any:
+        if not found and isinstance(g, kind):
+            with contextlib.suppress(ValueError):
+                found.append((g, (copied(args), copied(keywords))))
+        return g(*args, **keywords)
+
+    names = {"call__": called}
+    with contextlib.redirect_stdout(io.StringIO()):
+        for example in doctest.DocTestParser().get_examples(inspect.getdoc(kind) or ""):
+            tree = ast.fix_missing_locations(_Told().visit(ast.parse(example.source)))
+            exec(compile(tree, f"<example of {kind.__name__}>", "exec"), names)
+            if found:
+                break
+    return found[0] if found else None

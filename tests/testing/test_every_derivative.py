@@ -20,7 +20,17 @@ from agnesi import distributions
 from agnesi.core.support import dtypes, tree
 from tests.compiler.ways import interpreted
 from tests.testing import families
-from tests.testing.calls import WITHOUT, Call, Path, call_of, copied, functions, operands, put
+from tests.testing.calls import (
+    WITHOUT,
+    Call,
+    Path,
+    call_of,
+    copied,
+    functions,
+    instance_call,
+    operands,
+    put,
+)
 
 Arrays = list[np.ndarray]
 #: Functions that have no derivative to operands of theirs although results depend on them.
@@ -271,6 +281,57 @@ def test_derivatives_to_complex_operands(group):
 def test_derivatives_of_distributions(name):
     assert [f"{what} {text}" for what, function, call in families.functions_of(name)
             for text in faults(function, (call, {}))] == []
+
+
+#: Other modules with functions of tensors, and classes whose instances are called.
+MORE = {"image.": ag.image, "metrics.": ag.metrics, "nn.utils.": ag.nn.utils,
+        "nn.utils.rnn.": ag.nn.utils.rnn, "nn.init.": ag.nn.init, "training.": ag.training,
+        "autograd.functional.": ag.autograd.functional, "nn.": ag.nn,
+        "distributions.transforms.": distributions.transforms}
+#: Their functions that have none, and why.
+MORE_REASONS = {
+    "nn.utils.get_total_norm": "nothing is recorded in it, as in PyTorch",
+    "nn.init.constant_ nn.init.dirac_ nn.init.eye_ nn.init.ones_ nn.init.zeros_":
+        "the operand itself comes back, overwritten without a record",
+    "autograd.functional.hessian autograd.functional.hvp autograd.functional.jacobian "
+    "autograd.functional.jvp autograd.functional.vhp autograd.functional.vjp":
+        "results are cut off without create_graph=True",
+}
+#: Their examples draw more numbers than the interpreter can.
+LARGE = {"nn.init.kaiming_normal_", "nn.SparseLinear"}
+MORE_EXCEPTIONS = {name for names in MORE_REASONS for name in names.split()}
+CALLED = ALL | {prefix + name: getattr(place, name) for prefix, place in MORE.items()
+                for name in dir(place) if name[0] != "_" and callable(getattr(place, name))
+                and (prefix != "nn." or isinstance(getattr(place, name), type))}
+_NAMES = {id(f): name for name, f in reversed(CALLED.items())}
+_KNOWN = {id(CALLED[name]) for name in LARGE | MORE_EXCEPTIONS}
+FURTHER_NAMES = sorted(name for i, name in _NAMES.items() if name not in ALL and i not in _KNOWN)
+
+
+def further_call(name):
+    """A function and its call, of a class one of its instances; None where an example has none."""
+    f = CALLED[name]
+    if not isinstance(f, type):
+        call = call_of(name, f) if f.__doc__ else None
+        return call and (f, call)
+    found = None if f in (ag.nn.Graph, ag.nn.Sequential) else instance_call(f)
+    if found is not None and isinstance(found[0], ag.nn.Module):
+        found[0].double().eval()
+    return found and ((lambda *xs, **keywords: found[0](*xs, **keywords)), found[1])
+
+
+@pytest.mark.share(16)
+@pytest.mark.parametrize("group", range(GROUPS))
+def test_derivatives_of_layers_and_of_other_modules(group):
+    found = {name: further_call(name) for name in FURTHER_NAMES[group::GROUPS]}
+    assert sum(call is not None for call in found.values()) > 5
+    assert [f"{name} {text}" for name, call in found.items() if call
+            for text in faults(*call)] == []
+
+
+@pytest.mark.parametrize("name", sorted(MORE_EXCEPTIONS))
+def test_further_exceptions_are_needed(name):
+    assert faults(*further_call(name))
 
 
 def test_all_distributions_have_calls():

@@ -15,25 +15,28 @@ from agnesi.core.support.errors import ShapeError, at
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.image.operands import checked
 from agnesi.nn import functional as F
-from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.base.arith import square
+from agnesi.ops.base.convert import as_tensor, cast
+from agnesi.ops.elementwise.explog import exp
 
 
-def _distances(size: int, sigma: float) -> np.ndarray:
-    """How far elements lie from the middle, in units of ``sigma``, a share of the size."""
-    return (np.arange(size) - (size - 1) / 2) / (sigma * size)
+def _squares(size: int, sigma: TensorLike) -> Tensor:
+    """Half the squares of how far elements lie from the middle, in units of ``sigma``, a share of
+    the size."""
+    return square(wrap(np.arange(size) - (size - 1) / 2) / (as_tensor(sigma) * size)) * 0.5
 
 
-def _kernel(values: np.ndarray, dtype: DTypeLike) -> Tensor:
-    kind = dtypes.as_dtype(config.default_float if dtype is None else dtype)
-    return wrap(values.astype(kind))
+def _kernel(values: Tensor, dtype: DTypeLike) -> Tensor:
+    return cast(values, dtypes.as_dtype(config.default_float if dtype is None else dtype))
 
 
-def gaussian_kernel(size: Count = 3, sigma: float = 0.25, *, normalize: bool = True,
+def gaussian_kernel(size: Count = 3, sigma: TensorLike = 0.25, *, normalize: bool = True,
                     dtype: DTypeLike = None) -> Tensor:
     """A square kernel of normal density.
 
     :param size: Of each side.
     :param sigma: Standard deviation, as a share of the size.
+    :type sigma: float or Tensor
     :param normalize: Whether the sum is 1; else the density in the middle is.
     :param dtype: Float type; ``config.default_float`` by default.
     :returns: (size, size).
@@ -44,12 +47,13 @@ def gaussian_kernel(size: Count = 3, sigma: float = 0.25, *, normalize: bool = T
     >>> kernel.shape, round(float(kernel.sum()), 5)
     ((3, 3), 1.0)
     """
-    line = np.exp(-(_distances(size, sigma) ** 2) / 2)
-    found = np.outer(line, line)
+    line = exp(-_squares(size, sigma))
+    found = line[:, None] * line
     return _kernel(found / found.sum() if normalize else found, dtype)
 
 
-def laplacian_kernel(size: Count = 3, sigma: float = 0.25, *, dtype: DTypeLike = None) -> Tensor:
+def laplacian_kernel(size: Count = 3, sigma: TensorLike = 0.25, *, dtype: DTypeLike = None
+                     ) -> Tensor:
     """A square kernel of the negative Laplacian of a normal density, whose sum is 0.
 
     :like: gaussian_kernel
@@ -59,8 +63,9 @@ def laplacian_kernel(size: Count = 3, sigma: float = 0.25, *, dtype: DTypeLike =
     >>> abs(float(image.laplacian_kernel(5).sum())) < 1e-5
     True
     """
-    square = (_distances(size, sigma)[:, None] ** 2 + _distances(size, sigma)[None] ** 2) / 2
-    found = (1 - square) * np.exp(-square)
+    squares = _squares(size, sigma)
+    total = squares[:, None] + squares
+    found = (1 - total) * exp(-total)
     return _kernel(found - found.mean(), dtype)
 
 
