@@ -205,7 +205,8 @@ _aipe: Function = _row("airye", lambda g, x, y: g * _scaled_slope(
 _bie: Function = _row("airye", lambda g, x, y: g * _scaled_slope(
     1 / 3, 0.5, rate_of_ive, x, y, _bipe(x) - sqrt(maximum(x, 0)) * y), own="airye_bi", output=2)
 _bipe: Function = _row("airye", lambda g, x, y: g * _scaled_slope(
-    2 / 3, 1.0, rate_of_ive, x, y, x * _bie(x) - sqrt(maximum(x, 0)) * y), own="airye_bip", output=3)
+    2 / 3, 1.0, rate_of_ive, x, y, x * _bie(x) - sqrt(maximum(x, 0)) * y),
+                       own="airye_bip", output=3)
 
 
 @public

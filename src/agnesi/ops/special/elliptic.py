@@ -7,7 +7,6 @@ SciPy computes them; derivatives follow Carlson's forms, which have no cancellat
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from agnesi.core.parameter_types import TensorLike
 from agnesi.core.public import public
@@ -16,8 +15,8 @@ from agnesi.ops.base.arith import abs as magnitude
 from agnesi.ops.base.arith import safe_multiply, sqrt, square
 from agnesi.ops.base.compare import logical_or
 from agnesi.ops.base.elementwise import Function, Rule
-from agnesi.ops.base.select import where
 from agnesi.ops.base.select import round as nearest
+from agnesi.ops.base.select import where
 from agnesi.ops.elementwise.explog import log
 from agnesi.ops.elementwise.formula import no_slope, row, scipy_rows, scipys, several
 from agnesi.ops.elementwise.trig import cos, sin

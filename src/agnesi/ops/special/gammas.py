@@ -214,7 +214,8 @@ BINOM = Elementwise(
     "binom",
     or_scipy("binom", value_of(lambda m, n, k: m.rgamma(k + 1.0) * m.rgamma(n - k + 1.0)
                                * m.gamma(n + 1.0)), double=True),
-    slopes_in_double("binom", (_binom_upper, _binom_lower)), kinds="f", loop="scipy.special._ufuncs.binom", home=__name__,
+    slopes_in_double("binom", (_binom_upper, _binom_lower)),
+    kinds="f", loop="scipy.special._ufuncs.binom", home=__name__,
 )
 ZETA = called(
     "_zeta", (no_slope("zeta", "its exponent"), lambda g, a, b: -g * a * _hurwitz(a + 1, b)),
