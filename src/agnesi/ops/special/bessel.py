@@ -326,5 +326,6 @@ kve: Function = _documented(
     "kve", "``exp(x2) * kv(x1, x2)``.", "[0.0], [0.0]", "[inf]",
     no_slope("kve", "its order"),
     lambda g, a, b, y: g * _slope_of_kve(a, b, y))
-rate_of_ive, rate_of_kve = binary(RATE_OF_IVE), binary(RATE_OF_KVE)
+rate_of_ive: Function = binary(RATE_OF_IVE)
+rate_of_kve: Function = binary(RATE_OF_KVE)
 jn = jv

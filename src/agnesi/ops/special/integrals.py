@@ -171,7 +171,8 @@ ellipk: Function = unary(
 ellipe: Function = unary(
     ELLIPE, "Complete elliptic integral of the second kind, of the parameter m.", "[1.0]", "[1.]"
 )
-slope_of_k, slope_of_e = unary(SLOPE_OF_K), unary(SLOPE_OF_E)
+slope_of_k: Function = unary(SLOPE_OF_K)
+slope_of_e: Function = unary(SLOPE_OF_E)
 expi = unary(EXPI, "Exponential integral Ei.", "[0.0]", "[-inf]")
 exp1 = unary(EXP1, "Exponential integral E1.", "[0.0]", "[inf]")
 owens_t = binary(OWENS_T, "Owen's T function.", "[0.0], [0.0]", "[0.]")
