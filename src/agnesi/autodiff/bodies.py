@@ -11,6 +11,7 @@ from agnesi.core.dispatch import assign, current, node_of_type, notice, operands
 from agnesi.core.graph import FunctionGraph, constant_value, live_tensor
 from agnesi.core.ir.node import Node, executed, next_serial, toposort
 from agnesi.core.op import typed
+from agnesi.core.storage.memory_order import stands_for
 from agnesi.core.storage.views import looking_through
 from agnesi.core.substitution import copied, substituted
 from agnesi.core.support.config import MODE, traced
@@ -138,6 +139,8 @@ class BodyTrace:
         """Return a free variable of the body, with the shape and dtype of ``x``."""
         made = stand_in(x.shape, x.dtype, weak)
         self.variables.append(made.node)
+        if isinstance(x, Tensor):
+            stands_for(made.node, x)  # type: ignore[arg-type]
         return made
 
     # -- what a trace is asked ----------------------------------------------------------------
@@ -246,6 +249,7 @@ class BodyTrace:
             if outer.array is not None and outer._requires_grad and not self._is_computed(outer):
                 inner.handle = lambda: outer  # type: ignore[union-attr] # for backward()
             found = self.captures[key] = Capture(key, outer, inner)  # type: ignore[arg-type]
+            stands_for(inner, outer)  # type: ignore[arg-type]
         return found.inner
 
     def _is_base(self, x: Tensor) -> bool:

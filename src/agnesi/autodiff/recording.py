@@ -18,6 +18,7 @@ from agnesi.core.parameter_types import TensorLike
 from agnesi.core.public import explain_errors, public
 from agnesi.core.storage.consumed_results import SpentNode
 from agnesi.core.storage.leaves import argument
+from agnesi.core.storage.memory_order import note_memory_order
 from agnesi.core.storage.views import share
 from agnesi.core.support.config import MODE, STATE, TRACES, Switch, first_mode, settled
 from agnesi.core.support.dtypes import is_inexact
@@ -223,7 +224,9 @@ def alias(x: Tensor) -> Tensor:
     """
     if not is_known(x):
         inputs = (current(x),)
-        return symbol(Node(ALIAS, inputs, x.shape, x.dtype, x.weak, requires_grad=True))
+        t = symbol(Node(ALIAS, inputs, x.shape, x.dtype, x.weak, requires_grad=True))
+        note_memory_order(t, ALIAS, (x,))
+        return t
     t = detach(x)
     t._requires_grad = True
     if x._requires_grad or STATE.examples is not None:

@@ -61,6 +61,9 @@ class Alias(Identity):
 
     traits = frozenset(("alias",))
 
+    def layout_of(self, x: Any) -> Any:
+        return x
+
 
 STOP = Identity("stop_gradient", differentiable=False)
 ALIAS = Alias("alias", differentiable=True)

@@ -472,3 +472,32 @@ def test_both_branches_write_through_a_view_of_all_elements(look):
             (f, ag.jit(f)), [ag.arange(1.0, 5.0).reshape(2, 2) for _ in range(2)], strict=True)]
         for x, y in zip(*map(ag.tree.leaves, found), strict=True):
             np.testing.assert_array_equal(x, y)
+
+
+def _written(u):
+    v = u.reshape(-1)  # a copy of what lies in columns' order
+    u[0] = 7
+    v[1:2] = -1
+    return v * 1 + u.sum()
+
+
+@pytest.mark.parametrize("order", "CF")
+@pytest.mark.parametrize("f", [
+    lambda x: ag.cond(x.sum() > 0, lambda u: _written(u * 1), lambda u: _written(u * 2), x[0]),
+    lambda x: ag.scan(lambda c, u: (c, _written(u * 1)), 0.0, x)[1],
+    lambda x: ag.map(lambda u: _written(u * 1), ag.swapaxes(x, 0, 1)),
+    lambda x: ag.scan(lambda c, u: (c * 1, _written(c * 1)), x[0].T, ag.arange(2.0))[1],
+    lambda x: ag.scan(lambda c, u, w: (c, _written(w * 1)), 0.0, ag.arange(2.0),
+                      non_sequences=(x[0].T,))[1],
+    lambda x: ag.while_loop(lambda c: c[0] < 2, lambda c: (c[0] + 1, c[1] + _written(c[1] * 1).sum()),
+                            (0, x[0]))[1],
+    lambda x: _written(ag.scan(lambda c, u: (c * 1, u), x[0], ag.arange(2.0))[0]),
+    lambda x: ag.grad(lambda u: (_written(u * 1) ** 2).sum())(x[0]),
+    lambda x: ag.jvp(lambda u: _written(u * 1) ** 2, (x[0],), (x[0],))[1],
+    lambda x: ag.checkpoint(lambda u: _written(u * 1), x[0]),
+], ids="cond row map carry given while last grad jvp checkpoint".split())
+def test_flat_looks_in_bodies_are_views_where_they_are_eagerly(f, order):
+    run = ag.jit(f)
+    for lies in ("C", order):  # the layout of later calls counts, too
+        x = np.array(np.arange(24.0).reshape(2, 3, 4), order=lies)
+        np.testing.assert_array_equal(run(ag.asarray(x)), f(ag.asarray(x)))

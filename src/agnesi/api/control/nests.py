@@ -7,8 +7,6 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from agnesi.autodiff.recording import enable_grad, last_change
 from agnesi.core.dispatch import apply
 from agnesi.core.integers import is_integer
@@ -70,15 +68,17 @@ def snapshot(x: Any) -> Any:
     if not isinstance(x, Tensor) or x.array is None:
         return x
     if not x._requires_grad:
-        return wrap(np.array(x.array))
+        return wrap(x.array.copy())  # row-major, as carries of compiled loops are
     with enable_grad():
         return apply(COPY, x)
 
 
 def apart(x: Any) -> Any:
-    """A next carry, in memory of its own where the body may go on changing that of ``x``."""
+    """A next carry, row-major, in memory of its own where the body may go on changing that of
+    ``x``."""
     changed = isinstance(x, Tensor) and x._version is not None and x._version[0]
-    return snapshot(x) if changed else x
+    other = isinstance(x, Tensor) and x.array is not None and not x.array.flags.c_contiguous
+    return snapshot(x) if changed or other else x
 
 
 def changes(tensors: Sequence[Tensor]) -> list[int]:

@@ -31,8 +31,9 @@ from agnesi.core.dispatch import current, graph_node
 from agnesi.core.graph import constant_value
 from agnesi.core.ir.dims import Size, is_static
 from agnesi.core.ir.node import Node, toposort
-from agnesi.core.op import Item, typed
+from agnesi.core.op import Item, Op, typed
 from agnesi.core.shapes import fits as shapes_fit
+from agnesi.core.storage.memory_order import note_memory_order, stands_for
 from agnesi.core.support import tree
 from agnesi.core.support.config import STATE, switched, witnessed
 from agnesi.core.support.dtypes import fits
@@ -42,6 +43,7 @@ from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.base.convert import SCALARS, as_tensor, cast, of_default
 from agnesi.ops.control.branch import Cond
 from agnesi.ops.control.loop import Scan, While, applied
+from agnesi.ops.identity import ALIAS
 
 Function = Callable[..., Any]
 
@@ -61,6 +63,18 @@ def can_be_stepwise(trace: Any) -> bool:
     """Whether a loop in this trace may call its steps: it lies in no body but of such loops."""
     return STATE.examples is None and (trace is None or getattr(
         trace, "finds_sizes", False) or (trace.around is None and bool(trace.of_values)))
+
+
+class _RowOf(Op):
+    """How a row of a sequence lies in memory."""
+
+    name = "row"
+
+    def layout_of(self, x: Any) -> Any:
+        return x[0]
+
+
+_ROW = _RowOf()
 
 
 class Row:
@@ -188,6 +202,11 @@ class TracedScan:
             trace.is_tried_again = not self.finds_sizes and can_be_stepwise(trace.around)
             rows = [trace.variable(Row(x)) for x in self.xs.tensors]
             carries, given = variables(trace, self.carry), variables(trace, self.given)
+            for x, row in zip(self.xs.tensors, rows, strict=True):
+                stands_for(row.node, x)  # type: ignore[arg-type]
+                note_memory_order(row, _ROW, (x,))
+            for x, own in zip(self.given.tensors, given, strict=True):
+                note_memory_order(own, ALIAS, (x,))
             begin: list[Any] = [[t.node for t in ts] for ts in (rows, carries, given)]
             trace.fixed.update(zip(begin[2], self.given.tensors, strict=True))
             arguments = [self.carry.build(carries), self.xs.build(rows)]

@@ -113,6 +113,8 @@ class Trace:
         self.begun: dict[int, tuple[Tensor, Node]] = {}
         #: Symbols that are not in row-major order (``core.storage.memory_order.lies``).
         self.laid: dict[int, Layout] = {}
+        #: What variables of bodies stand for where the body begins (``memory_order.stands_for``).
+        self.outside: dict[Node, Node] = {}
         #: Operations that refuse some values of their operands, and what bodies that check values
         #: which nobody reads change (``dead_checks.py``).
         self.raising: list[Node] = []
@@ -391,7 +393,11 @@ class Trace:
             if query.counts():
                 families.append(query.family)
                 sources.append(query.source)
-        reachable = set(toposort(sources, _keeps_layout))
+        reachable: set[Node] = set()
+        while sources:
+            found = set(toposort(sources, _keeps_layout)) - reachable
+            reachable |= found
+            sources = [self.outside[n] for n in found if n in self.outside]
         return [self.first(x) in reachable or any(f is x._version for f in families)
                 for x in arguments]
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from agnesi.core.ir.dims import Size, is_static
 from agnesi.core.ir.extents import guess
+from agnesi.core.ir.node import Node
 from agnesi.core.op import Op
 from agnesi.core.shapes import broadcast
 from agnesi.core.support.errors import oversized
@@ -172,6 +173,13 @@ def note_memory_order(result: Tensor, op: Op, operands: Sequence[Tensor]) -> Non
     array = _layout_of(op, operands, guess)
     if array is not None and not array.flags.c_contiguous:
         laid[id(result)] = Layout(result, array, op, operands)
+
+
+def stands_for(inner: Node, outer: Tensor) -> None:
+    """Record in the trace that a variable of a body begins as a symbol from outside."""
+    outside = getattr(outermost(), "outside", None)
+    if outside is not None and outer.array is None and outer.node is not None:
+        outside[inner] = outer.node
 
 
 def _layout_of(op: Op, operands: Sequence[Tensor], known: Callable[[Size], Size]
