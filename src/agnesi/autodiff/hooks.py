@@ -19,6 +19,7 @@ from agnesi.core.public import explain_errors
 from agnesi.core.support.errors import GradientError, at, call_user, shown
 from agnesi.core.support.tracing import current_reads, is_tracing, outermost
 from agnesi.core.tensor import Tensor
+from agnesi.ops.arrays.replicate import copy
 
 Hook = Callable[[Tensor], Any]
 
@@ -127,6 +128,8 @@ class Hooked:
         if owner is not None and id(owner) in self.leaves:
             held = self._held(owner)
             hooks |= {n: hook for n, hook in held.items() if type(hook) is not _Behind}
+        if hooks:
+            g = copy(g)  # hooks may change it in place, and others may have it, too
         for _, hook in sorted(hooks.items()):  # by handles, the first that was registered first
             found = call_user(hook, (g,), {}, "a hook", "hook(gradient)")
             if found is None:

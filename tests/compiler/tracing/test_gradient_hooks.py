@@ -147,3 +147,30 @@ def test_forward_mode_does_not_call_hooks():
     for g in (f, ag.grad(f)):
         with pytest.raises(ag.GradientError, match=r"forward-mode.*hooks on gradients"):
             ag.jvp(ag.jit(g), (X,), (X,))
+
+
+@pytest.mark.parametrize("end", [
+    lambda y: y.sum().backward(), lambda y: y.mean().backward(), lambda y: y.backward(ag.ones(2)),
+    lambda y: (y + 2 * y).sum().backward(), lambda y: y.reshape(2, 1).sum().backward()])
+def test_hooks_change_gradients_in_place_for_what_comes_behind_them_only(end):
+    def step(c, scale):
+        w = ag.tensor([1.0, 2.0]).requires_grad_()
+        hooked, plain = w * 3, w * 5
+        if scale:
+            hooked.register_hook(lambda g: g.mul_(c))
+        end(hooked + plain)
+        return w.grad
+
+    plain = step(ag.tensor(2.0), False)
+    for run in (step, ag.jit(step)):
+        for c in (2.0, 3.0):
+            assert ag.allclose(run(ag.tensor(c), True), plain * (3 * c + 5) / 8)
+
+
+def test_a_hook_changes_the_gradient_that_a_pass_begins_with():
+    for c in (2.0, 3.0):
+        w = ag.tensor([1.0, 2.0], requires_grad=True)
+        loss = (w * 3).sum()
+        loss.register_hook(lambda g, c=c: g.mul_(c))
+        loss.backward()
+        assert w.grad.tolist() == [3 * c, 3 * c]
