@@ -300,8 +300,8 @@ def cond(condition: TensorLike, then: Branch, otherwise: Branch, *operands: Any)
     :param then, otherwise: The branches; inside ``jit`` and on symbolic tensors both run once on
         symbols, and return nests of the same types. Eagerly only the one that is chosen runs, so
         that what the other one would return is not looked at: ``jit`` the function to check both.
-        ``backward()`` leaves nothing at what only the other branch reads, also inside ``jit``, which
-        has a version for each branch then; gradients of functions (:func:`grad`) are zeros there.
+        ``backward()`` leaves nothing at what only the other branch reads, also inside ``jit``,
+        which has a version for each branch then; :func:`grad` of functions gives zeros.
     :type then, otherwise: callable
     :param *operands: What the branches get, as it is: they may as well use what they find around
         them.
