@@ -256,7 +256,7 @@ class Trace:
         at its own.
         """
         if x.array is not None and id(x) in self.made:
-            x.node, x.array = self.node_of(x), None  # type: ignore[assignment]
+            x.node, x.array = self.node_of(x), None
             del self.nodes[id(x)]
 
     def restore_flags(self) -> None:
