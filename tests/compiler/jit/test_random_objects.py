@@ -12,7 +12,6 @@ import functools
 import random
 import weakref
 from collections.abc import Callable, Iterator
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -22,6 +21,13 @@ import agnesi as ag
 Body = Callable[[Any, Any], Any]
 #: What functions have by weak references only.
 ALIVE: list[Any] = []
+
+
+class Held:
+    """What the functions read: one attribute at a time, so that each has guards of its own."""
+
+    def __init__(self, **held: Any) -> None:
+        vars(self).update(held)
 
 
 def make() -> Any:
@@ -95,7 +101,7 @@ def make() -> Any:
             k += 1.0
             yield k
 
-    e = SimpleNamespace(
+    e = Held(
         w=ag.tensor([0.5, 1.5], requires_grad=True), b=ag.tensor([1.0, 2.0]), table=Table(a=1.0),
         items=Items([1.0, 2.0]), slots=Slots(), bounded=Bounded(), record=Record(), mixed=Mixed(),
         scaled=scaled, given=2, stack=[1.0], numbers=numbers(), function=ag.sin, level=0,
@@ -238,3 +244,11 @@ def test_sequences_of_calls(seed: int) -> None:
     with ag.config(optimizer="None"):
         eager, jitted = run(seed, lambda f: f), run(seed, ag.jit)
     assert close(eager, jitted)
+
+
+@pytest.mark.parametrize("body", [keeps_at_tensor, in_scope, makes_record, catches])
+def test_the_functions_are_compiled(body: Body) -> None:
+    e = make()
+    f = ag.jit(lambda x: body(e, x))
+    f(ag.ones(2))
+    assert f.specialisations
