@@ -137,3 +137,12 @@ def test_functions_that_search_are_called_for_few_elements_at_a_time():
         assert plan.units == -(-2000 // plan.block)
         found.append(plan.block)
     assert found == [1, 8, 256]
+
+
+@pytest.mark.parametrize("f", [ag.special.nctdtrit, ag.special.nctdtridf, ag.special.nctdtrinc])
+def test_each_search_in_the_noncentral_t_distribution_is_one_of_long_sums(f):
+    """Elements of all three take a millisecond or more where the noncentrality is 3000."""
+    jitted = ag.jit(f)
+    jitted(*[ag.full((64,), v) for v in (0.4, 0.5, 0.7)])
+    (kernel,) = [k for k in jitted.plan().layout.kernels if isinstance(k, Foreign)]
+    assert plan_walk(kernel, machine.native()).block == 1

@@ -288,11 +288,11 @@ nctdtrit: Function = _documented(
 nctdtridf: Function = _documented(
     "nctdtridf", "Degrees of freedom for which :func:`nctdtr` at ``x3`` is ``x1``.",
     "[0.4], [1.0], [1.0]", "[0.7063652]", *fixed("nctdtridf", 3), types="ddd->d",
-    nanoseconds=_SUM_NANOSECONDS)
+    nanoseconds=_SEARCH_NANOSECONDS)
 nctdtrinc: Function = _documented(
     "nctdtrinc", "Noncentrality for which :func:`nctdtr` at ``x3`` is ``x2``.",
     "[2.0], [0.4], [1.0]", "[1.1570559]", *fixed("nctdtrinc", 3), types="ddd->d",
-    most={2: (-1e5, 1e5)}, nanoseconds=_SUM_NANOSECONDS)
+    most={2: (-1e5, 1e5)}, nanoseconds=_SEARCH_NANOSECONDS)
 
 # -- normal -------------------------------------------------------------------------------------
 nrdtrimn: Function = _documented(
