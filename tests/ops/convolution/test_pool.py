@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 
 import numpy as np
@@ -304,6 +305,30 @@ def test_the_first_of_equal_elements_takes_the_gradient_of_windows_that_fit(size
         row, column = divmod(int(x.numpy()[k, j, a:b, d:e].argmax()), e - d)
         wanted[k, j, a + row, d + column] += next(weight)
     np.testing.assert_array_equal(expected, wanted)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
+def test_windows_that_fit_pass_on_what_is_no_number(dtype):
+    """With gradients and without them, compiled and eagerly; the first NaN takes the gradient."""
+    rng = np.random.default_rng(2)
+    image = rng.integers(-2, 3, (2, 3, 9, 7, 5)).astype(dtype)
+    image[rng.random(image.shape) < 0.02] = np.nan
+    image[rng.random(image.shape) < 0.1] = -np.inf
+    x = ag.tensor(image)
+    pool = functools.partial(adaptive_max_pool, size=(4, 3, 2))
+    expected = pool(x).numpy()
+    np.testing.assert_array_equal(ag.jit(ag.no_grad()(pool))(x).numpy(), expected)
+    np.testing.assert_array_equal(ag.jit(pool)(x).numpy(), expected)
+    step = ag.jit(ag.value_and_grad(lambda x: pool(x).astype("float32").sum()))
+    values, slope = step(x)
+    assert "overlay" not in str(step.plan())  # gradients go to single elements
+    wanted = ag.grad(lambda x: pool(x).astype("float32").sum())(x).numpy()
+    np.testing.assert_array_equal(slope.numpy(), wanted)
+    np.testing.assert_array_equal(values.numpy(), expected.astype("float32").sum())
+    second = ag.jit(ag.grad(lambda x: (ag.grad(lambda x: (pool(x) ** 3).sum())(x) ** 2).sum()))
+    finite = ag.tensor(rng.normal(size=(1, 2, 9, 7, 5)))
+    np.testing.assert_allclose(second(finite).numpy(), ag.grad(lambda x: (ag.grad(
+        lambda x: (pool(x) ** 3).sum())(x) ** 2).sum())(finite).numpy())
 
 
 @pytest.mark.parametrize("pool", [adaptive_avg_pool, adaptive_max_pool])

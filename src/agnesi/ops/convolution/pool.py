@@ -14,21 +14,25 @@ from agnesi.core.dispatch import apply
 from agnesi.core.ir.dims import Dim, Size, is_static
 from agnesi.core.parameter_types import PerAxis, ShapeLike, TensorLike
 from agnesi.core.public import planned, public
+from agnesi.core.support.config import MODE
 from agnesi.core.support.errors import DTypeError, ShapeError
 from agnesi.core.tensor import Tensor
-from agnesi.ops.base import arith, select
+from agnesi.ops.base import arith, compare, select
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.creation import filled
-from agnesi.ops.base.movement import moveaxis
+from agnesi.ops.base.movement import moveaxis, reshape
 from agnesi.ops.base.reduce import max as max_of
 from agnesi.ops.base.reduce import mean
+from agnesi.ops.base.reduce import min as min_of
 from agnesi.ops.contractions.matmul import matmul
 from agnesi.ops.convolution.images import as_images
 from agnesi.ops.convolution.pooled import MOST_READ, MaxPool, WindowSum, axis_by_axis
 from agnesi.ops.convolution.unpool import max_unpool, positions, raveled
 from agnesi.ops.convolution.windows import Ints, Windows, borders, listed, per_axis
-from agnesi.ops.indexing.index import take
+from agnesi.ops.identity import STOP
+from agnesi.ops.indexing.index import take, take_along_axis
 from agnesi.ops.indexing.join import concat
+from agnesi.ops.indexing.ranges import arange
 
 #: Windows of an axis that are sliced one by one: each is a kernel that is compiled.
 _MAX_SLICES = 8
@@ -317,13 +321,47 @@ def _along(x: Tensor, axis: int, rows: Sequence[tuple[int, int]], origin: np.nda
     :param rows: Where each window begins and ends.
     :param origin: The pixels of the elements of all windows, each as long as the longest.
     """
-    def pooled(part: Tensor, k: int) -> Tensor:
-        return max_pool(part, tuple(k if a == axis else 1 for a in range(x.ndim - 2)))
-
     if x.array is not None or len(rows) > _MAX_SLICES:
-        return pooled(take(x, origin, axis + 2), len(origin) // len(rows))
+        return _most(take(x, origin, axis + 2), axis, len(origin) // len(rows))
+    return concat([_most(part, axis, part.shape[axis + 2]) for part in _parts(x, axis, rows)],
+                  axis + 2)
+
+
+def _most(x: Tensor, axis: int, k: int) -> Tensor:
+    """The greatest of each ``k`` elements along one axis behind the channels."""
+    return max_pool(x, tuple(k if a == axis else 1 for a in range(x.ndim - 2)))
+
+
+def _parts(x: Tensor, axis: int, rows: Sequence[tuple[int, int]]) -> list[Tensor]:
+    """What lies in each window of one axis behind the channels."""
     before = (slice(None),) * (axis + 2)
-    return concat([pooled(x[(*before, slice(a, b))], b - a) for a, b in rows], axis + 2)
+    return [x[(*before, slice(a, b))] for a, b in rows]
+
+
+def _picked(x: Tensor, spans: Sequence[Sequence[tuple[int, int]]]) -> Tensor:
+    """The greatest elements of windows, taken from their places, to which gradients go back.
+
+    The first axis comes first, so that the others are registers' lanes.  Of equal elements the one
+    whose number in the image is the least is taken, whatever the order of the axes.
+    """
+    sizes = x.shape[2:]
+    pixels = math.prod(sizes)
+    top = apply(STOP, x)
+    place = reshape(arange(pixels, dtype=np.int32 if pixels < 1 << 31 else np.int64),
+                    (1, 1, *sizes))
+    for axis, rows in enumerate(spans):
+        tops, places = [], []
+        for part, at in zip(_parts(top, axis, rows), _parts(place, axis, rows), strict=True):
+            most = _most(part, axis, part.shape[axis + 2])
+            chosen = compare.equal(part, most) | compare.not_equal(part, part)
+            tops.append(most)
+            places.append(min_of(select.where(chosen, at, pixels), axis + 2, keepdims=True))
+        top, place = concat(tops, axis + 2), concat(places, axis + 2)
+    images = x.shape[:2]
+    wanted = tuple(map(len, spans))
+    found = take_along_axis(reshape(x, (*images, pixels)),
+                            reshape(place, (*images, math.prod(wanted))), 2)
+    return reshape(found, (*images, *wanted))
 
 
 @planned
@@ -358,7 +396,12 @@ def adaptive_max_pool(x: TensorLike, size: ShapeLike, return_indices: bool = Fal
     origins = [np.array([min(a + t, b - 1) for a, b in rows for t in range(k)])
                for rows, k in zip(spans, kernel, strict=True)]
     if not return_indices:  # the last axis first: the first in row-major order takes the gradient
-        for axis in reversed(range(len(kernel))):
+        few = x.array is None and all(len(rows) <= _MAX_SLICES for rows in spans)
+        recording = MODE.get().recording
+        if few and recording and x._requires_grad:
+            return _picked(x, spans)
+        axes = range(len(kernel))
+        for axis in reversed(axes) if recording or not few else axes:
             x = _along(x, axis, spans[axis], origins[axis])
         return x
     for axis, origin in enumerate(origins, 2):
