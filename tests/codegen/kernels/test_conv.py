@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 pytest.importorskip("llvmlite.binding")
 
 from agnesi.codegen.kernels.conv import plan_convolution, preferred
+from agnesi.codegen.kernels.conv.rows import RowLanes
 from agnesi.codegen.kernels.conv.weight_pixels_plan import WeightPixelsPlan
 from agnesi.codegen.kernels.conv.winograd.plan import WinogradPlan, WinogradWeightPlan
 from agnesi.codegen.kernels.tile_search import fewest_blocks
@@ -190,11 +192,36 @@ def _depthwise_sizes(draw: st.DrawFn) -> ConvSizes:
 
 
 @settings(deadline=None, max_examples=20)
-@given(_depthwise_sizes(), st.sampled_from(KINDS), st.sampled_from(["last", "last", "mixed"]),
+@given(_depthwise_sizes(), st.sampled_from(KINDS),
+       st.sampled_from(["last", "last", "mixed", "first"]),
        st.sampled_from(["float32", "float64"]), st.sampled_from([128, 256, 512]))
 def test_any_depthwise_sizes(sizes: ConvSizes, kind: str, layout: str, dtype: str,
                              vector_bits: int) -> None:
     _check(kind, sizes, layout, dtype, host(vector_bits))
+
+
+@pytest.mark.parametrize("vector_bits", [128, 512])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_lines_of_results_share_what_a_filter_of_one_channel_reads(
+        dtype: str, vector_bits: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of any steps and borders; in vectors of which the last has lanes that are not wanted."""
+    written, emit = [], RowLanes._all_taps
+
+    def noted(self: RowLanes, *given: Any) -> Any:
+        written.append(self)
+        return emit(self, *given)
+
+    monkeypatch.setattr(RowLanes, "_all_taps", noted)
+    for k, (image, kernel, stride, dilation, padding) in enumerate([
+        ((9, 28), (3, 3), (1, 1), (1, 1), ((1, 1), (1, 1))),
+        ((11, 29), (3, 3), (2, 2), (1, 1), ((1, 0), (0, 1))),
+        ((13, 18), (3, 3), (1, 1), (2, 2), ((2, 2), (2, 3))),
+        ((12, 31), (5, 3), (1, 3), (1, 2), ((4, 4), (1, 0))),
+        ((7, 5), (4, 2), (3, 1), (2, 1), ((3, 2), (0, 0))),
+    ]):
+        sizes = conv_sizes(2, 3, 1, 1, image, kernel, stride, dilation, padding)
+        _check("forward", sizes, "first", dtype, host(vector_bits))
+        assert len({id(x) for x in written}) == k + 1
 
 
 @pytest.mark.share(6)

@@ -85,16 +85,23 @@ def _copy_runs(b: Builder, type_: str, source: Value, target: Value, count: Valu
           b.size(steps[0]), b.size(steps[1]), hot=False)
 
 
-def copy_spread(b: Builder, type_: str, source: Value, target: Value, count: Value, step: Size,
-                lanes_: int) -> None:
+def copy_spread(b: Builder, type_: str, source: Value, target: Value, count: Value | int,
+                step: Size, lanes_: int) -> None:
     """Copy ``count`` elements that are ``step`` apart to contiguous memory."""
-    align = nbytes(type_)
-    whole = b.sub(count, b.op("urem", count, i64(lanes_)))
-    for start, stop, width in ((i64(0), whole, lanes_), (whole, count, 1)):
+    if isinstance(count, int):  # the last ones by vectors of half the lanes, a quarter, ...
+        at = count - count % lanes_
+        parts = [(i64(0), i64(at), lanes_)]
+        for width in [1 << n for n in reversed(range(lanes_.bit_length() - 1)) if count >> n & 1]:
+            parts.append((i64(at), i64(at + width), width))
+            at += width
+    else:
+        whole = b.sub(count, b.op("urem", count, i64(lanes_)))
+        parts = [(i64(0), whole, lanes_), (whole, count, 1)]
+    for start, stop, width in parts:
         with b.loop(start, stop, width) as at:
             address = b.gep(type_, source, b.mul(at.index, b.size(step)))
             value = load_strided(b, address, type_, step, width, None)
-            b.store(value, b.gep(type_, target, at.index), align)
+            b.store(value, b.gep(type_, target, at.index), nbytes(type_))
 
 
 class Copy(NamedTuple):
@@ -177,7 +184,7 @@ def _copy_pixel(b: Builder, type_: str, source: Value, target: Value, width: int
         if step == 1:
             copy_run(b, type_, source, target, i64(width), lanes_)
         else:
-            copy_spread(b, type_, source, target, i64(width), step, lanes_)
+            copy_spread(b, type_, source, target, width, step, lanes_)
         return
     for piece in pieces_of(width, lanes_):
         here = b.gep(type_, source, b.size(piece.offset * step))

@@ -14,9 +14,11 @@ from agnesi.codegen.kernels.conv.rows_plan import PackedPlan, RowsPlan
 from agnesi.codegen.kernels.conv.source import Box, inside, taps_inside
 from agnesi.codegen.kernels.conv.tiles import Tile, TileLoop, number
 from agnesi.codegen.kernels.conv.wide import tiles
+from agnesi.codegen.kernels.gemm.operands import lanes_from, load_strided
 from agnesi.codegen.kernels.gemm.unit import share
 from agnesi.codegen.kernels.tiling import Panel, Piece
 from agnesi.codegen.llvm.builder import Builder, Value, i64, vector
+from agnesi.codegen.llvm.instructions import multiply_add
 from agnesi.codegen.llvm.type_names import nbytes
 
 
@@ -81,9 +83,9 @@ class PackedLines:
             start, stop = self._filled(rest)
             here = b.gep(plan.type, source, i64((w.origin + rest + start * w.stride) * step))
             there = b.gep(plan.type, target, i64(rest * plan.part + start))
-            count = i64(stop - start)
+            count = stop - start
             if step * w.stride == 1:
-                copy_run(b, plan.type, here, there, count, plan.lanes)
+                copy_run(b, plan.type, here, there, i64(count), plan.lanes)
             else:
                 copy_spread(b, plan.type, here, there, count, step * w.stride, plan.lanes)
 
@@ -183,14 +185,17 @@ class RowLanes:
             for p in panel.pieces
         )
         tile = Tile(self.type, tuple(range(wide)), columns)
-        at = b.add(b.mul(b.sub(top, box.y), i64(down)), x)
-        first, count = self._tap_lines(top, tall)
-        nest = self._nest(count)
-        row = b.add(o, b.mul(first, number(nest[-1].row_step)))
-        at = b.add(at, b.mul(first, number(nest[-1].column_step)))
+        row, at = o, b.add(b.mul(b.sub(top, box.y), i64(down)), x)
+        nest: list[TileLoop] = []
+        if not plan.written_out:
+            first, count = self._tap_lines(top, tall)
+            nest = self._nest(count)
+            row = b.add(o, b.mul(first, number(nest[-1].row_step)))
+            at = b.add(at, b.mul(first, number(nest[-1].column_step)))
+        inner = self._all_taps if plan.written_out else self._taps
         sums = tile.run(b, b.gep(self.type, self.packed_b, row),
                         b.gep(self.type, self.packed_a, at), nest, tile.zeros(),
-                        lambda b, row, column, sums: self._taps(b, tile, row, column, sums))
+                        lambda b, row, column, sums: inner(b, tile, row, column, sums))
         if plan.spill:
             self._spilled(box, panel, size, (o, top, x), sums)
             return
@@ -229,6 +234,25 @@ class RowLanes:
             loop = TileLoop(count, period * pitch, period * w.step // w.stride)
             sums = tile.nested(b, b.gep(self.type, row, i64(tap * pitch)),
                                b.gep(self.type, column, i64(self.lines.tap(tap))), [loop], sums)
+        return sums
+
+    def _all_taps(self, b: Builder, tile: Tile, row: Value, column: Value,
+                  sums: list[Value]) -> list[Value]:
+        """Add the products of all taps of one filter to the sums of several lines: what a line and
+        a tap read is read once for all of them."""
+        plan, (_, h, w), sums = self.plan, self.dense.spans, list(sums)
+        uses: dict[tuple[int, int], list[tuple[int, int]]] = {}
+        for y in range(h.taps):
+            for x in range(w.taps):
+                for n, piece in enumerate(tile.columns):
+                    at = piece.offset + y * h.step * plan.line + self.lines.tap(x)
+                    uses.setdefault((at, piece.lanes), []).append((n, y * w.taps + x))
+        taps = [b.splat(b.load(self.type, b.gep(self.type, row, i64(t * plan.pitch)),
+                               nbytes(self.type)), plan.lanes) for t in range(plan.taps)]
+        for (at, lanes), pairs in sorted(uses.items()):
+            value = load_strided(b, b.gep(self.type, column, i64(at)), self.type, 1, lanes, None)
+            for n, t in pairs:
+                sums[n] = multiply_add(b, value, lanes_from(b, taps[t], 0, lanes), sums[n])
         return sums
 
     def _finish(self, box: Box, panel: Panel, tall: int, corner: tuple[Value, ...],

@@ -31,6 +31,8 @@ _L2_BYTES_PER_CYCLE = 32
 _MEMORY_BYTES_PER_CYCLE = 5
 #: Sums from which they go through workspace to the epilogue.
 _MIN_WORKSPACE_SUMS = 12
+#: Products of vectors that are written out.
+_MOST_WRITTEN_OUT = 300
 #: Tiles whose taps are counted at once: many lines take little memory, and few little time.
 _AT_ONCE = 1 << 16
 
@@ -98,6 +100,11 @@ class RowsPlan(PackedPlan):
         return self.dense.depth // self.dense.channels
 
     @property
+    def written_out(self) -> bool:
+        """Whether all taps of a tile are written out."""
+        return _written_out(self.dense, self.lines, self.xs)
+
+    @property
     def pitch(self) -> int:
         """Elements of a packed tap and channel of the filters."""
         last = pieces_of(self.dense.outputs, self.lanes)[-1]
@@ -163,20 +170,39 @@ def _tap_share(span: Span, rows: Rows) -> float:
     return total / max(1, span.taps * rows.tiles)
 
 
+def _written_out(dense: Dense, lines: Rows, xs: tuple[Panel, ...]) -> bool:
+    """Whether all taps of a tile are written out: of one filter of one channel, where several lines
+    of results then share what is read.
+    """
+    alone = dense.outputs == dense.channels == dense.spans[0].taps == 1
+    return alone and 1 < lines.largest * len(xs[0].pieces) * dense.depth <= _MOST_WRITTEN_OUT
+
+
+def _lines_read(dense: Dense, tall: int) -> int:
+    """How many lines of the source ``tall`` lines of results read."""
+    h = dense.spans[1]
+    return len({i * h.stride + y * h.step for i in range(tall) for y in range(h.taps)})
+
+
 def _cost(dense: Dense, machine: Machine, outs: Rows, lines: Rows,
           xs: tuple[Panel, ...]) -> float:
     plane = dense.outputs * lines.total * dense.spans[2].count * machine.itemsize
     far = dense.batch * dense.groups * dense.spans[0].count * plane > machine.l2
     w = dense.spans[2]
     overhead = _LOOP_CYCLES * min(w.period, w.taps) / max(1, w.taps)
+    shared = _written_out(dense, lines, xs)
 
     def tile(panel: Panel, tall: int, wide: int) -> tuple[float, int]:
         units = sum(machine.part(p.lanes) for p in panel.pieces)
         sums = wide * tall * len(panel.pieces)
         read = sum(unit_cycles(p.lanes, machine.itemsize) for p in panel.pieces)
+        after = 2 * sums + 2 + far * _LINE_CYCLES * wide * (tall - 1)
+        if shared:
+            loads = 2 * read * _lines_read(dense, tall) * w.taps
+            return max(dense.depth * tall * units, loads) + 0.1 * loads + after, sums
         loads = 2 * read * tall + 0.5 * sums
         cycles = max(wide * tall * units, loads, 5.0) + 0.1 * loads + overhead
-        return dense.depth * cycles + 2 * sums + 2 + far * _LINE_CYCLES * wide * (tall - 1), sums
+        return dense.depth * cycles + after, sums
 
     total, code = tally(xs, lines, outs, tile)
     filters = dense.depth * dense.outputs * machine.itemsize

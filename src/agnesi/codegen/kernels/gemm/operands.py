@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from agnesi.codegen.llvm.builder import Builder, Value, const, vector, width
+from agnesi.codegen.llvm.builder import Builder, Value, const, i64, vector, width
 from agnesi.codegen.llvm.builder import lanes as lanes_of
 from agnesi.codegen.llvm.type_names import nbytes
 from agnesi.core.ir.dims import Size
 from agnesi.core.support.record import record
 
+#: Elements so few apart are read as whole vectors, if there are so many at least.
+_CLOSE, _MANY_LANES = 4, 4
 # (builder, batch, row, column, lanes, mask, along) -> vector.  (row, column) is the index of
 # lane 0; the other lanes follow along axis "m", "n" or "k".  Lanes where ``mask`` is unset must
 # read as zero without touching memory.  With lanes == 1 the value is a scalar.
@@ -142,7 +144,31 @@ def load_strided(
         return b.masked_load(whole, pointer, mask, align, const(whole, 0))
     if stride == 0 and mask is None:
         return b.splat(b.load(type_, pointer, align), lanes)
+    if mask is None and isinstance(stride, int) and (
+            1 < stride <= _CLOSE and lanes >= _MANY_LANES):
+        return _close(b, pointer, type_, stride, lanes)
     return _gather(b, pointer, type_, stride, lanes, mask)
+
+
+def _close(b: Builder, pointer: Value, type_: str, stride: int, lanes: int) -> Value:
+    """Load elements that are a few elements apart, by as many vectors as these have: the last one
+    ends where the last element is, so that nothing behind it is read."""
+    last = (lanes - 1) * stride + 1 - lanes
+    result: Value | None = None
+    taken = 0
+    for part in range(stride):
+        start = min(part * lanes, last)
+        read = b.load(vector(type_, lanes), b.gep(type_, pointer, i64(start)), nbytes(type_))
+        inside = [n for n in range(taken, lanes) if n * stride < start + lanes]
+        if result is None:
+            picks = [n * stride if n in inside else 0 for n in range(lanes)]
+            result = b.shuffle(read, None, picks)
+        else:
+            picks = [lanes + n * stride - start if n in inside else n for n in range(lanes)]
+            result = b.shuffle(result, read, picks)
+        taken += len(inside)
+    assert result is not None
+    return result
 
 
 def _gather(
