@@ -20,7 +20,7 @@ CALLS = {
     "amax": (lambda a: ag.amax(F, a), (), (0.5,)),
     "randint": (lambda n: ag.random.randint(0, n, (2,)) < 3, (3,), (0.5,)),
     "pad": (lambda v: ag.pad(X, 1, constant_values=v), (3, 2.5), (float("nan"),)),
-    "repeat": (lambda n: ag.repeat(X, n), (2, 1.5), (ag.tensor(0.5),)),
+    "repeat": (lambda n: ag.repeat(X, n), (2, 3), (1.5, ag.tensor(0.5))),
 }
 
 
