@@ -164,3 +164,11 @@ def test_axes_without_elements_are_refused_or_taken_in_both_modes(f, shape):
         except ValueError as error:
             found.append(str(error).split("\n")[0])
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("name", ["maximum", "minimum"])
+def test_of_two_zeros_in_half_precision_the_first_is_taken_as_by_numpy(name):
+    a, b = np.array([[0.0, -0.0, 0.0, -0.0], [-0.0, 0.0, 0.0, -0.0]], np.float16)
+    expected = np.signbit(getattr(np, name)(a, b))
+    for found in _both(getattr(ag, name), a, b):
+        np.testing.assert_array_equal(np.signbit(found), expected)

@@ -373,6 +373,11 @@ SAMPLES = {
     "beside_its_logsum": [
         lambda x, y, c: x - ag.logaddexp(x, y), lambda x, y, c: ag.logaddexp(y, x) - x,
         lambda x, y, c: x - ag.logaddexp(ag.logaddexp(y, x), -x),
+        lambda x, y, c: log_cosh(x) - x, lambda x, y, c: x - log_cosh(x),
+    ],
+    "quotient_of_logsum_less_one": [
+        lambda x, y, c: ag.softplus(x) / x - 1, lambda x, y, c: 1 - ag.logaddexp(y, x) / x,
+        lambda x, y, c: log_cosh(x) / x - 1,
     ],
     "zero_unseen": [lambda x, y, c: ag.exp(x + 0), lambda x, y, c: ag.square(0 + y)],
     "zero_beside_number": [lambda x, y, c: (x + 0) + 1, lambda x, y, c: 2 - (x + 0)],

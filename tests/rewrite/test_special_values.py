@@ -148,7 +148,8 @@ def test_what_hides_something_is_found(pattern, replacement):
 NEARER = {
     "log_inside", "cancel_factors", "pair_factors",
     "distribute", "product_with_inverse", "solution_of_triangle", "scaled_operand",
-    "factor_of_winners", "double_number", "beside_its_logsum", "root_beside", "log_beside_large",
+    "factor_of_winners", "double_number", "beside_its_logsum", "quotient_of_logsum_less_one",
+    "root_beside", "log_beside_large",
     "inverse_hyperbolic", "over_one_denominator", "root_of_squares", "log_of_squares",
     "log_of_gamma", "log_of_quotient", "growth_over_exponent", "root_less_one",
     "over_squares", "log_of_guarded", "power_less_one", "difference_of_roots", "proportion",

@@ -242,7 +242,12 @@ UNSTABLE = {
     "x log(1 + 1 / x) - 1": (lambda m, x: x * m.log(1 + 1 / x) - 1, (0.5, 3.0, 1e10)),
     "exp(x) / sqrt(1 + exp(2x))": (
         lambda m, x: m.exp(x) / m.sqrt(1 + m.exp(2 * x)), (-40.0, 0.7, 40.0)),
-    "log(cosh(x)) - x, slope": (lambda m, x: m.log(m.cosh(x)) - x, (0.7, 3.0)),
+    "log(cosh(x)) - x": (lambda m, x: m.log(m.cosh(x)) - x, (-3.0, -1e-9, 1e-9, 0.7, 3.0, 300.0)),
+    "x - log(cosh(x))": (lambda m, x: x - m.log(m.cosh(x)), (-3.0, 1e-9, 0.7, 3.0, 300.0)),
+    "log(1 + exp(x)) / x - 1": (
+        lambda m, x: m.log(1 + m.exp(x)) / x - 1, (-300.0, -0.5, 1e-9, 3.0, 30.0, 300.0)),
+    "1 - log(exp(2) + exp(x)) / x": (
+        lambda m, x: 1 - m.log(m.exp(2 + 0 * x) + m.exp(x)) / x, (-3.0, 0.5, 3.0, 30.0, 300.0)),
     "log(x exp(x) + exp(-x))": (
         lambda m, x: m.log(x * m.exp(x) + m.exp(-x)), (0.7, 3.0, 900.0)),
     "log((x + 1000) exp(x) - x exp(x - 1))": (

@@ -43,6 +43,7 @@ from agnesi.core.tensor import Tensor, alike
 from agnesi.ops.base.convert import as_tensor, cast, common, constant, pair
 from agnesi.ops.base.expand import broadcast_to, sum_to
 from agnesi.ops.base.grouped_calls import node_at_once
+from agnesi.ops.base.literals import whole_numbers
 from agnesi.ops.base.row_docs import SIGNATURES, docstring
 
 _OPERANDS = ("a", "b", "c", "d", "e")
@@ -345,6 +346,8 @@ class Elementwise(Op):
         half = values[-1].dtype
         if half in ("float16", "bfloat16") and self.name not in _IN_16_BITS:
             wide = [loops.cast(v, "float32") if v.dtype == half else v for v in values]
+            if half == "float16" and self.name in ("maximum", "minimum"):
+                wide.reverse()  # of two zeros NumPy gives the first there, elsewhere the second
             result = self._scalar(wide)
             return loops.cast(result, half) if result.dtype == "float32" else result
         return self._scalar(values)
@@ -357,25 +360,8 @@ def prepared(op: Elementwise, xs: tuple[Any, ...]) -> tuple[Tensor, ...]:
     """Operands that the operation takes: of one dtype but for leading whole numbers."""
     if not op.whole:
         return _alike(op, xs)
-    orders = tuple(_order(op, x) for x in xs[:op.whole])
+    orders = tuple(cast(whole_numbers(op.name, x), dtypes.int64) for x in xs[:op.whole])
     return orders + _alike(op, xs[op.whole:])
-
-
-def _order(op: Elementwise, x: Any) -> Tensor:
-    return cast(whole_numbers(op.name, x), dtypes.int64)
-
-
-def whole_numbers(name: str, x: Any) -> Tensor:
-    """Return an order of the function ``name``; floats must hold whole numbers, which compiled
-    code checks when it runs."""
-    order = as_tensor(x)
-    rule = f"{name} takes whole numbers for its order"
-    if order.dtype.kind not in "biuf" or (
-            order.dtype.kind == "f" and order.array is not None and (order.array % 1).any()):
-        raise DTypeError(f"{rule}, not {typed(x)}; convert them with x.astype('int64')")
-    if order.dtype.kind == "f" and order.array is None:
-        order = HOOKS.ensured(name, order, order % 1 == 0, f"{rule}: x.astype('int64')")
-    return order
 
 
 def _with_limits(xs: tuple[Any, Any]) -> tuple[Any, Any]:

@@ -1,4 +1,5 @@
-"""Python numbers and lists of them that go where a dtype is given already."""
+"""Python numbers and lists of them that go where a dtype is given already, or whole numbers are
+asked for."""
 
 from __future__ import annotations
 
@@ -6,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.core.op import typed
 from agnesi.core.support import dtypes
+from agnesi.core.support.config import HOOKS
 from agnesi.core.support.errors import DTypeError
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import SCALARS, as_array, as_tensor, cast, check_range, is_written
@@ -72,3 +75,16 @@ def of_python(x: Any) -> bool:
 def as_indices(x: Any) -> Tensor:
     """A tensor of positions or counts: a list without elements has integers."""
     return as_tensor(np.zeros(0, np.int64) if isinstance(x, (list, tuple)) and not x else x)
+
+
+def whole_numbers(name: str, x: Any) -> Tensor:
+    """Return an order of the function ``name``; floats must hold whole numbers, which compiled
+    code checks when it runs."""
+    order = as_tensor(x)
+    rule = f"{name} takes whole numbers for its order"
+    if order.dtype.kind not in "biuf" or (
+            order.dtype.kind == "f" and order.array is not None and (order.array % 1).any()):
+        raise DTypeError(f"{rule}, not {typed(x)}; convert them with x.astype('int64')")
+    if order.dtype.kind == "f" and order.array is None:
+        order = HOOKS.ensured(name, order, order % 1 == 0, f"{rule}: x.astype('int64')")
+    return order

@@ -89,9 +89,9 @@ def _root(phi: Tensor, m: Tensor) -> Tensor:
 
 def _reduced(phi: Tensor) -> tuple[Tensor, Tensor]:
     """An angle as twice a number of quarter periods, and the rest in [-pi/2, pi/2]."""
-    turns = nearest(phi / math.pi)
-    rest = phi - turns * math.pi
-    return 2 * turns, where(magnitude(phi) <= 0.5 * math.pi, phi, rest)
+    half_periods = nearest(phi / math.pi)
+    rest = phi - half_periods * math.pi
+    return 2 * half_periods, where(magnitude(phi) <= 0.5 * math.pi, phi, rest)
 
 
 def _difference(phi: Tensor, m: Tensor) -> Tensor:
@@ -172,7 +172,7 @@ def ellipj(u: TensorLike, m: TensorLike, /) -> tuple[Tensor, Tensor, Tensor, Ten
 def _of_mean(g: Tensor, a: Tensor, b: Tensor, y: Tensor) -> Tensor:
     """Derivative to ``a``, by the integral that the mean is (DLMF 19.8.4, 19.18.1 and 19.27.7)."""
     ratio = magnitude(b / a)
-    low, high = ratio < _FAR, ratio > 1 / _FAR
+    low, high = ratio < _SMALL_RATIO, ratio > 1 / _SMALL_RATIO
     near = elliprd(0.0, square(where(logical_or(low, high), 1.0, ratio)), 1.0) / 3
     far = where(low, log(4 / where(low, ratio, 1.0)) - 1, 1 / where(high, ratio, 1.0))
     part = where(logical_or(low, high), far, near)
@@ -180,7 +180,7 @@ def _of_mean(g: Tensor, a: Tensor, b: Tensor, y: Tensor) -> Tensor:
 
 
 #: Ratios whose squares are nothing beside 1.
-_FAR = 1e-10
+_SMALL_RATIO = 1e-10
 agm: Function = _documented(
     "agm", "Arithmetic-geometric mean.", "[1.0], [1.0]", "[1.]", _of_mean,
     lambda g, a, b, y: _of_mean(g, b, a, y))

@@ -13,7 +13,8 @@ from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.compare import logical_or
 from agnesi.ops.base.convert import as_tensor, cast
-from agnesi.ops.base.elementwise import Function, Rule, whole_numbers
+from agnesi.ops.base.elementwise import Function, Rule
+from agnesi.ops.base.literals import whole_numbers
 from agnesi.ops.base.select import maximum, where
 from agnesi.ops.elementwise.complexes import complex as complex_of
 from agnesi.ops.elementwise.explog import exp

@@ -316,16 +316,53 @@ def _are_akin(a: Node, b: Node) -> bool:
     return a.op is not None and a.op is b.op and len(a.inputs) == 1 and akin(*a.inputs, *b.inputs)
 
 
-@BOOK.rewriter(_STAGE, ops=["subtract"], operands=["logaddexp"])
+@BOOK.rewriter(_STAGE, ops=["subtract"], operands=["logaddexp", "log_cosh"])
 def beside_its_logsum(node: Node) -> Tensor | None:
     """x - logaddexp(logaddexp(x, a), b), where x is what is left of the sum, or most of it."""
     first, second = node.inputs
     for x, total, sign in ((first, second, -1), (second, first, 1)):
-        rest = _without(total, x)
-        if rest is not None and agree(x, node) and agree(total, node):
-            found = softplus(rest - symbol(x))
-            return found if sign > 0 else 0 - found
+        found = _rest_of_logsum(total, x) if agree(x, node) and agree(total, node) else None
+        if found is not None:
+            less = 0 - found
+            if total.op_name == "log_cosh":  # which is 0 at both zeros
+                less = where(symbol(x) == 0, symbol(x), less)
+            return found if sign > 0 else less
     return None
+
+
+@BOOK.rewriter(_STAGE, ops=["subtract"], operands=["divide"])
+def quotient_of_logsum_less_one(node: Node) -> Tensor | None:
+    """``total / x - 1`` where ``total - x`` has such a form, of positive x."""
+    first, second = node.inputs
+    for quotient, one, sign in ((first, second, 1), (second, first, -1)):
+        if quotient.op_name != "divide" or node.dtype.kind != "f" or _is_not_one(one):
+            continue
+        total, x = quotient.inputs
+        found = _rest_of_logsum(total, x) if agree(x, node) and agree(total, node) else None
+        if found is not None:
+            low = symbol(x) < 0  # where nothing cancels
+            below = where(low, symbol(total), 0) / where(low, symbol(x), -1) - 1
+            left = where(low, below, found / where(low, 1, symbol(x)))
+            return left if sign > 0 else 0 - left
+    return None
+
+
+def _is_not_one(one: Node) -> bool:
+    value = scalar(one)
+    return value is None or float(value) != 1
+
+
+def _rest_of_logsum(total: Node, x: Node) -> Tensor | None:
+    """``total - x`` where the total is the logarithm of a sum of exponentials, one of them of x."""
+    if total.op_name == "softplus" and total.inputs[0] is x:
+        return softplus(-symbol(x))
+    if total.op_name == "log_cosh" and total.inputs[0] is x:
+        near = abs_(symbol(x)) < 0.5
+        twice = where(near, symbol(x), 0) * -2
+        far = softplus(symbol(x) * -2) - math.log(2)
+        return where(near, log1p(expm1(twice) * 0.5), far) + 0
+    rest = _without(total, x)
+    return None if rest is None else softplus(rest - symbol(x))
 
 
 def _without(total: Node, x: Node, depth: int = _MAX_NESTED_SUMS) -> Tensor | None:
