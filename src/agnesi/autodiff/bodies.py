@@ -7,7 +7,7 @@ from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from agnesi.autodiff.recording import Reads, begun, behind, is_leaf, looking
-from agnesi.core.dispatch import assign, current, node_of_type, notice, operands_of
+from agnesi.core.dispatch import assign, current, node_of_type, notice
 from agnesi.core.graph import FunctionGraph, constant_value, live_tensor
 from agnesi.core.ir.node import Node, executed, next_serial, toposort
 from agnesi.core.op import typed
@@ -381,7 +381,7 @@ class BodyTrace:
 
     def views(self) -> dict[Node, Node]:
         """Return the views of memory that the body changes, which are made again in every step."""
-        seen = ((c.inner, c.view) for c in self.captures.values() if c.view is not None)
+        seen = [(c.inner, c.view) for c in self.captures.values() if c.view is not None]
         found = {inner: self._seen(x) for inner, x in seen}
         return {inner: node for inner, node in found.items() if node is not None}
 
@@ -397,7 +397,7 @@ class BodyTrace:
         node = capture.inner
         for view in views:
             op: Any = view._view.op
-            operands = operands_of(view._view)
+            operands = [self.node_of(symbol(n)) for n in view._view.operands]  # places by values
             node = node_of_type(op, (node, *operands), op.infer(node, *operands), user_where(2))
         return node
 
