@@ -18,7 +18,8 @@ they are differentiated (``stable.py``, ``compiler/compilation/stable_forms.py``
   ``hessian``.
 - ``bodies.py``: the body of a loop or branch is traced once and becomes a closed graph. The
   derivative of a scan is a scan (``loops.py``), which is given the expensive values of the forward
-  step and computes the others again (``residuals.py``).
+  step and computes the others again (``recompute.py``). What no branch and no step reaches that
+  runs has no gradient: compiled code finds that out (``reached.py``).
 - ``vmap.py``: the function runs once on an example, a symbol, and its graph is evaluated for all
   examples by ``Op.batch`` of each operation. The rules of array operations are one table,
   ``ops/batching.py``, which rewriting uses too; those of loops and branches are in ``batched.py``.

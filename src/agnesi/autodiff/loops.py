@@ -24,7 +24,7 @@ from agnesi.autodiff.flows import (
     variables_of,
 )
 from agnesi.autodiff.reached import steps_reach
-from agnesi.autodiff.residuals import saved_values
+from agnesi.autodiff.recompute import saved_values
 from agnesi.autodiff.reverse import backprop
 from agnesi.core.dispatch import current
 from agnesi.core.ir.node import Node

@@ -18,7 +18,7 @@ import numpy as np
 
 from agnesi.autodiff.bodies import BodyTrace, Capture, body_trace, close
 from agnesi.autodiff.flows import seeds_of
-from agnesi.autodiff.residuals import saved_values, values_of_rules
+from agnesi.autodiff.recompute import saved_values, values_of_rules
 from agnesi.autodiff.reverse import backprop, between, overwritten
 from agnesi.compiler import warmup
 from agnesi.compiler.binding.outer_values import Outer, bare

@@ -4,7 +4,7 @@ them."""
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from agnesi.autodiff.recording import no_grad
 from agnesi.core.support.errors import MissingKeyError, StateError, at, typed
 from agnesi.core.support.tracing import is_tracing
 from agnesi.core.tensor import Tensor
-from agnesi.ops.arrays.loading import differing, snapshot, write_all
+from agnesi.ops.arrays.loading import differing, finished, fitting, put_all, snapshot
 from agnesi.optim.counts import EACH, counter, each_of, fill, regroup
 from agnesi.optim.groups import IDLE, begin
 from agnesi.optim.hyper import Hyper
@@ -61,8 +61,9 @@ def completed(optimizer: Any, state: Mapping[str, Any]) -> dict[str, Any]:
     return {**state, **{name: v for found in filled for name, v in found.items()}}
 
 
-def load_flat(optimizer: Any, state: Mapping[str, Any]) -> None:
-    """Copy values into an optimizer's tensors: into all, or into none."""
+def load_flat(optimizer: Any, state: Mapping[str, Any],
+              labels: Iterable[Mapping[str, Any]] = ()) -> None:
+    """Copy values into an optimizer's tensors, and what its groups note: into all, or into none."""
     for k, part in enumerate(optimizer.parts):
         _make_room(part, state, f"group{k}." if k else "")
     mine, state = flat_state(optimizer), completed(optimizer, state)
@@ -72,17 +73,24 @@ def load_flat(optimizer: Any, state: Mapping[str, Any]) -> None:
     hypers = {name: (part, own) for name, part, own, _ in _of_all(optimizer)
               if isinstance(getattr(type(part), own, None), Hyper)}
     before = {name: getattr(part, own) for name, (part, own) in hypers.items()}
-    try:
+    arrays = fitting(mine, {n: v for n, v in state.items() if n not in before})
+
+    def write() -> None:
         for name, (part, own) in hypers.items():
             found = np.asarray(_number(state[name]))
             Hyper.put(part, own, found.item() if found.size == 1 else state[name])
-        write_all(mine, {n: v for n, v in state.items() if n not in before})
+        put_all(mine, arrays)
+        for part in optimizer.parts:
+            regroup(part)
+        for part, noted in zip(optimizer.parts, labels, strict=False):
+            part.labels.update(noted)
+
+    try:
+        finished(write)
     except (TypeError, ValueError):
         for name, (part, own) in hypers.items():
             Hyper.put(part, own, before[name])
         raise
-    for part in optimizer.parts:
-        regroup(part)
 
 
 def _make_room(part: Any, numbers: Mapping[str, Any], before: str = "") -> None:
@@ -206,9 +214,7 @@ def load_worded(optimizer: Any, state: Mapping[str, Any]) -> None:
         found = {**_numbers(part, group), **_kept(kind, part, each)}
         _refuse_others(optimizer, k, group, labels[-1])
         flat.update((f"group{k}.{name}" if k else name, v) for name, v in found.items())
-    load_flat(optimizer, flat)
-    for part, own in zip(optimizer.parts, labels, strict=True):
-        part.labels.update(own)
+    load_flat(optimizer, flat, labels)
 
 
 def _refuse_others(optimizer: Any, k: int, group: Mapping[str, Any], labels: dict[str, Any]

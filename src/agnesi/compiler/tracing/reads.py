@@ -13,8 +13,7 @@ import functools
 import sys
 import warnings
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from contextvars import ContextVar
 from enum import Enum
 from types import CodeType, FunctionType, MethodType, ModuleType
@@ -79,14 +78,12 @@ from agnesi.compiler.tracing.sources import (
     Kind,
     Name,
     Slot,
-    Source,
     attributes,
-    same,
     weakly,
 )
 from agnesi.core.support.config import switched
 from agnesi.core.support.exports import module_of
-from agnesi.core.support.tree import children, flatten
+from agnesi.core.support.tree import flatten
 from agnesi.core.tensor import Tensor
 
 #: Letters of the name of a thing.
@@ -108,18 +105,13 @@ class Reads(OwnedReads):
     def __init__(self, hidden: Iterable[Any] = (), borrowing: Any = None,
                  passes_texts: bool = False) -> None:
         super().__init__(hidden)
-        #: What the body of a loop or branch changes, the last of it; empty where there is none.
-        self.repeated = ""
-        #: Sources whose values are arguments of the code: they hold symbols.
-        self.varying: Sequence[Source] = ()
         #: Functions whose code calls stand-ins for builtins during the trace.
         self.replaced = Replaced()
         #: Containers of which code uses single entries.
         self.parts = Parts(self, borrowing)
         #: Things, by identity, another read of which adds nothing.
         self._quiet: set[int] = set()
-        #: What each call says, the filters of warnings by which, and where prints go.
-        self.said: list[Callable[[], Any]] = []
+        #: The filters of warnings, and where prints go.
         self.filters, self.stdout = warnings.filters, sys.stdout
         #: Objects that were first reached through a weak reference, by id.
         self._weak: dict[int, Any] = {}
@@ -127,8 +119,6 @@ class Reads(OwnedReads):
         self.identifies = False
         #: Whether things that are no texts stand for texts among the arguments.
         self.passes_texts = passes_texts
-        #: Containers of the arguments, by identity, which are put together for the trace.
-        self.built: dict[int, Any] = {}
         #: Whether the code converts objects to str.
         self._makes_text = False
         #: Whether code looks for elements of containers.
@@ -435,29 +425,6 @@ class Reads(OwnedReads):
                 self._took(owner, name)
         finally:
             self.sources = known
-
-    @contextmanager
-    def body(self) -> Iterator[None]:
-        """A context for the body of a loop or branch; notes sources that the body changes, because
-        Python would run it in each iteration.
-        """
-        before, said = {id(p): p.now() for p in self._all_sources()}, len(self.said)
-        varying = [(source, source.now()) for source in self.varying]
-        given = [(container, children(container)) for container in self.built.values()]
-        yield
-        for source, then in varying:
-            if source.now() is not then:
-                self.repeated = source.path
-        for container, parts in given:
-            if len(now := children(container) or ()) != len(parts or ()) or any(
-                    a is not b and not same(a, b) for a, b in zip(now, parts or (), strict=True)):
-                self.repeated = f"a {type(container).__name__} among the arguments"
-        if len(self.said) > said:
-            self.repeated = "what it prints"
-        for source in self._all_sources():
-            now, then = source.now(), before.get(id(source), source.value)
-            if now is not then and not same(now, then):
-                self.repeated = source.path
 
     def settle(self) -> None:
         """Finish recording: drop reads of what the function made, and keep attributes that were

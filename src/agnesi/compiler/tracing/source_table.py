@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import islice
 from typing import Any
 
@@ -20,7 +21,8 @@ from agnesi.compiler.tracing.containers.contents import (
 from agnesi.compiler.tracing.containers.uses import Uses
 from agnesi.compiler.tracing.object_kinds import taking_elements
 from agnesi.compiler.tracing.obstacles import OnlyEagerError
-from agnesi.compiler.tracing.sources import Source
+from agnesi.compiler.tracing.sources import Source, same
+from agnesi.core.support.tree import children
 from agnesi.core.tensor import Tensor
 
 #: Bytes of arrays whose elements are compared.
@@ -40,6 +42,14 @@ class SourceTable:
         self.hidden = frozenset(hidden)
         #: Where the function put something without having read what was there.
         self.given: dict[Any, Source] = {}
+        #: Those whose values are arguments of the code: they hold symbols.
+        self.varying: Sequence[Source] = ()
+        #: Containers of the arguments, by identity, which are put together for the trace.
+        self.built: dict[int, Any] = {}
+        #: What each call says.
+        self.said: list[Callable[[], Any]] = []
+        #: What the body of a loop or branch changes, the last of it; empty where there is none.
+        self.repeated = ""
         self._seen: dict[int, Any] = {}
         self._paths: dict[int, str] = {}
         #: Ids of recorded objects that may be the function's own.
@@ -171,6 +181,30 @@ class SourceTable:
 
     def _all_sources(self) -> list[Source]:
         return [*self.sources.values(), *self.given.values()]
+
+    @contextmanager
+    def body(self) -> Iterator[None]:
+        """A context for the body of a loop or branch; notes sources that the body changes, because
+        Python would run it in each iteration.
+        """
+        before, said = {id(p): p.now() for p in self._all_sources()}, len(self.said)
+        varying = [(source, source.now()) for source in self.varying]
+        given = [(container, children(container) or []) for container in self.built.values()]
+        yield
+        for source, then in varying:
+            if source.now() is not then:
+                self.repeated = source.path
+        for container, parts in given:
+            found = children(container) or []
+            if len(found) != len(parts) or any(
+                    a is not b and not same(a, b) for a, b in zip(found, parts, strict=True)):
+                self.repeated = f"a {type(container).__name__} among the arguments"
+        if len(self.said) > said:
+            self.repeated = "what it prints"
+        for source in self._all_sources():
+            now, then = source.now(), before.get(id(source), source.value)
+            if now is not then and not same(now, then):
+                self.repeated = source.path
 
     def knows_memory(self, array: np.ndarray) -> bool:
         """Return whether an array's memory existed before the trace, or may have: it is not owned

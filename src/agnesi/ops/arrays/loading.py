@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -81,6 +81,27 @@ def write_all(mine: Mapping[str, Tensor], state: Mapping[str, Any]) -> None:
     :raises ValueError: If a shape differs, or a tensor lies in read-only memory.
     :raises TypeError: If values are of a kind that a tensor cannot hold.
     """
+    arrays = fitting(mine, state)
+    finished(lambda: put_all(mine, arrays))
+
+
+def finished(write: Callable[[], None]) -> None:
+    """Run what writes values; an interrupt in it, such as Ctrl-C, is raised when all are there."""
+    try:
+        write()
+    except Exception:
+        raise
+    except BaseException:
+        write()
+        raise
+
+
+def fitting(mine: Mapping[str, Tensor], state: Mapping[str, Any]) -> dict[str, Any]:
+    """Return values by name as arrays (as symbols in a trace) that fit the tensors of these names.
+
+    :raises ValueError: If a shape differs, or a tensor lies in read-only memory.
+    :raises TypeError: If values are of a kind that a tensor cannot hold.
+    """
     arrays = {name: _array(name, v) for name, v in state.items()}
     for name, array in arrays.items():
         held: Any = mine[name]
@@ -95,6 +116,11 @@ def write_all(mine: Mapping[str, Tensor], state: Mapping[str, Any]) -> None:
                                f"with .astype('{held.dtype}')"))
         if held.array is not None and not held.array.flags.writeable:
             raise ValueError(at(f"{name} lies in read-only memory and cannot be changed in place"))
+    return arrays
+
+
+def put_all(mine: Mapping[str, Tensor], arrays: dict[str, Any]) -> None:
+    """Write values that are known to fit; a second call finishes what was ended in the first."""
     if is_tracing():
         _assign_all(mine, arrays)
     else:
