@@ -9,16 +9,21 @@ version of its code for each answer.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from agnesi.autodiff.bodies import BodyTrace
 from agnesi.core.dispatch import current
 from agnesi.core.ir.node import Node
+from agnesi.core.op import Item, typed
+from agnesi.core.support.dtypes import is_inexact
+from agnesi.core.support.errors import GradientError, at
 from agnesi.core.support.tracing import current_trace, refuse_to_compile
 from agnesi.core.tensor import Tensor
+from agnesi.ops.base.creation import zeros_like
 from agnesi.ops.control.decided import GIVEN
+from agnesi.ops.control.loop import Scan
 
 #: For cotangents that a branch gives, whether the one that ran reads the operand.
 _REACHED: WeakKeyDictionary[Node, Tensor] = WeakKeyDictionary()
@@ -112,3 +117,55 @@ def _decisions() -> Any:
     while isinstance(trace, BodyTrace):
         trace = trace.around
     return getattr(trace, "decisions", None)
+
+
+# -- where none arrived --------------------------------------------------------------------------
+def absent(cost: Tensor, x: Tensor, nodes: Sequence[Node], constants: Collection[Node],
+           policy: str, flowing: Collection[Node] = ()) -> Tensor | None:
+    """Return the gradient of a tensor that none arrived at: 0 if the path leads through functions
+    such as ``round``, otherwise what ``policy`` says.  Only branches that did not run lead to
+    nodes that are among the ``flowing``.
+    """
+    if any(n in flowing for n in nodes):
+        return _disconnected(cost, x, policy)
+    passed, stack = set[Node](), [current(cost)]
+    while stack:
+        node = stack.pop()
+        if node in passed or not node.requires_grad:
+            continue
+        passed.add(node)
+        if node not in constants:
+            stack += _sources(node)
+    return _disconnected(cost, x, policy) if passed.isdisjoint(nodes) else zeros_like(x)
+
+
+def _sources(node: Node) -> Sequence[Node]:
+    """Return the nodes that a gradient flows to; for one of several results, those that it depends
+    on.
+    """
+    if type(node.op) is Item and (linked := getattr(node.inputs[0].op, "linked", None)) is not None:
+        inputs = node.inputs[0].inputs
+        return [inputs[i] for i in linked(node.op.index)]
+    return [node.inputs[i] for i in node.op.linked(0)] if type(node.op) is Scan else node.inputs
+
+
+def _disconnected(cost: Tensor, x: Tensor, policy: str) -> Tensor | None:
+    if policy == "zero":
+        return zeros_like(x)
+    if policy == "none":
+        return None
+    if policy != "error":
+        raise ValueError(at(f"disconnected must be 'error', 'zero' or 'none', not {policy!r}"))
+    shown = f"{x.name!r}, {typed(x)}" if x.name else typed(x)
+    if not is_inexact(x.dtype):
+        why = f"{shown} is of integers, which have no gradient"
+    elif not x._requires_grad:
+        why = f"{shown} does not require grad; make it with requires_grad=True"
+    else:
+        why = f"{typed(cost)} does not depend on {shown}"
+        if not cost._requires_grad:
+            why += ("; nothing was recorded of how it was computed: a gradient that is to be "
+                    "differentiated is made with create_graph=True")
+    raise GradientError(
+        at(f"grad: {why}. Pass disconnected='zero' (or 'none') if that is meant")
+    )

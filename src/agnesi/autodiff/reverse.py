@@ -149,7 +149,7 @@ def existing(seeds: Mapping[Node, Tensor], wrt: Sequence[Node] | None = None,
     """Return the cotangents as :func:`backprop`, but without those that exist only if a branch
     runs which does not run in this call of the function that is traced.
     """
-    reached = asked()
+    reached = asked() if is_tracing() else None
     found = backprop(seeds, wrt, constants, sparse, reached)
     return found if reached is None else reached.existing(found)
 

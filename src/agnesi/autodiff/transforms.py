@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal, ParamSpec, TypeVar, overload
 from weakref import WeakSet
@@ -14,13 +14,13 @@ import numpy as np
 from agnesi.autodiff.accumulation import Apart
 from agnesi.autodiff.bodies import BodyTrace
 from agnesi.autodiff.forward import push, slope, tangent_for
-from agnesi.autodiff.reached import asked
+from agnesi.autodiff.reached import absent, asked
 from agnesi.autodiff.recording import alias, detach, enable_grad
 from agnesi.autodiff.reverse import backprop, beginnings, goes_outside, seed
 from agnesi.core.dispatch import current, notice
 from agnesi.core.integers import is_integer
 from agnesi.core.ir.node import Node, toposort
-from agnesi.core.op import Item, typed
+from agnesi.core.op import typed
 from agnesi.core.parameter_types import TensorLike
 from agnesi.core.programs import is_declaring
 from agnesi.core.public import higher, renamed
@@ -34,7 +34,6 @@ from agnesi.core.tensor import Tensor
 from agnesi.core.transformed import name_of, transformed
 from agnesi.ops.base.convert import as_tensor, check_unmasked
 from agnesi.ops.base.creation import ones_like, zeros_like
-from agnesi.ops.control.loop import Scan
 
 Function = Callable[..., Any]
 P = ParamSpec("P")
@@ -129,14 +128,14 @@ def grad(
     record = STATE.recording and (create_graph or symbolic)
     with recording(record):
         g = seed(cost, grad_outputs, "grad")
-        reached = None if disconnected == "zero" else asked()
+        reached = asked() if disconnected != "zero" and is_tracing() else None
         flowing = backprop({root: g}, [n for ns in nodes for n in ns], constants, flags=reached)
         found, apart = flowing if reached is None else reached.existing(flowing), Apart(g)
         if goes_outside(root, targets, constants):
             notice("passing")
             disconnected = "zero"
         results = [
-            _without(cost, x, ns, constants, disconnected, flowing) if found.keys().isdisjoint(ns)
+            absent(cost, x, ns, constants, disconnected, flowing) if found.keys().isdisjoint(ns)
             else apart(functools.reduce(operator.add, [found[n] for n in ns if n in found]))
             for x, ns in zip(targets, nodes, strict=True)
         ]
@@ -156,57 +155,6 @@ def _check_operands(cost: Any, targets: list[Any]) -> None:
             )
     if not is_inexact(cost.dtype):
         raise TypeError(at(f"the cost must be float or complex, not {typed(cost)}"))
-
-
-def _without(cost: Tensor, x: Tensor, nodes: Sequence[Node], constants: Collection[Node],
-             policy: str, flowing: Collection[Node] = ()) -> Tensor | None:
-    """Return the gradient of a tensor that none arrived at: 0 if the path leads through functions
-    such as ``round``, otherwise what ``policy`` says.  Only branches that did not run lead to
-    nodes that are among the ``flowing``.
-    """
-    if any(n in flowing for n in nodes):
-        return _disconnected(cost, x, policy)
-    passed, stack = set[Node](), [current(cost)]
-    while stack:
-        node = stack.pop()
-        if node in passed or not node.requires_grad:
-            continue
-        passed.add(node)
-        if node not in constants:
-            stack += _sources(node)
-    return _disconnected(cost, x, policy) if passed.isdisjoint(nodes) else zeros_like(x)
-
-
-def _sources(node: Node) -> Sequence[Node]:
-    """Return the nodes that a gradient flows to; for one of several results, those that it depends
-    on.
-    """
-    if type(node.op) is Item and (linked := getattr(node.inputs[0].op, "linked", None)) is not None:
-        inputs = node.inputs[0].inputs
-        return [inputs[i] for i in linked(node.op.index)]
-    return [node.inputs[i] for i in node.op.linked(0)] if type(node.op) is Scan else node.inputs
-
-
-def _disconnected(cost: Tensor, x: Tensor, policy: str) -> Tensor | None:
-    if policy == "zero":
-        return zeros_like(x)
-    if policy == "none":
-        return None
-    if policy != "error":
-        raise ValueError(at(f"disconnected must be 'error', 'zero' or 'none', not {policy!r}"))
-    shown = f"{x.name!r}, {typed(x)}" if x.name else typed(x)
-    if not is_inexact(x.dtype):
-        why = f"{shown} is of integers, which have no gradient"
-    elif not x._requires_grad:
-        why = f"{shown} does not require grad; make it with requires_grad=True"
-    else:
-        why = f"{typed(cost)} does not depend on {shown}"
-        if not cost._requires_grad:
-            why += ("; nothing was recorded of how it was computed: a gradient that is to be "
-                    "differentiated is made with create_graph=True")
-    raise GradientError(
-        at(f"grad: {why}. Pass disconnected='zero' (or 'none') if that is meant")
-    )
 
 
 # -- functions ------------------------------------------------------------------------------
