@@ -308,21 +308,26 @@ class _Program:
         """Return the step that calls a ufunc's inner loop on blocks of elements; the table of its
         arguments has the addresses of buffers, then those of the inner loop and its data.
         """
-        from agnesi.codegen.kernels.ufunc_loop import emit_walk, plan_walk
+        from agnesi.codegen.kernels.ufunc_loop import emit_walk, may_be_long, plan_walk
 
         b = Builder(self.module, self.module.fresh("k"), _TASK)
-        addresses, begin, end, _ = b.parameters
+        addresses, begin, end, thread = b.parameters
         buffers, plan = _buffers_of(kernel), plan_walk(kernel, self.module.target)
+
+        def interrupted() -> Value:
+            return b.icmp("ne", poll(b, thread), Value("0", "i32"))
+
+        looks = may_be_long(plan)
         symbols = tuple(self._symbols[s] for s in kernel.call.symbols)
         b.give_sizes(addresses, len(buffers) + len(symbols), self.sizes)
         functions = [b.load("ptr", b.gep("ptr", addresses, i64(len(buffers) + i)))
                      for i in range(len(symbols))]
-        emit_walk(b, plan, _given(b, addresses, buffers), functions, begin, end)
+        emit_walk(b, plan, _given(b, addresses, buffers), functions, begin, end,
+                  interrupted if looks else None)
         b.ret()
-        name, size = self._added(b), chunk(kernel, plan.units)
         parallel = self.module.target.threads > 1 and is_parallel(plan.units, plan.surplus)
-        return Step(self._in_chunks(name, size) if size else name, plan.units, parallel, buffers,
-                    surplus=plan.surplus, symbols=symbols, looks=bool(size))
+        return Step(self._added(b), plan.units, parallel, buffers, surplus=plan.surplus,
+                    symbols=symbols, looks=looks)
 
     def _foreign(self, kernel: Foreign) -> Step:
         if isinstance(kernel.call, Walk):

@@ -1,6 +1,9 @@
 """Calls of universal functions' inner loops, block by block, with NumPy's broadcasting.
 
-Blocks are small enough for what has to be converted, and many enough for all threads.
+Blocks are small enough for what has to be converted, and many enough for all threads.  How long an
+element takes may follow from its value: SciPy's recurrences take as many steps as an order is
+large.  So one call computes as many elements of a block as the clock says will not take long, and
+signals are looked for behind each call.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ from agnesi.codegen.arithmetic import scalars
 from agnesi.codegen.llvm.builder import Builder, Value, i64
 from agnesi.codegen.loops.evaluate import memory_type
 from agnesi.core.ir.dims import Size
-from agnesi.core.ir.foreign import Walk
+from agnesi.core.ir.foreign import Walk, external
 from agnesi.core.ir.kernels import Buffer, Foreign
 from agnesi.core.support.record import record
 from agnesi.core.target import Target
@@ -22,6 +25,12 @@ from agnesi.core.target import Target
 #: Elements of a block that one call of a ufunc's inner loop computes, at most, and nanoseconds, as
 #: signals are looked for between blocks.
 _BLOCK_ELEMENTS, _BLOCK_NANOSECONDS = 256, 1 << 17
+#: Elements up to which a kernel is never interrupted.
+_MOST_WHOLE = 8
+#: Cycles, or nanoseconds, of a call below which the next one takes twice as many elements, and
+#: above which it takes a quarter of them.
+_SHORT_CALL, _LONG_CALL = 1 << 16, 1 << 19
+_CLOCK = external("runtime:profile_clock")
 
 
 @record
@@ -58,6 +67,12 @@ def plan_walk(kernel: Foreign, target: Target) -> WalkPlan:
     return WalkPlan(kernel, axes, block, blocks, units, surplus)
 
 
+def may_be_long(plan: WalkPlan) -> bool:
+    """Return whether signals are looked for between the calls of a kernel."""
+    size = plan.kernel.results[0].size
+    return not isinstance(size, int) or size > _MOST_WHOLE
+
+
 def _axes(kernel: Foreign) -> tuple[Axis, ...]:
     """The loops, innermost first; axes that all buffers step through evenly are one."""
     shape = kernel.results[0].shape
@@ -82,18 +97,26 @@ def _step(buffer: Buffer, i: int) -> Size:
 
 
 def emit_walk(b: Builder, plan: WalkPlan, pointer: Callable[[Buffer], Value],
-              functions: Sequence[Value], begin: Value, end: Value) -> None:
-    """The blocks from ``begin`` to ``end``; ``functions`` are the loop's address and its data."""
-    writer = _Writer(b, plan, pointer)
+              functions: Sequence[Value], begin: Value, end: Value,
+              interrupted: Callable[[], Value] | None = None) -> None:
+    """The blocks from ``begin`` to ``end``; ``functions`` are the loop's address and its data.
+
+    ``interrupted`` emits a look for signals, and returns whether the rest is to be left out.
+    """
+    writer = _Writer(b, plan, pointer, interrupted)
     with b.loop(begin, end) as unit:
         writer.block(unit.index, functions)
+        if interrupted is not None:
+            unit.until = interrupted()
 
 
 class _Writer:
     """The code for one block, and the tables that all blocks share."""
 
-    def __init__(self, b: Builder, plan: WalkPlan, pointer: Callable[[Buffer], Value]) -> None:
+    def __init__(self, b: Builder, plan: WalkPlan, pointer: Callable[[Buffer], Value],
+                 interrupted: Callable[[], Value] | None) -> None:
         self.b = b
+        self._interrupted = interrupted
         self.plan = plan
         kernel = plan.kernel
         assert isinstance(kernel.call, Walk)
@@ -105,7 +128,8 @@ class _Writer:
         self.addresses = [pointer(buffer) for buffer in self.buffers]
         self.workspaces: dict[int, Value] = {}
         self.arguments, self.steps = (b.alloca(t, len(self.dtypes)) for t in ("ptr", "i64"))
-        self.count = b.alloca("i64", 1)
+        self.count, self.several = b.alloca("i64", 1), b.alloca("i64", 1)
+        b.store(i64(1), self.several)
         for k, dtype in enumerate(self.dtypes):
             self._prepare(k, dtype)
 
@@ -137,20 +161,53 @@ class _Writer:
         """
         b = self.b
         count, starts = self._starts(unit)
-        b.store(count, self.count)
+        placed: list[tuple[Value, Size]] = []
         for k, dtype in enumerate(self.dtypes):
             i = self._buffer(k)
-            # Loops may leave the pointers where they stopped.
-            start = self.workspaces[k] if i is None or k in self.workspaces else starts[i]
-            b.store(start, b.gep("ptr", self.arguments, i64(k)))
+            own = i is None or k in self.workspaces
+            step = 0 if i is None else dtype.itemsize if own else self.plan.axes[0].steps[i]
+            placed.append((self.workspaces[k] if own else starts[i], step))
             if i is not None and k in self.workspaces and k < self.inputs:
                 self._convert(count, (starts[i], self.buffers[i].dtype, self._inner(i)),
                               (self.workspaces[k], dtype, i64(dtype.itemsize)))
-        b.call_pointer("void", functions[0], self.arguments, self.count, self.steps, functions[1])
+        if self._interrupted is None:
+            self._call(functions, placed, i64(0), count)
+        else:
+            self._in_pieces(functions, placed, count, self._interrupted)
         if self.wanted in self.workspaces:
             i, dtype = self.inputs, self.dtypes[self.wanted]
             self._convert(count, (self.workspaces[self.wanted], dtype, i64(dtype.itemsize)),
                           (starts[i], self.buffers[i].dtype, self._inner(i)))
+
+    def _call(self, functions: Sequence[Value], placed: Sequence[tuple[Value, Size]], first: Value,
+              count: Value) -> None:
+        """Emit the call for ``count`` elements of a block from ``first`` on, of arguments that are
+        ``placed`` at these addresses, with these bytes from one element to the next."""
+        b = self.b
+        b.store(count, self.count)
+        for k, (start, step) in enumerate(placed):  # loops may leave the pointers where they end
+            at = b.gep("i8", start, b.mul(first, b.size(step))) if step != 0 else start
+            b.store(at, b.gep("ptr", self.arguments, i64(k)))
+        b.call_pointer("void", functions[0], self.arguments, self.count, self.steps, functions[1])
+
+    def _in_pieces(self, functions: Sequence[Value], placed: Sequence[tuple[Value, Size]],
+                   count: Value, interrupted: Callable[[], Value]) -> None:
+        """Emit the calls for a block, each of as many elements as the one before it allows."""
+        b = self.b
+        with b.loop(i64(0), count, carried=(i64(0),)) as piece:
+            (first,) = piece.carried
+            several = b.load("i64", self.several)
+            taken = b.intrinsic("smin", several, b.sub(count, first))
+            before = b.call("i64", _CLOCK)
+            self._call(functions, placed, first, taken)
+            time = b.sub(b.call("i64", _CLOCK), before)
+            fewer = b.intrinsic("smax", b.op("lshr", several, i64(2)), i64(1))
+            more = b.intrinsic("smin", b.add(several, several), i64(self.plan.block))
+            kept = b.select(b.icmp("slt", time, i64(_SHORT_CALL)), more, several)
+            b.store(b.select(b.icmp("sgt", time, i64(_LONG_CALL)), fewer, kept), self.several)
+            after = b.add(first, taken)
+            piece.carry(after)
+            piece.until = b.op("or", b.icmp("sge", after, count), interrupted())
 
     def _inner(self, i: int) -> Value:
         return self.b.size(self.plan.axes[0].steps[i])
