@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import agnesi as ag
-from agnesi.codegen.interrupts import chunk
 from agnesi.codegen.kernels.ufunc_loop import plan_walk
 from agnesi.codegen.opt_level import Effort, work
 from agnesi.core.ir.kernels import Buffer, Foreign, Loop, Nest, Store
@@ -111,18 +110,6 @@ def test_effort_in_a_loop():
         assert not effort.little(51) and effort.little(50)
     assert effort.little(51)
     assert work([inner, inner]) == 200
-
-
-def test_functions_that_search_or_integrate_look_for_signals_oftener():
-    """An element of SciPy's spheroidal functions takes some ten times as long as one of others."""
-    x, found = ag.tensor(np.linspace(0.6, 3.0, 20_000)), []
-    for f in (ag.special.obl_cv, ag.special.gammaincinv):
-        jitted = ag.jit(lambda x, f=f: f(*[1.0] * (f is ag.special.obl_cv), 1.0, x / 4))
-        jitted(x)
-        (kernel,) = [k for k in jitted.plan().layout.kernels if isinstance(k, Foreign)]
-        found.append(chunk(kernel, 79))  # units of 256 elements
-    seldom = found.pop()
-    assert 1 <= found[0] <= 2 < seldom <= 20
 
 
 def test_functions_that_search_are_called_for_few_elements_at_a_time():

@@ -375,6 +375,10 @@ def several(op: Elementwise, summary: str = "", args: str = "", result: str = ""
     ``most`` and ``but`` see :func:`within`.
     """
 
+    for row in (op, integers):
+        if row is not None:
+            row.stepped = tuple(most)
+
     def row_of(x1: TensorLike) -> Elementwise:
         return op if integers is None or as_tensor(x1).dtype.kind not in "iu" else integers
 
