@@ -1,5 +1,7 @@
 """Carries of while loops that grow: lists that every step appends to."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -68,15 +70,48 @@ def grown(step, begin=None, condition=lambda carry: carry[0] < 4):
     return lambda: ag.while_loop(condition, step, begin)
 
 
+READ = {
+    "read": grown(lambda c: (c[0] + 1, ag.concat([c[1], c[1][-1:] * 2]))),
+    "carried on": grown(lambda c: (c[0] + c[1].sum(), ag.concat([c[1], ag.ones(1)])),
+                        (ag.tensor(0.0), ag.ones(1))),
+    "asked for its size": grown(
+        lambda c: ag.concat([c, c.sum()[None]]), ag.ones(1), lambda c: c.shape[0] < 4),
+    "put behind": grown(lambda c: (c[0] + 1, ag.concat([ag.ones(1), c[1]]))),
+    "changed": grown(lambda c: (c[0] + 1, ag.concat([c[1] * 2, ag.ones(1)]))),
+}
+
+
+@pytest.mark.parametrize("name", READ)
+def test_lists_that_are_read_while_they_grow_compile(name):
+    expected, compiled = READ[name](), ag.jit(READ[name])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = compiled()
+    assert "1 specialisation" in compiled.explain()
+    for a, b in zip(ag.tree.leaves(found), ag.tree.leaves(expected), strict=True):
+        assert a.tolist() == b.tolist()
+
+
+def test_lists_that_are_read_have_gradients_at_any_size():
+    def rows(x):
+        return ag.while_loop(lambda c: c[0] < 2, lambda c: (
+            c[0] + 1, ag.concat([c[1], ag.tanh(c[1].mean(0, keepdims=True) + c[0])])),
+            (ag.tensor(0), x))[1]
+
+    def slope(x):
+        return ag.grad(lambda x: (rows(x) ** 2).sum())(x)
+
+    compiled = ag.jit(slope)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for n in (2, 3):
+            x = ag.tensor(np.linspace(0, 1, 2 * n).reshape(n, 2))
+            np.testing.assert_allclose(compiled(x), slope(x), rtol=1e-12)
+
+
 REFUSED = {
-    "read": (grown(lambda c: (c[0] + 1, ag.concat([c[1], c[1][-1:] * 2]))), "is read in the loop"),
-    "carried on": (grown(lambda c: (c[0] + c[1].sum(), ag.concat([c[1], ag.ones(1)])),
-                         (ag.tensor(0.0), ag.ones(1))), "is read in the loop"),
-    "asked for its size": (
-        grown(lambda c: ag.concat([c, ag.ones(1)]), ag.ones(1), lambda c: c.shape[0] < 4),
-        "is read in the loop"),
-    "put behind": (grown(lambda c: (c[0] + 1, ag.concat([ag.ones(1), c[1]]))), "becomes float32"),
-    "changed": (grown(lambda c: (c[0] + 1, ag.concat([c[1] * 2, ag.ones(1)]))), "becomes float32"),
+    "indexed by a value": (
+        grown(lambda c: (c[0] + 1, ag.concat([c[1], c[1][c[0]][None]]))), "is read in the loop"),
     "random": (grown(lambda c: (c[0] + 1, ag.concat([c[1], ag.rand(1)]))), "the loop runs twice"),
 }
 

@@ -2,8 +2,8 @@
 
 How many steps there are is counted first, by the loop without its lists; then a scan does them,
 whose stacked results are the rows.  So memory is taken once, for all rows, and nothing is copied
-from step to step.  A list that is read in the loop has another size in each step; the steps of a
-declared graph are called then, and copy it.
+from step to step.  A list that is read in the loop has another size in each step; the steps are
+called then, and copy it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 
 from agnesi.api.control.nests import Nest
 from agnesi.api.control.steps import Loop
-from agnesi.api.control.stepwise import Stepwise, run_eagerly, stepped_while, whiled
+from agnesi.api.control.stepwise import Stepwise, run_eagerly, stepped_while, tried_again, whiled
 from agnesi.api.control.traced import can_be_stepwise, traced_while, tracing, variables
 from agnesi.autodiff.bodies import stand_in
 from agnesi.compiler.specialization.data_dependent_sizes import sizes_in
@@ -27,7 +27,7 @@ from agnesi.core.op import Op
 from agnesi.core.shapes import fits
 from agnesi.core.support import tree
 from agnesi.core.support.dtypes import int64
-from agnesi.core.support.errors import BodySizeError, at, typed
+from agnesi.core.support.errors import BodySizeError, TraceError, at, typed
 from agnesi.core.support.record import record
 from agnesi.core.support.tracing import current_trace, refuse_to_compile
 from agnesi.core.tensor import Tensor, symbol
@@ -41,19 +41,18 @@ from agnesi.ops.indexing.join import concat
 Function = Callable[..., Any]
 
 
-class _MoreThanGrowsError(BodySizeError):
+class _MoreThanGrowsError(TraceError):
     """A list is read in the loop, or more is done with it than appending."""
 
 
 def _refuse(why: str, instead: str) -> NoReturn:
-    """Refuse a loop whose list does more than grow; ``jit`` runs its function eagerly."""
-    refuse_to_compile(why, instead)
-    raise _MoreThanGrowsError(at(f"while_loop: {why}; {instead}"))
+    """Refuse a loop whose list does more than grow."""
+    raise _MoreThanGrowsError(at(f"while_loop: {why}: {instead}"))
 
 
 def _can_be_stepwise() -> bool:
     trace = current_trace()
-    return can_be_stepwise(trace) and not getattr(trace, "of_values", False)
+    return can_be_stepwise(trace)
 
 
 def growing_leaves(body: Function, carry: Nest) -> list[int]:
@@ -68,9 +67,12 @@ def growing_leaves(body: Function, carry: Nest) -> list[int]:
         found = [k for k, (leaf, x) in enumerate(zip(leaves, inner, strict=True))
                  if isinstance(leaf, Tensor) and _grew(leaf, x)]
         if found and trace.states():
-            _refuse(f"{carry.paths[found[0]]} grows, and the body changes tensors in place "
-                    "(drawing random numbers does so too): the loop runs twice, first to count its "
-                    "steps", "carry what it changes")
+            why, instead = (
+                f"{carry.paths[found[0]]} grows, and the body changes tensors in place (drawing "
+                "random numbers does so too): the loop runs twice, first to count its steps",
+                "carry what it changes")
+            refuse_to_compile(why, instead)
+            _refuse(why, instead)
     return found
 
 
@@ -213,9 +215,11 @@ def _stepped(test: Function, body: Function, carry: Nest, places: Sequence[int])
             for k, (t, leaf) in enumerate(zip(carry.tensors, carry.leaves, strict=True))]
     nest = Nest("while_loop", "init", carry.build(free))
     loop = stepped_while("while_loop", test, body, nest, {k: carry.tensors[k] for k in places})
+    if loop.states:  # what checks of its steps find, for one, which a step of unknown sizes has not
+        raise _MoreThanGrowsError(at(
+            "while_loop: a list grows, and its steps check indices: carry its last rows beside it"))
     count: Any = loop.count
-    sizes = applied(GrownSizes(loop.op(), tuple(places)), count, *nest.tensors,
-                    *loop.captured)
+    sizes = applied(GrownSizes(loop.op(), tuple(places)), count, *nest.tensors, *loop.captured)
     total = {k: size_of(n, "the number of rows") for k, n in zip(places, sizes, strict=True)}
 
     def packed(nest: Any) -> Any:
@@ -245,9 +249,13 @@ def growing_while(test: Function, body: Function, carry: Nest) -> Any:
         return None
     try:
         return _Growing(test, body, carry, places).run()
-    except BodySizeError as error:
+    except (BodySizeError, _MoreThanGrowsError) as error:
         if not _can_be_stepwise():
             run_eagerly(error)
             raise
-    return _stepped(test, body, carry, places)
+        try:
+            return tried_again(error, lambda: _stepped(test, body, carry, places))
+        except _MoreThanGrowsError:
+            run_eagerly(error)
+            raise
 

@@ -24,13 +24,14 @@ from agnesi.autodiff.reverse import backprop
 from agnesi.core.dispatch import current
 from agnesi.core.ir.dims import Dim, Size
 from agnesi.core.ir.dims import leaves as leaves_of
+from agnesi.core.ir.extents import UnknownSizeError
 from agnesi.core.ir.node import Node, toposort
 from agnesi.core.op import Op
 from agnesi.core.substitution import open_sizes, substituted
 from agnesi.core.support import tree
 from agnesi.core.support.cached_attributes import cached_property
 from agnesi.core.support.dtypes import int64
-from agnesi.core.support.errors import BodySizeError, at, typed
+from agnesi.core.support.errors import BodySizeError, TraceError, at, typed
 from agnesi.core.support.record import record, replace
 from agnesi.core.support.tracing import current_trace, refuse_to_compile, within
 from agnesi.core.tensor import Tensor, symbol
@@ -289,18 +290,20 @@ class SteppedScan(TracedScan):
         return take(y, last if self.count is None else where(places < self.count, last, places), 0)
 
 
-def run_eagerly(error: BodySizeError) -> None:
+def run_eagerly(error: TraceError) -> None:
     """Let ``jit`` run its function eagerly for an error; nothing happens elsewhere."""
     refuse_to_compile(*str(error).partition("\n")[0].rsplit(": ", 2)[-2:])
 
 
-def tried_again(error: BodySizeError, traced: Callable[[], Any]) -> Any:
+def tried_again(error: TraceError, traced: Callable[[], Any]) -> Any:
     """The loop with steps that are called, where it may be one; else ``jit`` runs its function
     eagerly, or this is the error."""
     if not can_be_stepwise(current_trace()):
         raise error
     try:
         return traced()
+    except UnknownSizeError:  # a version for single sizes may serve
+        raise
     except (TypeError, ValueError):  # what else the body does may need to know the sizes
         run_eagerly(error)
         raise

@@ -21,8 +21,9 @@ from agnesi.compiler.binding.call_adapter import CARRIERS, MISSED, missed
 from agnesi.compiler.compilation.compiled import Compiled
 from agnesi.compiler.shared import SharedDim
 from agnesi.compiler.specialization.dynamic_sizes import check
+from agnesi.compiler.specialization.graph_text import GraphText
 from agnesi.compiler.tracing.leaves import Forwarded, plain
-from agnesi.core.graph import FunctionGraph, alike, constant_value
+from agnesi.core.graph import FunctionGraph, alike
 from agnesi.core.ir.dims import Dim, leaves
 from agnesi.core.ir.extents import most
 from agnesi.core.ir.node import Node, toposort
@@ -47,6 +48,8 @@ class SizeWanted(BaseException):
         #: function that computes it, and that.
         self.inputs: Sequence[Node] = ()
         self.pattern: Any = None
+        #: What was read of Python before it was asked for.
+        self.sources: list[Any] = []
         self.make: Callable[[], Computed]
         self.made: Computed | None = None
 
@@ -127,6 +130,8 @@ class Computed:
     :param owner: The jitted function.
     :ivar most: Upper bound of a size that data determines.
     :ivar pattern: The sizes of the arguments that it takes, where some are dynamic.
+    :ivar sources: Numbers and texts of Python's that the function read before, which may decide
+        what is computed.
     """
 
     def __init__(self, arguments: Sequence[Any], wanted: SizeWanted, owner: Any) -> None:
@@ -145,6 +150,7 @@ class Computed:
         self.indices = [i for i, a in enumerate(arguments) if a.kind != "identity"]
         self.statics = [a.object if a.kind == "identity" else None for a in arguments]
         count = 1 + len(self.forwarded)
+        self.sources = wanted.sources
         self.compiled = Compiled(
             arguments, graph, count, [], result="tuple" if self.forwarded else "single",
             wrap=[False] * count, settings=owner.settings, name=f"sizes of {owner.name}",
@@ -168,17 +174,22 @@ class Computed:
                 self.compiled.bind()
         return True
 
-    def computes(self, inputs: Sequence[Node], outputs: Sequence[Node], exact: bool) -> bool:
-        """Return whether it computes what nodes of a later trace do."""
-        graph, exact = _present(FunctionGraph(inputs, outputs))[0], exact and self.pattern is None
-        return self._holds() and len(graph.nodes) == len(self.graph.nodes) and _text(
-            graph, exact, self.fresh) == _text(self.graph, exact, self.fresh)
+    def computes(self, inputs: Sequence[Node], outputs: Sequence[Node], exact: bool | None) -> bool:
+        """Return whether it computes what nodes of a later trace do, one of static sizes
+        (``exact``) or not; with None sizes do not count.
+        """
+        graph = _present(FunctionGraph(inputs, outputs))[0]
+        if not self._holds() or len(graph.nodes) != len(self.graph.nodes):
+            return False
+        same = exact is not None and exact == (self.pattern is None)
+        known, asked = (GraphText(same, self.fresh).of(g) for g in (self.graph, graph))
+        return bool(known == asked)
 
     def results(self, leaves: Sequence[Any]) -> list[Any] | None:
         """Return an array that carries the size, and the forwarded values; None if Python decides
         otherwise for these arguments before it asks for the size.
         """
-        if not self._holds():
+        if not self._holds() or not all(p.holds() for p in self.sources):
             return None
         self.compiled.follow()
         values = list(self.statics)
@@ -207,24 +218,6 @@ def _present(graph: FunctionGraph) -> tuple[FunctionGraph, list[Tensor]]:
 def behind(computed: Sequence[Computed]) -> int:
     """Return how many trailing arguments pass sizes and forwarded values."""
     return len(computed) + sum(len(c.forwarded) for c in computed)
-
-
-def _text(graph: FunctionGraph, exact: bool, fresh: bool) -> list[Any]:
-    """Return a key of a graph; with the sizes left out unless ``exact``."""
-    numbers = {n: i for i, n in enumerate(graph.nodes)}
-    indices = {n: i for i, n in enumerate(graph.inputs)}
-    found: list[Any] = []
-    for node in graph.nodes:
-        if node.op is not None:
-            what: Any = node.op.label() if exact else node.op.name
-        elif node in indices:
-            what = indices[node]
-        else:
-            value = constant_value(node)
-            t: Any = node.handle() if value is None else None  # type: ignore[misc]
-            what = (t.array.tobytes() if fresh else id(t)) if value is None else value.tobytes()
-        found.append((what, [numbers[n] for n in node.inputs], node.dtype))
-    return [*found, [numbers[n] for n in graph.outputs]]
 
 
 def _forwarded(node: Node, given: Node | None, inputs: Sequence[Node]) -> list[Node]:

@@ -27,7 +27,7 @@ from agnesi.compiler.specialization.dynamic_sizes import (
     sizes_of,
 )
 from agnesi.compiler.specialization.gradient_flows import Flows
-from agnesi.compiler.specialization.precomputed_sizes import Computed, SizeQueries
+from agnesi.compiler.specialization.precomputed_sizes import Computed, SizeQueries, SizeWanted
 from agnesi.compiler.specialization.recorded import (
     as_they_are,
     join,
@@ -67,6 +67,8 @@ from agnesi.runtime.support import still_seen
 #: Most nesting levels of containers that a direct native call flattens and rebuilds.
 _MAX_NESTED_CONTAINERS = 20
 _NONE: Mapping[Any, Source] = MappingProxyType({})
+#: Python's values by which a function may decide what it computes, and which never change inside.
+_DECISIVE = (int, float, str, tuple, type(None))
 
 
 class Version(Flows):
@@ -227,6 +229,9 @@ class Version(Flows):
             undone_draws(drawn)
             restored(known)
             note_failure(error, self.owner.versions, symbols, changed)
+            if isinstance(error, SizeWanted):
+                error.sources = [p for p in reads.sources.values()
+                                 if isinstance(p.value, _DECISIVE) and p.holds()]
             reads.release(failed=True)
             raise
         finally:

@@ -237,7 +237,7 @@ class Versions:
         """Return the function that computes a size from the arguments, made if it is new."""
         others = self._computed.setdefault(key, [])
         for c in others:
-            if c.computes(wanted.inputs, wanted.outputs, True):
+            if c.computes(wanted.inputs, wanted.outputs, wanted.pattern is None):
                 return c
         if len(others) >= MAX_BRANCHES:
             others.clear()
@@ -247,7 +247,7 @@ class Versions:
             self._counting.setdefault(but_sizes(key), []).append(made)
         kinds = self._sizes.setdefault(but_sizes(key), [])
         made.number = next((i for i, c in enumerate(kinds) if c.computes(
-            wanted.inputs, wanted.outputs, False)), len(kinds))
+            wanted.inputs, wanted.outputs, None)), len(kinds))
         if made.number == len(kinds):
             kinds.append(made)
         return made
