@@ -143,10 +143,12 @@ def _check_sums(rows):
     return want
 
 
-def test_compiled_checksums_are_those_of_numpy(monkeypatch):
-    by_numpy = _check_sums(9)
-    monkeypatch.setattr(sums, "_WAITING_STEPS", 0)
-    assert _check_sums(9) == by_numpy
+@pytest.mark.parametrize("rows", [3, 4, 9])
+def test_native_checksums_are_those_of_numpy(monkeypatch, rows):
+    monkeypatch.setattr(sums, "_pays", lambda words: False)
+    by_numpy = _check_sums(rows)
+    monkeypatch.setattr(sums, "_pays", lambda words: True)
+    assert _check_sums(rows) == by_numpy
 
 
 def test_tensors_are_read_straight_into_modules(tmp_path):

@@ -198,7 +198,7 @@ def source(waiting: str = "") -> str:
         **{name: str(number) for name, number in _CALLS.get(kind, {}).items()},
     }
     files = (waiting, "interrupts", "pool", "scratch", "threads", "blas", "state_locks",
-             "entry", *_OF_EAGER)
+             "entry", "sums", *_OF_EAGER)
     text = "\n".join(read_native(name) for name in files)
     values.update({f"w:{name}": str(i) for i, name in enumerate(words())})
     text = re.sub(r"\{([\w:.]+)\}", lambda found: values.get(found[1], found[0]), text)

@@ -167,6 +167,9 @@ class _Kept(Stored):
     def __init__(self, held: Any) -> None:
         self.shape, self.dtype = held.shape, held.dtype
 
+    def __deepcopy__(self, memo: Any) -> _Kept:
+        return self
+
     def fill(self, array: np.ndarray) -> None:
         """Nothing to do."""
 

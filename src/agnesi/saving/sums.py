@@ -7,28 +7,28 @@ Older files have the CRC-32 of the bytes themselves.
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import zlib
 from collections.abc import Callable
-from itertools import count
-from typing import Any
 
 import numpy as np
 
 from agnesi.compiler.eager import compiles
-from agnesi.compiler.jit import jit
 from agnesi.core.support.config import config
-from agnesi.core.tensor import wrap
+from agnesi.runtime import support
 
 #: Words of a row: they stay in a core's caches.
 LANES = 1 << 14
 _ROW = 4 * LANES
 _FACTOR = 2654435761
-#: Rows that compiled code adds at once: each word is read once, at the speed of memory.
+#: Rows that native code adds at once: each word is read once, at the speed of memory.
 _ROWS_A_STEP = 4
-#: Steps that NumPy makes, a GiB, before compiling pays.
-_WAITING_STEPS = (1 << 30) // (_ROWS_A_STEP * _ROW)
-_STEPS = count()
+_POWERS = (ctypes.c_uint32 * _ROWS_A_STEP)(
+    *(pow(_FACTOR, k, 1 << 32) for k in range(1, _ROWS_A_STEP + 1)))
+#: Bytes that NumPy adds before it pays to load native code.
+_WAITING_BYTES = 1 << 30
+_waited = 0
 
 
 class Lanes:
@@ -45,9 +45,10 @@ class Lanes:
         self._count += len(data)
         rows = len(data) // _ROW
         words = np.frombuffer(data[: rows * _ROW], "<u4").reshape(rows, LANES)
-        for k in range(0, rows, _ROWS_A_STEP):
-            step = words[k : k + _ROWS_A_STEP]
-            (_compiled() if _pays(step) else _by_numpy)(total, step)
+        steps = rows // _ROWS_A_STEP if rows >= _ROWS_A_STEP and _pays(words) else 0
+        if steps:
+            _native()(total.ctypes.data, words.ctypes.data, steps, ctypes.addressof(_POWERS))
+        _by_numpy(total, words[steps * _ROWS_A_STEP:])
         self._rest = zlib.crc32(data[rows * _ROW:], self._rest)
 
     def value(self) -> int:
@@ -63,25 +64,23 @@ def _by_numpy(total: np.ndarray, rows: np.ndarray) -> None:
         np.add(total, row, total)
 
 
-def _pays(step: np.ndarray) -> bool:
-    """Return whether compiled code is to add some rows; counts the steps before."""
-    return (len(step) == _ROWS_A_STEP and next(_STEPS) >= _WAITING_STEPS and config.compile
-            and step.dtype.isnative and compiles())
+def _pays(words: np.ndarray) -> bool:
+    """Return whether native code is to add rows; counts the bytes before it is loaded."""
+    global _waited
+    if not (words.dtype.isnative and config.compile):
+        return False
+    if not support.loaded():
+        _waited += words.nbytes
+        return _waited > _WAITING_BYTES and compiles()
+    return True
 
 
 @functools.cache
-def _compiled() -> Callable[[np.ndarray, np.ndarray], None]:
-    """The same in one pass, by compiled code."""
-    powers = [np.uint32(pow(_FACTOR, k, 1 << 32)) for k in range(_ROWS_A_STEP + 1)]
-
-    def step(total: Any, rows: Any) -> None:
-        found = total * powers[-1]
-        for row, power in zip(rows, powers[-2::-1], strict=True):
-            found = found + row * power
-        total.copy_(found)
-
-    compiled = jit(step)
-    return lambda total, rows: compiled(wrap(total), wrap(rows))
+def _native() -> Callable[[int, int, int, int], None]:
+    """The same of four rows at a time; other threads run meanwhile."""
+    kind = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64,
+                            ctypes.c_void_p)
+    return kind(support.native().address("add_rows"))
 
 
 class Cyclic:
