@@ -145,9 +145,10 @@ def _check_sums(rows):
 
 @pytest.mark.parametrize("rows", [3, 4, 9])
 def test_native_checksums_are_those_of_numpy(monkeypatch, rows):
-    monkeypatch.setattr(sums, "_pays", lambda words: False)
-    by_numpy = _check_sums(rows)
-    monkeypatch.setattr(sums, "_pays", lambda words: True)
+    with ag.config(compile=False):
+        by_numpy = _check_sums(rows)
+    monkeypatch.setattr(sums, "_waited", sums._WAITING_BYTES + 1)
+    assert sums._native(np.zeros(1, "<u4")) is not None
     assert _check_sums(rows) == by_numpy
 
 

@@ -143,10 +143,12 @@ def _late(file: str, name: str) -> Callable[..., Any]:
     return lambda *args: getattr(import_module(f"agnesi.compiler.library.{file}"), name)(*args)
 
 
-def _of_runtime(name: str) -> int:
-    """Return the address of a function of the native runtime, which is loaded at the first call."""
-    found: int = import_module("agnesi.runtime.support").native().address(name)
-    return found
+def of_runtime(name: str, wanted: bool = True) -> int:
+    """Return the address of a function of the native runtime, which is loaded if it is wanted; 0
+    where it is not.
+    """
+    support = import_module("agnesi.runtime.support")
+    return support.native().address(name) if wanted or support.loaded() else 0
 
 
 def _install_library() -> None:
@@ -156,7 +158,7 @@ def _install_library() -> None:
                     "mersenne"):
         RESOLVERS[library] = functools.partial(address, library)
         BEGINNERS[library] = functools.partial(begin, library)
-    RESOLVERS["runtime"] = _of_runtime
+    RESOLVERS["runtime"] = of_runtime
     RESOLVERS["numpy random"] = lambda name: import_module(
         "agnesi.core.ir.calls.mersenne").numpys(name)
     found, begun = _late("generated", "address"), _late("generated", "begin")

@@ -14,9 +14,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from agnesi.compiler.eager import compiles
+from agnesi.compiler.eager import compiles, of_runtime
 from agnesi.core.support.config import config
-from agnesi.runtime import support
 
 #: Words of a row: they stay in a core's caches.
 LANES = 1 << 14
@@ -45,9 +44,12 @@ class Lanes:
         self._count += len(data)
         rows = len(data) // _ROW
         words = np.frombuffer(data[: rows * _ROW], "<u4").reshape(rows, LANES)
-        steps = rows // _ROWS_A_STEP if rows >= _ROWS_A_STEP and _pays(words) else 0
-        if steps:
-            _native()(total.ctypes.data, words.ctypes.data, steps, ctypes.addressof(_POWERS))
+        steps = rows // _ROWS_A_STEP
+        add = _native(words) if steps else None
+        if add is None:
+            steps = 0
+        else:
+            add(total.ctypes.data, words.ctypes.data, steps, ctypes.addressof(_POWERS))
         _by_numpy(total, words[steps * _ROWS_A_STEP:])
         self._rest = zlib.crc32(data[rows * _ROW:], self._rest)
 
@@ -64,23 +66,26 @@ def _by_numpy(total: np.ndarray, rows: np.ndarray) -> None:
         np.add(total, row, total)
 
 
-def _pays(words: np.ndarray) -> bool:
-    """Return whether native code is to add rows; counts the bytes before it is loaded."""
+def _native(words: np.ndarray) -> Callable[[int, int, int, int], None] | None:
+    """Return the native function that adds rows, so many of four; None before it pays to load it.
+
+    It counts the bytes until then.
+    """
     global _waited
     if not (words.dtype.isnative and config.compile):
-        return False
-    if not support.loaded():
+        return None
+    address = of_runtime("add_rows", _waited > _WAITING_BYTES and compiles())
+    if not address:
         _waited += words.nbytes
-        return _waited > _WAITING_BYTES and compiles()
-    return True
+        return None
+    return _function(address)
 
 
 @functools.cache
-def _native() -> Callable[[int, int, int, int], None]:
-    """The same of four rows at a time; other threads run meanwhile."""
-    kind = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64,
-                            ctypes.c_void_p)
-    return kind(support.native().address("add_rows"))
+def _function(address: int) -> Callable[[int, int, int, int], None]:
+    """The function at an address; other threads run meanwhile."""
+    return ctypes.CFUNCTYPE(
+        None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p)(address)
 
 
 class Cyclic:
