@@ -98,10 +98,10 @@ def copy_spread(b: Builder, type_: str, source: Value, target: Value, count: Val
         whole = b.sub(count, b.op("urem", count, i64(lanes_)))
         parts = [(i64(0), whole, lanes_), (whole, count, 1)]
     for start, stop, width in parts:
-        with b.loop(start, stop, width) as at:
-            address = b.gep(type_, source, b.mul(at.index, b.size(step)))
+        with b.loop(start, stop, width) as loop:
+            address = b.gep(type_, source, b.mul(loop.index, b.size(step)))
             value = load_strided(b, address, type_, step, width, None)
-            b.store(value, b.gep(type_, target, at.index), nbytes(type_))
+            b.store(value, b.gep(type_, target, loop.index), nbytes(type_))
 
 
 class Copy(NamedTuple):
