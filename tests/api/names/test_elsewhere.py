@@ -205,6 +205,7 @@ def test_objects_are_copied_and_pickled_as_before() -> None:
 
 KEYWORDS = [
     (lambda: ag.jit(lambda x: x, static_argnums=0), "jit", "static_argnums", "nothing: what is no"),
+    (lambda: ag.grad(ag.sin, holomorphic=True), "grad", "holomorphic", "`ag.grad(lambda z"),
     (lambda: ag.jit(lambda x: x, donate_argnums=0), "jit", "donate_argnums", "nothing: memory"),
     (lambda: ag.function([], ag.shared(1.0), mode="FAST_RUN"), "function", "mode", "`optimizer`"),
     (lambda: ag.grad(lambda x: x, allow_int=True), "grad", "allow_int", "nothing: the compiler"),

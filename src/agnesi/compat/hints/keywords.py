@@ -98,8 +98,10 @@ static_argnums static_argnames static_broadcasted_argnums | jit vmap grad value_
     what is no tensor and no float is static
 donate_argnums donate_argnames donate | jit vmap : nothing: memory that nobody reads again is used
     again
+holomorphic | grad value_and_grad jac* : `ag.grad(lambda z: f(z).real)(z).conj()`, as gradients are
+    the conjugates of JAX's
 keep_unused backend inline abstracted_axes fullgraph dynamic in_shardings out_shardings
-    compiler_options options axis_name spmd_axis_name allow_int holomorphic reduce_axes
+    compiler_options options axis_name spmd_axis_name allow_int reduce_axes
     is_grads_batched allow_input_downcast profile rebuild_strict unroll
     | jit vmap grad value_and_grad vjp jvp jac* hessian linearize function scan map while_loop
     fori_loop cond : nothing: the compiler sees to it

@@ -95,7 +95,7 @@ symeig geqrf orgqr ormqr lobpcg : `ag.linalg.eig`, `ag.linalg.lstsq`,
     `ag.linalg`
 frobenius_norm(x, (0, 1)) | ag.linalg.norm(x)
 grid_sampler grid_sampler_2d grid_sampler_3d : `nn.functional.grid_sample(x, grid)`
-affine_grid_generator(theta, size) | nn.functional.affine_grid(theta, size)
+affine_grid_generator : `nn.functional.affine_grid(theta, size)`
 gru gru_cell lstm_cell rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell : `nn.GRU`, `nn.GRUCell`,
     `nn.LSTM`, `nn.LSTMCell`, `nn.RNN`, `nn.RNNCell`
 is_conj is_neg is_inference is_distributed is_storage is_vulkan_available : nothing: `ag.Tensor` has
