@@ -38,6 +38,7 @@ broadcast_tensors(x, v) | list(ag.broadcast_arrays(x, v))
 cartesian_prod(v, r) | ag.stack(ag.meshgrid(v, r, indexing='ij'), -1).reshape(-1, 2)
 chain_matmul(s, m, s) | s @ m @ s
 cholesky_inverse(l) | ag.linalg.inv(ag.tril(l) @ ag.tril(l).T)
+lu_solve(m, *ag.lu(m)) | ag.linalg.solve(m, m)
 cholesky_solve(m, l) | ag.linalg.cho_solve((l, True), m)
 cholesky_solve(m, l.T, upper=True) | ag.linalg.cho_solve((l, True), m)
 clamp_max(x, 1) | ag.clip(x, max=1)

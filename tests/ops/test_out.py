@@ -133,7 +133,7 @@ ARGUMENTS |= {
     "bartlett_window": (5,), "blackman_window": (5,), "hamming_window": (5,), "hann_window": (5,),
     "kaiser_window": (5,), "bucketize": (SQUARE, ag.sort(VECTOR)),
     "cartesian_prod": (VECTOR, VECTOR), "cholesky": (_P,), "cholesky_inverse": (_P,),
-    "cholesky_solve": (SQUARE, _P), "clamp_max": (SQUARE, 0.5),
+    "cholesky_solve": (SQUARE, _P), "lu_solve": (SQUARE, _P, [0, 1, 2]), "clamp_max": (SQUARE, 0.5),
     "clamp_min": (SQUARE, 0.5), "combinations": (VECTOR,), "diagonal_scatter": (SQUARE, VECTOR),
     "fill": (SQUARE, 7.0), "igamma": (SQUARE, OTHER), "igammac": (SQUARE, OTHER),
     "index_copy": (SQUARE, 0, INTEGERS[0, :2], OTHER[:2]),

@@ -27,7 +27,7 @@ _MODULES = {
     """,
     "agnesi.api.torch.products": """
         addbmm addmv addr adjoint baddbmm cartesian_prod chain_matmul cholesky_inverse
-        cholesky_solve combinations cumulative_trapezoid logdet mv
+        cholesky_solve combinations cumulative_trapezoid logdet lu_solve mv
     """,
     "agnesi.api.torch.formats": """
         channels_last channels_last_3d contiguous_format preserve_format

@@ -71,7 +71,8 @@ def test_bags_of_many_rows(bags, way):
 PLACES = ag.zeros(1200, dtype=int)
 SUMS = {
     "what is added to all rows": lambda w, x: (x[:, :3] + w).sum(),
-    "what multiplies the middle axis": lambda w, x: (x.reshape(30, 40, 4)[:, :3] * w[:, None]).sum(),
+    "what multiplies the middle axis": lambda w, x: (
+        x.reshape(30, 40, 4)[:, :3] * w[:, None]).sum(),
     "what is expanded": lambda w, x: (w.expand(1200, 3) * x[:, :3]).sum(),
     "a bias": lambda w, x: F.linear(x, ag.ones((3, 4), dtype=x.dtype), w).sum(),
     "a bias of a convolution": lambda w, x: F.conv_transpose2d(
@@ -88,7 +89,8 @@ SUMS = {
         (PLACES,), x[:, 0], accumulate=True)).sum(),
     "what a loop reads": lambda w, x: ag.scan(
         lambda c, row: (ag.tanh(c * 0 + w * row[0]), c.sum()), w * 0, x)[1].sum(),
-    "what is used many times": lambda w, x: ag.stack([(w * x[i, :3]).sum() for i in range(300)]).sum(),
+    "what is used many times": lambda w, x: ag.stack(
+        [(w * x[i, :3]).sum() for i in range(300)]).sum(),
 }
 
 

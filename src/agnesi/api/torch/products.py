@@ -22,6 +22,7 @@ from agnesi.ops.elementwise.explog import log
 from agnesi.ops.indexing.index import take
 from agnesi.ops.indexing.join import stack
 from agnesi.ops.indexing.ranges import eye
+from agnesi.ops.linalg import lu as factored
 from agnesi.ops.linalg.cholesky import cho_solve
 from agnesi.ops.linalg.det import slogdet
 from agnesi.ops.linalg.products import multi_dot
@@ -31,7 +32,7 @@ from agnesi.ops.sparse.words import is_sparse
 
 __all__ = ["addbmm", "addmv", "addr", "adjoint", "baddbmm", "cartesian_prod", "chain_matmul",
            "cholesky_inverse", "cholesky_solve", "combinations", "cumulative_trapezoid",
-           "logdet", "mv"]
+           "logdet", "lu_solve", "mv"]
 
 _SHAPES = "ShapeError | If the shapes do not fit."
 
@@ -206,3 +207,16 @@ def cholesky_inverse(L: TensorLike, upper: bool = False, *, out: Tensor | None =
     """The inverse of a matrix from its Cholesky factor."""
     factor = as_tensor(L)
     return cho_solve((factor, not upper), eye(factor.shape[-1], dtype=factor.dtype))
+
+
+@torch("Tensor | Of the shape of ``b``, broadcast.", "lu, linalg.lu_solve, linalg.solve",
+       ">>> b = ag.tensor([[3.0], [10.0]])\n"
+       ">>> ag.lu_solve(b, *ag.lu(ag.tensor([[1.0, 2.0], [2.0, 8.0]]))).T\ntensor([[1., 1.]])",
+       f"{_SHAPES}\nValueError | If a pivot is out of range.",
+       b="array_like | Of shape (..., n, k).",
+       LU_data="array_like | The factors that ``lu`` gave, of shape (..., n, n).",
+       LU_pivots="array_like | The exchanges that it gave, counted from 0.")
+def lu_solve(b: TensorLike, LU_data: TensorLike, LU_pivots: TensorLike, *,
+             out: Tensor | None = None) -> Tensor:
+    """The solution of ``a @ x = b`` from the factors of ``a``, as PyTorch orders them."""
+    return factored.lu_solve((LU_data, LU_pivots), b)

@@ -46,10 +46,9 @@ byteswap getfield setfield setflags : `x.numpy()`, whose methods these are
 fill : `x.fill_(value)`
 resize_as resize : `ag.resize(x, shape)`
 eig symeig : `ag.linalg.eig(x)`, `ag.linalg.eigh(x)`
-lu_solve : `ag.linalg.lu_solve((LU, pivots), x)`
 lstsq solve : `ag.linalg.{0}(A, x)`, in this order
 triangular_solve : `ag.linalg.solve_triangular(A, x)`, in this order
-cholesky_inverse cholesky_solve : `ag.{0}`, the function
+cholesky_inverse cholesky_solve lu_solve : `ag.{0}`, the function
 geqrf orgqr ormqr : `ag.linalg.qr(x)`
 histogram put argpartition choose compress partition searchsorted : the function, `ag.{0}`
 nonzero_static slice_inverse

@@ -14,7 +14,6 @@ embedding embedding_bag : `nn.functional.{0}(indices, weight)`, in this order
 solve : `ag.linalg.solve(A, b)`, in this order
 lstsq : `ag.linalg.lstsq(A, b)`, in this order
 triangular_solve : `ag.linalg.solve_triangular(A, b)`, in this order
-lu_solve : `ag.linalg.lu_solve((lu, piv), b)`
 """
 
 TORCH = """
