@@ -294,12 +294,14 @@ def mended(function: Numeric, value: Numeric, where: Callable[[np.ndarray], Any]
 
 
 def row(name: str, formula: Formula, rules: tuple[Rule | None, ...], home: str, *,
-        scipy: str = "", above: float = -np.inf, double: bool = True) -> Elementwise:
+        scipy: str = "", above: float = -np.inf, double: bool = True,
+        wide_slopes: bool = False) -> Elementwise:
     """A row of real functions with generated code.
 
     ``home`` is the module that makes it.  ``scipy`` names SciPy's function, if it has one, which
     then computes eager values, in functions of one operand only those greater than ``above``, since
-    it loses digits below.  Generated code computes in ``double`` precision, or the operands'.
+    it loses digits below.  Generated code computes in ``double`` precision, or the operands', and
+    with ``wide_slopes`` derivatives, whose terms cancel or overflow, in double precision as well.
     """
     value = value_of(formula)
     if scipy:
@@ -309,7 +311,7 @@ def row(name: str, formula: Formula, rules: tuple[Rule | None, ...], home: str, 
     else:
         def function(*xs: np.ndarray) -> np.ndarray:
             return value(*xs).astype(xs[-1].dtype, copy=False)
-    if double:
+    if wide_slopes:
         rules = slopes_in_double(name, rules)
     op = Elementwise(name, function, rules, kinds="f", expand=code_of(formula, double), home=home)
     if not scipy or above > -np.inf:  # with the formula, too

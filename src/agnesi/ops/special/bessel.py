@@ -262,20 +262,25 @@ def _slope_of_kve(v: Tensor, x: Tensor, y: Tensor) -> Tensor:
 
 #: SciPy's are NaN at infinity and overflow early.
 I0 = row("i0", _i(0, False), (lambda g, x: g * i1(x),), __name__)
-I1 = row("i1", _i(1, False), (lambda g, x, y: g * _slope_of_i1(x, y),), __name__)
-I0E = row("i0e", _i(0, True), (lambda g, x, y: g * _slope_of_i0e(x, y),), __name__, scipy="i0e")
-I1E = row("i1e", _i(1, True), (lambda g, x, y: g * _slope_of_i1e(x, y),), __name__, scipy="i1e")
+I1 = row("i1", _i(1, False), (lambda g, x, y: g * _slope_of_i1(x, y),), __name__, wide_slopes=True)
+I0E = row("i0e", _i(0, True), (lambda g, x, y: g * _slope_of_i0e(x, y),), __name__,
+          scipy="i0e", wide_slopes=True)
+I1E = row("i1e", _i(1, True), (lambda g, x, y: g * _slope_of_i1e(x, y),), __name__,
+          scipy="i1e", wide_slopes=True)
 K0 = row("k0", _k(0, False), (lambda g, x: -g * k1(x),), __name__, scipy="k0")
-K1 = row("k1", _k(1, False), (lambda g, x, y: -g * (k0(x) + y / x),), __name__, scipy="k1")
-K0E = row("k0e", _k(0, True), (lambda g, x, y: g * _slope_of_k0e(x, y),), __name__, scipy="k0e")
-K1E = row("k1e", _k(1, True), (lambda g, x, y: g * _slope_of_k1e(x, y),), __name__, scipy="k1e")
+K1 = row("k1", _k(1, False), (lambda g, x, y: -g * (k0(x) + y / x),), __name__,
+         scipy="k1", wide_slopes=True)
+K0E = row("k0e", _k(0, True), (lambda g, x, y: g * _slope_of_k0e(x, y),), __name__,
+          scipy="k0e", wide_slopes=True)
+K1E = row("k1e", _k(1, True), (lambda g, x, y: g * _slope_of_k1e(x, y),), __name__,
+          scipy="k1e", wide_slopes=True)
 #: By the differential equations that they satisfy.
 RATE_OF_IVE = row("rate_of_ive", _rate(-1.0), (
     no_slope("ive", "its order"),
-    lambda g, a, b, y: g * (square(a) - b - 2 * b * y - square(y)) / b), __name__)
+    lambda g, a, b, y: g * (square(a) - b - 2 * b * y - square(y)) / b), __name__, wide_slopes=True)
 RATE_OF_KVE = row("rate_of_kve", _rate(1.0), (
     no_slope("kve", "its order"),
-    lambda g, a, b, y: g * (square(a) + b + 2 * b * y - square(y)) / b), __name__)
+    lambda g, a, b, y: g * (square(a) + b + 2 * b * y - square(y)) / b), __name__, wide_slopes=True)
 
 
 _documented = scipy_rows(__name__)

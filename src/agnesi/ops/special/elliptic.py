@@ -69,7 +69,7 @@ SLOPE_OF_RD = row("slope_of_elliprd", slope_of_rd, (
     lambda g, a, b, c, y: g * (_rd_last(b, c, a, elliprd(b, c, a)) - 3 * y) / (2 * (a - c)),
     lambda g, a, b, c: g * (_rd_slope(b, c, a) - _rd_slope(b, a, c)) / (2 * (a - c)),
     lambda g, a, b, c, y: g * (_rd_last(a, b, c, elliprd(a, b, c)) - 3 * y) / (2 * (c - a)),
-), __name__)
+), __name__, wide_slopes=True)
 _rd_slope: Function = several(SLOPE_OF_RD)
 elliprg: Function = _documented(
     "elliprg", "Carlson's completely symmetric integral of the second kind.",

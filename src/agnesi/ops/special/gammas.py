@@ -187,17 +187,16 @@ def _beta(m: Any, a: Any, b: Any) -> Any:
 
 GAMMA = row("gamma", _gamma, (lambda g, x, y: g * (y * digamma(x)),), __name__, scipy="gamma",
             above=-150.0)
-RGAMMA = row("rgamma", _rgamma, (_rgamma_slope,), __name__, scipy="rgamma", above=0.0)
+RGAMMA = row("rgamma", _rgamma, (_rgamma_slope,), __name__,
+             scipy="rgamma", above=0.0, wide_slopes=True)
 #: SciPy's loses half of the digits where one parameter is large.
 BETALN = row(
     "betaln", _betaln,
-    (lambda g, a, b: -g * _gap(a, b), lambda g, a, b: -g * _gap(b, a)), __name__
-)
+    (lambda g, a, b: -g * _gap(a, b), lambda g, a, b: -g * _gap(b, a)), __name__, wide_slopes=True)
 BETA = row(
     "beta", _beta,
     (lambda g, a, b, y: g * _beta_slope(a, b, y),
-     lambda g, a, b, y: g * _beta_slope(b, a, y)), __name__
-)
+     lambda g, a, b, y: g * _beta_slope(b, a, y)), __name__, wide_slopes=True)
 DIGAMMA_GAP = row(
     "digamma_gap", _digamma_gap,
     (lambda g, a, b: g * (trigamma(a + b) - trigamma(a)), lambda g, a, b: g * trigamma(a + b)),

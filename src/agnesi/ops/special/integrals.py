@@ -90,13 +90,13 @@ def _bend_of_e(x: Tensor) -> Tensor:
 
 
 ELLIPK = row("ellipk", lambda m, x: _means(m, x)[0], (lambda g, x: g * slope_of_k(x),), __name__,
-             scipy="ellipk")
+             scipy="ellipk", wide_slopes=True)
 ELLIPE = row("ellipe", lambda m, x: _means(m, x)[1], (lambda g, x: g * slope_of_e(x),), __name__,
-             scipy="ellipe")
+             scipy="ellipe", wide_slopes=True)
 SLOPE_OF_K = row("slope_of_ellipk", lambda m, x: _mean_slopes(m, x)[0],
-                 (lambda g, x: g * _bend_of_k(x),), __name__)
+                 (lambda g, x: g * _bend_of_k(x),), __name__, wide_slopes=True)
 SLOPE_OF_E = row("slope_of_ellipe", lambda m, x: _mean_slopes(m, x)[1],
-                 (lambda g, x: g * _bend_of_e(x),), __name__)
+                 (lambda g, x: g * _bend_of_e(x),), __name__, wide_slopes=True)
 
 
 # -- others -------------------------------------------------------------------------------------
@@ -157,8 +157,8 @@ EXPI = called("expi", (lambda g, x: safe_divide(g * exp(x), x),), __name__)
 EXP1 = called("exp1", (lambda g, x: -safe_divide(g * exp(-x), x),), __name__)
 SI = called("sici", (lambda g, x: g * sinc(x * (1 / math.pi)),), __name__, own="si", output=0)
 CI = called("sici", (lambda g, x: safe_divide(g * cos(x), x),), __name__, own="ci", output=1)
-LAMBERTW = row("lambertw", _lambertw, (_lambert_rule,), __name__)
-LAMBERTW_LOW = row("lambertw_low", _lambertw_low, (_lambert_rule,), __name__)
+LAMBERTW = row("lambertw", _lambertw, (_lambert_rule,), __name__, wide_slopes=True)
+LAMBERTW_LOW = row("lambertw_low", _lambertw_low, (_lambert_rule,), __name__, wide_slopes=True)
 OWENS_T = called("owens_t", (
     lambda g, a, b: g * (exp(square(a) * -0.5) * erf(a * b * math.sqrt(0.5))
                          * (-0.5 / math.sqrt(2 * math.pi))),

@@ -89,16 +89,18 @@ def _decayed(t: Tensor) -> Tensor:
 
 BOXCOX = row("boxcox", lambda m, x, p: _boxed(m, m.log(x), p), (
     lambda g, a, b: g * exp((b - 1) * log(a)),
-    lambda g, a, b: g * square(log(a)) * _grown(b * log(a))), __name__, scipy="boxcox")
+    lambda g, a, b: g * square(log(a)) * _grown(b * log(a))),
+    __name__, scipy="boxcox", wide_slopes=True)
 BOXCOX1P = row("boxcox1p", lambda m, x, p: _boxed(m, m.log1p(x), p), (
     lambda g, a, b: g * exp((b - 1) * log1p(a)),
-    lambda g, a, b: g * square(log1p(a)) * _grown(b * log1p(a))), __name__, scipy="boxcox1p")
+    lambda g, a, b: g * square(log1p(a)) * _grown(b * log1p(a))),
+    __name__, scipy="boxcox1p", wide_slopes=True)
 INV_BOXCOX = row("inv_boxcox", lambda m, x, p: m.exp(_unboxed(m, x, p)), (
     lambda g, a, b, y: g * y / (1 + a * b),
-    lambda g, a, b, y: g * y * square(a) * _decayed(a * b)), __name__)
+    lambda g, a, b, y: g * y * square(a) * _decayed(a * b)), __name__, wide_slopes=True)
 INV_BOXCOX1P = row("inv_boxcox1p", lambda m, x, p: m.expm1(_unboxed(m, x, p)), (
     lambda g, a, b, y: g * (y + 1) / (1 + a * b),
-    lambda g, a, b, y: g * (y + 1) * square(a) * _decayed(a * b)), __name__)
+    lambda g, a, b, y: g * (y + 1) * square(a) * _decayed(a * b)), __name__, wide_slopes=True)
 boxcox: Function = binary(
     BOXCOX, "Box and Cox's transform, ``(x1**x2 - 1) / x2``, or ``log(x1)`` for ``x2 = 0``.",
     "[1.0], [2.0]", "[0.]")
