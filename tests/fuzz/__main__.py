@@ -20,6 +20,7 @@ from collections import Counter
 from typing import Any
 
 from agnesi.core.support.config import config
+from tests.fuzz import uncovered
 from tests.fuzz.alone import HANGS, ends_badly
 from tests.fuzz.cases import case, report
 from tests.fuzz.check import Failure, Unclear, check, watched
@@ -172,6 +173,8 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=0, help="for how long")
     parser.add_argument("--seed", type=int, default=None, help="which programs; of the clock")
     parser.add_argument("--jobs", type=int, default=min(2, os.cpu_count() or 1))
+    parser.add_argument("--uncovered", type=int, default=0, metavar="PROGRAMS",
+                        help="say what so many programs never call, give or nest, and run none")
     parser.add_argument("--first", action="store_true", help="stop at the first failure")
     for name in ("--start", "--step"):
         parser.add_argument(name, type=int, default=0, help=argparse.SUPPRESS)
@@ -183,6 +186,9 @@ def main() -> int:
     if options.seed is None:
         options.seed = time.time_ns() // 1000 % (1 << 40)
     print(f"SEED={options.seed} repeats these programs", flush=True)
+    if options.uncovered:
+        uncovered.show(options.uncovered, options.seed)
+        return 0
     run = Run(options)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # the counts are printed then, too
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -209,12 +209,12 @@ def _scan(f: Any, carry: Any, xs: Any, reverse: bool = False, checkpoint: bool =
     return carry, _stacked(out[::-1] if reverse else out)
 
 
-def _vmap(f: Any, in_axes: Any = 0) -> Any:
+def _vmap(f: Any, in_axes: Any = 0, out_axes: int = 0) -> Any:
     def of(*args: Any) -> Any:
         axes = in_axes if isinstance(in_axes, tuple) else (in_axes,) * len(args)
-        count = next(a.shape[0] for a, x in zip(args, axes, strict=True) if x is not None)
-        return _stacked([f(*[a if x is None else a[i] for a, x in zip(args, axes, strict=True)])
-                         for i in range(count)])
+        count = next(a.shape[x] for a, x in zip(args, axes, strict=True) if x is not None)
+        return _stacked([f(*[a if x is None else ag.moveaxis(a, x, 0)[i] for a, x in zip(
+            args, axes, strict=True)]) for i in range(count)], out_axes)
     return of
 
 

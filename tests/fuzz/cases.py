@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.fuzz import carried, nested, statements, training, views
+from tests.fuzz import broad, carried, nested, statements, training, views
 from tests.fuzz.bisect import culprits
 from tests.fuzz.check import Failure, failing
 from tests.fuzz.generator import program
@@ -20,7 +20,8 @@ from tests.fuzz.ways import WAYS, Way
 
 #: Ways of functions that are drawn by themselves.
 SCRIPTS = {statements.WAY: statements.script, training.WAY: training.training,
-           nested.WAY: nested.nested, carried.WAY: carried.carried, views.WAY: views.views}
+           nested.WAY: nested.nested, carried.WAY: carried.carried, views.WAY: views.views,
+           broad.WAY: broad.broad}
 
 
 def case(seed: Any, ways: Iterable[Way] = WAYS, **how: Any) -> Case | Script | None:

@@ -17,7 +17,7 @@ from agnesi.core.ir.kernels import Nest, Store
 from agnesi.core.ir.loops import call
 from agnesi.rewrite import forget_rule, rewrite_rule, trial
 from agnesi.schedule import passes
-from tests.fuzz import bisect
+from tests.fuzz import bisect, broad, uncovered
 from tests.fuzz.alone import ends_badly
 from tests.fuzz.cases import case, report
 from tests.fuzz.check import Slow, Unclear, check, watched
@@ -304,3 +304,13 @@ def test_what_functions_within_a_program_return_is_rounded_too():
     assert difference(eager, other, spread) is None
     other[0][0, 0] = ~other[0][0, 0]
     assert difference(eager, other, spread) is not None
+
+
+def test_lines_of_the_library_run_and_what_they_never_do_is_said():
+    for number in range(6):
+        found = broad.broad((61, number))
+        assert found.source == broad.broad((61, number)).source
+        assert number > 1 or check(found) is None
+    lines = [*uncovered.uncovered(4, 61)]
+    assert any(line.startswith("ag.linalg: ") for line in lines)
+    assert "vmap(" in lines[-1] and "parameters never given" in lines[-2]

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 import agnesi as ag
+from tests.fuzz.check import Unclear
 from tests.fuzz.oracles import reference
 from tests.fuzz.pool import REFUSED
 from tests.fuzz.run import needed
@@ -65,6 +66,7 @@ METHODS = (
     "W.index_add_(A, ag.arange(1), W[:1])", "W.narrow(A, 0, 1).fill_(5)", "W.diagonal().fill_(4)",
     "W.cumsum_(A)", "W.data[...] = E", "W.select(A, I).copy_(E)", "W.unfold(A, 2, 1)[0] += 1",
     "ag.fori_loop(0, 2, lambda i, u: u + W.sum(), 0 * W.sum())", "swap(W, W)",
+    "looped(W, E, k)", "scanned(W, E, k)", "turned(W, E, k)", "chosen(W, W, k)", "picked(W, W, k)",
 )
 VALUES = (
     "W * 2 + 1", "W.sum(0)", "ag.copy(W)", "W.astype('float64')", "ag.concat([W, W])",
@@ -73,6 +75,10 @@ VALUES = (
     "ag.zeros((2, 3), dtype='float64') + W", "ag.asarray(W)", "+W", "W[W > 0].sum()",
     "ag.zeros_like(W)",
 )
+#: Values of loops and branches that write; copies.
+CONTROLLED = ("looped(W, E, k)", "scanned(W, W, k)[1][0]", "scanned(W, E, k)[1][2]",
+              "turned(W, E, k)", "chosen(W, W, k)[0]", "picked(W, W, k)[1]",
+              "ag.array(W)", "ag.tensor(W)")
 WRITTEN = ("W", "W", "W * 2", "W.sum()", "3", "W[::-1]", "W + W", "W[I]", "ag.where(W > 1, W, 0)",
            "W.T", "W[:1]", "W[..., :1]", "1.5", "-W", "W.real", "W.imag", "True", "W[I:]")
 HEAD = '''
@@ -86,6 +92,49 @@ def shift(u, w):
 
 def swap(u, w):
     u[...], w[...] = ag.copy(w), ag.copy(u)
+
+def looped(u, w, k):
+    def step(i, s):
+        v = u.T
+        u[(i + k) % 2] = w
+        s = s + v.sum()
+        v[...] += 1
+        return s + u.reshape(-1)[0]
+    return ag.fori_loop(0, 2, step, 0 * u.sum())
+
+def scanned(u, w, k):
+    def step(s, x):
+        v = u[::-1]
+        before = u[k] * 1
+        v[...] = x
+        v[1:][:1] -= s
+        return s + u.sum(), (before, v[0], u[k])
+    return ag.scan(step, 0 * u.sum(), w)
+
+def turned(u, w, k):
+    def step(c):
+        v = u[1:]
+        v[...] = c[1]
+        u.T[0] += 1
+        return c[0] + 1, v.sum()
+    return ag.while_loop(lambda c: c[0] < k + 2, step, (0 * k, 0 * u[1:].sum()))[1]
+
+def chosen(u, w, k):
+    def one():
+        v = u.reshape(-1)
+        v[1:] = v[:-1] * 1
+        return u.sum(), w.sum()
+    def other():
+        w[...] = u
+        u[::-1][:1] = 3
+        return w.sum(), u.sum()
+    return ag.cond(k > 0, one, other)
+
+def picked(u, w, k):
+    def step(s, x):
+        ag.cond(x.sum() > 1, lambda: (bump(u), 0)[1], lambda: (shift(w, x), 0)[1])
+        return s + w.sum(), u[k] * 1
+    return ag.scan(step, 0 * w.sum(), u * 1)
 '''
 #: Arguments that look into ``a``, and layouts of it.
 ALIASES = ("", "", "", "a", "a[1:]", "a.T", "a.reshape(-1)", "a[::-1]", "a[..., 0]", "a[:1]",
@@ -237,6 +286,7 @@ class Written(Script):
                          f"    if turn == {turn}: return [a, {b}, c, {m}, ag.asarray({1 - m})]")
         made = "\n".join(lines)
         return ("import numpy as np\nimport agnesi as ag\njit = ag.jit  # or lambda f: f\n"
+                f"# a lies in memory as {p.layout} of one in rows\n"  # type: ignore[attr-defined]
                 f"from tests.fuzz.views import _copied as copied\ndef arguments(turn):\n{made}\n"
                 f"{p.source}\nrun = lambda: {p.use}\nprint(run())")
 
@@ -248,7 +298,12 @@ class Written(Script):
 
     def found(self) -> Any:
         options = {"exclude": list(self.exclude)} if self.exclude else {}
-        return self._of(ag, partial(ag.jit, **options))
+        try:
+            return self._of(ag, partial(ag.jit, **options))
+        except REFUSED as error:
+            if re.search(r"chosen\(|picked\(", "".join(self.program.lines)):  # type: ignore[attr-defined]
+                raise Unclear from error  # a branch that is not taken does not fit
+            raise
 
     def _of(self, lib: Any, jit: Any, vmap: Any = None) -> Any:
         program: Any = self.program
@@ -296,7 +351,7 @@ def views(seed: Any) -> Written:
     dtypes = (dtypes[0], dtypes[0]) if plain or d.chance(0.6) else dtypes
     made = Views((), shape, dtypes, d.one(LAYOUTS), d.one(ALIASES), use)
     tables = (VIEWS, WRITES, VALUES) if plain else (
-        VIEWS + OTHERS, WRITES + METHODS, (*VALUES, "ag.array(W)", "ag.tensor(W)"))
+        VIEWS + OTHERS, WRITES + METHODS, (*VALUES, *CONTROLLED))
     count, wanted, known = 0, 4 + d.below(15), ["a", "a", "b", "c"]
     for _ in range(90):
         which = d.one((0, 0, 0, 1, 1, 1, 1, 2))

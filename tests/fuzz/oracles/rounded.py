@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import math
 import operator
+import re
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -17,9 +18,13 @@ from typing import Any
 import numpy as np
 
 import agnesi as ag
+from agnesi.core.storage.views import root
+from tests.fuzz.oracles.noise import epsilon
 
 #: Calls whose results are rounded.
-_INEXACT = frozenset("sqrt hypot sin cos sum cumsum grad".split())
+_INEXACT = frozenset("sqrt hypot sin cos sum cumsum grad mean".split())
+#: Names of layers.
+_LAYER = re.compile(r"[mN]\d+$")
 #: How far off a result may be, in roundings.
 _ROUNDINGS = 4
 #: Sums of multiples of this, as far as they are smaller than its reciprocal, have no rounding.
@@ -32,7 +37,11 @@ _BY_SIGN = {sign: function for function, sign in _OPERATORS.values()}
 
 
 class _Marked(ast.NodeTransformer):
-    """Calls around all that may be rounded."""
+    """Calls around all that may be rounded; with ``every``, around all calls of methods, of the
+    library's functions and of layers."""
+
+    def __init__(self, every: bool) -> None:
+        self.every = every
 
     def visit_BinOp(self, node: ast.BinOp) -> Any:
         self.generic_visit(node)
@@ -44,25 +53,32 @@ class _Marked(ast.NodeTransformer):
     def visit_Call(self, node: ast.Call) -> Any:
         self.generic_visit(node)
         called = node.func.attr if isinstance(node.func, ast.Attribute) else ""
-        if called not in _INEXACT:
+        layer = isinstance(node.func, ast.Name) and _LAYER.match(node.func.id)
+        if called not in _INEXACT and not layer and (
+                not self.every or not called or called.endswith("_")):
             return node
         return ast.Call(ast.Name("rounded_", ast.Load()), [node], [])
 
 
-def marked(source: str) -> str:
+def marked(source: str, every: bool = False) -> str:
     """A program with calls of ``operated_`` and ``rounded_`` in it, which :func:`names` has."""
-    return ast.unparse(ast.fix_missing_locations(_Marked().visit(ast.parse(source))))
+    return ast.unparse(ast.fix_missing_locations(_Marked(every).visit(ast.parse(source))))
 
 
-def names(rng: np.random.Generator) -> dict[str, Callable[..., Any]]:
-    """The functions that a marked program calls, of random roundings."""
+def names(rng: np.random.Generator | None) -> dict[str, Callable[..., Any]]:
+    """The functions that a marked program calls, of random roundings; of none without ``rng``."""
+    rng = np.random.default_rng(0) if (still := rng is None) else rng
 
     def moved(x: Any) -> Any:
         if type(x) is float and math.isfinite(x):
-            return x + math.ulp(x) * int(rng.integers(-_ROUNDINGS, _ROUNDINGS + 1))
-        if isinstance(x, ag.Tensor) and x.array is not None and x.dtype.kind == "f":
-            step = float(np.finfo(x.dtype).eps) * rng.integers(-_ROUNDINGS, _ROUNDINGS + 1, x.shape)
-            return x * ag.asarray(np.where(_is_short(x.numpy()), 1, 1 + step).astype(x.dtype))
+            few = 0 if still else int(rng.integers(-_ROUNDINGS, _ROUNDINGS + 1))
+            return x + math.ulp(x) * few
+        if isinstance(x, ag.Tensor) and x.array is not None and x.dtype.kind in "fcV" and (
+                root(x) is x):
+            step = epsilon(x.dtype) * rng.integers(-_ROUNDINGS, _ROUNDINGS + 1, x.shape)
+            wide = x.detach().numpy().astype("complex128")
+            return x * ag.asarray(np.where(
+                still | _is_short(wide.real) & _is_short(wide.imag), 1, 1 + step).astype(x.dtype))
         return x
 
     def rounded(x: Any) -> Any:

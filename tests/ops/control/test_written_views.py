@@ -87,3 +87,32 @@ def test_bodies_write_through_views_at_places_that_values_choose(look, loop):
             (f, run), [ag.arange(6.0).reshape(2, 3) for _ in range(2)], strict=True)]
         for x, y in zip(*map(ag.tree.leaves, found), strict=True):
             np.testing.assert_array_equal(x, y)
+
+
+def _bound(u):
+    u += 1  # an element is a number: the name is bound anew
+
+
+def _added(u):
+    u.add_(1)
+
+
+def _set(u):
+    u[...] = 5
+
+
+@pytest.mark.parametrize("change", [_bound, _added, _set])
+def test_elements_that_a_jitted_function_writes_are_those_of_their_tensor(change):
+    run = ag.jit(change)
+    inside = ag.jit(lambda a: run(a[1]))
+    for k in range(3):
+        found = []
+        for g in (change, run):
+            a = ag.arange(3.0)
+            element = a[1]
+            g(element)
+            found.append([*a.tolist(), element.item()])
+        assert found[0] == found[1]
+        inside(a := ag.arange(3.0))
+        assert a.tolist() == found[0][:3]
+        run(ag.tensor(float(k)))  # makes a version for what is no element

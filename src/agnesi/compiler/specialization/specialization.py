@@ -55,6 +55,7 @@ from agnesi.core.dispatch import current, touch
 from agnesi.core.graph import FunctionGraph, live_tensor
 from agnesi.core.ir.extents import Extent, UnknownSizeError
 from agnesi.core.ir.node import next_serial
+from agnesi.core.storage.views import element_view
 from agnesi.core.support.cached_attributes import cached_property
 from agnesi.core.support.config import STATE, WITNESSES, config
 from agnesi.core.support.errors import call_user
@@ -152,11 +153,14 @@ class Version(Flows):
             updates.append((x, len(nodes)))
             nodes.append(node)
         self.mutated: list[int] = []
+        #: Whether it changes arguments without axes, which may be elements of other tensors.
+        self.changes_numbers = False
         for k, i in enumerate(self.arrays):
             if symbols[i].node is not inputs[k]:
                 updates.append((k, len(nodes)))
                 nodes.append(symbols[i].node)
                 self.mutated.append(i)
+                self.changes_numbers |= not symbols[i].shape
         return updates
 
     def _new_values(self) -> list[Any]:
@@ -291,9 +295,12 @@ class Version(Flows):
 
     def tangled(self, leaves: Sequence[Any]) -> bool:
         """Return whether native code cannot take the arguments: memory that it writes overlaps
-        other memory that it uses, or is not row-major where a reshape needs a view.
+        other memory that it uses, is an element's, whose writes are those of what it was taken
+        from, or is not row-major where a reshape needs a view.
         """
-        if self.assumed.breaks(leaves):
+        if self.assumed.breaks(leaves) or any(
+                isinstance(leaves[i], Tensor) and element_view(leaves[i]) is not None
+                for i in self.mutated):
             return True
         memory = {i: memory_of(leaves[i]) for i in self.arrays
                   if type(leaves[i]) not in (float, int)}
@@ -314,7 +321,8 @@ class Version(Flows):
         """The callable that the user's calls can go to, or None where Python has to prepare them.
         """
         deep = max(self.argument_tree.depth, self.tree.depth) > _MAX_NESTED_CONTAINERS
-        indirect = deep or self.records or self.effects.arguments or self.renewed
+        indirect = (deep or self.records or self.effects.arguments or self.renewed
+                    or self.changes_numbers)
         native = None if indirect else self.compiled.direct
         return native if self.flat or native is None else self._call(native, self.owner.ask_others)
 
