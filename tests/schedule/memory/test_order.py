@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -91,6 +92,14 @@ def test_the_order_is_valid_and_never_worse(seed, count):
     order = least_memory(kernels, dependence)
     assert respects(order, dependence.needs)
     assert peak(order, touched(kernels)) <= peak(list(range(count)), touched(kernels))
+
+
+def test_no_order_is_sought_where_none_needs_less(monkeypatch):
+    """Each kernel of a chain has its operand and its result alive, in any order."""
+    buffers = [Buffer((3,), np.dtype("float32"), "temporary") for _ in range(40)]
+    kernels: list[Kernel] = [Plain([a], [b]) for a, b in pairwise(buffers)]
+    monkeypatch.setattr("agnesi.schedule.memory.order._greedy", None)
+    assert least_memory(kernels, Dependence(kernels)) == list(range(39))
 
 
 def test_wide_graphs_are_reordered():

@@ -159,7 +159,6 @@ class _Writer:
         """Emit the call of the ufunc's inner loop for one block of elements: inputs of another
         dtype are converted before it, the result after it.
         """
-        b = self.b
         count, starts = self._starts(unit)
         placed: list[tuple[Value, Size]] = []
         for k, dtype in enumerate(self.dtypes):
