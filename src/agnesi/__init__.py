@@ -4,6 +4,7 @@ from math import e as e
 from math import inf as inf
 from math import nan as nan
 from math import pi as pi
+from sys import modules as _modules
 from typing import TYPE_CHECKING, Any
 
 from agnesi.api import loading as _loading  # noqa: F401 - importing it is what counts
@@ -272,9 +273,12 @@ def __getattr__(name: str) -> Any:
     if name == "__all__":  # what ``import *`` asks for: functions and classes, not Python's print
         return [n for n in __dir__()
                 if n != "print" and not n.startswith("_") and ":" in _LATE.get(n, ":")]
-    if name not in _LATE:
-        raise _no_attribute("module 'agnesi'", name)
-    globals()[name] = found = _load(_LATE[name])
+    found = _modules.get(f"{__name__}.{name}")  # loaded by an import that a signal ended
+    if found is None or name in _LATE:
+        if name not in _LATE:
+            raise _no_attribute("module 'agnesi'", name)
+        found = _load(_LATE[name])
+    globals()[name] = found
     return found
 
 

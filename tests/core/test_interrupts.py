@@ -2,6 +2,7 @@
 
 import gc
 import os
+import subprocess
 import sys
 import threading
 
@@ -145,3 +146,32 @@ def test_an_interrupt_at_any_line_leaves_nothing_switched(make, files, each):
         assert _switched() == before, place
     assert interrupted > 0.9 * len(places)
     step()
+
+
+@pytest.mark.parametrize("after", [3, 40, 90])
+def test_an_import_that_was_interrupted_is_made_again(after):
+    """The package is gone then, and most modules in it are loaded already."""
+    code = f"""
+import sys
+
+class Stopping:
+    left = {after}
+
+    def find_spec(self, name, *rest):
+        self.left -= name.startswith("agnesi.")
+        if not self.left:
+            raise KeyboardInterrupt
+
+sys.meta_path.insert(0, Stopping())
+try:
+    import agnesi
+except KeyboardInterrupt:
+    assert "agnesi" not in sys.modules
+else:
+    raise AssertionError("there are fewer modules")
+sys.meta_path.pop(0)
+import agnesi as ag
+assert not ag.jit(lambda x: ag.nn.functional.relu(x) + ag.special.erf(x))(ag.zeros(2)).any()
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert not done.returncode, done.stderr

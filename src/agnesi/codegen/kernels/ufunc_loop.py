@@ -163,9 +163,10 @@ class _Writer:
         placed: list[tuple[Value, Size]] = []
         for k, dtype in enumerate(self.dtypes):
             i = self._buffer(k)
-            own = i is None or k in self.workspaces
-            step = 0 if i is None else dtype.itemsize if own else self.plan.axes[0].steps[i]
-            placed.append((self.workspaces[k] if own else starts[i], step))
+            if i is None or k in self.workspaces:
+                placed.append((self.workspaces[k], 0 if i is None else dtype.itemsize))
+            else:
+                placed.append((starts[i], self.plan.axes[0].steps[i]))
             if i is not None and k in self.workspaces and k < self.inputs:
                 self._convert(count, (starts[i], self.buffers[i].dtype, self._inner(i)),
                               (self.workspaces[k], dtype, i64(dtype.itemsize)))
