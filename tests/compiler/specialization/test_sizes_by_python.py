@@ -2,6 +2,7 @@
 
 import warnings
 
+import numpy as np
 import pytest
 
 import agnesi as ag
@@ -40,3 +41,33 @@ def test_other_numbers_of_pythons_give_other_sizes(name):
             for n in (3, 4, 5):
                 x = ag.arange(n * n).reshape(n, n)
                 assert compiled(x).shape == made(x).shape
+
+
+def _entry(values, key, value):
+    values[key] = value
+
+
+HELD, WEIGHTS = {"rows": [0], "key": 0}, np.array([0, 1])
+#: What a function of an array reads of Python besides, and what changes it.
+READ = {
+    "an entry of a list": (lambda x: x[HELD["rows"][0]].sum(),
+                           lambda k: _entry(HELD["rows"], 0, k)),
+    "the length of a list": (lambda x: x[len(HELD["rows"]) - 1].sum(),
+                             lambda k: _entry(HELD, "rows", [0] * (k + 1))),
+    "an entry of a dict": (lambda x: x[HELD["key"]].sum(), lambda k: _entry(HELD, "key", k)),
+    "an element of an array": (lambda x: x[int(WEIGHTS[0])].sum(),
+                               lambda k: _entry(WEIGHTS, 0, k)),
+}
+
+
+@pytest.mark.parametrize("name", READ)
+def test_other_things_that_python_reads_give_other_sizes(name):
+    count, put = READ[name]
+    compiled = ag.jit(lambda x: ag.ones(count(x)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for k in (0, 1, 0, 1):
+            put(k)
+            for n in (3, 4, 5):
+                x = ag.arange(n * n).reshape(n, n)
+                assert compiled(x).shape == (int(count(x)),)

@@ -32,6 +32,9 @@ from agnesi.core.support.errors import ShapeError, at
 from agnesi.core.support.record import replace
 from agnesi.core.tensor import Tensor, symbol
 
+#: Most values of what was read of Python for which one function computes a size.
+_MOST_SOURCES = 8
+
 
 class SizeWanted(BaseException):
     """A trace needs a data-dependent size."""
@@ -130,8 +133,8 @@ class Computed:
     :param owner: The jitted function.
     :ivar most: Upper bound of a size that data determines.
     :ivar pattern: The sizes of the arguments that it takes, where some are dynamic.
-    :ivar sources: Numbers and texts of Python's that the function read before, which may decide
-        what is computed.
+    :ivar sources: What the function read of Python before, which may decide what is computed: each
+        time that it turned out to be this.
     """
 
     def __init__(self, arguments: Sequence[Any], wanted: SizeWanted, owner: Any) -> None:
@@ -150,7 +153,7 @@ class Computed:
         self.indices = [i for i, a in enumerate(arguments) if a.kind != "identity"]
         self.statics = [a.object if a.kind == "identity" else None for a in arguments]
         count = 1 + len(self.forwarded)
-        self.sources = wanted.sources
+        self.sources = [wanted.sources]
         self.compiled = Compiled(
             arguments, graph, count, [], result="tuple" if self.forwarded else "single",
             wrap=[False] * count, settings=owner.settings, name=f"sizes of {owner.name}",
@@ -182,14 +185,20 @@ class Computed:
         if not self._holds() or len(graph.nodes) != len(self.graph.nodes):
             return False
         same = exact is not None and exact == (self.pattern is None)
-        known, asked = (GraphText(same, self.fresh).of(g) for g in (self.graph, graph))
-        return bool(known == asked)
+        known, later = (GraphText(same, self.fresh).of(g) for g in (self.graph, graph))
+        return bool(known == later)
+
+    def serves(self, sources: Sequence[Any]) -> Computed:
+        """Itself, which computes the size for other values of what was read, too."""
+        if not all(p.holds() for p in self.sources[-1]):
+            self.sources = [*self.sources[1 - _MOST_SOURCES:], sources]
+        return self
 
     def results(self, leaves: Sequence[Any]) -> list[Any] | None:
         """Return an array that carries the size, and the forwarded values; None if Python decides
         otherwise for these arguments before it asks for the size.
         """
-        if not self._holds() or not all(p.holds() for p in self.sources):
+        if not self._holds() or not any(all(p.holds() for p in ps) for ps in self.sources):
             return None
         self.compiled.follow()
         values = list(self.statics)

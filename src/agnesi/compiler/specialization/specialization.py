@@ -68,8 +68,6 @@ from agnesi.runtime.support import still_seen
 #: Most nesting levels of containers that a direct native call flattens and rebuilds.
 _MAX_NESTED_CONTAINERS = 20
 _NONE: Mapping[Any, Source] = MappingProxyType({})
-#: Python's values by which a function may decide what it computes, and which never change inside.
-_DECISIVE = (int, float, str, tuple, type(None))
 
 
 class Version(Flows):
@@ -229,13 +227,12 @@ class Version(Flows):
             self.effects.refuse_shared(containers(self.tree, returned), reads, stand_ins)
             self.effects.undo()
         except BaseException as error:
+            if isinstance(error, SizeWanted):  # what the function changes is another one each time
+                error.sources = reads.unchanged()
             changed = (any([h.is_written() for h in hidden]) | undone(reads)) or given.is_changed()
             undone_draws(drawn)
             restored(known)
             note_failure(error, self.owner.versions, symbols, changed)
-            if isinstance(error, SizeWanted):
-                error.sources = [p for p in reads.sources.values()
-                                 if isinstance(p.value, _DECISIVE) and p.holds()]
             reads.release(failed=True)
             raise
         finally:

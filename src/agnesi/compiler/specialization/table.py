@@ -235,10 +235,10 @@ class Versions:
 
     def _computing(self, key: Any, wanted: SizeWanted) -> Computed:
         """Return the function that computes a size from the arguments, made if it is new."""
-        others = self._computed.setdefault(key, [])
+        others, exact = self._computed.setdefault(key, []), wanted.pattern is None
         for c in others:
-            if c.computes(wanted.inputs, wanted.outputs, wanted.pattern is None):
-                return c
+            if (c.pattern is None) is exact and c.computes(wanted.inputs, wanted.outputs, exact):
+                return c.serves(wanted.sources)
         if len(others) >= MAX_BRANCHES:
             others.clear()
         made = wanted.made or wanted.make()

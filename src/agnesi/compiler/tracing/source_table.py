@@ -132,6 +132,13 @@ class SourceTable:
         now, before = reads_elements(uses), self._uses.get(id(value), False)
         self._uses[id(value)] = before or now if now is not False else before
 
+    def unchanged(self) -> list[Source]:
+        """The sources, and small arrays whose elements code may read, that are as they were read:
+        what the function itself has changed since is left out."""
+        arrays = [p for key, p in self.arrays.items()
+                  if p.counts and self._uses.get(key) is not False]
+        return [p for p in (*self.sources.values(), *arrays) if p.holds()]
+
     def compared(self, used: Container[int]) -> Iterator[Elements]:
         """Yield the arrays whose elements each call compares: those that code, or NumPy, may read.
 
