@@ -10,6 +10,7 @@ decisions, too, and returns no size on other branches.
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -31,6 +32,8 @@ from agnesi.core.substitution import size_with
 from agnesi.core.support.errors import ShapeError, at
 from agnesi.core.support.record import replace
 from agnesi.core.tensor import Tensor, symbol
+from agnesi.runtime.guards import Watched
+from agnesi.runtime.support import still_seen
 
 #: Most values of what was read of Python for which one function computes a size.
 _MOST_SOURCES = 8
@@ -124,6 +127,27 @@ class SizeQueries:
             raise
 
 
+class _AsRead:
+    """What a function read of Python, which native code compares where it can."""
+
+    def __init__(self, sources: Sequence[Any]) -> None:
+        self.sources = self._blind = sources
+        self._watched = Watched()
+        self._watched_at = ctypes.addressof(self._watched)
+        self.holds()
+
+    def holds(self) -> bool:
+        """Whether all of it is as it was."""
+        if still_seen()(self._watched_at) and self._blind is not self.sources:
+            return all(p.holds() for p in self._blind)
+        if not all(p.holds() for p in self.sources):
+            return False
+        records = [(p, list(p.records())) for p in self.sources]
+        self._blind = [p for p, found in records if not found]
+        self._watched.fill(r for _, found in records for r in found)
+        return True
+
+
 class Computed:
     """A compiled function that computes a data-dependent size from the arguments of a call.
 
@@ -153,7 +177,7 @@ class Computed:
         self.indices = [i for i, a in enumerate(arguments) if a.kind != "identity"]
         self.statics = [a.object if a.kind == "identity" else None for a in arguments]
         count = 1 + len(self.forwarded)
-        self.sources = [wanted.sources]
+        self.sources = [_AsRead(wanted.sources)]
         self.compiled = Compiled(
             arguments, graph, count, [], result="tuple" if self.forwarded else "single",
             wrap=[False] * count, settings=owner.settings, name=f"sizes of {owner.name}",
@@ -190,15 +214,15 @@ class Computed:
 
     def serves(self, sources: Sequence[Any]) -> Computed:
         """Itself, which computes the size for other values of what was read, too."""
-        if not all(p.holds() for p in self.sources[-1]):
-            self.sources = [*self.sources[1 - _MOST_SOURCES:], sources]
+        if not self.sources[-1].holds():
+            self.sources = [*self.sources[1 - _MOST_SOURCES:], _AsRead(sources)]
         return self
 
     def results(self, leaves: Sequence[Any]) -> list[Any] | None:
         """Return an array that carries the size, and the forwarded values; None if Python decides
         otherwise for these arguments before it asks for the size.
         """
-        if not self._holds() or not any(all(p.holds() for p in ps) for ps in self.sources):
+        if not self._holds() or not any(read.holds() for read in self.sources):
             return None
         self.compiled.follow()
         values = list(self.statics)
