@@ -76,3 +76,27 @@ def test_reductions(dtype, axis):
         np.testing.assert_allclose(compiled, eager, rtol=1e-3, err_msg=name)
         expected = getattr(np, name)(a, axis=axis)
         np.testing.assert_allclose(eager, expected, rtol=1e-2, err_msg=name)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", ["cumsum", "cumprod"])
+def test_running_sums_of_many_floats_are_compiled_when_they_are_wanted_often(
+        monkeypatch, name, dtype):
+    pytest.importorskip("llvmlite.binding")
+    monkeypatch.setattr("agnesi.compiler.eager._COMPILE_MULTIPLY_ADDS", 1)
+    rng = np.random.default_rng(0)
+    cases = [(rng.normal(size=s) * 0.1 + (name == "cumprod")).astype(dtype)
+             for s in ((2000,), (3, 700), (2, 3, 400), (200, 8), (300, 7), (1100, 2))]
+    cases[0][[1000, 1500]] = np.inf, np.nan
+    for x in [*cases, cases[1].T, cases[1][:, ::-1]]:
+        for axis in range(x.ndim):
+            found = getattr(ag, name)(ag.tensor(x), axis).numpy()
+            with np.errstate(invalid="ignore"):
+                wanted = getattr(np, name)(x.astype("float64"), axis)
+            np.testing.assert_allclose(found, wanted, rtol=1e-3 if dtype == "float32" else 1e-11,
+                                       atol=1e-3 if dtype == "float32" else 1e-11)
+    row = ag.tensor(cases[1], requires_grad=True)
+    slope = ag.grad(lambda x: (getattr(ag, name)(x, 1) ** 2).sum())(row)
+    with ag.config(compile=False):
+        expected = ag.grad(lambda x: (getattr(ag, name)(x, 1) ** 2).sum())(row)
+    np.testing.assert_allclose(slope.numpy(), expected.numpy(), rtol=2e-2, atol=1e-3)

@@ -18,6 +18,7 @@ from agnesi.core.op import Op
 from agnesi.core.public import planned
 from agnesi.core.shapes import need_shape
 from agnesi.core.support import dtypes
+from agnesi.core.support.config import HOOKS
 from agnesi.core.support.numpy_warnings import silently
 from agnesi.core.support.record import record, replace
 from agnesi.core.support.worker_threads import elements
@@ -30,6 +31,9 @@ from agnesi.ops.base.movement import permute_dims, reshape
 #: Elements from which rows are not short, and dtypes, for the function of running sums.
 _MIN_ROW_ELEMENTS = 8
 _RUNNING = frozenset(("float32", "float64", "int32", "int64"))
+#: Elements from which compiled code is worth its call, and multiply-adds of NumPy's in the time of
+#: one: it waits for each sum of floats before it begins the next one.
+_MIN_COMPILED_ELEMENTS, _ELEMENT_MULTIPLY_ADDS = 1024, 30
 
 
 @record
@@ -53,6 +57,16 @@ class Scan(Op):
         return replace(self, reverse=not self.reverse, **changes)
 
     # -- compiled -------------------------------------------------------------------------
+    def is_slow(self, x: np.ndarray) -> bool:
+        """Return whether compiled code adds up an array's rows many times as fast as NumPy."""
+        return (x.size >= _MIN_COMPILED_ELEMENTS and self.axis == x.ndim - 1
+                and x.dtype.char in "fd" and x.shape[-1] >= _MIN_ROW_ELEMENTS
+                and x.flags.c_contiguous)
+
+    def compiled(self, x: np.ndarray) -> np.ndarray | None:
+        """Return the result by compiled code; None where it is not compiled, or not yet."""
+        return HOOKS.run(self, (x,), x.size * _ELEMENT_MULTIPLY_ADDS) if self.is_slow(x) else None
+
     def running(self, x: Any, kind: str) -> Call | None:
         """The function for rows that are not short and whose elements are neighbours."""
         n, inner = x.shape[self.axis], product(x.shape[self.axis + 1:])
@@ -105,8 +119,10 @@ class CumSum(Scan, LinearOp):
     name = "cumsum"
 
     def perform(self, x: np.ndarray) -> np.ndarray:
-        y = np.empty_like(x)
-        self.fill(y, x)
+        y = self.compiled(x)
+        if y is None:
+            y = np.empty_like(x)
+            self.fill(y, x)
         return y
 
     def fill(self, out: np.ndarray, x: np.ndarray) -> bool:
@@ -114,7 +130,9 @@ class CumSum(Scan, LinearOp):
         return True
 
     def c_call(self, x: np.ndarray) -> Any:
-        return None if self.reverse else (np.add.accumulate, (self.axis, x.dtype))
+        if self.reverse or self.is_slow(x):
+            return None
+        return np.add.accumulate, (self.axis, x.dtype)
 
     def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
         return (apply(self.backwards(), g),)
@@ -236,6 +254,9 @@ class CumProd(Scan):
     keep_output = True
 
     def perform(self, x: np.ndarray) -> np.ndarray:
+        found = None if self.exclusive else self.compiled(x)
+        if found is not None:
+            return found
         y = np.empty_like(x)
         source, target = self.forwards(x), self.forwards(y)
         if self.exclusive:
@@ -245,7 +266,7 @@ class CumProd(Scan):
         return y
 
     def c_call(self, x: np.ndarray) -> Any:
-        if self.reverse or self.exclusive:
+        if self.reverse or self.exclusive or self.is_slow(x):
             return None
         return np.multiply.accumulate, (self.axis, x.dtype)
 
