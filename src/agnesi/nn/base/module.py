@@ -324,8 +324,6 @@ class Module(Stated, Lookups):
             seen.add(id(module))
             yield name, module
             inside = [(n, v) for n, v in module._entries() if isinstance(v, Module)]
-            if not inside:
-                continue
             if any("." in n for n, _ in inside):
                 alone = named_alone(self) if alone is None else alone
                 inside = [(n, v) for n, v in inside if "." not in n or id(v) not in alone]
@@ -566,10 +564,8 @@ class Module(Stated, Lookups):
         if not isinstance(mode, (int, np.bool_)):
             raise TypeError(at(f"{type(self).__name__}.train: mode must be True or False, not "
                                f"{typed(mode)}"))
-        flag = bool(mode)
-        for module in self.modules():
-            if module._training is not flag:  # a write would be a change to look at
-                module._training = flag
+        for module in [m for m in self.modules() if m._training is not bool(mode)]:
+            module._training = bool(mode)
         return self
 
     def eval(self) -> Self:

@@ -347,20 +347,20 @@ def _picked(x: Tensor, spans: Sequence[Sequence[tuple[int, int]]]) -> Tensor:
     sizes = x.shape[2:]
     pixels = math.prod(sizes)
     top = apply(STOP, x)
-    place = reshape(arange(pixels, dtype=np.int32 if pixels < 1 << 31 else np.int64),
+    number = reshape(arange(pixels, dtype=np.int32 if pixels < 1 << 31 else np.int64),
                     (1, 1, *sizes))
     for axis, rows in enumerate(spans):
-        tops, places = [], []
-        for part, at in zip(_parts(top, axis, rows), _parts(place, axis, rows), strict=True):
+        tops, numbers = [], []
+        for part, mine in zip(_parts(top, axis, rows), _parts(number, axis, rows), strict=True):
             most = _most(part, axis, part.shape[axis + 2])
             chosen = compare.equal(part, most) | compare.not_equal(part, part)
             tops.append(most)
-            places.append(min_of(select.where(chosen, at, pixels), axis + 2, keepdims=True))
-        top, place = concat(tops, axis + 2), concat(places, axis + 2)
+            numbers.append(min_of(select.where(chosen, mine, pixels), axis + 2, keepdims=True))
+        top, number = concat(tops, axis + 2), concat(numbers, axis + 2)
     images = x.shape[:2]
     wanted = tuple(map(len, spans))
     found = take_along_axis(reshape(x, (*images, pixels)),
-                            reshape(place, (*images, math.prod(wanted))), 2)
+                            reshape(number, (*images, math.prod(wanted))), 2)
     return reshape(found, (*images, *wanted))
 
 

@@ -12,7 +12,7 @@ from agnesi.core.ir.dims import Size
 from agnesi.core.support.record import record
 
 #: Elements so few apart are read as whole vectors, if there are so many at least.
-_CLOSE, _MANY_LANES = 4, 4
+_MAX_STRIDE, _MIN_LANES = 4, 4
 # (builder, batch, row, column, lanes, mask, along) -> vector.  (row, column) is the index of
 # lane 0; the other lanes follow along axis "m", "n" or "k".  Lanes where ``mask`` is unset must
 # read as zero without touching memory.  With lanes == 1 the value is a scalar.
@@ -145,7 +145,7 @@ def load_strided(
     if stride == 0 and mask is None:
         return b.splat(b.load(type_, pointer, align), lanes)
     if mask is None and isinstance(stride, int) and (
-            1 < stride <= _CLOSE and lanes >= _MANY_LANES):
+            1 < stride <= _MAX_STRIDE and lanes >= _MIN_LANES):
         return _close(b, pointer, type_, stride, lanes)
     return _gather(b, pointer, type_, stride, lanes, mask)
 
