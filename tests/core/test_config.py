@@ -215,6 +215,35 @@ def test_threads_begin_with_gradients():
     assert seen == [True]
 
 
+def test_a_block_that_begins_while_another_ends_has_its_settings(monkeypatch):
+    ended, block, seen = ag.config(default_float="float32"), ag.config(default_float="float64"), []
+    ready = threading.Event()
+
+    def begun():
+        with block:
+            seen.append(ag.ones(1).dtype.name)
+            ready.wait(5)
+            seen.append(ag.ones(1).dtype.name)
+
+    class Blocks(dict):
+        """Settings of all blocks, beside which a thread begins one when they have been read."""
+
+        def values(self):
+            found = list(super().values())
+            if threading.current_thread() is threading.main_thread() and not thread.ident:
+                thread.start()
+                thread.join(0.2)
+            return found
+
+    thread = threading.Thread(target=begun)
+    ended.__enter__()
+    monkeypatch.setitem(config.__dict__, "_blocks", Blocks(config._blocks))
+    ended.__exit__(None, None, None)
+    ready.set()
+    thread.join()
+    assert seen == ["float64", "float64"]
+
+
 def test_blocks_of_threads_bound_the_pool_in_turn(monkeypatch):
     told = []
     monkeypatch.setattr(HOOKS, "threads", told.append)

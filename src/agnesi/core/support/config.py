@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from agnesi.core.support.errors import at
+from agnesi.core.support.forks import Lock
 from agnesi.core.support.settings import CHOICES as CHOICES
 from agnesi.core.support.settings import checked, initial, instead
 from agnesi.core.support.undo import Block
@@ -125,6 +126,10 @@ class Hooks:
 HOOKS = Hooks()
 
 
+#: Held while settings of all threads are counted, and what follows from them is written down.
+_PUBLISHING = Lock()
+
+
 class Config:
     """Settings of the library; attributes can be set for all, or for a ``with`` block.
 
@@ -232,15 +237,16 @@ class Config:
         """Cache the float dtype and whether functions are compiled, if all threads and tasks agree;
         pass on the number of threads.
         """
-        copied = [found for ref in list(self._copied.values()) if (found := ref()) is not None]
-        blocks = [*self._blocks.values(), *copied]
-        values = self._values
-        floats = {values["default_float"], *(b.get("default_float") for b in blocks)} - {None}
-        compiling = {bool(values["compile"]), *(bool(b["compile"]) for b in blocks
-                                                if "compile" in b)}
-        set_slot = object.__setattr__
-        set_slot(self, "_float_dtype", np.dtype(*floats) if len(floats) == 1 else None)
-        set_slot(self, "_compiles", compiling.pop() if len(compiling) == 1 else None)
+        with _PUBLISHING.lock:  # what one has counted does not hold when another has published
+            copied = [found for ref in list(self._copied.values()) if (found := ref()) is not None]
+            blocks = [*self._blocks.values(), *copied]
+            values = self._values
+            floats = {values["default_float"], *(b.get("default_float") for b in blocks)} - {None}
+            compiling = {bool(values["compile"]), *(bool(b["compile"]) for b in blocks
+                                                    if "compile" in b)}
+            set_slot = object.__setattr__
+            set_slot(self, "_float_dtype", np.dtype(*floats) if len(floats) == 1 else None)
+            set_slot(self, "_compiles", compiling.pop() if len(compiling) == 1 else None)
         if "threads" not in changed:
             return
         threads = [b["threads"] for b in list(self._blocks.values()) if "threads" in b]
