@@ -70,15 +70,15 @@ METHODS = (
 )
 VALUES = (
     "W * 2 + 1", "W.sum(0)", "ag.copy(W)", "W.astype('float64')", "ag.concat([W, W])",
-    "ag.cumsum(W.reshape(-1))", "ag.sort(W, axis=-1)", "W + W", "ag.stack([W, W])", "W.copy()",
+    "ag.cumsum(W.reshape(-1))", "W + W", "ag.stack([W, W])", "W.copy()",
     "W[[0, -1]]", "ag.where(W > 1, W, 0)", "W.max(axis=-1)", "W - W", "W.real + W.imag",
     "ag.zeros((2, 3), dtype='float64') + W", "ag.asarray(W)", "+W", "W[W > 0].sum()",
     "ag.zeros_like(W)",
 )
-#: Values of loops and branches that write; copies.
+#: Values of loops and branches that write; copies, and what lies in rows where NumPy's does not.
 CONTROLLED = ("looped(W, E, k)", "scanned(W, W, k)[1][0]", "scanned(W, E, k)[1][2]",
               "turned(W, E, k)", "chosen(W, W, k)[0]", "picked(W, W, k)[1]",
-              "ag.array(W)", "ag.tensor(W)")
+              "ag.array(W)", "ag.tensor(W)", "ag.sort(W, axis=-1)")
 WRITTEN = ("W", "W", "W * 2", "W.sum()", "3", "W[::-1]", "W + W", "W[I]", "ag.where(W > 1, W, 0)",
            "W.T", "W[:1]", "W[..., :1]", "1.5", "-W", "W.real", "W.imag", "True", "W[I:]")
 HEAD = '''

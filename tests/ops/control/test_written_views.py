@@ -116,3 +116,27 @@ def test_elements_that_a_jitted_function_writes_are_those_of_their_tensor(change
         inside(a := ag.arange(3.0))
         assert a.tolist() == found[0][:3]
         run(ag.tensor(float(k)))  # makes a version for what is no element
+
+
+@pytest.mark.parametrize("change", [
+    lambda a: ag.cond(a.sum() > 0, lambda: _doubled(a), lambda: a.sum()),
+    lambda a: ag.scan(lambda c, x: (c + _doubled(a), x), 0.0, ag.arange(2.0)),
+    lambda a: ag.while_loop(lambda c: c < 2, lambda c: c + (_doubled(a) > -9), 0),
+    lambda a: a.copy_(ag.sort(a, -1)), lambda a: a.copy_(ag.cummax(a[:, ::-1], 1)[0]),
+    lambda a: a.copy_(ag.scan(lambda c, x: (c + x, c), a[0], a)[1]),
+    lambda a: a.copy_(ag.associative_scan(ag.add, a)),
+    lambda a: a.copy_(ag.linalg.qr(ag.eye(3) + ag.outer(a[0], a[1]))[1][:2] * 0 + a * 3),
+], ids="cond scan while sort cummax rows scan2 qr".split())
+def test_state_in_columns_order_is_written_as_it_lies(change):
+    found = []
+    for jit in (lambda f: f, ag.jit):
+        a = ag.asarray(np.array([[2.0, 1, 0], [5, 3, 4]], "float32", order="F"))
+        step = jit(lambda a=a: change(a))
+        step(), step()
+        found.append(a.numpy())
+    np.testing.assert_array_equal(*found)
+
+
+def _doubled(a):
+    a[...] = a * 2
+    return a.sum()

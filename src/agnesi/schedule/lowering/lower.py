@@ -113,13 +113,16 @@ class _Lowering:
         """Assign results to the memory of outputs before lowering.
 
         A value that is returned twice is copied to the second output, as is one that is computed in
-        another memory order.
+        another memory order. Kernels that are no loops over elements write row-major results.
         """
+        strided = {id(root) for cluster in self.clusters for root in cluster.roots
+                   if cluster.lowers or cluster.product is not None}
         for i, node in enumerate(outputs):
             base = flat_source(node)
             if base.op is None or id(base) in self.taken or id(base) in self.orders:
                 continue
-            strides = replaced[i].strides if i in replaced and base is node else None
+            follows = i in replaced and base is node and id(base) in strided
+            strides = replaced[i].strides if follows else None
             self.taken[id(base)] = self._new(base, "output", strides)
 
     def _copy_outputs(self, outputs: Sequence[Node]) -> None:
