@@ -17,6 +17,16 @@ V, M = ag.ones(3), ag.ones((2, 3))
 IDS = ag.tensor([0, 1])
 
 
+class _Compiled(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = nn.Linear(3, 2)
+
+    @ag.jit
+    def forward(self, x: Any) -> Any:
+        return self.inner(x, x)
+
+
 class _Model(nn.Module):
     def __init__(self) -> None:
         super().__init__()
@@ -43,6 +53,8 @@ def _symbol() -> Any:
 
 SLIPS: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: _Model()(M), TypeError, "Linear() needs out_features, too; make it first"),
+    (lambda: _Compiled()(M), TypeError, "forward() takes 2 positional arguments but 3 were given; "
+     "it is called as Linear()(x)"),
     (lambda: _Model(M), TypeError, "no arguments, not 1; make it first, and then call it: _Model("),
     (lambda: _Model.parameters(), TypeError, "on an object, Module(...).parameters()"),
     (_read_before, ValueError, "an iterator gives its elements once: call parameters() anew"),
@@ -57,7 +69,7 @@ SLIPS: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: ag.max(V, "0"), TypeError, "axis must be an integer, not '0'"),
     (lambda: ag.take_along_axis(M, IDS, 1), ValueError, "expand_dims gives it more"),
     (lambda: ag.split(ag.ones(5), 2), ValueError, "split(x, size, dim=0) PyTorch's of a size"),
-    (lambda: ag.array(1, 2), DTypeError, "several numbers are given in one list"),
+    (lambda: ag.array(1, 2), DTypeError, "several sizes, or numbers, are one list"),
     (lambda: ag.tensor(1, 2, 3), TypeError, "with the numbers in one list"),
     (lambda: V[ag.tensor([0.0])], IndexError, "convert them with .astype('int64')"),
     (lambda: F.nll_loss(M, M), DTypeError, "convert them with .astype('int64')"),

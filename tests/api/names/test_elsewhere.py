@@ -236,6 +236,11 @@ KEYWORDS = [
     (lambda: ag.unique(W, equal_nan=True), "unique", "equal_nan", "nothing: NaN are one value"),
     (lambda: ag.vecdot(W, W, keepdims=True), "vecdot", "keepdims", "`ag.einsum`"),
     (lambda: ag.random.truncated_normal(lower=0), "truncated_normal", "lower", "`low`"),
+    (lambda: nn.functional.cosine_similarity(W, W, axis=1), "cosine_similarity", "axis", "`dim`"),
+    (lambda: ag.stft(W, nperseg=4), "stft", "nperseg", "`n_fft`"),
+    (lambda: ag.hessian(cost=W, wrt=W), "hessian", "cost", "`ag.symbolic.hessian(cost, wrt)`"),
+    (lambda: ag.fft.fft(W, plan=None), "fft", "plan", "nothing: the library sees to it"),
+    (lambda: ag.special.owens_t(h=W, a=W), "owens_t", "h", "operands in their order"),
 ]
 
 

@@ -266,6 +266,39 @@ size fill_value | where : `ag.argwhere(x, size=5)`
 replace | categorical : `ag.random.choice(n, 3, replace=False)`
 lower | truncated_normal : `low`
 upper | truncated_normal : `high`
+num_keys | sort : `ag.lexsort(keys)`
+is_stable | sort : `stable`
+rounding_method mode | round : nothing: halves go to the even number
+plan xp | *fft* : nothing: the library sees to it
+turbo debug max_squarings upper_triangular max_iterations eps tol series_order
+    | eigh expm polar solve* log_ndtr : nothing: the library sees to it
+nperseg nfft | stft istft : `n_fft`
+noverlap | stft istft : `hop_length`, which is the window's length without what overlaps
+return_onesided input_onesided | stft istft : `onesided`
+padded boundary | stft istft : `center`
+scaling | stft istft : `normalized`
+fs | stft istft : nothing: frequencies count for each sample
+return_matrix | nonzero : `ag.argwhere(x)`
+set_instead_of_inc | inc_subtensor : `ag.set_subtensor(x[i], value)`
+cost wrt consider_constant disconnected_inputs | hessian : `ag.symbolic.hessian(cost, wrt)`
+expression wrt consider_constant disconnected_inputs vectorize | jacobian :
+    `ag.symbolic.jacobian(expression, wrt)`
+splits_size n_splits | split : `ag.split(x, size, dim=0)`
+no_zeros_in_input assert_nonneg | prod bincount : nothing: the library sees to it
+stddev | normal* : `std`
+in_axis out_axis batch_axis column_axis | kaiming* xavier* orthogonal* : nothing: axis 0 has the
+    outputs, axis 1 the inputs
+scale | orthogonal* : `gain`
+logit_paddings | ctc_loss : `input_lengths`
+label_paddings | ctc_loss : `target_lengths`
+norm_degree | triplet_margin_loss : `p`
+axis | * : `dim`
+keepdims | * : `keepdim`
+p | multinomial : `pvals`
+lmbda n c p q h t | boxcox* expn hyp2f1 kl_div ndtri owens_t rel_entr :
+    operands in their order, without names
+elems tree in1 in2 l r cond ift iff model predictions dividend divisor tensor_list
+    | [a-z]* : operands in their order, without names
 fun func fn function | * : `f`
 ary ar arr ar1 ar2 a1 a2 arys array a b x y x1 x2 m v M N A input other tensor tensor1 tensor2
     values val vals self mat vec element test_elements condlist choicelist logits labels target

@@ -86,7 +86,7 @@ def as_dtype(dtype: Any) -> np.dtype:
     if found is not None and not found.isnative:  # as files hold them
         found = found.newbyteorder("=")
     if found is None or found not in ALL:  # None equals float64 for NumPy
-        several = isinstance(dtype, (int, float)) and "; several numbers are given in one list"
+        several = isinstance(dtype, (int, float)) and "; several sizes, or numbers, are one list"
         raise DTypeError(f"unsupported dtype {typed(dtype)}; choose one of {names()}"
                          f"{several or ''}")
     return ALL[ALL.index(found)]  # one object for each, so that `is` finds equals

@@ -79,9 +79,10 @@ def _name(module: Any, inside: Any) -> str:
 
 
 def _is_unbound(error: Exception, module: Any) -> bool:
-    """Return whether ``forward`` was not entered, as its arguments do not fit."""
-    found = _UNBOUND.search(str(error))
-    if found is None or found[1] != getattr(module.forward, "__name__", "forward"):
+    """Return whether ``forward`` was not entered, as its arguments do not fit; what has a line is
+    explained already."""
+    found, located = _UNBOUND.search(str(error)), "\n  at " in str(error)
+    if found is None or located or found[1] != getattr(module.forward, "__name__", "forward"):
         return False
     forward = _code(module)
     return all(f.f_code is not forward for f, _ in traceback.walk_tb(error.__traceback__))
