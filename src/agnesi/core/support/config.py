@@ -238,19 +238,16 @@ class Config:
         pass on the number of threads.
         """
         with _PUBLISHING.lock:  # what one has counted does not hold when another has published
-            copied = [found for ref in list(self._copied.values()) if (found := ref()) is not None]
-            blocks = [*self._blocks.values(), *copied]
+            copied = [ref() for ref in list(self._copied.values())]
+            blocks = [b for b in (*self._blocks.values(), *copied) if b is not None]
             values = self._values
             floats = {values["default_float"], *(b.get("default_float") for b in blocks)} - {None}
-            compiling = {bool(values["compile"]), *(bool(b["compile"]) for b in blocks
-                                                    if "compile" in b)}
-            set_slot = object.__setattr__
-            set_slot(self, "_float_dtype", np.dtype(*floats) if len(floats) == 1 else None)
-            set_slot(self, "_compiles", compiling.pop() if len(compiling) == 1 else None)
-        if "threads" not in changed:
-            return
-        threads = [b["threads"] for b in list(self._blocks.values()) if "threads" in b]
-        HOOKS.threads((threads or [values["threads"]])[-1])
+            compiling = {bool(b["compile"]) for b in (values, *blocks) if "compile" in b}
+            super().__setattr__("_float_dtype", np.dtype(*floats) if len(floats) == 1 else None)
+            super().__setattr__("_compiles", compiling.pop() if len(compiling) == 1 else None)
+        if "threads" in changed:
+            threads = [b["threads"] for b in list(self._blocks.values()) if "threads" in b]
+            HOOKS.threads((threads or [values["threads"]])[-1])
 
     def _leave(self, values: _Values) -> None:
         """End a block; tasks that were created in it keep its settings."""
