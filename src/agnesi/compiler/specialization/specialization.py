@@ -135,9 +135,7 @@ class Version(Flows):
             [True] * returned, settings=owner.settings, name=owner.name, guards=self._guards(),
             watched=self.watched, slow=owner.ask_others if self.flat else missed, nodes=self.spent,
         )
-        known = {id(t) for t, *_ in self.state}
-        self.state += [(t, t.shape, t.dtype, t._requires_grad) for t in self.compiled.live
-                       if id(t) not in known]
+        self._add_state(self.compiled.live)
         self._callers: dict[Any, tuple[Any, Any]] = {}
         self._locks: tuple[Any, Any] | None = None
 
@@ -279,6 +277,12 @@ class Version(Flows):
         # A number of Python's stays what it is.
         self.state = [(x, shape, x.dtype, x._requires_grad) for x, leaf in trace.leaves.values()
                       if (shape := x.shape) or x.node is None or live_tensor(leaf) is not None]
+
+    def _add_state(self, tensors: Sequence[Tensor]) -> None:
+        """Store the types of those that are not known as state."""
+        known = {id(t) for t, *_ in self.state}
+        self.state += [(t, t.shape, t.dtype, t._requires_grad) for t in tensors
+                       if id(t) not in known]
 
     def _guards(self) -> list[Any]:
         from agnesi.runtime.entry import Guard

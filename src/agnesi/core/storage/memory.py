@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.support.worker_threads import spread
+from agnesi.core.support.worker_threads import MIN_ASIDE_NANOSECONDS, spread, stepped_time
 
 #: Bytes from which a result is worth pooled memory.
 MIN_POOLED_BYTES = 1 << 17
@@ -37,6 +37,14 @@ def are_few(xs: Sequence[np.ndarray], limit: int = MIN_POOLED_ELEMENTS) -> bool:
     sizes = [x.size for x in xs]
     most = _MOST_SPREAD * limit
     return max(sizes) < limit and (math.prod(sizes) <= most or spread(xs) <= most)
+
+
+def are_quick(xs: Sequence[np.ndarray], limit: int, nanoseconds: int,
+              stepped: Sequence[int]) -> bool:
+    """Return whether :func:`are_few` holds, and a signal may wait for so many elements of so many
+    nanoseconds, or of as many steps as operands at the positions ``stepped`` are large."""
+    return are_few(xs, limit) and not (stepped and stepped_time(
+        xs, spread(xs), nanoseconds, stepped) >= MIN_ASIDE_NANOSECONDS)
 
 
 def copied(array: np.ndarray) -> np.ndarray:

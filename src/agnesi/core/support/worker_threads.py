@@ -18,12 +18,16 @@ from itertools import zip_longest
 from operator import attrgetter
 from typing import Any
 
+import numpy as np
+
 from agnesi.core.support import host
 from agnesi.core.support.config import TRACES
 from agnesi.core.support.forks import at_fork, unforked
 
 #: Nanoseconds of work from which the two ways to another thread count for nothing.
 MIN_ASIDE_NANOSECONDS = 1 << 22
+#: Those of a step of a recurrence.
+_STEP_NANOSECONDS = 16
 #: Seconds between two looks for signals that came just before the wait began, or to another thread:
 #: these do not end it.
 _LOOK_SECONDS = 0.01
@@ -44,6 +48,20 @@ def spread(xs: Sequence[Any]) -> int:
     if all([x.shape == first for x in xs]):
         return int(xs[0].size)
     return math.prod(map(max, zip_longest(*(x.shape[::-1] for x in xs), fillvalue=1)))
+
+
+def stepped_time(xs: Sequence[Any], count: int, nanoseconds: int, stepped: Sequence[int]) -> int:
+    """About how many nanoseconds a function takes for ``count`` elements, in whole looks for
+    signals where it takes as many steps as an operand at the positions ``stepped`` is large."""
+    found = count * nanoseconds
+    for k in stepped:
+        if (x := xs[k]).size and x.dtype.kind in "fiu":
+            least = MIN_ASIDE_NANOSECONDS / (_STEP_NANOSECONDS * count)
+            if np.vdot(x, x) < least * least:  # then no element is as large; it is quick
+                continue
+            if max(float(np.fmax.reduce(x, None)), -float(np.fmin.reduce(x, None))) >= least:
+                found = max(found, MIN_ASIDE_NANOSECONDS)
+    return found
 
 
 def results(nanoseconds: int) -> Callable[..., int]:

@@ -12,7 +12,7 @@ import functools
 import importlib
 import math
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
@@ -38,7 +38,7 @@ from agnesi.core.support.docstrings import numpydoc
 from agnesi.core.support.errors import DTypeError, shown
 from agnesi.core.support.foreign import has
 from agnesi.core.support.numpy_warnings import THREAD, silently
-from agnesi.core.support.worker_threads import MIN_ASIDE_NANOSECONDS, aside, spread
+from agnesi.core.support.worker_threads import MIN_ASIDE_NANOSECONDS, aside, spread, stepped_time
 from agnesi.core.tensor import Tensor, alike
 from agnesi.ops.base.convert import as_tensor, cast, common, constant, pair
 from agnesi.ops.base.expand import broadcast_to, sum_to
@@ -95,8 +95,6 @@ _MOST_WRITTEN_NANOSECONDS = 1 << 25
 _WIDENED_NANOSECONDS = 20
 #: The same by SciPy's loops; by those of one type, which search or integrate for each element.
 _LOOP_NANOSECONDS, _ONE_LOOP_NANOSECONDS = 200, 2000
-#: Those of a step of SciPy's recurrences.
-_STEP_NANOSECONDS = 16
 #: Multiply-adds that take as long as an element of a function that is no loop of NumPy's own, or a
 #: slow one; and as an element of one that chooses for each element what to do.
 _SLOW_MULTIPLY_ADDS, _LOOP_MULTIPLY_ADDS = 256, 8
@@ -151,8 +149,7 @@ class Elementwise(Op):
 
     pointwise = True
     of_types = True
-    #: The operands that SciPy takes as many steps as, in one call that no signal ends.
-    stepped: tuple[int, ...] = ()
+    stepped: tuple[int, ...] = ()  # operands as many steps as which SciPy takes in one call
 
     def __init__(self, name: str, function: Any, rules: tuple[Rule | None, ...], *,
                  result: str = "same", kinds: str = "biufc",
@@ -243,35 +240,16 @@ class Elementwise(Op):
 
     def perform(self, *xs: np.ndarray) -> np.ndarray:
         kind = xs[-1].dtype.kind
-        small = self._is_quick(xs)
+        small = memory.are_quick(xs, self._few, self._nanoseconds, self.stepped)
         if kind in self.direct or (kind == "V" and self.name in _IN_16_BITS):
             return silently(self.function if small else self.in_pool, *xs)
         if kind == "V":
             return aside(_WIDENED_NANOSECONDS * spread(xs), self._widened, *xs)
         return silently(aside, _WIDENED_NANOSECONDS * spread(xs), self.of_complex, *xs)
 
-    def _is_quick(self, xs: Sequence[np.ndarray]) -> bool:
-        """Return whether the function is called on all elements at once, on the thread that asks
-        for it."""
-        return memory.are_few(xs, self._few) and not (
-            self.stepped and self._time(xs, spread(xs)) >= MIN_ASIDE_NANOSECONDS)
-
-    def _time(self, xs: Sequence[np.ndarray], count: int) -> int:
-        """About how many nanoseconds the function takes for ``count`` elements."""
-        found = count * self._nanoseconds
-        for k in self.stepped:
-            if (x := xs[k]).size and x.dtype.kind in "fiu":
-                least = MIN_ASIDE_NANOSECONDS / (_STEP_NANOSECONDS * count)
-                if np.vdot(x, x) < least * least:  # no element is as large; looked up soon
-                    continue
-                steps = max(float(np.fmax.reduce(x, None)), -float(np.fmin.reduce(x, None)))
-                if steps >= least:
-                    found = max(found, MIN_ASIDE_NANOSECONDS)
-        return found
-
     def c_call(self, *xs: np.ndarray) -> Any:
-        few = xs[-1].dtype.kind in self.direct and self._is_quick(xs)
-        return (self.function, ()) if few else None
+        quick = memory.are_quick(xs, self._few, self._nanoseconds, self.stepped)
+        return (self.function, ()) if quick and xs[-1].dtype.kind in self.direct else None
 
     def _widened(self, *xs: np.ndarray) -> np.ndarray:
         """Of bfloat16 numbers: in float32, rounded once."""
@@ -285,11 +263,9 @@ class Elementwise(Op):
     def in_pool(self, *xs: np.ndarray) -> np.ndarray:
         """The function on large arrays, with its result in pooled memory."""
         shape = shape_in_rows(xs)
-        time = self._time(xs, spread(xs) if shape is None else math.prod(shape))
-        if shape is None or time >= MIN_ASIDE_NANOSECONDS:
-            found: np.ndarray = aside(time, self._in_pool, shape, *xs)
-            return found
-        return self._in_pool(shape, *xs)
+        time = stepped_time(xs, spread(xs), self._nanoseconds, self.stepped)
+        found: np.ndarray = aside(time, self._in_pool, shape, *xs)
+        return found
 
     def _in_pool(self, shape: tuple[int, ...] | None, *xs: np.ndarray) -> np.ndarray:
         """The same here: of operands that have this shape, or are numbers, unless it is None.
