@@ -133,27 +133,28 @@ def test_a_function_that_is_called(of):
 
 
 @pytest.mark.parametrize(("name", "operands"), [
-    ("eval_hermite", (90_000, 0.3)), ("lpmv", (2.0, 9e4, 0.3)), ("hyp1f1", (3e3, 7.0, 3e3)),
+    ("eval_hermite", (90_000, 0.3)), ("lpmv", (2.0, 9e4, 0.3)),
 ])
 def test_eager_functions_that_take_as_many_steps_as_an_order(name, operands):
-    """Some thousand elements take seconds where orders are large; small ones, microseconds."""
+    """Some thousand elements take a second where orders are large; small ones, microseconds."""
 
     def handler(number, frame):
         raise StoppedError
 
     run, given = getattr(ag.special, name), [ag.full((4000,), v) for v in operands]
+    run(*[ag.ones_like(x[:9]) for x in given])  # which loads SciPy
     old = signal.signal(signal.SIGPROF, handler)
     try:
-        begin = time.process_time()
-        signal.setitimer(signal.ITIMER_PROF, 0.05)
+        begin = time.thread_time()
+        signal.setitimer(signal.ITIMER_PROF, 0.02)
         with pytest.raises(StoppedError):
             run(*given)
             time.sleep(60)
-        spent = time.process_time() - begin
+        spent = time.thread_time() - begin
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.signal(signal.SIGPROF, old)
-    assert spent < 0.5
+    assert spent < 0.3
 
 
 def test_long_lists_are_read_and_made_in_parts():
