@@ -142,10 +142,19 @@ class _AsRead:
             return all(p.holds() for p in self._blind)
         if not all(p.holds() for p in self.sources):
             return False
+        self._watch()
+        return True
+
+    def settle(self) -> None:
+        """Leave out what a call has changed itself, by a function of the user's."""
+        if not self.holds():
+            self.sources = [p for p in self.sources if p.holds()]
+            self._watch()
+
+    def _watch(self) -> None:
         records = [(p, list(p.records())) for p in self.sources]
         self._blind = [p for p, found in records if not found]
         self._watched.fill(r for _, found in records for r in found)
-        return True
 
 
 class Computed:
@@ -222,13 +231,16 @@ class Computed:
         """Return an array that carries the size, and the forwarded values; None if Python decides
         otherwise for these arguments before it asks for the size.
         """
-        if not self._holds() or not any(read.holds() for read in self.sources):
+        read = next((read for read in self.sources if read.holds()), None)
+        if read is None or not self._holds():
             return None
         self.compiled.follow()
         values = list(self.statics)
         for i in self.indices:
             values[i] = plain(leaves[i])
         made = self.compiled.run(*values)
+        if self.compiled.bound is None or self.compiled.recipe.callbacks:
+            read.settle()
         if made is MISSED:
             return None
         size, *forwarded = made if self.forwarded else (made,)
