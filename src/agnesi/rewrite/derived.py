@@ -37,7 +37,7 @@ _GAINING = _INVERSES | {"exp_of_log"}
 
 
 def _beside_nan(rule: Rule) -> NodeRule:
-    """The rule, whose form has the slope NaN where its operand is NaN."""
+    """Return a rule that makes the slope of its replacement NaN where the operand is NaN."""
 
     def form(node: Node) -> Tensor | None:
         new = rule(node)
@@ -60,10 +60,10 @@ def _stage(exclude: tuple[str, ...], files: tuple[str, ...] | None) -> Stage:
 
 def stable(part: Excerpt, exclude: tuple[str, ...], files: Sequence[str] | None = None
            ) -> tuple[tuple[Node, ...] | None, list[str]]:
-    """Stable forms of a graph's outputs, and the files of the rules that fired; None and none where
-    derivatives gain nothing.
+    """Return stable forms of the outputs of a graph, and the files of the rules that fired; None
+    and an empty list if derivatives gain nothing.
 
-    With the rules of the same ``files`` alone, the forms of an equal graph are the same.
+    With only the rules of these ``files``, an equal graph gets the same forms.
     """
     with no_gc():
         graph = FunctionGraph.of([], part.outputs)

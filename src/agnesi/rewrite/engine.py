@@ -136,8 +136,9 @@ class _Index:
 
 
 def _head(leaf: Node, known: dict[Node, str]) -> str:
-    """Return the key that stands for the operation's name of an operand that is a leaf, and note it
-    among those that are ``known``."""
+    """Return the key by which rules look up a leaf operand, in place of the name of an operation,
+    and record it in ``known``.
+    """
     is_open = (leaf.value is None and leaf.handle is None) or constant_value(leaf) is None
     return known.setdefault(leaf, LEAF if is_open else CONSTANT)
 
@@ -156,7 +157,7 @@ class Stage:
         self.every, self.own = _index(every), _index(own)
 
     def without(self, names: Sequence[str]) -> Stage:
-        """This stage without some rules of nodes."""
+        """Return the stage without the rules of these names."""
         if not names:
             return self
         left = [r for r in self.every.rules if r.name not in names]
@@ -196,7 +197,7 @@ class Settler:
         self.stopped = False
 
     def settle(self, graph: FunctionGraph) -> tuple[Node, ...]:
-        """The settled forms of a graph's outputs."""
+        """Return the outputs of a graph, rewritten until no rule of the stage applies."""
         settled, known = self.settled, self.interner.known
         for node in graph.nodes:
             if node.op is None and node in known:
@@ -211,7 +212,9 @@ class Settler:
         return tuple([settled[n] for n in graph.outputs])
 
     def _settle(self, node: Node) -> None:
-        """Rewrite a node to a fixed point, after its operands, and follow its replacements."""
+        """Rewrite a node and its operands until no rule applies; replacements are rewritten in
+        turn.
+        """
         settled, became = self.settled, self.became
         stack = [node]
         while stack:
@@ -230,8 +233,8 @@ class Settler:
                 stack.append(following)
 
     def _step(self, node: Node, stack: list[Node]) -> Node | None:
-        """Return the next form of a node, the node itself where it is settled, None if it waits for
-        operands.
+        """Return the next form of a node: the node itself if no rule applies to it, None if it
+        waits for operands, which are put on the stack.
         """
         settled = self.settled
         try:
@@ -295,7 +298,9 @@ class Settler:
         return node
 
     def _simpler(self, node: Node) -> Node:
-        """A node in simpler operations; itself where it is not defined by such."""
+        """Return a node in simpler operations; the node itself if its operation is not defined by
+        others.
+        """
         op = node.op
         if type(op) is Item:
             parts = self.parts.get(node.inputs[0])
@@ -354,7 +359,7 @@ class _Rewriting:
         self._fine: set[Body] = set()
 
     def settled(self, graph: FunctionGraph, report: Report, again: bool = False) -> FunctionGraph:
-        """The graph, settled; itself if nothing is to do."""
+        """Return the graph rewritten by all stages; the graph itself if nothing changes."""
         interner = Interner()
         for node in graph.inputs:
             interner.add(node)
@@ -377,7 +382,7 @@ class _Rewriting:
         return graph
 
     def inside(self, graph: FunctionGraph, again: bool = False) -> FunctionGraph:
-        """The graph of a body, settled."""
+        """Return the graph of a body rewritten by all stages."""
         body = Body(graph)
         if body in self._fine:
             return graph
@@ -386,7 +391,9 @@ class _Rewriting:
         return better
 
     def again(self, graph: FunctionGraph) -> FunctionGraph:
-        """The graph of a body that was settled and changed since."""
+        """Return the graph of a body rewritten once more, by the later stages, after it was
+        changed.
+        """
         return self.inside(graph, True)
 
 
@@ -402,7 +409,9 @@ class _Bodies:
         self._bodies: dict[int, tuple[Body, Body]] = {}
 
     def rebuilt(self, node: Node, inputs: tuple[Node, ...]) -> Node:
-        """The one node for a node on ``inputs``, whose operation holds settled graphs."""
+        """Return the unique node of an operation on ``inputs``, with the graphs that the operation
+        holds rewritten.
+        """
         op = node.op
         if op is None or not op.bodies:
             return self._interner.rebuilt(node, inputs)
@@ -413,7 +422,9 @@ class _Bodies:
         return self._interner.add(node)
 
     def _better(self, op: Any) -> Any:
-        """Return an operation with settled graphs; itself where they are so already."""
+        """Return an operation with the graphs that it holds rewritten; the operation itself if they
+        do not change.
+        """
         if op not in self._ops:
             bodies = {n: self._body(getattr(op, n)) for n in op.bodies}
             same = all([getattr(op, n) is body for n, body in bodies.items()])
@@ -421,14 +432,16 @@ class _Bodies:
         return self._ops[op]
 
     def _body(self, body: Body) -> Body:
-        """Return a body with a settled graph, which is one for all operations that hold it."""
+        """Return a body with its graph rewritten; operations that share a body keep sharing it."""
         found = self._bodies.get(id(body))
         if found is None:
             found = self._bodies[id(body)] = body, body.mapped(self._settled)
         return found[1]
 
     def graph(self, graph: FunctionGraph) -> FunctionGraph:
-        """The graph with settled ones inside; the interner gets its nodes."""
+        """Return the graph with the graphs inside its operations rewritten; its nodes are put into
+        the interner.
+        """
         done: dict[Node, Node] = {}
         for node in (*graph.inputs, *graph.nodes):
             if node not in done:
@@ -451,8 +464,9 @@ def _stages(rules: Sequence[Rule], names: Sequence[str]) -> list[Stage]:
 
 def _through(graph: FunctionGraph, stage: Stage, report: Report, known: AbstractSet[Node],
              interner: Interner, expands: bool, bodies: _Bodies | None) -> FunctionGraph:
-    """Rewrite a graph by the rules of a stage to its fixed point; a rule that keeps firing is
-    reported, and the stage runs again without it."""
+    """Rewrite a graph by the rules of a stage until none applies; a rule that keeps firing is
+    reported, and the stage runs again without it.
+    """
     before = len(graph)
     firings: Counter[str] = Counter()
     for rule in stage.on_graph(graph):

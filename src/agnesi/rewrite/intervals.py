@@ -130,7 +130,7 @@ def _cast(node: Node, x: Interval) -> Interval:
 
 
 def _combined(name: str, node: Node, xs: list[Interval]) -> Interval:
-    """Bounds of the result of arithmetic."""
+    """Return the bounds of an arithmetic operation, given those of its operands."""
     if name == "where":
         _, a, b = xs
         return Interval(min(a.low, b.low), max(a.high, b.high), a.zero or b.zero)
@@ -200,7 +200,9 @@ def _keeps_sign(node: Node, keeps: Callable[[Node], bool]) -> bool:
 
 
 def sources(node: Node) -> set[Node]:
-    """Return the nodes with which a value is NaN: the leaves of its arithmetic, and itself."""
+    """Return nodes such that the value is NaN wherever one of them is: itself, and the operands of
+    its arithmetic down to the leaves.
+    """
     found = {node}
     stack, left = [node], 64
     while stack and left:

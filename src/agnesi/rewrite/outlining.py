@@ -83,8 +83,9 @@ def _is_of_arrays(graph: FunctionGraph) -> bool:
 
 
 def _past_identities(graph: FunctionGraph) -> FunctionGraph:
-    """The graph without outputs that are identities of their operands, which would make no
-    segment."""
+    """Return the graph with outputs that equal an operand replaced by that operand; they would form
+    no segment.
+    """
     identical: dict[Any, int] = {}
     outputs = []
     for node in graph.outputs:
@@ -103,7 +104,9 @@ def _past_identities(graph: FunctionGraph) -> FunctionGraph:
 
 
 def _identical(node: Node) -> int:
-    """The position of the operand of these types that a node is; -1 where it is none."""
+    """Return the position of the operand that a node equals, for operands of these types; -1 if
+    there is none.
+    """
     inputs = tuple([Node(None, (), n.shape, n.dtype) for n in node.inputs])
     parts = Simpler(frozenset())(copied(node, inputs), inputs)
     return inputs.index(parts[0]) if parts and parts[0] in inputs else -1
@@ -111,8 +114,9 @@ def _identical(node: Node) -> int:
 
 # -- what repeats ---------------------------------------------------------------------------
 def _in_order(nodes: list[Node]) -> tuple[list[Node], np.ndarray]:
-    """The nodes with their labels, those that stay outside of segments as late as they can come,
-    so that they interrupt few of the others."""
+    """Return the nodes with their labels, in an order in which nodes outside of segments come as
+    late as possible, so that they interrupt few segments.
+    """
     labels = _labels(nodes)
     if np.count_nonzero(labels < 0) < _MIN_SEGMENTS:
         return nodes, labels
@@ -163,8 +167,9 @@ def is_plain(node: Node) -> bool:
 
 
 def _stretches(labels: np.ndarray, within: Callable[[], np.ndarray]) -> Iterator[range]:
-    """Positions of segments that may be equal to their neighbours, then of others that come up
-    again, by labels ``within`` words; none overlap."""
+    """Yield ranges of positions that do not overlap: segments that repeat at once, then segments
+    that come up again elsewhere, by the finer labels that ``within`` returns.
+    """
     free = np.ones(len(labels), bool)
     for period in range(1, _MAX_PERIOD + 1):
         long = period * -(-SEGMENT_OPERATIONS // period)
@@ -187,8 +192,11 @@ def _stretches(labels: np.ndarray, within: Callable[[], np.ndarray]) -> Iterator
 
 
 def _within(nodes: Sequence[Node], labels: np.ndarray, outputs: Iterable[Node]) -> np.ndarray:
-    """Labels that say more: which of the nodes just before are operands, and whether nodes far
-    behind read the value.  Words of the same ones are segments of the same edges, nearly always."""
+    """Return finer labels: which of the nodes just before are operands, and whether distant nodes
+    read the value.
+
+    Segments of equal labels have the same edges nearly always.
+    """
     numbers = {n: i for i, n in enumerate(nodes)}
     far = np.zeros(len(nodes), bool)
     far[[numbers[n] for n in outputs if n in numbers]] = True
@@ -228,7 +236,7 @@ class _Outlining:
         self._items: dict[Node, Node] = {}
 
     def _read_outside(self) -> set[Node]:
-        """Nodes of segments that others read."""
+        """Return the nodes of segments that are read from outside of their segment."""
         of = self._of
         found = set(self._graph.outputs)
         for node in self._nodes:
@@ -276,7 +284,7 @@ class _Outlining:
         self._done[node] = node if inputs == node.inputs else copied(node, inputs)
 
     def _value(self, node: Node) -> Node:
-        """A value in the new graph."""
+        """Return the node in the new graph that has a node's value."""
         part = self._parts.get(node)
         if part is None:
             return self._done.get(node, node)
@@ -290,7 +298,9 @@ class _Outlining:
         return found
 
     def _recalled(self, node: Node) -> Node:
-        """A call that there was before: it reads other calls as a whole, too."""
+        """Return a call of an earlier outlining, with its operands replaced by nodes of the new
+        graph.
+        """
         reads = [self._read(node.inputs[k]) if i < 0 else (self._done[node.inputs[k]], i)
                  for k, i in node.op.reads]
         op, inputs = self._reading(node.op.body, reads)
@@ -301,7 +311,9 @@ class _Outlining:
         return new
 
     def _read(self, node: Node) -> tuple[Node, int]:
-        """What is read for a value, and which of its results; -1 for the value itself."""
+        """Return the node in the new graph that holds a value, and the index of the value among its
+        results; -1 if the node is the value.
+        """
         part = self._parts.get(node)
         if part is None and type(node.op) is Item and type(node.inputs[0].op) is Segment:
             return self._done[node.inputs[0]], node.op.index
@@ -309,7 +321,9 @@ class _Outlining:
 
     def _reading(self, body: Body, reads: Sequence[tuple[Node, int]]
                  ) -> tuple[Segment, tuple[Node, ...]]:
-        """The call of a body that reads this, and its operands."""
+        """Return the call operation for a body that reads these values, and its operands; equal
+        ones are shared.
+        """
         operands: dict[Node, int] = {}
         numbered = tuple([(operands.setdefault(n, len(operands)), i) for n, i in reads])
         key = id(body), numbered
@@ -319,7 +333,7 @@ class _Outlining:
         return op, tuple(operands)
 
     def _call(self, segment: _Segment) -> None:
-        """Put a call instead of a segment."""
+        """Add a call in place of a segment."""
         body = self._bodies.get(segment.key)
         if body is None:
             body = self._bodies[segment.key] = segment.body()
@@ -352,7 +366,9 @@ class _Segment:
         self.read(_is_constant)
 
     def read(self, inside: Callable[[Node], bool]) -> None:
-        """Find the operands: all that is read but what is ``inside`` of the body."""
+        """Find the operands of the segment: all values read that are not computed in it, and not
+        constants ``inside`` the body.
+        """
         own = {n: i for i, n in enumerate(self.nodes)}
         known: dict[Node, int] = {}
         edges = []

@@ -46,7 +46,9 @@ def words(labels: np.ndarray, longest: int, least: int, enough: int) -> Iterator
 
 def _joined(labels: np.ndarray, longest: int, least: int, enough: int
             ) -> tuple[list[int], list[int], dict[int, tuple[int, int]]]:
-    """Words in a row, by numbers; where they begin, and the halves of those of several labels."""
+    """Return the words that cover the labels, by number, their positions, and for each longer word
+    the two words that it is made of.
+    """
     positions = np.arange(len(labels))
     word = np.unique(np.where(labels < 0, -1 - positions, labels), return_inverse=True)[1]
     word[labels < 0] = -1 - positions[labels < 0]

@@ -57,8 +57,8 @@ class Rule:
     ops: tuple[str, ...] = ()
 
     def exactly(self) -> Rule:
-        """The rule for ``algebra="exact"``: it fires only where NaN, infinities and signs of zero
-        are kept, too.
+        """Return the rule for ``algebra="exact"``, which fires only where NaN, infinities and signs
+        of zero are preserved.
 
         :returns: The rule itself if that is always so.
         """
@@ -301,14 +301,14 @@ def conformed(new: Node, old: Node, rule: str) -> Node | None:
 
 
 def may_agree(new: Shape, old: Shape) -> bool:
-    """Return whether shapes differ in sizes only that are not known yet."""
+    """Return whether two shapes may be equal: they differ only in sizes that are not known yet."""
     return len(new) == len(old) and all(
         m == n or (is_open(n) and m != 1) for m, n in zip(new, old, strict=True)
     )
 
 
 def changed(rule: str, old: Node, new: Node) -> Any:
-    """The error where a replacement is of another type."""
+    """Return the error for a replacement of another dtype or shape."""
     kind = DTypeError if old.dtype != new.dtype else ShapeError
     error: Any = kind(
         at(
@@ -387,7 +387,7 @@ def op_names(ops: Iterable[Any]) -> tuple[str, ...]:
 
 
 class Book:
-    """Rules in the order in which they are tried."""
+    """A list of rules, in the order in which they are tried."""
 
     def __init__(self) -> None:
         self.rules: list[Rule] = []

@@ -35,12 +35,14 @@ _TOLERANCE = {"float16": 2e-2, "float32": 2e-5, "float64": 1e-11, "complex128": 
 
 
 def closed(*nodes: Node) -> FunctionGraph:
-    """The graph of some nodes, of all variables that they depend on."""
+    """Return the graph that computes some nodes from all variables that they depend on."""
     return FunctionGraph([n for n in leaves(nodes) if n.value is None and n.handle is None], nodes)
 
 
 def samples_of(rule: PatternRule) -> Iterator[Node]:
-    """The pattern over inputs of many types; variables that must be numbers are numbers."""
+    """Yield the pattern of a rule over variables of many dtypes and shapes, with numbers in place
+    of each variable in turn.
+    """
     names, own = sorted(rule.pattern.names()), rule.pattern.shapes()
     for dtype, shapes in itertools.product(_DTYPES, _shapes(names, own)):
         some = 2.5 if dtype.kind in "fc" else 2
@@ -72,7 +74,9 @@ def _shapes(names: Sequence[str], own: Mapping[str, Any]) -> Iterator[list[Any]]
 
 
 def difference(name: str, old: Node, new: Node, rng: np.random.Generator) -> str:
-    """What is wrong with a replacement: its type, or values where the original has finite ones."""
+    """Return a message if a replacement has another type, or other values where the original is
+    finite; empty if it agrees.
+    """
     if old.dtype != new.dtype or old.shape != new.shape:
         return f"rule {name!r} changes the type of {old} to that of {new}"
     graph = closed(old, new)

@@ -33,11 +33,13 @@ class Base:
 
     @property
     def plain(self) -> bool:
-        """Whether the leaf is the base itself."""
+        """Return whether the leaf is the base itself."""
         return not self.value and self.power == 1 and self.instead is None
 
     def substitute(self, product: Product) -> None:
-        """Replace the leaf in a product by the base times the remaining factors."""
+        """Replace the leaf in a product by ``instead``, which expresses it by the base and the
+        other factors of the base.
+        """
         if self.instead is None:
             return
         for side in (product.first, product.then):
@@ -54,7 +56,7 @@ class Base:
                 product.remove(n, False)
 
     def multiples(self, nodes: Iterable[Node]) -> dict[Node, float]:
-        """Nodes that are the base times a number, with it."""
+        """Return the nodes that are a number times the base, each with its number."""
         above, below = Counter(self.product.above()), Counter(self.product.below())
         if not self.product.number or not expandable(self.node):
             return {}
@@ -73,7 +75,7 @@ class Base:
         return found
 
     def known(self, multiples: dict[Node, float], count: int) -> dict[Node, Series]:
-        """The series of what is known: the base, its multiples and the leaf."""
+        """Return the power series known at the start: of the base, its multiples and the leaf."""
         with digits():
             x = Series(1, constant(Decimal(1), count).c, positive=self.power > 1)
             found = {n: x.times(Decimal(c)) for n, c in multiples.items()}
@@ -85,7 +87,9 @@ class Base:
 
 
 def bases_of(node: Node, leaves: Collection[Node]) -> list[Base]:
-    """A base as it is, and with some of the leaves it is a product of written by it."""
+    """Return the bases that a node gives: itself, and for each of some factors of it that are
+    leaves, one by which that leaf is expressed.
+    """
     found = [Base(node, node)]
     product = found[0].product
     above, below = product.above(), product.below()

@@ -312,7 +312,9 @@ def difference_of_halves(node: Node) -> Tensor | None:
 
 
 def _are_akin(a: Node, b: Node) -> bool:
-    """Return whether what one function is taken of has something in common, but for numbers."""
+    """Return whether two nodes apply the same function to operands that share a subexpression apart
+    from numbers.
+    """
     return a.op is not None and a.op is b.op and len(a.inputs) == 1 and akin(*a.inputs, *b.inputs)
 
 
@@ -366,7 +368,7 @@ def _rest_of_logsum(total: Node, x: Node) -> Tensor | None:
 
 
 def _without(total: Node, x: Node, depth: int = _MAX_NESTED_SUMS) -> Tensor | None:
-    """The logarithm of a sum of exponentials without one of them, if it is among them."""
+    """Remove the term ``x`` from a nested ``logaddexp``; None if it is not among the terms."""
     if total.op_name != "logaddexp" or not depth:
         return None
     for one, other in (total.inputs, total.inputs[::-1]):

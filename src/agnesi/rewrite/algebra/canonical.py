@@ -52,7 +52,9 @@ def fold_costly(node: Node) -> Node | None:
 
 
 def _folded(node: Node, depth: int) -> Node | None:
-    """The value of a node as a constant, if it is known and takes no more memory than it saves."""
+    """Return the value of a node as a constant, if its operands are known within ``depth``
+    operations and the constant takes no more memory than it saves.
+    """
     for n in node.inputs:  # first, as it is so nearly everywhere: operands that are not known
         if n.op is not None and (n.requires_grad or not depth):
             return None
@@ -76,7 +78,9 @@ def _folded(node: Node, depth: int) -> Node | None:
 
 
 def _known(node: Node, depth: int) -> Any:
-    """The value of a node that depends on nothing; of an operation only ``depth`` levels down."""
+    """Return the value of a small node that depends on constants only, at most ``depth`` operations
+    deep; None otherwise.
+    """
     if node.op is None:
         return constant_value(node)
     if not depth or node.requires_grad or node.op.outputs > 1:
@@ -112,7 +116,7 @@ def where_known(node: Node) -> Node | None:
 # -- broadcasts and casts that do nothing -----------------------------------------------------
 @rewriter("canonicalize", ops=[BroadcastTo])
 def broadcast_nothing(node: Node) -> Node | None:
-    """Broadcasts to the shape at hand are dropped, and broadcasts of broadcasts merged."""
+    """Drop a broadcast to the shape that its operand has, and merge two broadcasts in a row."""
     (source,) = node.inputs
     if source.shape == node.shape:
         return source
@@ -161,7 +165,8 @@ def cast_nothing(node: Node) -> Node | None:
 
 
 def _nothing(x: Node, c: Node) -> bool:
-    """Return whether a number is 0, and not the one of the other sign: -0 less that is 0."""
+    """Return whether a node is the number +0: subtracting -0 from -0 gives 0, so -0 does not count.
+    """
     value = scalar(c)
     return value is not None and value == 0 and not np.signbit([value.real, value.imag]).any()
 

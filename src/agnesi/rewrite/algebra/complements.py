@@ -42,7 +42,7 @@ def _real(x: Node) -> bool:
 
 
 def _double(x: Node) -> bool:
-    """Return whether an exponential takes no longer than tanh."""
+    """Return whether the dtype is float64, for which an exponential takes no longer than tanh."""
     return x.dtype.kind == "f" and x.dtype.itemsize == 8
 
 
@@ -158,7 +158,9 @@ def root_of_steep(node: Node) -> Tensor | None:
 
 @BOOK.rewriter(_STAGE, ops=_BLIND, operands=["add"])
 def zero_unseen(node: Node) -> Tensor | None:
-    """A zero that was added for the sign of another zero goes where nobody sees it."""
+    """Drop a zero that was added to fix the sign of a zero where the operation that reads it does
+    not distinguish the two.
+    """
     bare = _bare(node.inputs[0])
     return None if bare is None else apply(node.op, bare)
 
@@ -176,7 +178,7 @@ def zero_beside_number(node: Node) -> Tensor | None:
 
 
 def _bare(node: Node) -> Tensor | None:
-    """``x`` if the node is ``x + 0``."""
+    """Return ``x`` if the node is ``x + 0``, else None."""
     if node.op_name != "add":
         return None
     for zero, other in (node.inputs, node.inputs[::-1]):

@@ -100,8 +100,9 @@ def divided(terms: Sequence[Term], less: Node, node: Node) -> Tensor:
 
 
 def has_exponent(sums: Iterable[Node], e: Node) -> bool:
-    """Return whether one of some sums has the exponent of an exponential, as expm1(x) that of
-    exp(x), which overflows with it."""
+    """Return whether the exponent of ``e`` is among the exponents of some sums, as in expm1(x)
+    beside exp(x): both overflow together.
+    """
     return any(t is e.inputs[0] for n in sums for _, t in exponential_terms(n) or ())
 
 
@@ -148,7 +149,9 @@ def ratio(above: Node, below: Node) -> Tensor | None:
 
 
 def near_one(terms: Iterable[Term]) -> bool:
-    """Return whether the greatest exponent was taken off some terms."""
+    """Return whether some exponents have the maximum subtracted already, so that they are at most
+    0.
+    """
     return any(_is_bounded(t) for _, t in terms if t is not None)
 
 
@@ -182,7 +185,7 @@ def _as_tanh(over: Sequence[Term], under: Sequence[Term]) -> Tensor | None:
 
 
 def _key(exponent: Node | None) -> object:
-    """Return a key of an exponent that does not depend on the node of its negation."""
+    """Return a key that is equal for two nodes of the same negated exponent."""
     if exponent is not None and exponent.op_name == "negative":
         return "negative", exponent.inputs[0]
     return exponent

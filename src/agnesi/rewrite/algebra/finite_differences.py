@@ -52,9 +52,11 @@ _GAUSS = [(float(x), float(w)) for x, w in zip(*np.polynomial.legendre.leggauss(
 
 
 def step(a: Node, b: Node, multiples: bool = False, times: float = 1.0) -> Tensor | None:
-    """``a - b``, if the two sums have terms in common: it is what is left of them; of roots of such
-    sums, that over the sum of the roots.  With ``multiples``, also that of multiples of one value;
-    ``times`` a number, before what is left twice overflows.
+    """Return ``a - b`` without the terms that two sums have in common; None if they have none.
+
+    Of roots of such sums it is the difference of their radicands over the sum of the roots.
+    ``multiples`` also allows two multiples of one value. The result is multiplied by ``times``
+    early enough that it does not overflow.
     """
     if not agree(a, b) or a is b:
         return None
@@ -83,7 +85,7 @@ def step(a: Node, b: Node, multiples: bool = False, times: float = 1.0) -> Tenso
 
 
 def _of_squares(signed: list[tuple[int, Node]], times: float) -> Tensor | None:
-    """a * a - b * b, by what is between ``a`` and ``b``."""
+    """Return ``a * a - b * b`` as ``(a - b) * (a + b)`` if ``a - b`` has common terms."""
     if len(signed) != 2 or signed[0][0] == signed[1][0] or (
             any(n.op_name != "square" for _, n in signed)):
         return None
@@ -122,14 +124,16 @@ def _multiple(node: Node) -> tuple[Node, float]:
 
 
 def _where(regular: Tensor, found: Tensor, node: Node) -> Tensor:
-    """A form of a sum where that is regular, else the sum: what is not taken is written anew, so
-    that it is not this very node."""
+    """Return ``found`` where ``regular`` holds, else the sum itself.
+
+    The sum is rebuilt with other operands, so that the rule does not fire on it again.
+    """
     left, right = map(symbol, node.inputs)
     return where(regular, found, apply(node.op, left, where(regular, 0.0, right)))
 
 
 def _of_logistic(a: Tensor, b: Tensor, by: Tensor) -> Tensor:
-    """sigmoid(a) - sigmoid(b), of ``by = a - b``."""
+    """Return sigmoid(a) - sigmoid(b), given ``by``, which is a - b."""
     less = by < 0
     shrinking = expm1(where(less, by, -by))  # abs(by) would have no slope at 0
     size = sigmoid(where(less, b, a)) * sigmoid(where(less, -a, -b)) * shrinking
@@ -288,7 +292,9 @@ _LAST: list[tuple[Any, Any, Any]] = [(lambda: None, (), None)]
 
 
 def _two(node: Node) -> tuple[Product, Product] | None:
-    """The two products of which a node is the sum, when equal ones are taken together."""
+    """Return the two products whose sum a node is, with equal ones merged; None if they are not
+    two. The result for the last node is cached.
+    """
     last, inputs, found = _LAST[0]
     if last() is not node or inputs is not node.inputs:
         found = _products(node)
@@ -331,7 +337,7 @@ def _opposed(node: Node) -> tuple[Product, Product] | None:
 
 
 def _only(nodes: list[Node]) -> tuple[Node, int] | None:
-    """Return the base and the exponent where all factors are the same node, else None."""
+    """Return the factor and its count if all factors are one node, else None."""
     return (nodes[0], len(nodes)) if nodes and len({*nodes}) == 1 else None
 
 
@@ -393,7 +399,9 @@ def rest_of_share(node: Node) -> Tensor | None:
 
 
 def _rest(whole: Product, part: Product, node: Node) -> Tensor | None:
-    """The sum of a product and of that times c * a / d, where terms of d + c * a cancel."""
+    """Return the sum of the product ``whole`` and of ``part``, which is a multiple c * a / d of it,
+    as one product if terms of d + c * a cancel; None otherwise.
+    """
     above, below = Counter(part.above()), Counter(part.below())
     if not (Counter(whole.above()) <= above and Counter(whole.below()) <= below):
         return None
@@ -435,7 +443,9 @@ def _monomial(nodes: Iterable[Node]) -> _Monomial:
 
 
 def _polynomial(nodes: list[Node]) -> dict[_Monomial, float] | None:
-    """A product as a sum of monomials: those of its only factor, or of what that is the root of."""
+    """Return a product of few factors as a sum of monomials: the terms of its only factor, or of
+    the radicand of a squared root; None where there are too many.
+    """
     if not nodes or len(nodes) > _MOST_TERMS:
         return None
     first = nodes[0]
@@ -454,7 +464,9 @@ def _polynomial(nodes: list[Node]) -> dict[_Monomial, float] | None:
 
 
 def _quotient(m: _Monomial, c: float, under: list[Node]) -> Tensor:
-    """A monomial over a product, whose factors take turns, so that it overflows late."""
+    """Return a monomial over a product, with multiplications and divisions alternating to avoid
+    overflow in between.
+    """
     above = [symbol(n) for n, power in m for _ in range(power)]
     first, divisors = (above[0] if above else None), [symbol(n) for n in under]
     if len(above) > len(divisors):  # a square over a sum of such

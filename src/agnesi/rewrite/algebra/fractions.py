@@ -53,7 +53,9 @@ def over_one_denominator(node: Node) -> Tensor | None:
 
 
 def over_one(node: Node) -> Tensor | None:
-    """A sum of quotients as one quotient, if some terms of its numerator cancel."""
+    """Return a sum of quotients over one denominator if at least one term of the numerator cancels,
+    else None.
+    """
     return _over_one(node, False, any_term=True)
 
 
@@ -92,7 +94,7 @@ def _over_one(node: Node, exact: bool, any_term: bool = False) -> Tensor | None:
 
 
 def _shared(products: Sequence[Product]) -> list[Node]:
-    """The factors above the line that all products begin with, taken out of them."""
+    """Remove the factors that all products have in their numerators, and return them."""
     found = []
     for n in dict.fromkeys(products[0].first.above):
         for _ in range(min(p.first.above.count(n) for p in products)):
@@ -104,8 +106,9 @@ def _shared(products: Sequence[Product]) -> list[Node]:
 
 def _numerator(products: Sequence[Product], below: Counter[Node], eps: float,
                any_term: bool) -> Polynomial | None:
-    """The sum times the common denominator, if terms beyond those that are left have cancelled, or
-    ``any_term``."""
+    """Return the numerator of the sum over the common denominator ``below``; None if no term
+    cancels that exceeds the remaining ones. With ``any_term`` any cancelled term suffices.
+    """
     total, sizes, known = Polynomial(), Polynomial(), dict[Node, Polynomial]()
     for p in products:
         part: Polynomial = {_ONE: p.number}
@@ -122,7 +125,7 @@ def _numerator(products: Sequence[Product], below: Counter[Node], eps: float,
 
 
 def _is_beyond(monomial: Monomial, left: Polynomial) -> bool:
-    """Return whether a monomial is larger than all that are left where some node is large."""
+    """Return whether a monomial exceeds all of ``left`` as some node grows."""
     return any(power > max(dict(m).get(n, 0) for m in left) for n, power in monomial)
 
 
@@ -258,7 +261,9 @@ def _beside_root(products: Sequence[Product], below: Counter[Node],
 
 
 def _left_of_squares(p: Polynomial, q: Polynomial, root: Node, eps: float) -> Polynomial | None:
-    """What is left of P*P - r*r*Q*Q where no sign is 0, if terms that are larger have cancelled."""
+    """Return P*P - r*r*Q*Q with squares of signs taken as 1, if at most two terms are left and
+    larger ones have cancelled; None otherwise.
+    """
     total, sizes = Polynomial(), Polynomial()
     inside = _polynomial(root.inputs[0], {})
     for part, sign in ((_times(p, p), 1), (_times(_times(q, q), inside), -1)):
@@ -272,7 +277,7 @@ def _left_of_squares(p: Polynomial, q: Polynomial, root: Node, eps: float) -> Po
 
 
 def _sum_of(polynomial: Polynomial, node: Node) -> Tensor | None:
-    """A polynomial written out, if it is short."""
+    """Return a polynomial as an expression; None if it has too many terms."""
     if len(polynomial) > _MOST_TERMS:
         return None
     found: Any = None
@@ -322,7 +327,9 @@ def one_monomial_is_left(node: Node) -> Tensor | None:
 
 
 def _is_finite(node: Node) -> Tensor:
-    """Where a value is finite in exact arithmetic: ``cosh(800)`` is, though it overflows."""
+    """Return where a value is finite in exact arithmetic: that of ``cosh(800)`` is, although it
+    overflows.
+    """
     name = node.op_name
     if name in ("sinh", "cosh", "negative", "square"):
         return _is_finite(node.inputs[0])
@@ -357,8 +364,9 @@ def _root_of(left: Polynomial) -> Tensor | None:
 # -- where denominators are zero --------------------------------------------------------------
 def _undefined(products: Sequence[Product], left: Polynomial,
                below: Counter[Node]) -> list[Node] | None:
-    """The denominators with which the sum is NaN, but the quotient is not; None where the two
-    differ otherwise, or nobody knows."""
+    """Return the denominators at whose zeros the sum is NaN but the quotient is not; None if the
+    two differ in another way, or if that is unknown.
+    """
     poles = [n for n in below if not never_zero(n)]
     known = dict[Node, Polynomial]()
     found: list[Node] = []
@@ -398,7 +406,7 @@ def _undefined(products: Sequence[Product], left: Polynomial,
 def _values(products: Sequence[Product], left: Polynomial, below: Counter[Node],
             known: dict[Node, Polynomial], roots: dict[Node, Polynomial],
             at: dict[Node, Any]) -> tuple[Any, Any]:
-    """The sum and the quotient where leaves have values."""
+    """Return the values of the sum and of the quotient for given values of the leaves."""
     at = {**at, **{r: np.sqrt(_at(p, at)) for r, p in roots.items()}}
     value = {n: _at(p, at) for n, p in known.items()}
     before = sum(np.divide(np.prod([p.number, *(value[n] for n in p.above())]),
@@ -410,8 +418,8 @@ def _values(products: Sequence[Product], left: Polynomial, below: Counter[Node],
 
 
 def _zeros(p: Polynomial, leaves: set[Node]) -> list[dict[Node, Any]] | None:
-    """Where a polynomial is zero, or nearly, both zeros if 0 is among them: one in one value, or
-    one of even powers of all leaves; None for others.
+    """Return points where a polynomial is zero, or nearly, with zeros of both signs; None if it
+    depends on several values, unless it is a sum of even powers of all leaves.
     """
     own = {n for m in p for n, _ in m}
     if own - leaves:
@@ -427,7 +435,7 @@ def _zeros(p: Polynomial, leaves: set[Node]) -> list[dict[Node, Any]] | None:
 
 
 def _at(p: Polynomial, at: dict[Node, Any]) -> Any:
-    """The value of a polynomial; a single power keeps the sign of a zero."""
+    """Return the value of a polynomial; a single term keeps the sign of a zero."""
     parts = [c * np.prod([at[n] ** k for n, k in m]) for m, c in p.items()]
     return parts[0] if len(parts) == 1 else sum(parts)
 
@@ -435,7 +443,9 @@ def _at(p: Polynomial, at: dict[Node, Any]) -> Any:
 # -- written out ------------------------------------------------------------------------------
 def _written(left: Polynomial, below: Counter[Node], shared: Sequence[Node], safe: bool,
              node: Node) -> Tensor | None:
-    """The quotient, in which factors and divisors take turns, so that it overflows late."""
+    """Return the quotient, with multiplications and divisions alternating to avoid overflow in
+    between; None where that cannot be avoided.
+    """
     common = functools.reduce(operator.and_, [Counter(dict(m)) for m in left])
     rest: Any = None
     for m, c in sorted(left.items(), key=lambda item: -item[1]):
@@ -463,7 +473,7 @@ def _written(left: Polynomial, below: Counter[Node], shared: Sequence[Node], saf
 
 
 def _divisors(below: Counter[Node]) -> list[Tensor]:
-    """Return the divisors, in order: squares of denominators where they are many."""
+    """Return the divisors in order; many of them are paired as squares of denominators."""
     found = []
     for n, count in below.items():
         pairs = count // 2 if below.total() > _MOST_DIVISIONS else 0

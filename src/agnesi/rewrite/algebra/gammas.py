@@ -95,7 +95,9 @@ def difference_of_neighbours(node: Node) -> Tensor | None:
 
 
 def _between(lower: Node, upper: Node, steps: int, name: str) -> Tensor:
-    """The difference of a function of two numbers that are some steps apart, NaN at its poles."""
+    """Return f(upper) - f(lower) of lgamma or digamma (``name``), where upper is lower plus
+    ``steps``; NaN at the poles.
+    """
     low, high = symbol(lower), symbol(upper)
     arguments = [low + k for k in range(steps)]
     if name == "digamma":
@@ -187,8 +189,10 @@ def _has_logarithm(node: Node) -> bool:
 
 
 def _direct(side: Sequence[Node], large: Tensor) -> list[Tensor]:
-    """Return the factors themselves, with 1 for operand and value where ``large`` holds: this side
-    of the ``where`` is not chosen there, but its derivatives must stay finite."""
+    """Return the factors, with 1 for operand and value where ``large`` holds.
+
+    This branch of the ``where`` is not taken there, but its derivatives must stay finite.
+    """
     found = []
     for n in side:
         if _has_logarithm(n):
@@ -200,7 +204,7 @@ def _direct(side: Sequence[Node], large: Tensor) -> list[Tensor]:
 
 
 def _logarithms(side: Sequence[Node], large: Tensor) -> list[Tensor]:
-    """Logarithms of the factors that have one, 0 where they are not asked for."""
+    """Return the logarithms of the factors that have one; 0 where ``large`` does not hold."""
     found = []
     for n in side:
         if not _has_logarithm(n):

@@ -47,9 +47,10 @@ _LEAVES: dict[str, Callable[[Tensor], Tensor]] = {
 
 
 def log_of(node: Node, depth: int = _MAX_DEPTH, term: bool = False) -> Tensor | None:
-    """The logarithm of a positive value that may overflow or vanish; None for others.
+    """Return the logarithm of a positive value that may overflow or underflow; None for other
+    values.
 
-    The factors of a ``term`` of a sum may not be negative, as those of a product may.
+    If the value is a ``term`` of a sum, its factors must not be negative; those of a product may.
     """
     if node.op is None or node.dtype.kind != "f" or not depth:
         return None
@@ -66,17 +67,19 @@ def log_of(node: Node, depth: int = _MAX_DEPTH, term: bool = False) -> Tensor | 
 
 
 def _vanished(name: str, x: Tensor) -> Tensor:
-    """The logarithm of a term that is 0 at an infinite ``x``, where its slope is infinite: times
-    the weight 0, which the term has in a sum, that is 0."""
+    """Return the logarithm of a term that vanishes at an infinite ``x``, with slope 0 there,
+    because its weight in the sum is 0.
+    """
     far = x == _VANISHED[name]
     return where(far, -math.inf, _LEAVES[name](where(far, 0, x)))
 
 
 def _pair(nodes: Sequence[Node], depth: int, term: bool,
           factors: bool = False) -> list[Tensor] | None:
-    """Logarithms of values of which one at least may overflow or vanish.
+    """Return the logarithms of some values; None if none of them may overflow or underflow.
 
-    Of ``factors``, what is looked into may not be negative: two that are make a positive product.
+    ``factors`` says that they are multiplied: then negative ones are not looked into, because two
+    of them have a positive product.
     """
     found = [log_of(n, depth, term or factors) for n in nodes]
     if all(x is None for x in found):
@@ -235,9 +238,8 @@ def _difference(node: Node, depth: int, term: bool) -> Tensor | None:
 
 
 def in_small_tails(a: Node, b: Node) -> tuple[Node, Node] | None:
-    """Two values of a distribution function, as two with the same difference that are not near 1.
-
-    It is f(a) - f(b), which is f(-b) - f(-a).
+    """Return two values of a distribution function with the same difference that are not near 1, by
+    the symmetry f(a) - f(b) = f(-b) - f(-a).
     """
     if a.op is None or a.op is not b.op or a.op_name not in _SYMMETRIC or not agree(a, b):
         return None
@@ -333,7 +335,7 @@ def _is_probability(node: Node, depth: int) -> bool:
 
 @rewriter("stabilize", ops=[log, "log2", log10], tags=("softmax", "softplus"))
 def log_inside(node: Node) -> Tensor | None:
-    """A logarithm is taken where what it is taken of overflows or vanishes."""
+    """Replace the logarithm of a value that overflows or underflows by a form that does not."""
     (source,) = node.inputs
     if source.op is None:
         return None

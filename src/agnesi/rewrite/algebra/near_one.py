@@ -34,7 +34,8 @@ _HALF_RANGE = {8: 511, 4: 63}
 
 
 def _less_one(node: Node) -> Tensor | None:
-    """Return a value less 1, where terms cancel or 1 is written."""
+    """Return ``node - 1`` where terms cancel or ``node`` is written as 1 plus something, else None.
+    """
     if node.dtype.kind != "f":
         return None
     found = beside_one(node)

@@ -114,18 +114,18 @@ class Series:
         return Series(int(order), c, positive=self.positive)
 
     def last(self, n: int) -> list[tuple[int, Decimal]]:
-        """The last terms that are known: powers of x and coefficients."""
+        """Return the last ``n`` known terms as pairs of power and coefficient."""
         first = self.order + len(self.c)
         return [(first - k, self.c[-k]) for k in range(1, min(n, len(self.c)) + 1)]
 
     def at(self, x: float) -> float:
-        """The value of the sum as far as it is known."""
+        """Return the value of the known terms at ``x``."""
         found = x ** self.order * math.fsum(float(c) * x ** k for k, c in enumerate(self.c))
         return found + float(self.logs) * math.log(x) if self.logs else found
 
 
 def _sum(a: Decimal, b: Decimal) -> Decimal:
-    """The sum, 0 where the digits that are left are those of rounding."""
+    """Return a + b; 0 if what is left is of the size of the rounding error."""
     total = a + b
     return _ZERO if abs(total) < _NOTHING * max(abs(a), abs(b)) else total
 
@@ -210,7 +210,7 @@ def _tanh(u: Series) -> Series:
 
 
 def _grown(u: Series, slope: Callable[[Series], Series]) -> Series:
-    """A function that is 0 at 0, by its derivative."""
+    """Return the series of a function that is 0 at 0, given the function of its derivative."""
     return (slope(_at_zero(u)) * u.derivative()).integral()
 
 
@@ -272,8 +272,9 @@ def expandable(node: Node) -> bool:
 
 
 def mended(node: Node) -> tuple[str, Node, Node] | None:
-    """The sum that has been mended near 0, where(close, polynomial, a + where(close, 0, b)): its
-    operation, a and b."""
+    """Return the operation and the operands a and b of a sum that a rule has replaced near 0 by
+    ``where(close, polynomial, a + where(close, 0, b))``; None for other nodes.
+    """
     if node.op_name != "where":
         return None
     close, _, total = node.inputs
@@ -321,5 +322,5 @@ def series(node: Node, known: dict[Node, Series], terms: int) -> Series:
 
 
 def digits() -> Any:
-    """A context in which the arithmetic of series is exact enough."""
+    """Return a context of decimal arithmetic with enough digits for series."""
     return localcontext(prec=DIGITS, Emax=10 ** 6, Emin=-10 ** 6)

@@ -153,7 +153,9 @@ def _negated(node: Node) -> Node | None:
 
 
 def _growth(node: Node) -> tuple[Node, Node, Node] | None:
-    """The condition, exponent and logarithm of the base of what :func:`power_less_one` gives."""
+    """Return the condition, exponent and logarithm of the base in a result of
+    :func:`power_less_one`; None for other nodes.
+    """
     if node.op_name == "add" and scalar(node.inputs[1]) == 0:
         node = node.inputs[0]
     if node.op_name != "where":

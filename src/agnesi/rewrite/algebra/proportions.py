@@ -67,7 +67,9 @@ def _exponent(node: Node) -> Tensor | None:
 
 
 def _has_power(node: Node, depth: int = 4) -> bool:
-    """Return whether an exponential is among the terms and factors of a node."""
+    """Return whether an exponential is among the terms and factors of a node, a few operations
+    deep.
+    """
     if node.op is None or not depth:
         return False
     name = node.op_name
@@ -96,7 +98,9 @@ def _of_sums(node: Node, total: Node, e: Node) -> Tensor | None:
 
 
 def _is_beside(below: Node, total: Node) -> bool:
-    """Return whether a sum stands beside each of the elements that it is of."""
+    """Return whether the shape of ``below`` is that of the summed elements with the summed axes
+    kept, so that it broadcasts against them.
+    """
     axes, source = total.op.axes, total.inputs[0]
     kept = tuple([1 if a in axes else n for a, n in enumerate(source.shape)])
     if below.op_name == "broadcast_to" and below.shape == source.shape:
@@ -105,7 +109,9 @@ def _is_beside(below: Node, total: Node) -> bool:
 
 
 def _power_in(node: Node, axes: Axes) -> Node | None:
-    """The one exponential, or softmax along ``axes``, of which a node is a multiple."""
+    """Return the only exponential, or softmax along ``axes``, among the factors and terms of a
+    node; None if there is none or several.
+    """
     found: set[Node] = set()
     stack, left = [node], _MOST_NODES
     while stack:
@@ -126,7 +132,8 @@ def _power_in(node: Node, axes: Axes) -> Node | None:
 
 def _weighed(node: Node, e: Node, x: Tensor) -> Tensor | None:
     """Return the exponent ``x`` of the exponential ``e`` that ``node`` is a multiple of, with -inf
-    where a factor is zero; None where ``node`` is no such multiple."""
+    where a factor is zero; None where ``node`` is no such multiple.
+    """
     if node is e:
         return x
     name = node.op_name
@@ -152,14 +159,17 @@ def _nothing(node: Node) -> float | None:
 
 
 class _Scaled:
-    """Multiples of an exponential with another one instead; of sums along axes, if given."""
+    """Replaces an exponential by another value in its multiples, and in sums of multiples along
+    ``axes`` if given.
+    """
 
     def __init__(self, e: Node, power: Tensor, axes: Axes | None = None,
                  moved: bool = False) -> None:
         self.e, self.power, self.axes, self.moved = e, power, axes, moved
 
     def of(self, node: Node, depth: int = _MAX_DEPTH, inside: bool = False) -> Tensor | None:
-        """None where a node is no multiple of it."""
+        """Return the node with the exponential replaced; None if the node is not a multiple of it.
+        """
         if node is self.e:
             return self.power if inside or self.axes is None else None
         if node.op is None or not depth:
@@ -191,7 +201,7 @@ class _Scaled:
         return None if over is None or self._is_in(by) else apply(node.op, over, symbol(by))
 
     def _is_in(self, node: Node) -> bool:
-        """Return whether the exponential is seen in a node."""
+        """Return whether a node depends on the exponential, as far as a bounded search finds."""
         stack, left = [node], 4 * _MOST_NODES
         while stack:
             n = stack.pop()

@@ -78,7 +78,9 @@ class Side:
 
 
 class Product:
-    """A number times factors; where ``first`` is zero, so is the product, whatever ``then`` is."""
+    """A number times factors; where ``first`` is zero, so is the product, even if ``then`` is
+    infinite or NaN.
+    """
 
     __slots__ = ("first", "number", "numbers", "then")
 
@@ -205,7 +207,9 @@ def _reshaped(node: Node) -> Node | None:
 
 
 def written(product: Product, node: Node) -> Tensor | None:
-    """The product as operations of the node's dtype; None if its number does not fit."""
+    """Return the product as operations of the node's dtype; None if the dtype cannot hold its
+    number.
+    """
     with np.errstate(over="ignore", under="ignore"):
         n = float(np.asarray(product.number).astype(node.dtype))
     if not math.isfinite(n) or (n == 0 and product.numbers == 0):
@@ -258,7 +262,9 @@ def cancel(product: Product, exact: bool = False) -> bool:
 
 
 def _may_cancel(product: Product, node: Node) -> bool:
-    """Return whether a quotient of two equal factors is 1, or what is left is NaN as well."""
+    """Return whether a factor that is above and below the line may be cancelled: it is never zero,
+    and a remaining factor is NaN wherever it is.
+    """
     if not never_zero(node):
         return False
     if node in product.then.above or node in product.then.below:
@@ -289,7 +295,9 @@ def pair_off(product: Product) -> bool:
 
 
 def _spread(product: Product) -> bool:
-    """exp(-x) sinh(x), and sinh(x) / exp(x), are (1 - exp(-2 * x)) / 2."""
+    """Merge exp(-x) * sinh(x), or sinh(x) / exp(x), into (1 - exp(-2 * x)) / 2; return whether
+    there were such factors.
+    """
     exps = [*[(e, True) for e in product.above()], *[(e, False) for e in product.below()]]
     for (e, above), n in itertools.product(exps, product.above()):
         terms = exponential_terms(n) or [] if e.op_name == "exp" and agree(n, e) else []
@@ -324,7 +332,7 @@ def _pair_sums(product: Product) -> bool:
 
 
 def _is_next(node: Node, other: Node) -> bool:
-    """Return whether a node is 1 + another one that may overflow."""
+    """Return whether a node is 1 + ``other``, and ``other`` may overflow."""
     if node.op_name != "add" or other not in node.inputs or interval(other).high < math.inf:
         return False
     return scalar(node.inputs[node.inputs[0] is other]) == 1
@@ -435,7 +443,7 @@ def _pair_tails(product: Product) -> bool:
 
 
 def _scale_of_square(x: Node, exponent: Node) -> float:
-    """``c`` where an exponent is c * x * x, else 0."""
+    """Return ``c`` if the exponent is c * x * x, else 0."""
     found, of_x = factors(exponent, _MAX_NEAR_FACTORS), factors(x, _MAX_NEAR_FACTORS)
     whole = not (found.below() or of_x.below()) and of_x.number
     twice = sorted(map(id, found.above())) == sorted(map(id, of_x.above() * 2))
@@ -443,7 +451,9 @@ def _scale_of_square(x: Node, exponent: Node) -> float:
 
 
 def _others(product: Product, *merged: Node) -> bool:
-    """Return whether a product has factors, none of which exponentials are merged with."""
+    """Return whether a product has factors besides ``merged``, none of them an exponential that
+    those could be merged with.
+    """
     rest = [n for n in (*product.above(), *product.below()) if n not in merged]
     return bool(rest) and not any(n.op_name == "exp" for n in rest)
 
@@ -499,7 +509,9 @@ def pair_factors(node: Node) -> Tensor | None:
 
 
 def _vanishes(node: Node) -> bool:
-    """Return whether a factor may come out as zero, or infinite, where it should not."""
+    """Return whether a factor may underflow to zero, or overflow, although the product is
+    representable.
+    """
     return node.op_name in _VANISHING or normaliser_of(node) is not None
 
 

@@ -76,7 +76,9 @@ def cancelled_terms(node: Node) -> Tensor | None:
 
 
 def _grouped(node: Node, signed: Sequence[tuple[int, Node]]) -> Tensor | None:
-    """A sum of which some terms, all of one value, are such a sum, as in exp(v) - 1 - v + u * u."""
+    """Return the sum with some of its terms, which depend on one value only, replaced by their
+    series, as in exp(v) - 1 - v + u * u; None if they do not cancel.
+    """
     if len(signed) < _LEAST_GROUPED or all(scalar(n) is None for _, n in signed):
         return None  # of others few cancel, and all would cost time to find out
     leaves = [_leaves(n) for _, n in signed]
@@ -98,7 +100,8 @@ def _grouped(node: Node, signed: Sequence[tuple[int, Node]]) -> Tensor | None:
 
 
 def _leaves(node: Node) -> set[Node]:
-    """What a term is computed of by operations that have series."""
+    """Return the subexpressions from which a term is computed by operations that have power series.
+    """
     found, seen, stack = set[Node](), set[Node](), [node]
     while stack and len(seen) < _MOST_NODES:
         n = stack.pop()
@@ -113,8 +116,9 @@ def _leaves(node: Node) -> set[Node]:
 
 
 def _cancelled(node: Node, signed: Sequence[tuple[int, Node]], orders: int = 1) -> Tensor | None:
-    """The power series of a sum of terms of which those of so many ``orders`` cancel; where the
-    value is large, too, if one suffices."""
+    """Return a sum in which the terms of the lowest ``orders`` cancel, replaced near 0 by its power
+    series, and for large values too if one order cancels there; None if they do not cancel.
+    """
     parts, shared = _split(signed)
     bases = _bases([n for part in parts for n, _ in part[1]], node)
     for base in bases:
@@ -173,7 +177,9 @@ def log_near_one(node: Node) -> Tensor | None:
 # -- where a value is large -------------------------------------------------------------------
 def _far(parts: Sequence[Part], bases: Sequence[Base],
          suits: Callable[[Sequence[Series]], bool]) -> tuple[Tensor, Tensor] | None:
-    """Where a sum is a series in what vanishes as a value grows, and its sum."""
+    """Return the condition under which a sum is computed by a series that converges as a value
+    grows, and that series; None if there is none.
+    """
     if any(map(_is_common, parts)):
         return None
     names = _names(n for part in parts for n, _ in part[1]) if bases else set()
@@ -217,7 +223,9 @@ def _is_common(part: Part) -> bool:
 
 def _at_end(parts: Sequence[Part], base: Node, kind: int, by: int,
             count: int) -> list[Series] | None:
-    """The series of terms in w, where a value is +-w**-by, or -by * log(w)."""
+    """Return the series of the terms in w, where the value is +-w**-by or -by * log(w), by
+    ``kind``; None if a term has none.
+    """
     sign = 1 if by > 0 else -1
     if kind == _POWER:
         x = Series(-abs(by), [Decimal(sign)] + [Decimal(0)] * (count - 1), positive=True)
@@ -227,7 +235,7 @@ def _at_end(parts: Sequence[Part], base: Node, kind: int, by: int,
 
 
 def _vanishes(parts: Sequence[Series]) -> bool:
-    """Return whether a sum is 0 in the end."""
+    """Return whether a series tends to 0 as its variable does."""
     return bool(parts[0].c) and not parts[0].logs and parts[0].order > 0
 
 
@@ -256,7 +264,9 @@ def _is_real(node: Node) -> bool:
 
 
 def _may_cancel(node: Node) -> bool:
-    """Return whether a term has a function or a quotient near its top."""
+    """Return whether a function, a quotient or a reciprocal is among the outermost operations of a
+    term.
+    """
     stack, left = [node], 8
     while stack and left:
         left -= 1
@@ -270,7 +280,7 @@ def _may_cancel(node: Node) -> bool:
 
 def _split(signed: Sequence[tuple[int, Node]], base: Base | None = None
            ) -> tuple[list[Part], list[tuple[Node, bool]]]:
-    """The terms of a sum without the factors that all of them have, and those factors."""
+    """Return the terms of a sum without their common factors, and those factors."""
     whole = () if base is None else (base.node,)
     products = [factors(n, _MOST_NODES, whole) for _, n in signed]
     for (sign, _), product in zip(signed, products, strict=True):
@@ -294,8 +304,7 @@ def _split(signed: Sequence[tuple[int, Node]], base: Base | None = None
 
 
 def _distributed(product: Product, whole: Collection[Node]) -> list[Product]:
-    """A product as several, whose sum it is: those of the terms of a factor that has been mended,
-    or is a sum."""
+    """Expand a product into products whose sum it is, by the terms of its factors that are sums."""
     found: list[Product] = []
     stack = [product]
     while stack:
@@ -317,8 +326,9 @@ def _distributed(product: Product, whole: Collection[Node]) -> list[Product]:
 
 
 def _bases(inside: Iterable[Node], node: Node) -> list[Base]:
-    """Candidate subexpressions that tend to 0 and of which all nodes may be functions, with the
-    leaves expressed by each."""
+    """Return the subexpressions that tend to 0 and of which all of ``inside`` may be functions,
+    each with the leaves that are expressed by it.
+    """
     leaves, near, shifted, seen = [], [], [], set[Node]()
     stack = [*inside]
     while stack:
@@ -352,14 +362,14 @@ def _bases(inside: Iterable[Node], node: Node) -> list[Base]:
 
 
 def _roots(near: Iterable[Node], leaf: Node) -> dict[Node, None]:
-    """The roots of a leaf of which, or of a multiple of which, functions are taken."""
+    """Return the square roots of a leaf among some nodes and their operands."""
     return dict.fromkeys(
         n for x in near if x.op is not None for n in (x, *x.inputs)
         if n.op_name == "sqrt" and n.inputs[0] is leaf)
 
 
 def _follow(parts: Sequence[Part], values: Collection[Node]) -> bool:
-    """Return whether terms follow from some values alone."""
+    """Return whether the terms depend on nothing but ``values`` and numbers."""
     seen, stack = {*values}, [n for _, part in parts for n, _ in part]
     while stack:
         n = stack.pop()
@@ -383,7 +393,8 @@ def _expanded(parts: Sequence[Part], base: Base, count: int) -> list[Series] | N
 
 def _series_of(parts: Sequence[Part], known: dict[Node, Series],
                count: int) -> list[Series] | None:
-    """The series of terms; None if one has none."""
+    """Return the power series of the terms, given those of ``known`` values; None if one has none.
+    """
     with digits():
         found = []
         try:
@@ -412,7 +423,9 @@ def _cancels(parts: Sequence[Series], orders: int = 1) -> bool:
 
 
 def _near(total: Series, parts: Sequence[Series], base: Node) -> tuple[Tensor, Tensor] | None:
-    """Where the series is taken, and its sum; None if it is not worth while."""
+    """Return the condition under which the series replaces the sum, and its value; None if it would
+    not gain digits.
+    """
     try:
         found = _reach(total, parts, float(np.finfo(base.dtype).eps))
     except (ArithmeticError, ValueError):  # numbers that floats do not hold
@@ -426,8 +439,10 @@ def _near(total: Series, parts: Sequence[Series], base: Node) -> tuple[Tensor, T
 
 def _reach(total: Series, parts: Sequence[Series], eps: float,
            sides: Sequence[int] = (1, -1)) -> tuple[float, list[float]] | None:
-    """How far from 0 a series is taken, and the coefficients of a polynomial for it: as far as its
-    terms suffice, and no farther than to where digits are lost no longer.
+    """Return up to which distance from 0 a series replaces the sum, and the coefficients of its
+    polynomial.
+
+    The known terms must suffice there, and the sum itself must lose digits.
     """
     found = None
     for r in _RADII:

@@ -10,8 +10,9 @@ ENDS = {8: (508, -513, -480, 600), 4: (60, -65, -50, 100)}
 
 
 def is_scale(node: Node) -> bool:
-    """Return whether a node is a choice of such powers, or 1: what it is a factor of does not
-    depend on it but for rounding, as it is divided out."""
+    """Return whether a node is a choice between 1 and the powers of two by which values are scaled
+    against overflow: results depend on it only by rounding, as it is divided out again.
+    """
     found = 0
     while node.op_name == "where":
         _, chosen, node = node.inputs

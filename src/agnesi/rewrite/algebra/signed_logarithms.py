@@ -64,14 +64,15 @@ def log_beyond_range(node: Node) -> Tensor | None:
 
 
 def _is_normal(x: Tensor) -> Tensor:
-    """Where a number is neither too large nor too small for all its digits."""
+    """Return where a number is neither subnormal nor infinite, so that it has all its digits."""
     size = abs_(x)
     return (size >= float(np.finfo(x.dtype).tiny)) & (size < math.inf)
 
 
 def _guarded(node: Node, ends: set[Node], inside: Tensor, depth: int = 8) -> Tensor | None:
-    """A product whose factors are 1 where it is not ``inside``, so that no derivatives come from
-    there."""
+    """Return a product whose factors ``ends`` are replaced by 1 where ``inside`` does not hold, so
+    that they have no derivatives there; None for other operations.
+    """
     if scalar(node) is not None:
         return symbol(node)
     if node in ends:
@@ -84,7 +85,9 @@ def _guarded(node: Node, ends: set[Node], inside: Tensor, depth: int = 8) -> Ten
 
 
 def _without_zero(node: Node) -> Node:
-    """A factor instead of its sum with 0, which has the sign of another zero."""
+    """Return ``x`` for ``x + 0``, where 0 was added to fix the sign of a zero; other nodes
+    unchanged.
+    """
     if node.op_name == "add" and scalar(node.inputs[1]) == 0:
         return node.inputs[0]
     return node
@@ -99,7 +102,9 @@ def _is_steep(factor: Node) -> bool:
 
 
 def _log_of_size(factor: Node) -> Tensor:
-    """The logarithm of the size of a factor; infinite where that is known no better."""
+    """Return the logarithm of the absolute value of a factor, without overflow for the functions
+    known here.
+    """
     node = _without_zero(factor)
     name = node.op_name
     if name == "expm1":

@@ -71,7 +71,9 @@ def _number(c: Node, **_: Node) -> bool:
 
 
 def _large(c: Node, **_: Node) -> bool:
-    """Return whether nothing overflows that would not times ``c``, and zero keeps its sign."""
+    """Return whether ``c`` is a number of at least 1: a product with it does not turn a nonzero
+    value into zero.
+    """
     value = scalar(c)
     return value.dtype.kind in "biu" or (value.dtype.kind in "fV" and bool(1 <= value < np.inf))
 

@@ -39,7 +39,7 @@ def over_power_of_two(node: Node) -> Tensor | None:
 
 @rewriter("specialize", ops=[DIVIDE])
 def over_count(node: Node) -> Tensor | None:
-    """Many elements over a size that is a run-time value: one division, and products."""
+    """Replace the division of many elements by a run-time size by one reciprocal and products."""
     many, count = node.inputs
     if not many.shape or node.dtype.kind != "f" or not is_count(count):
         return None

@@ -59,7 +59,7 @@ class _Squares(NamedTuple):
 
     @property
     def large(self) -> Tensor:
-        """Where a value may be too large to be squared."""
+        """Where a square may overflow."""
         return self.size > 2.0 ** ENDS[self.squares[0][1].dtype.itemsize][0]
 
     @property
@@ -68,7 +68,9 @@ class _Squares(NamedTuple):
         return functools.reduce(maximum, [abs_(symbol(n)) for _, n in self.squares])
 
     def choice(self, large: float, small: float, other: float) -> Tensor:
-        """A number where values are large, where they are small, and elsewhere."""
+        """Return ``large`` where squares may overflow, ``small`` where they may underflow, and
+        ``other`` elsewhere.
+        """
         dtype = self.squares[0][1].dtype
         found: Any = number(other, dtype)
         if not self.rest and not self.beside:
@@ -132,7 +134,7 @@ def _square(node: Node) -> tuple[float, Node | None]:
 
 
 def _is_scaled(node: Node) -> bool:
-    """Return whether a node is a product with a choice between numbers."""
+    """Return whether a node is a product with a ``where`` of numbers."""
     return node.op_name == "multiply" and any(
         n.op_name == "where" and all(
             scalar(m) is not None or m.op_name == "where"
@@ -196,7 +198,7 @@ class _Ratios:
 
 
 def _over_root(x: Node, root: Node) -> bool:
-    """Return whether a value is among those whose squares a root is taken of."""
+    """Return whether the square of a value is among the summands below a square root."""
     if root.op_name != "sqrt" or not agree(x, root):
         return False
     found = _squares(root.inputs[0])
@@ -286,7 +288,7 @@ def times_over_squares(node: Node) -> Tensor | None:
 
 def _scaled(node: Node, below: _Squares, by: Tensor, most: int,
             depth: int = _MAX_DEPTH) -> tuple[Tensor, int]:
-    """A value with some of its factors scaled, ``most`` at most, and how many are."""
+    """Return a value with up to ``most`` of its factors scaled by ``by``, and how many were."""
     x = symbol(node)
     if node in below.nodes():
         return x * by, 1
@@ -358,6 +360,6 @@ def power_over_power(node: Node) -> Tensor | None:
 
 
 def _is_guard(node: Node) -> bool:
-    """Return whether a factor is 1, or NaN where what has been cancelled was zero or infinite."""
+    """Return whether a factor is 1, or NaN where a cancelled factor was zero or infinite."""
     return node.op_name == "where" and scalar(node.inputs[1]) == 1 and (
         scalar(node.inputs[2]) is not None)

@@ -48,7 +48,7 @@ def _terms(node: Node) -> list[tuple[int, Node]]:
 
 
 def shifted(node: Node) -> tuple[Node, int, float]:
-    """``x``, ``s`` and ``c`` of s * x + c, where s is a sign."""
+    """Return ``x``, ``s`` and ``c`` of a node s * x + c, where s is 1 or -1."""
     if node.op_name in ("add", "subtract"):
         first, second = node.inputs
         sign = -1 if node.op_name == "subtract" else 1
@@ -66,14 +66,15 @@ def less(a: Node, b: Node) -> Tensor:
 
 
 def akin(a: Node, b: Node) -> bool:
-    """Return whether two values are computed of something that they have in common, but for
-    numbers: their difference may be small, whatever they are."""
+    """Return whether two values share a subexpression other than a number, among themselves and two
+    levels of operands: their difference may be small whatever the inputs are.
+    """
     first, second = _near(a), _near(b)
     return any(scalar(n) is None for n in first & second)
 
 
 def _near(node: Node) -> set[Node]:
-    """A node, its operands and their operands."""
+    """Return a node with the operands of its elementwise operations, two levels deep."""
     found, level = {node}, [node]
     for _ in range(2):
         level = [m for n in level if n.op is not None and n.op.pointwise for m in n.inputs]

@@ -46,13 +46,17 @@ class Term(NamedTuple):
         return weighed(self.log, self.weight)
 
     def without(self, top: Tensor) -> Tensor:
-        """The term divided by the exponential of ``top``, the greatest of those that count."""
+        """Return the term divided by exp(top), where ``top`` is the greatest exponent of terms with
+        nonzero weight.
+        """
         if isinstance(self.weight, Tensor):
             return power_without(self.log, top) * self.weight
         return self._times(exp(self.log - top))
 
     def above(self, under: Sequence[Term], top: Tensor) -> Tensor:
-        """The term divided by the exponential of other terms' ``top``; a greater one may count."""
+        """Return the term divided by exp(top), where ``top`` is the greatest exponent of the terms
+        ``under``; this one's may be greater.
+        """
         w = self.weight
         alike = [t.weight for t in under if graph_node(t.log) is graph_node(self.log)]
         if isinstance(w, Tensor) and any(
@@ -70,7 +74,8 @@ class Term(NamedTuple):
 
 
 def weighed(exponent: Tensor, weight: Tensor | float) -> Tensor:
-    """-inf where the weight is zero, NaN where it is not finite, else the exponent."""
+    """Return the exponent; -inf where its weight is zero, and NaN where the weight is not finite.
+    """
     if not isinstance(weight, Tensor):
         return exponent
     return where(weight != 0, exponent + (weight - weight), -math.inf)
@@ -101,7 +106,7 @@ def _most(x: Tensor) -> float:
 
 
 def is_without_top(exponent: Node) -> bool:
-    """Return whether the greatest exponent was taken off already."""
+    """Return whether the maximum, rounded down, was subtracted from the exponent already."""
     if exponent.op_name == "where":
         return is_without_top(exponent.inputs[2])
     if exponent.op_name not in ("subtract", "add"):

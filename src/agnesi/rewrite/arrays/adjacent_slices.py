@@ -55,7 +55,9 @@ def _joined(node: Node) -> tuple[Node, dict[int, tuple[Run, ...]]] | None:
 
 
 def _run(node: Node, axis: int) -> tuple[Node, Run]:
-    """The value behind slices and repetition along an axis, and the run of it that is left."""
+    """Return the value behind slices and broadcasts along one axis, and the run of its elements
+    that is selected.
+    """
     first, step, count = 0, 1, node.shape[axis]
     while node.op is not None and node.inputs:  # ranges of numbers have none
         source = node.inputs[0]

@@ -58,7 +58,9 @@ def _overlaid(terms: list[_Term], shape: tuple[int, ...]) -> Tensor | None:
 
 
 def _terms(node: Node) -> list[_Term] | None:
-    """The values whose sum, each in its region, a node is."""
+    """Return the values whose sum a node is, each with the start of its region; None for other
+    nodes.
+    """
     op = node.op
     if type(op) is Overlay:
         return [(symbol(x), start) for x, start in zip(node.inputs, op.starts, strict=True)]
@@ -79,7 +81,9 @@ def _terms(node: Node) -> list[_Term] | None:
 
 def _cut(value: Tensor, corner: tuple[int, ...], start: tuple[int, ...],
          shape: tuple[int, ...]) -> list[_Term]:
-    """Return the part of a value at ``corner`` that a window at ``start`` covers."""
+    """Return the part of a value placed at ``corner`` that a window of ``shape`` at ``start``
+    covers, with its place in the window; empty if there is none.
+    """
     key, at = [], []
     for p, s, n, size in zip(corner, start, shape, value.shape, strict=True):
         first, last = max(s - p, 0), min(s + n - p, size)

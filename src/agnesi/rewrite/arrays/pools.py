@@ -70,7 +70,9 @@ def mask_of_winners(node: Node) -> Tensor | None:
 
 
 def _for_winners(node: Node, spread: Node, whole: Node) -> Tensor | None:
-    """A pointwise function of the image that a gradient of maxima belongs to, for its windows."""
+    """Return a pointwise function of an image, evaluated on the pooled image instead, for a
+    gradient of the maxima of that image; None if it is no such function.
+    """
     taps = _taps(spread)
     if taps is None or spread.shape != whole.shape:
         return None
@@ -121,7 +123,7 @@ def sum_of_winners(node: Node) -> Tensor | None:
 
 
 def _all_meet(node: Node) -> bool:
-    """Return whether every window of a pooling holds something of the image."""
+    """Return whether every window of a pooling covers at least one element of the image."""
     windows: Windows = node.op.windows
     return all(
         (low, high) == (0, 0) or (isinstance(n, int) and all(
@@ -159,8 +161,9 @@ def pools_first(graph: FunctionGraph) -> FunctionGraph:
 
 
 def _only_pooled(node: Node, users: Mapping[Node, list[Node]]) -> bool:
-    """Return whether nothing but maxima of a growing function's values and their gradients is
-    wanted."""
+    """Return whether the values of an increasing function are used only by max pools and by
+    gradients of these.
+    """
     pools = [n for n in users[node] if n.op_name == "max_pool"]
     taps = [n for n in users[node] if n.op_name == "pool_taps"]
     if not pools or len(pools) + len(taps) < len(users[node]) or not all(map(_all_meet, pools)):
@@ -174,15 +177,17 @@ def _only_pooled(node: Node, users: Mapping[Node, list[Node]]) -> bool:
 
 def _vanishes(node: Node, pool: Node, values: tuple[float, ...],
               steps: int = _MAX_RECOMPUTED_OPS) -> bool:
-    """Return whether a product has a factor that is zero wherever the pool has one of the
-    values."""
+    """Return whether a product has a factor that is zero wherever the pool has one of ``values``.
+    """
     if node.op_name == "multiply" and steps:
         return any(_vanishes(n, pool, values, steps - 1) for n in node.inputs)
     return all(_value(node, pool, np.asarray(x, pool.dtype)) == 0 for x in values)
 
 
 def _value(node: Node, pool: Node, x: np.ndarray, steps: int = _MAX_RECOMPUTED_OPS) -> Any:
-    """A pointwise function of a pool where that is ``x``; None for what depends on more."""
+    """Return a pointwise function of a pool, evaluated where the pool is ``x``; None if it depends
+    on anything else.
+    """
     if node is pool:
         return x
     known = scalar(node)

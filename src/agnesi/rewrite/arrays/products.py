@@ -114,7 +114,9 @@ def scaled_operand(node: Node) -> Tensor | None:
 
 
 def _without_factor(node: Node) -> tuple[Any, Tensor] | None:
-    """A number that a value is multiplied by, also behind movements, and what it multiplies."""
+    """Return the numeric factor of a value, looked for behind transposes and reshapes, and the
+    value without it; None if it has none that can be moved.
+    """
     if type(node.op) in (Permute, Reshape):
         found = _without_factor(node.inputs[0])
         return None if found is None else (found[0], apply(node.op, found[1]))
@@ -200,7 +202,7 @@ def sums_of_products(graph: FunctionGraph) -> FunctionGraph:
 
 
 def _between(total: Node, terms: set[Node]) -> set[Node]:
-    """The additions of a tree above its terms."""
+    """Return the additions of a tree, without its terms."""
     found: set[Node] = set()
     stack = list(total.inputs)
     while stack:
@@ -249,7 +251,9 @@ class _Rows:
             self._flatten(node)
 
     def _row(self, node: Node) -> Node | None:
-        """The value with its leading axes as one, if a product ends in it."""
+        """Return the value with its leading axes joined, if a product is its last operation; None
+        otherwise.
+        """
         source = node.inputs[0] if type(node.op) is Reshape else None
         if source is None or source not in self.ending or self.uses[source] > 1:
             return self.flat.get(node)
@@ -260,7 +264,9 @@ class _Rows:
         return source if same else None
 
     def _inlined(self, node: Node) -> bool:
-        """Return whether a value would be computed where it is used."""
+        """Return whether a value is elementwise with one use, so that it is computed where it is
+        used.
+        """
         return node.op is not None and not node.op.flat and self.uses[node] == 1
 
     def _flatten(self, node: Node) -> None:

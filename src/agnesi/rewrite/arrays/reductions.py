@@ -172,24 +172,26 @@ def _product_summed(node: Node, exact: bool) -> Tensor | None:
 
 
 def _is_tame(factor: Node, divides: bool) -> bool:
-    """Return whether a factor is finite and positive whatever the inputs are, and as a divisor not
-    near 0."""
+    """Return whether a factor is finite and positive for all inputs, and as a divisor not close to
+    0.
+    """
     found = interval(factor)
     return found.low > 0 and math.isfinite(found.high) and (not divides or far_from_zero(factor))
 
 
 def _grows(product: Node) -> bool:
-    """Return whether a product with a number is no smaller than the other factor, as its sum is
-    then.
+    """Return whether a product has a numeric factor of at least 1 in size.
 
-    What people make small so that the sum fits in 16 bits stays so.
+    Values that users scale down, so that their sum fits in 16 bits, must stay scaled.
     """
     values = [scalar(n) for n in product.inputs]
     return product.op_name == "multiply" and any(v is not None and abs(v) >= 1 for v in values)
 
 
 def _still(factor: Node, whole: Node, axes: Sequence[int]) -> bool:
-    """Return whether a factor is constant along the axes: each has size 1 there."""
+    """Return whether a factor is constant along the axes: its size is 1 there, or it has no such
+    axes.
+    """
     if scalar(factor) is not None or factor.shape == ():
         return True
     offset = len(whole.shape) - len(factor.shape)
@@ -197,7 +199,7 @@ def _still(factor: Node, whole: Node, axes: Sequence[int]) -> bool:
 
 
 def _outside(factor: Node, node: Node) -> Tensor:
-    """The factor in a shape that goes with the sum."""
+    """Return the factor, reshaped to broadcast against the sum."""
     value = scalar(factor)
     if value is not None:
         return number(value, factor.dtype)

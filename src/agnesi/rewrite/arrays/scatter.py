@@ -38,7 +38,7 @@ class _Sum:
     scattered: list[tuple[Node, Tensor]] = field(default_factory=list)
 
     def scaled(self, change: object) -> _Sum:
-        """With all terms changed in the same way."""
+        """Return the sum with ``change`` applied to every term."""
         return _Sum(
             [change(t) for t in self.dense],  # type: ignore[operator]
             [(s, change(t)) for s, t in self.scattered],  # type: ignore[operator]
@@ -48,7 +48,7 @@ class _Sum:
         return _Sum(self.dense + other.dense, self.scattered + other.scattered)
 
     def onto(self, total: Tensor) -> Tensor:
-        """``total`` plus all terms: dense ones first, then the scattered ones."""
+        """Return ``total`` plus all terms, the dense ones first."""
         for t in self.dense:
             total = add(total, t)
         for node, t in self.scattered:
@@ -69,7 +69,9 @@ def _has_scattered(node: Node) -> bool:
 
 
 def _taken_apart(node: Node, depth: int = _MAX_SUM_DEPTH) -> _Sum:
-    """A node as a sum; in one piece where nothing in it is scattered."""
+    """Return a node as a sum of dense and scattered terms; as one dense term if nothing in it is
+    scattered.
+    """
     found = _parts(node, depth) if depth else None
     return _Sum([symbol(node)]) if found is None or not found.scattered else found
 
@@ -100,7 +102,9 @@ def _parts(node: Node, depth: int) -> _Sum | None:
 
 
 def _chosen(node: Node, depth: int) -> _Sum | None:
-    """What one condition chooses for all elements, where there are zeros else."""
+    """Return the terms of ``where(condition, value, 0)`` with a scalar condition, which is applied
+    to each term; None for other nodes.
+    """
     condition, value, other = node.inputs
     chosen = _one_number(condition)
     if chosen is None or value.shape != node.shape or not is_number(other, 0):

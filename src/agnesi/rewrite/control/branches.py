@@ -53,14 +53,15 @@ def branches(graph: FunctionGraph) -> FunctionGraph:
 
 
 def _better(op: Op | None, inputs: list[Node], wanted: list[int]) -> Results | None:
-    """The results that are wanted, by index; None if the operation is as good as it gets."""
+    """Return replacements of the wanted results, by index; None if nothing can be left out."""
     if isinstance(op, Cond):
         return _cond(op, inputs, wanted)
     return _while(op, inputs, wanted) if isinstance(op, While) else None
 
 
 def _given(variables: Sequence[Node], operands: Sequence[Node]) -> dict[Node, Node]:
-    """Return the replacements of variables: small constants, and one variable for equal operands.
+    """Return replacements of the variables of a body: small constants, and one variable for equal
+    operands.
     """
     first: dict[Node, Node] = {}
     found = {}
@@ -74,7 +75,7 @@ def _given(variables: Sequence[Node], operands: Sequence[Node]) -> dict[Node, No
 
 
 def _read(body: Body, outputs: Sequence[Node], givens: Mapping[Node, Node]) -> set[int]:
-    """Indices of the inputs that outputs depend on."""
+    """Return the indices of the inputs that the outputs depend on."""
     below = set(toposort(outputs))
     indices = {n: i for i, n in enumerate(body.inputs)}
     read = {givens.get(n, n) for n in body.inputs if n in below}

@@ -68,7 +68,7 @@ def loops_again(graph: FunctionGraph, improve: Improve) -> FunctionGraph:
 
 
 class _Round:
-    """One pass over a graph; ``graph`` is None where nothing changed."""
+    """One pass over the scans of a graph; ``graph`` is None if nothing changed."""
 
     def __init__(self, graph: FunctionGraph, improve: Improve) -> None:
         self.improve = improve
@@ -157,7 +157,7 @@ class _Round:
         return [n for n in self.users.get(scan, ()) if n.op.index == index]
 
     def _wanted(self, members: Sequence[Node]) -> dict[Key, bool]:
-        """Results that are used; False where the last row is all that is used."""
+        """Return the results that are used; False for those of which only the last row is."""
         found = {}
         for scan in members:
             op = scan.op
@@ -176,7 +176,9 @@ class _Round:
 
 
 def _fit(a: Node, b: Node) -> bool:
-    """Return whether two scans, of which none needs the other, can run as one."""
+    """Return whether two independent scans can run as one loop: over as many steps, and with common
+    sequences or the same operands.
+    """
     p, q = a.op, b.op
     if (p.length, p.reverse, p.until, p.counted) != (q.length, q.reverse, q.until, q.counted):
         return False
@@ -189,7 +191,9 @@ def _fit(a: Node, b: Node) -> bool:
 
 
 def _summary(scans: Sequence[Node]) -> Any:
-    """Return the counts of operands and results of scans, in which any change shows."""
+    """Return the numbers of operands, results and nodes of scans, which differ whenever something
+    changed.
+    """
     return [(len(s.inputs), s.op.outputs, len(s.op.body.graph)) for s in scans]
 
 
@@ -202,18 +206,19 @@ def _is_end(entry: Any, op: Scan) -> bool:
 
 
 def _is_known(length: Any) -> bool:
-    """Return whether a number of steps is a number, be it one that every call brings along."""
+    """Return whether a number of steps is known when the loop begins: a number, or a run-time size.
+    """
     return isinstance(length, (int, Extent))
 
 
 def _rest(cut: Node, final: Node) -> Node:
-    """The rest of a slice whose first entry was the last row."""
+    """Return what remains of a slice whose first entry selected the last row."""
     key = cut.op.key[1:]
     return final if all(e == FULL for e in key) else graph_node(apply(Slice(key), symbol(final)))
 
 
 class _Better:
-    """A model made better, and built."""
+    """Simplifies the model of a loop, and builds the scan from it."""
 
     def __init__(self, model: Model, wanted: Mapping[Key, bool], improve: Improve) -> None:
         self.model = model
@@ -236,7 +241,7 @@ class _Better:
         ) if type(n.op) is Scan])
 
     def _computed(self, key: Key, node: Node) -> None:
-        """Note that a result is known without the loop."""
+        """Record the node that gives a result without the loop."""
         self.results[key] = node
         self.changed = True
 
@@ -345,7 +350,7 @@ class _Better:
 
 
 def _outermost(model: Model, found: Mapping[Node, Node]) -> dict[Node, Node]:
-    """Return the nodes of ``found`` that are used outside of it."""
+    """Return the entries of ``found`` whose nodes are used outside of it."""
     users = model.users()
     return {n: o for n, o in found.items()
             if any(not isinstance(u, Node) or u not in found for u in users.get(n, ()))}
@@ -355,8 +360,7 @@ def _grows(node: Node, rows: Mapping[Node, Node]) -> bool:
     """Return whether storing a value for each step takes more memory than the rows it is computed
     from.
 
-    Results of loops inside the body count as such: the user may have written the loop to save
-    memory.
+    Results of loops inside the body count as well: users may have written the loop to save memory.
     """
     return guess(bytes_of(node)) > sum(guess(bytes_of(n)) for n in node.inputs if n in rows)
 

@@ -20,8 +20,8 @@ Key = tuple[Node, int]
 
 
 class Carry:
-    """A carried value: read as ``inside``, next as ``following``; its first value ``first`` is
-    outside.
+    """A carried value: ``inside`` is its variable in the body, ``following`` its next value, and
+    ``first`` its initial value, a node outside.
     """
 
     __slots__ = ("first", "following", "inside")
@@ -69,7 +69,7 @@ class Model:
 
     # -- taking apart -----------------------------------------------------------------------
     def _read(self, scans: Sequence[Node], classes: Mapping[Any, int]) -> None:
-        """Merge the scans' bodies; carries of one first value and class are taken as one."""
+        """Merge the bodies of the scans; carries of equal class and initial value become one."""
         self.interner = Interner()
         self.sequences: dict[Node, Node] = {}
         self.constants: dict[Node, Node] = {}
@@ -123,7 +123,9 @@ class Model:
         return self._inputs[key]
 
     def sequence_for(self, outer: Node) -> Node:
-        """The body's input for a sequence; one whose rows are all the same is a constant."""
+        """Return the body's input for a sequence; a constant of the body if all rows of the
+        sequence are equal.
+        """
         row = tuple(outer.shape[1:])
         if isinstance(outer.op, BroadcastTo):
             (source,) = outer.inputs
@@ -167,7 +169,9 @@ class Model:
         return toposort(self.results)
 
     def users(self) -> dict[Node, list[Any]]:
-        """Who uses a node: nodes, carries (as their next value), keys of rows."""
+        """Return the users of each node: nodes, carries (which have it as their next value), and
+        keys of stacked rows.
+        """
         found: dict[Node, list[Any]] = {}
         for node in self.nodes():
             for n in node.inputs:
@@ -204,7 +208,7 @@ class Model:
         self.carries = [c for c in self.carries if c in needed]
 
     def replace(self, new: Mapping[Node, Node]) -> None:
-        """Put other nodes instead of some of the body's."""
+        """Replace nodes of the body."""
         if not new:
             return
         done: dict[Node, Node] = dict(new)

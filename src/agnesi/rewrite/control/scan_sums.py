@@ -27,7 +27,7 @@ _MIN_DEEP_TERMS = 128
 
 
 class Whole:
-    """Values of a body for all rows at once, where they depend on sequences only."""
+    """The values of a body that depend on sequences only, computed for all rows at once."""
 
     def __init__(self, model: Model) -> None:
         self.model = model
@@ -39,7 +39,9 @@ class Whole:
                 self.add(node)
 
     def add(self, node: Node) -> None:
-        """Note a node's rows, if they can be computed from what is known."""
+        """Record a node computed outside of the loop, or its rows, if all its operands are
+        recorded.
+        """
         if node in self.rows or node in self.outside:
             return
         if node.op is None:
@@ -58,11 +60,11 @@ class Whole:
         return node in self.rows or node in self.outside
 
     def value(self, node: Node) -> Value:
-        """A node outside, and whether it has rows."""
+        """Return the node outside of the loop, and whether it has a row for each step."""
         return (self.rows[node], True) if node in self.rows else (self.outside[node], False)
 
     def of(self, node: Node) -> Node:
-        """All rows of a node."""
+        """Return the rows of a node for all steps; a constant is broadcast."""
         if node in self.rows:
             return self.rows[node]
         shape = (self.model.length, *node.shape)
@@ -91,8 +93,8 @@ class Sum:
             self.pair = (a.inputs[0] if self.transposed else a, b)
 
     def settled(self, whole: Whole, given: set[Node], counted: bool) -> bool:
-        """Return whether the sum is cheaper after the loop; ``given`` nodes are stacked there
-        anyway."""
+        """Return whether the sum is cheaper after the loop; the nodes ``given`` are stacked anyway.
+        """
         if self.pair is not None:
             return bool(self.needs) or not counted
         if counted:
@@ -179,6 +181,6 @@ def copied_out(node: Node, inputs: Sequence[Node]) -> Node:
 
 
 def only_expands(node: Node) -> bool:
-    """Return whether a node only takes more memory than what it is computed from, or looks into
-    it."""
+    """Return whether a node is a broadcast, a view or a range, which costs nothing inside the loop.
+    """
     return isinstance(node.op, (BroadcastTo, Permute, Reshape, Slice)) or not node.inputs

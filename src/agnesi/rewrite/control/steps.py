@@ -44,7 +44,9 @@ class Steps:
 
     @property
     def pays(self) -> bool:
-        """Whether moving operands and results is less than reading the matrix in every step."""
+        """Return whether copying operands and results moves less memory than reading the matrix
+        again for each product.
+        """
         rows = sum(n.shape[0] for n in self.products)
         k, n = self.lines[1] - self.lines[0], self.columns[1] - self.columns[0]
         return 2 * rows * (k + n) < (len(self.products) - 1) * k * n
@@ -67,7 +69,7 @@ class Steps:
             yield result, new
 
     def narrower(self, uses: Uses) -> Iterator[tuple[Node, Tensor]]:
-        """The other columns of the products, each range by itself."""
+        """Yield the slices of other columns with the products that compute only these columns."""
         if self.results == self.products:
             return
         for product in self.products:
@@ -103,7 +105,7 @@ BOOK.add(GraphRule("products_of_steps", "specialize", ("product",), (), products
 
 
 def _groups(graph: FunctionGraph) -> list[list[Node]]:
-    """Products of plain matrices with the same one."""
+    """Return the products of 2-d matrices of known sizes, grouped by their right operand."""
     groups: dict[Node, list[Node]] = defaultdict(list)
     for node in graph.nodes:
         if type(node.op) is not MatMul or node.dtype.kind != "f":
@@ -114,8 +116,8 @@ def _groups(graph: FunctionGraph) -> list[list[Node]]:
 
 
 def _candidates(group: list[Node], uses: Uses) -> Iterator[Steps]:
-    """Return sets of products that may become one: all, or first or last parts of their operands,
-    or columns.
+    """Yield sets of products that may become one: of whole operands, of the first or last parts of
+    concatenated operands, or of ranges of columns.
     """
     k, n = group[0].inputs[1].shape
     products, edges = tuple(group), _edges(group[0].inputs[0])
@@ -135,8 +137,9 @@ def _candidates(group: list[Node], uses: Uses) -> Iterator[Steps]:
 
 
 def _possible(graph: FunctionGraph, groups: list[list[Steps]]) -> list[Steps]:
-    """The first of each group that needs no result of its own, also not by way of others, or all
-    of its columns that do not."""
+    """Return for each group the first candidate that depends on none of its own results, directly
+    or through other candidates; of ranges of columns, all such.
+    """
     every = [steps for group in groups for steps in group]
     marks: dict[Node, int] = defaultdict(int)  # what a node's value depends on, a bit for each
     for number, steps in enumerate(every):
@@ -164,7 +167,7 @@ def _all(bits: Iterable[int]) -> int:
 
 
 def _circular(start: int, among: list[int], needs: list[int]) -> bool:
-    """Return whether a product would need itself, also by way of others."""
+    """Return whether a candidate depends on itself through the others."""
     seen: set[int] = set()
     stack = [start]
     while stack:
@@ -177,14 +180,16 @@ def _circular(start: int, among: list[int], needs: list[int]) -> bool:
 
 
 def _edges(operand: Node) -> list[int]:
-    """Where the parts of an operand begin, and its end."""
+    """Return where the parts of a concatenated operand begin, and its end; only 0 and the end for
+    others.
+    """
     if operand.op_name != "concat" or operand.op.axis != 1:
         return [0, operand.shape[1]]
     return [0, *accumulate(part.shape[1] for part in operand.inputs)]
 
 
 def _within(operand: Node, lines: Span) -> tuple[Node, ...]:
-    """The parts of an operand between two edges."""
+    """Return the parts of a concatenated operand within a range of its columns."""
     edges = _edges(operand)
     if len(edges) == 2:
         return (operand,)
@@ -192,7 +197,9 @@ def _within(operand: Node, lines: Span) -> tuple[Node, ...]:
 
 
 def _columns(product: Node, uses: Uses) -> list[tuple[Span, Node]]:
-    """The ranges of columns by which alone a product is used, each with the node that cuts it."""
+    """Return the ranges of columns in which a product is used, each with its slice; none if it is
+    also used as a whole.
+    """
     found: dict[Span, Node] = {}
     m, n = product.shape
     for user in uses[product]:
@@ -206,7 +213,7 @@ def _columns(product: Node, uses: Uses) -> list[tuple[Span, Node]]:
 
 
 def _part(matrix: Node, lines: Span, columns: Span) -> Tensor:
-    """Some lines and columns of a matrix."""
+    """Return a block of a matrix; the matrix itself if the block is all of it."""
     if (lines, columns) == ((0, matrix.shape[0]), (0, matrix.shape[1])):
         return symbol(matrix)
     return apply(Slice(((*lines, 1), (*columns, 1))), symbol(matrix))

@@ -35,7 +35,9 @@ def without_invariants(node: Node) -> Node | None:
 
 
 def _moved(graph: FunctionGraph, constants: Sequence[Node]) -> Moved:
-    """Nodes that depend on constants only, as nodes outside: those that others use."""
+    """Return the nodes of a body that depend on constants only and have other users, each with its
+    copy outside of the body.
+    """
     outside = dict(zip(graph.inputs[-len(constants):] if constants else (), constants, strict=True))
     found: Moved = {}
     used = set(graph.outputs)
