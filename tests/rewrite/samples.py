@@ -79,16 +79,17 @@ def at_place(x, row, column, size):
 SAMPLES = {
     "fold": [lambda x, y, c: ag.exp(c)],
     "fold_costly": [lambda x, y, c: ag.exp(ag.broadcast_to(c[0], (3,)) + 1)],
-    "where_known": [lambda x, y, c: ag.where(True, x, y), lambda x, y, c: ag.where(x > y, y, y)],
-    "broadcast_nothing": [
+    "known_condition": [lambda x, y, c: ag.where(True, x, y), lambda x, y, c: ag.where(x > y, y,
+        y)],
+    "trivial_broadcast": [
         lambda x, y, c: ag.broadcast_to(ag.broadcast_to(x[:1], (3, 4)), (2, 3, 4)),
     ],
-    "broadcast_later": [
+    "late_broadcast": [
         lambda x, y, c: x + ag.broadcast_to(y[:1], (3, 4)),
         lambda x, y, c: ag.exp(ag.broadcast_to(y[:1], (3, 4))),
         lambda x, y, c: ag.broadcast_to(y[:1], (3, 4)).astype("float32"),
     ],
-    "cast_nothing": [lambda x, y, c: x.astype("float32").astype("float64").astype("float32")],
+    "trivial_cast": [lambda x, y, c: x.astype("float32").astype("float64").astype("float32")],
     "negative_number": [lambda x, y, c: -(x * 3), lambda x, y, c: -(3 / x)],
     "double_number": [lambda x, y, c: (x + x) * 3, lambda x, y, c: -0.5 * (y + y)],
     "power_by_number": [
@@ -98,23 +99,23 @@ SAMPLES = {
         lambda x, y, c: x / (((x * y) / 3) / 5), lambda x, y, c: (x * y) / y,
         lambda x, y, c: ag.square(x) / x, lambda x, y, c: 2 * (3 * x), lambda x, y, c: x / x,
     ],
-    "reshape_nothing": [
+    "trivial_reshape": [
         lambda x, y, c: x.reshape((4, 3)).reshape((2, 6)),
         lambda x, y, c: ag.broadcast_to(x.sum(), (3, 4)).reshape((4, 3)),
     ],
     "broadcast_of_reshape": [
         lambda x, y, c: ag.broadcast_to(x.sum().reshape((1, 1)), (3, 4)),
     ],
-    "permute_nothing": [
+    "trivial_transpose": [
         lambda x, y, c: x.reshape((2, 2, 3)).transpose((1, 2, 0)).transpose((0, 2, 1)),
         lambda x, y, c: ag.permute_dims(x[:1], (1, 0)),
     ],
-    "slice_everything": [lambda x, y, c: x[:, 0:4]],
+    "full_slice": [lambda x, y, c: x[:, 0:4]],
     "slice_of_one_number": [
         lambda x, y, c: ag.broadcast_to(x.sum(), (3, 4))[1:, 2],
         lambda x, y, c: ag.broadcast_to(x.sum(), (3, 4))[::-1, ::3],
     ],
-    "ensure_nothing": [lambda x, y, c: ag.ensure(x * 2, x == x)],
+    "unwanted_check": [lambda x, y, c: ag.ensure(x * 2, x == x)],
     "update_of_rows": [
         lambda x, y, c: x - scattered(0, y), lambda x, y, c: scattered(0, y) * c[0] + x,
         lambda x, y, c: x - (y * 3 + scattered(scattered(0, y), x) / c[1]) * c[0],
@@ -159,9 +160,9 @@ SAMPLES = {
     "added_to_scattered": [
         lambda x, y, c: scattered(0, y) + x * y, lambda x, y, c: x * y + scattered(0, y),
     ],
-    "reduce_empty": [lambda x, y, c: (x[:0] * y[:1]).sum(0), lambda x, y, c: x[:, :0].prod(1)],
-    "reduce_nothing": [lambda x, y, c: x[:1].sum(0), lambda x, y, c: x[:, :1].max(1)],
-    "reduce_twice": [
+    "empty_reduction": [lambda x, y, c: (x[:0] * y[:1]).sum(0), lambda x, y, c: x[:, :0].prod(1)],
+    "trivial_reduction": [lambda x, y, c: x[:1].sum(0), lambda x, y, c: x[:, :1].max(1)],
+    "nested_reductions": [
         lambda x, y, c: x.sum(0).sum(0), lambda x, y, c: x.max(1).max(0),
         lambda x, y, c: x.sum(0, keepdims=True).sum(1, keepdims=True),
     ],
@@ -379,7 +380,7 @@ SAMPLES = {
         lambda x, y, c: ag.softplus(x) / x - 1, lambda x, y, c: 1 - ag.logaddexp(y, x) / x,
         lambda x, y, c: log_cosh(x) / x - 1,
     ],
-    "zero_unseen": [lambda x, y, c: ag.exp(x + 0), lambda x, y, c: ag.square(0 + y)],
+    "unseen_sign_of_zero": [lambda x, y, c: ag.exp(x + 0), lambda x, y, c: ag.square(0 + y)],
     "zero_beside_number": [lambda x, y, c: (x + 0) + 1, lambda x, y, c: 2 - (x + 0)],
     "pair_factors": [
         lambda x, y, c: _softmax(x), lambda x, y, c: y / (1 + ag.exp(x)),

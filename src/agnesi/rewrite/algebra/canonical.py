@@ -104,7 +104,7 @@ def _all_known(node: Node, depth: int) -> list[Any] | None:
 
 
 @rewriter("canonicalize", ops=[where], tags=("fold",))
-def where_known(node: Node) -> Node | None:
+def known_condition(node: Node) -> Node | None:
     """A choice by a constant condition, or between equal values, is no choice."""
     condition, first, second = node.inputs
     if first is second:
@@ -115,7 +115,7 @@ def where_known(node: Node) -> Node | None:
 
 # -- broadcasts and casts that do nothing -----------------------------------------------------
 @rewriter("canonicalize", ops=[BroadcastTo])
-def broadcast_nothing(node: Node) -> Node | None:
+def trivial_broadcast(node: Node) -> Node | None:
     """Drop a broadcast to the shape that its operand has, and merge two broadcasts in a row."""
     (source,) = node.inputs
     if source.shape == node.shape:
@@ -135,7 +135,7 @@ def _before_broadcast(node: Node) -> Node:
 
 
 @rewriter("canonicalize", operands=[CONSTANT, BroadcastTo])
-def broadcast_later(node: Node) -> Tensor | Node | None:
+def late_broadcast(node: Node) -> Tensor | Node | None:
     """Elementwise operations broadcast by themselves, and work on few elements before it."""
     if not isinstance(node.op, Elementwise) and type(node.op) is not Cast:
         return None
@@ -150,7 +150,7 @@ def broadcast_later(node: Node) -> Tensor | Node | None:
 
 
 @rewriter("canonicalize", ops=[Cast])
-def cast_nothing(node: Node) -> Node | None:
+def trivial_cast(node: Node) -> Node | None:
     """Casts to the dtype at hand are dropped; of two casts that lose nothing in between, one."""
     (source,) = node.inputs
     if source.dtype == node.dtype:

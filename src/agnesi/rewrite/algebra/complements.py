@@ -157,7 +157,7 @@ def root_of_steep(node: Node) -> Tensor | None:
 
 
 @BOOK.rewriter(_STAGE, ops=_BLIND, operands=["add"])
-def zero_unseen(node: Node) -> Tensor | None:
+def unseen_sign_of_zero(node: Node) -> Tensor | None:
     """Drop a zero that was added to fix the sign of a zero where the operation that reads it does
     not distinguish the two.
     """

@@ -20,7 +20,7 @@ def _is(node: Node, kind: type) -> bool:
 
 
 @rewriter("canonicalize", ops=[Reshape])
-def reshape_nothing(node: Node) -> Node | Tensor | None:
+def trivial_reshape(node: Node) -> Node | Tensor | None:
     """Reshapes to the shape at hand are dropped, and reshapes of reshapes merged."""
     (source,) = node.inputs
     if source.shape == node.shape:
@@ -42,7 +42,7 @@ def broadcast_of_reshape(node: Node) -> Tensor | None:
 
 
 @rewriter("canonicalize", ops=[Permute])
-def permute_nothing(node: Node) -> Node | Tensor | None:
+def trivial_transpose(node: Node) -> Node | Tensor | None:
     """Transposes that move nothing are dropped or become reshapes; two in a row become one."""
     (source,) = node.inputs
     axes = node.op.axes
@@ -58,7 +58,7 @@ def permute_nothing(node: Node) -> Node | Tensor | None:
 
 
 @rewriter("canonicalize", ops=[Slice])
-def slice_everything(node: Node) -> Node | None:
+def full_slice(node: Node) -> Node | None:
     """A slice of the whole is the whole."""
     source = node.inputs[0]
     if not _is(node, Slice) or node.shape != source.shape:
@@ -79,6 +79,6 @@ def slice_of_one_number(node: Node) -> Tensor | None:
 
 
 @rewriter("canonicalize", ops=[Ensure], tags=("unsafe",))
-def ensure_nothing(node: Node) -> Node:
+def unwanted_check(node: Node) -> Node:
     """Checks are dropped where the user does without them."""
     return node.inputs[0]

@@ -55,7 +55,7 @@ def sum_to_shape(node: Node) -> Node | Tensor | None:
 
 
 @rewriter("canonicalize", ops=REDUCTIONS)
-def reduce_empty(node: Node) -> Tensor | None:
+def empty_reduction(node: Node) -> Tensor | None:
     """A reduction of no elements is a constant, where computing them checks nothing; it goes first,
     as no factor may leave its sum."""
     (source,) = node.inputs
@@ -70,7 +70,7 @@ def reduce_empty(node: Node) -> Tensor | None:
 
 
 @rewriter("canonicalize", ops=REDUCTIONS)
-def reduce_nothing(node: Node) -> Node | Tensor | None:
+def trivial_reduction(node: Node) -> Node | Tensor | None:
     """A reduction over no axes, or axes of one element, is a reshape."""
     (source,) = node.inputs
     if source.dtype != node.dtype or not isinstance(node.op, Reduce):
@@ -81,7 +81,7 @@ def reduce_nothing(node: Node) -> Node | Tensor | None:
 
 
 @rewriter("canonicalize", ops=REDUCTIONS, operands=REDUCTIONS)
-def reduce_twice(node: Node) -> Tensor | None:
+def nested_reductions(node: Node) -> Tensor | None:
     """The sum of a sum of something in memory is one sum over all the axes, and so on.
 
     Sums of computed values stay in two steps: the rows of the inner one can share a kernel with
