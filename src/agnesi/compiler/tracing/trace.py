@@ -65,6 +65,10 @@ class Trace:
     """The state of a trace: live tensors met, their present nodes, their gradients."""
 
     around = None
+    #: Symbols that are not in row-major order, and what variables of bodies stand for where the
+    #: body begins (``core.storage.memory_order``).
+    laid: dict[int, Layout]
+    outside: dict[Node, Node]
     #: Rules that are not to stabilise what is differentiated; None for all.
     exclude: tuple[str, ...] | None = ()
     #: It stands for a run on values, which leaves no graph of its gradients.
@@ -111,9 +115,7 @@ class Trace:
         self.reads = Reads()
         #: Symbols that were set to require a gradient, and where it begins.
         self.begun: dict[int, tuple[Tensor, Node]] = {}
-        #: Symbols that are not in row-major order (``core.storage.memory_order.lies``).
         self.laid: dict[int, Layout] = {}
-        #: What variables of bodies stand for where the body begins (``memory_order.stands_for``).
         self.outside: dict[Node, Node] = {}
         #: Operations that refuse some values of their operands, and what bodies that check values
         #: which nobody reads change (``dead_checks.py``).
