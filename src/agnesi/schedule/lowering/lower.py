@@ -61,9 +61,7 @@ def lower(program: Program) -> Program:
     """Make the kernels that fill the clusters of the plan, and the buffers between them."""
     if program.plan is None:
         program.plan = unfused(program)
-    lowering = _Lowering(program, program.plan)
-    lowering.run()
-    lowering.release()
+    _Lowering(program, program.plan).run()
     program.count(len(program.kernels))
     return program
 
@@ -101,11 +99,7 @@ class _Lowering:
                 for node in (root, *self.plan.items.get(id(root), ())):
                     self.program.kernels += self._checks.pop(id(node), ())
         self._copy_outputs(outputs)
-
-    def release(self) -> None:
-        """Drop what refers back to this object, by which the facts of all nodes would wait for the
-        collector of garbage."""
-        self._reads.clear()
+        self._reads.clear()  # these refer back to this object: it ends without the collector
         del self._repeats, self._segments
 
     # -- results --------------------------------------------------------------------------
