@@ -173,9 +173,6 @@ class Loop:
         """
         made = self._traced()
         carry, ys, steps = made.apply(self.updates or {})
-        if self._has_values() and is_symbolic(*tree.flatten((carry, ys))[0]):
-            raise BodySizeError(at(f"{self.owner}: the body asks for a size that only its steps "
-                                   "know, where the loop is compiled: leave out truncate_gradient"))
         if self.updates is None:
             stores(self.owner, made.states, made.values)
         else:
@@ -316,11 +313,14 @@ class Loop:
         if isinstance(self.length, Extent):
             return self._in_counted_segments(size)
         try:
-            return self._in_traced_segments(size)
+            found = self._in_traced_segments(size)
         except TraceError:
-            if not self._has_values():  # by which the body may decide, or find sizes
+            if not self._has_values():  # by which the body may decide
                 raise
             return self._in_checkpoints(size)
+        if self._has_values() and is_symbolic(*tree.flatten(found[:2])[0]):
+            return self._in_checkpoints(size)  # steps found sizes
+        return found
 
     def _in_checkpoints(self, size: int) -> tuple[Any, Any, Any]:
         """Python's loop in checkpointed segments; the last one is run once."""
