@@ -108,7 +108,7 @@ NOT_SAVED = {
     "what others are made of when they are compiled": "Gather ScatterAdd ScatterPut HalfProduct"
     " Direct Fourier Reference Unfolded Potrf OfTriangle Getrf Getrs Gees Geev Geqrf Gesdd Laswp"
     " Orgqr Syevd Trsyl SmallCholesky SmallDiagonal SmallInv SmallSolve SmallTriangle Gbsv Trsm"
-    " Lines RealLines RealLinesBack transforms.Columns",
+    " Lines RealLines RealLinesBack transforms.Columns _RowOf",
     "they hold the pattern of a sparse matrix": "MaskedProduct Pick ProductCount ProductPattern"
     " ColumnProduct RowProduct SampledProduct patterns.Solve",
 }

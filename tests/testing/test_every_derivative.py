@@ -42,7 +42,7 @@ REASONS = {
 }
 #: The same to complex operands.
 COMPLEX_REASONS = {
-    "linalg.eig linalg.eigh linalg.orth linalg.svd":
+    "linalg.eig linalg.eigh linalg.orth linalg.svd svd":
         "vectors have no phase of their own, and LAPACK's depends on the last digits",
 }
 EXCEPTIONS = {name: why for names, why in REASONS.items() for name in names.split()}

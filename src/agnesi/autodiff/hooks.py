@@ -19,7 +19,6 @@ from agnesi.core.public import explain_errors
 from agnesi.core.support.errors import GradientError, at, call_user, shown
 from agnesi.core.support.tracing import current_reads, is_tracing, outermost
 from agnesi.core.tensor import Tensor
-from agnesi.ops.arrays.replicate import copy
 
 Hook = Callable[[Tensor], Any]
 
@@ -129,6 +128,8 @@ class Hooked:
             held = self._held(owner)
             hooks |= {n: hook for n, hook in held.items() if type(hook) is not _Behind}
         if hooks:
+            from agnesi.ops.arrays.replicate import copy
+
             g = copy(g)  # hooks may change it in place, and others may have it, too
         for _, hook in sorted(hooks.items()):  # by handles, the first that was registered first
             found = call_user(hook, (g,), {}, "a hook", "hook(gradient)")

@@ -13,7 +13,6 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from agnesi.autodiff.bodies import BodyTrace
 from agnesi.core.dispatch import current
 from agnesi.core.ir.node import Node
 from agnesi.core.op import Item, typed
@@ -22,9 +21,9 @@ from agnesi.core.support.errors import GradientError, at
 from agnesi.core.support.tracing import current_trace, refuse_to_compile
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.creation import zeros_like
-from agnesi.ops.control.decided import GIVEN
-from agnesi.ops.control.loop import Scan
 
+#: The use by which Python decides whether a branch that ran gives a tensor a gradient at all.
+GIVEN = "whether a branch gives a gradient"
 #: For cotangents that a branch gives, whether the one that ran reads the operand.
 _REACHED: WeakKeyDictionary[Node, Tensor] = WeakKeyDictionary()
 
@@ -114,8 +113,8 @@ def _exists(flag: Tensor) -> bool:
 
 def _decisions() -> Any:
     trace = current_trace()
-    while isinstance(trace, BodyTrace):
-        trace = trace.around
+    while (around := getattr(trace, "around", None)) is not None:  # of a body
+        trace = around
     return getattr(trace, "decisions", None)
 
 
@@ -143,10 +142,9 @@ def _sources(node: Node) -> Sequence[Node]:
     """Return the nodes that a gradient flows to; for one of several results, those that it depends
     on.
     """
-    if type(node.op) is Item and (linked := getattr(node.inputs[0].op, "linked", None)) is not None:
-        inputs = node.inputs[0].inputs
-        return [inputs[i] for i in linked(node.op.index)]
-    return [node.inputs[i] for i in node.op.linked(0)] if type(node.op) is Scan else node.inputs
+    maker, result = (node.inputs[0], node.op.index) if type(node.op) is Item else (node, 0)
+    linked = getattr(maker.op, "linked", None)
+    return node.inputs if linked is None else [maker.inputs[i] for i in linked(result)]
 
 
 def _disconnected(cost: Tensor, x: Tensor, policy: str) -> Tensor | None:

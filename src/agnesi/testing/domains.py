@@ -38,6 +38,7 @@ _TWO, _ONE_TWO = (2.0,), (1.0, 2.0)
 #: Leading operands that are held, to which there is no derivative, and the bounds of the last one.
 ORDERED: dict[str, tuple[tuple[float, ...], Bounds]] = {
     "jv": ((1.5,), _UNIT), "yv": ((0.5,), _UNIT), "iv": ((1.5,), _UNIT), "kv": ((0.5,), _UNIT),
+    "rate_of_ive": ((1.5,), (26.0, 40.0)), "rate_of_kve": ((0.5,), (26.0, 40.0)),
     "ive": (_TWO, _UNIT), "kve": ((1.0,), _UNIT), "jve": ((1.5,), _UNIT), "yve": ((0.5,), _UNIT),
     "yn": (_TWO, _P), "kn": (_TWO, _P), "struve": ((1.0,), _P), "modstruve": ((1.0,), _P),
     **{f"spherical_{k}n{end}": (_TWO, _UNIT) for k in "jyik" for end in ("", "_slope")},

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.autodiff.reached import GIVEN
 from agnesi.compiler.tracing.numbers import TEXT_INSTEAD, Number, number_of
 from agnesi.compiler.tracing.obstacles import LookedAtError, OnlyEagerError
 from agnesi.core.dispatch import apply
@@ -44,7 +45,7 @@ from agnesi.ops.base.convert import cast
 from agnesi.ops.base.creation import constant
 from agnesi.ops.base.reduce import reducer
 from agnesi.ops.base.select import trunc
-from agnesi.ops.control.decided import GIVEN, Decided
+from agnesi.ops.control.decided import Decided
 
 #: The dtype of the result that a use of a tensor gives, if a result is a number like it.
 _NUMBERS: dict[str, Callable[[np.dtype], np.dtype | None]] = {

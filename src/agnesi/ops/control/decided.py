@@ -10,9 +10,6 @@ from agnesi.core.ir.kernels import DECIDES
 from agnesi.core.op import Op
 from agnesi.core.support.record import record
 
-#: The use by which Python decides whether a branch that ran gives a tensor a gradient at all.
-GIVEN = "whether a branch gives a gradient"
-
 
 class LeftError(BaseException):
     """Python would have decided otherwise."""
