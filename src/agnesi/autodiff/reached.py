@@ -143,7 +143,8 @@ def _sources(node: Node) -> Sequence[Node]:
     on.
     """
     maker, result = (node.inputs[0], node.op.index) if type(node.op) is Item else (node, 0)
-    linked = getattr(maker.op, "linked", None)
+    asks = maker is not node or getattr(node.op, "carries", None) is not None
+    linked = getattr(maker.op, "linked", None) if asks else None
     return node.inputs if linked is None else [maker.inputs[i] for i in linked(result)]
 
 
