@@ -1,17 +1,20 @@
 """Two Python threads that call compiled functions, beside one thread that does all of their calls.
 
 Two controls tell what the machine lets two of anything gain now: NumPy's own function on the same
-array, and, in the same rounds as each case, two processes that do what its threads do.  Libraries
-have one thread of their own for each of Python's.  Where the functions are two, each thread calls
-both in turn: so both threads have the same to do.
+array, and, in the same rounds as each case, two processes that do what its threads do.  A round has
+one start for all, which a thread or process that begins late cannot move, and lasts a fixed time:
+what counts is how many calls each ends.  Libraries have one thread of their own for each of
+Python's.  Where the functions are two, each thread calls both in turn: so both threads have the
+same to do.
 """
 
 from __future__ import annotations
 
 import os
-import threading
+import struct
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 import numpy as np
@@ -23,7 +26,8 @@ TITLE = "two Python threads, over one"
 THREADS = (1,)
 GOAL = 1.8
 ONE = "one thread"
-SECONDS = 0.03  # of a round, for each thread
+SECONDS = 0.1  # of a round
+AHEAD = 0.002  # seconds in which all hear when a round starts
 SIZES = (100_000, 400_000, 2_000_000)  # calls of 50 us, 200 us and 1 ms
 Calls = Sequence[Callable[[], object]]  # what a thread calls, one behind the other
 
@@ -62,24 +66,18 @@ def _measure(context: Context, name: str, threads: Sequence[Calls],
     """Seconds for the calls of each thread once: side by side in threads and in processes, and one
     behind the other."""
     context.note(name)
-    for calls in threads:
-        _repeat(calls, 1)
-    start = time.perf_counter()
-    for calls in threads:
-        _repeat(calls, 20)
-    turns = max(1, round(SECONDS * 20 * len(threads) / (time.perf_counter() - start)))
     rows = [Result.empty(context, name, goal=goal, rivals=(ONE,)),
             Result.empty(context, f"control: two processes, {name.removeprefix('control: ')}",
                          goal=None, rivals=(ONE,))]
     side, apart, one = [], [], []
-    with _processes(threads, turns) as in_processes:
-        for _ in range(9 if context.quick else 25):
-            side.append(_side_by_side(threads, turns) / turns)
-            apart.append(in_processes() / turns)
-            start = time.perf_counter()
-            for calls in threads:
-                _repeat(calls, turns)
-            one.append((time.perf_counter() - start) / turns)
+    in_turn = [call for calls in threads for call in calls]
+    with _processes(threads) as in_processes:
+        for calls in threads:
+            _round(calls, time.perf_counter())
+        for _ in range(5 if context.quick else 15):
+            side.append(_in_threads(threads))
+            apart.append(in_processes())
+            one.append(_round(in_turn, time.perf_counter()))
     for row, ours in zip(rows, (side, apart), strict=True):
         row.add(OURS, ours)
         row.add(ONE, one)
@@ -87,9 +85,9 @@ def _measure(context: Context, name: str, threads: Sequence[Calls],
 
 
 @contextmanager
-def _processes(threads: Sequence[Calls], turns: int) -> Iterator[Callable[[], float]]:
-    """Seconds that so many turns of all take, each in a forked process of its own, by a function
-    that may be called again and again."""
+def _processes(threads: Sequence[Calls]) -> Iterator[Callable[[], float]]:
+    """A function that runs a round of each thread's calls in a forked process of its own, and gives
+    the seconds that all of them once took; it may be called again and again."""
     orders, answers, children = [], [], []
     for calls in threads:
         (order, send), (receive, answer) = os.pipe(), os.pipe()
@@ -97,10 +95,9 @@ def _processes(threads: Sequence[Calls], turns: int) -> Iterator[Callable[[], fl
         if not child:
             for other in (send, receive, *orders, *answers):
                 os.close(other)
-            _repeat(calls, 1)
-            while os.read(order, 1):
-                _repeat(calls, turns)
-                os.write(answer, b"x")
+            _round(calls, time.perf_counter())
+            while start := os.read(order, 8):
+                os.write(answer, struct.pack("d", _round(calls, *struct.unpack("d", start))))
             os._exit(0)
         os.close(order)
         os.close(answer)
@@ -109,12 +106,10 @@ def _processes(threads: Sequence[Calls], turns: int) -> Iterator[Callable[[], fl
         children.append(child)
 
     def once() -> float:
-        start = time.perf_counter()
+        start = struct.pack("d", time.perf_counter() + AHEAD)
         for order in orders:
-            os.write(order, b"x")
-        for answer in answers:
-            os.read(answer, 1)
-        return time.perf_counter() - start
+            os.write(order, start)
+        return _together([struct.unpack("d", os.read(answer, 8))[0] for answer in answers])
 
     try:
         yield once
@@ -125,25 +120,24 @@ def _processes(threads: Sequence[Calls], turns: int) -> Iterator[Callable[[], fl
             os.waitpid(child, 0)
 
 
-def _side_by_side(threads: Sequence[Calls], turns: int) -> float:
-    """Seconds that so many turns of all take, each in a thread of its own."""
-    barrier = threading.Barrier(len(threads) + 1)
-
-    def work(calls: Calls) -> None:
-        barrier.wait()
-        _repeat(calls, turns)
-
-    begun = [threading.Thread(target=work, args=(calls,)) for calls in threads]
-    for thread in begun:
-        thread.start()
-    barrier.wait()
-    start = time.perf_counter()
-    for thread in begun:
-        thread.join()
-    return time.perf_counter() - start
+def _in_threads(threads: Sequence[Calls]) -> float:
+    """Seconds that the calls of all threads once took in a round, each in a thread of its own."""
+    start = time.perf_counter() + AHEAD
+    with ThreadPoolExecutor(len(threads)) as pool:
+        return _together(list(pool.map(lambda calls: _round(calls, start), threads)))
 
 
-def _repeat(calls: Calls, turns: int) -> None:
-    for _ in range(turns):
+def _together(seconds: Sequence[float]) -> float:
+    """Seconds in which all end a turn on average, from the seconds a turn of each alone."""
+    return len(seconds) / sum(1 / each for each in seconds)
+
+
+def _round(calls: Calls, start: float) -> float:
+    """Seconds a turn of calls, of as many turns as end in a round that begins at ``start``."""
+    time.sleep(max(0.0, start - time.perf_counter()))
+    turns = 0
+    while (now := time.perf_counter()) < start + SECONDS or not turns:
         for call in calls:
             call()
+        turns += 1
+    return (now - start) / turns
