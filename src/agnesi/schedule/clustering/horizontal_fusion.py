@@ -108,7 +108,9 @@ def _unite(group: Sequence[Cluster], stored: Callable[[Node], bool],
     for i, a in enumerate(group):
         for j in sorted({j for value in reads[i] for j in _next(readers[value], i)}):
             first, second = a.now(), group[j].now()
-            if first is second or grown.get(first, 0) >= _MAX_FUSIONS_PER_KERNEL:
+            if grown.get(first, 0) >= _MAX_FUSIONS_PER_KERNEL:
+                break
+            if first is second:
                 continue
             if len({long_sizes(shape) for c in (first, second) for shape in c.shapes}) > 1:
                 continue
