@@ -286,41 +286,43 @@ RATE_OF_KVE = row("rate_of_kve", _rate(1.0), (
 _documented = scipy_rows(__name__)
 
 
-i0: Function = unary(I0, "Modified Bessel function of order 0.", "[0.0]", "[1.]")
-i1: Function = unary(I1, "Modified Bessel function of order 1.", "[0.0]", "[0.]")
+i0: Function = unary(I0, "Modified Bessel function I of order 0 (DLMF 10.25.2).", "[0.0]", "[1.]")
+i1: Function = unary(I1, "Modified Bessel function I of order 1 (DLMF 10.25.2).", "[0.0]", "[0.]")
 i0e: Function = unary(I0E, "``exp(-abs(x)) * i0(x)``.", "[0.0]", "[1.]")
 i1e: Function = unary(I1E, "``exp(-abs(x)) * i1(x)``.", "[0.0]", "[0.]")
 k0: Function = unary(
-    K0, "Modified Bessel function of the second kind of order 0.", "[0.0]", "[inf]"
+    K0, "Modified Bessel function of the second kind K of order 0 (DLMF 10.27.4).", "[0.0]", "[inf]"
 )
 k1: Function = unary(
-    K1, "Modified Bessel function of the second kind of order 1.", "[0.0]", "[inf]"
+    K1, "Modified Bessel function of the second kind K of order 1 (DLMF 10.27.4).", "[0.0]", "[inf]"
 )
 k0e: Function = unary(K0E, "``exp(x) * k0(x)``.", "[0.0]", "[inf]")
 k1e: Function = unary(K1E, "``exp(x) * k1(x)``.", "[0.0]", "[inf]")
 j0: Function = _documented(
-    "j0", "Bessel function of order 0.", "[0.0]", "[1.]",
+    "j0", "Bessel function J of order 0 (DLMF 10.2.2).", "[0.0]", "[1.]",
     lambda g, x: -g * j1(x))
 j1: Function = _documented(
-    "j1", "Bessel function of order 1.", "[0.0]", "[0.]",
+    "j1", "Bessel function J of order 1 (DLMF 10.2.2).", "[0.0]", "[0.]",
     lambda g, x: g * 0.5 * (j0(x) - jv(2.0, x)))
 y0: Function = _documented(
-    "y0", "Bessel function of the second kind of order 0.", "[0.0]", "[-inf]",
+    "y0", "Bessel function of the second kind Y of order 0 (DLMF 10.2.3).", "[0.0]", "[-inf]",
     lambda g, x: -g * y1(x))
 y1: Function = _documented(
-    "y1", "Bessel function of the second kind of order 1.", "[0.0]", "[-inf]",
+    "y1", "Bessel function of the second kind Y of order 1 (DLMF 10.2.3).", "[0.0]", "[-inf]",
     lambda g, x: g * 0.5 * (y0(x) - yv(2.0, x)))
 jv: Function = _documented(
-    "jv", "Bessel function of real order ``x1``.", "[0.0], [0.0]", "[1.]",
+    "jv", "Bessel function J of real order ``x1`` (DLMF 10.2.2).", "[0.0], [0.0]", "[1.]",
     no_slope("jv", "its order"), lambda g, a, b: g * 0.5 * (jv(a - 1, b) - jv(a + 1, b)))
 yv: Function = _documented(
-    "yv", "Bessel function of the second kind of real order ``x1``.", "[0.0], [0.0]", "[-inf]",
+    "yv", "Bessel function of the second kind Y of real order ``x1`` (DLMF 10.2.3).",
+    "[0.0], [0.0]", "[-inf]",
     no_slope("yv", "its order"), lambda g, a, b: g * 0.5 * (yv(a - 1, b) - yv(a + 1, b)))
 iv: Function = _documented(
-    "iv", "Modified Bessel function of real order ``x1``.", "[0.0], [0.0]", "[1.]",
+    "iv", "Modified Bessel function I of real order ``x1`` (DLMF 10.25.2).", "[0.0], [0.0]", "[1.]",
     no_slope("iv", "its order"), lambda g, a, b: g * 0.5 * (iv(a - 1, b) + iv(a + 1, b)))
 kv: Function = _documented(
-    "kv", "Modified Bessel function of the second kind of real order ``x1``.", "[0.0], [0.0]",
+    "kv", "Modified Bessel function of the second kind K of real order ``x1`` (DLMF 10.27.4).",
+    "[0.0], [0.0]",
     "[inf]",
     no_slope("kv", "its order"), lambda g, a, b: g * -0.5 * (kv(a - 1, b) + kv(a + 1, b)))
 ive: Function = _documented(

@@ -59,10 +59,12 @@ yve: Function = _documented(
     "[0.0], [0.0]", "[nan]",
     _still("yve"), lambda g, a, b: g * 0.5 * (yve(a - 1, b) - yve(a + 1, b)))
 yn: Function = _documented(
-    "yn", "Bessel function of the second kind of whole order ``x1``.", "[0], [0.0]", "[-inf]",
+    "yn", "Bessel function of the second kind Y of whole order ``x1`` (DLMF 10.2.3).",
+    "[0], [0.0]", "[-inf]",
     None, lambda g, a, b: g * 0.5 * (yn(a - 1, b) - yn(a + 1, b)), whole=1)
 kn: Function = _documented(
-    "kn", "Modified Bessel function of the second kind of whole order ``x1``.", "[0], [0.0]",
+    "kn", "Modified Bessel function of the second kind K of whole order ``x1`` (DLMF 10.27.4).",
+    "[0], [0.0]",
     "[inf]",
     None, lambda g, a, b: g * -0.5 * (kn(a - 1, b) + kn(a + 1, b)), whole=1)
 
@@ -211,7 +213,7 @@ _bipe: Function = _row("airye", lambda g, x, y: g * _scaled_slope(
 
 @public
 def airy(x: TensorLike, /) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Airy functions of real numbers: Ai, its derivative, Bi, its derivative.
+    """Airy functions of real numbers: Ai, its derivative, Bi, its derivative (DLMF 9.2).
 
     :param x: Real numbers; integers become the default float dtype.
     :returns Ai, Ai', Bi, Bi': Of the shape of ``x``.
@@ -242,22 +244,28 @@ def airye(x: TensorLike, /) -> tuple[Tensor, Tensor, Tensor, Tensor]:
 
 # -- Struve functions (DLMF 11.4) ---------------------------------------------------------------
 struve: Function = _documented(
-    "struve", "Struve function H of order ``x1``.", "[0.0], [1.0]", "[0.5686566]", _still("struve"),
+    "struve", "Struve function H of order ``x1`` (DLMF 11.2.1).",
+    "[0.0], [1.0]", "[0.5686566]", _still("struve"),
     lambda g, a, b, y: g * (struve(a - 1, b) - safe_divide(a * y, b)))
 modstruve: Function = _documented(
-    "modstruve", "Modified Struve function L of order ``x1``.", "[0.0], [1.0]", "[0.71024317]",
+    "modstruve", "Modified Struve function L of order ``x1`` (DLMF 11.2.2).",
+    "[0.0], [1.0]", "[0.71024317]",
     _still("modstruve"), lambda g, a, b, y: g * (modstruve(a - 1, b) - safe_divide(a * y, b)))
 
 # -- Kelvin functions (DLMF 10.61) --------------------------------------------------------------
 ber: Function = _documented(
-    "ber", "Kelvin function ber.", "[0.0]", "[1.]", lambda g, x: g * berp(x)
+    "ber", "Kelvin function ber of order 0, ``ber(x) + 1j * bei(x) = J0(x * exp(3j * pi / 4))`` "
+    "(DLMF 10.61.1).", "[0.0]", "[1.]", lambda g, x: g * berp(x)
 )
 bei: Function = _documented(
-    "bei", "Kelvin function bei.", "[0.0]", "[0.]", lambda g, x: g * beip(x)
+    "bei", "Kelvin function bei of order 0, ``ber(x) + 1j * bei(x) = J0(x * exp(3j * pi / 4))`` "
+    "(DLMF 10.61.1).", "[0.0]", "[0.]", lambda g, x: g * beip(x)
 )
-ker: Function = _documented("ker", "Kelvin function ker.", "[1.0]", "[0.2867062]",
+ker: Function = _documented("ker", "Kelvin function ker of order 0, ``ker(x) + 1j * kei(x) = K0(x "
+    "* exp(1j * pi / 4))`` (DLMF 10.61.2).", "[1.0]", "[0.2867062]",
                       lambda g, x: g * kerp(x))
-kei: Function = _documented("kei", "Kelvin function kei.", "[1.0]", "[-0.49499464]",
+kei: Function = _documented("kei", "Kelvin function kei of order 0, ``ker(x) + 1j * kei(x) = K0(x "
+    "* exp(1j * pi / 4))`` (DLMF 10.61.2).", "[1.0]", "[-0.49499464]",
                       lambda g, x: g * keip(x))
 berp: Function = _documented("berp", "Derivative of :func:`ber`.", "[0.0]", "[0.]",
                        lambda g, x, y: -g * (bei(x) + safe_divide(y, x)))

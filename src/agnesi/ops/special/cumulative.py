@@ -99,7 +99,8 @@ nbdtrin: Function = _documented(
 
 # -- Poisson ------------------------------------------------------------------------------------
 pdtr: Function = _documented(
-    "pdtr", "Poisson distribution of mean ``x2``: at most ``x1``.", "[1.0], [2.0]", "[0.40600586]",
+    "pdtr", "Poisson distribution of mean ``x2``: the probability of at most ``x1`` events.",
+    "[1.0], [2.0]", "[0.40600586]",
     *fixed("pdtr", 1), lambda g, a, b: -g * gamma_density(floor(a) + 1, b))
 pdtrc: Function = _documented(
     "pdtrc", "``1 - pdtr(x1, x2)``.", "[1.0], [2.0]", "[0.59399414]",
@@ -119,7 +120,8 @@ def _chi(a: Tensor, b: Tensor) -> Tensor:
 
 
 chdtr: Function = _documented(
-    "chdtr", "Chi-squared distribution of ``x1`` degrees of freedom.", "[2.0], [1.0]",
+    "chdtr", "Chi-squared distribution of ``x1`` degrees of freedom at ``x2``: ``gammainc(x1 / 2, "
+    "x2 / 2)``.", "[2.0], [1.0]",
     "[0.39346933]",
     lambda g, a, b: g * 0.5 * gammainc_da(a * 0.5, b * 0.5), lambda g, a, b: g * _chi(a, b))
 chdtrc: Function = _documented(
@@ -159,7 +161,8 @@ def _f(a: Tensor, b: Tensor, c: Tensor) -> Tensor:
 
 
 fdtr: Function = _documented(
-    "fdtr", "F distribution of ``x1`` and ``x2`` degrees of freedom.", "[2.0], [2.0], [1.0]",
+    "fdtr", "F distribution of ``x1`` and ``x2`` degrees of freedom at ``x3``.",
+    "[2.0], [2.0], [1.0]",
     "[0.5]",
     *fixed("fdtr", 2), lambda g, a, b, c: g * _f(a, b, c))
 fdtrc: Function = _documented(
@@ -200,7 +203,8 @@ ncfdtrinc: Function = _documented(
 
 # -- gamma --------------------------------------------------------------------------------------
 gdtr: Function = _documented(
-    "gdtr", "Gamma distribution of rate ``x1`` and shape ``x2``.", "[1.0], [1.0], [1.0]",
+    "gdtr", "Gamma distribution of rate ``x1`` and shape ``x2``: ``gammainc(x2, x1 * x3)``.",
+    "[1.0], [1.0], [1.0]",
     "[0.63212055]",
     lambda g, a, b, c: g * c * gamma_density(b, a * c),
     lambda g, a, b, c: g * gammainc_da(b, a * c),
@@ -247,7 +251,8 @@ def _student(a: Tensor, b: Tensor) -> Tensor:
 
 
 stdtr: Function = _documented(
-    "stdtr", "Student's t distribution of ``x1`` degrees of freedom.", "[2.0], [0.0]", "[0.5]",
+    "stdtr", "Student's t distribution of ``x1`` degrees of freedom at ``x2``.",
+    "[2.0], [0.0]", "[0.5]",
     *fixed("stdtr", 1), lambda g, a, b: g * _student(a, b))
 stdtrit: Function = _documented(
     "stdtrit", "Where :func:`stdtr` of ``x1`` degrees of freedom is ``x2``.", "[2.0], [0.75]",
@@ -340,13 +345,15 @@ _kolmogp: Function = unary(KOLMOGP)
 _smirnovp: Function = scipys("_smirnovp", fixed("_smirnovp", 2), __name__, own="smirnovp",
                              nanoseconds=_SUM_NANOSECONDS)
 kolmogorov: Function = _documented(
-    "kolmogorov", "Complement of Kolmogorov's limit distribution.", "[1.0]", "[0.26999968]",
+    "kolmogorov", "Complement of Kolmogorov's limit distribution: ``2 * sum((-1)**(k - 1) * "
+    "exp(-2 * k**2 * x**2))`` over k from 1 on.", "[1.0]", "[0.26999968]",
     lambda g, x: g * _kolmogp(x))
 kolmogi: Function = _documented(
     "kolmogi", "Where :func:`kolmogorov` is ``x``.", "[0.5]", "[0.82757354]",
     lambda g, y: safe_divide(g, _kolmogp(y)))
 smirnov: Function = _documented(
-    "smirnov", "Complement of the distribution of ``x1`` samples' one-sided distance.",
+    "smirnov", "Complement of the distribution of the one-sided Kolmogorov-Smirnov statistic of "
+    "``x1`` samples (Birnbaum and Tingey, 1951).",
     "[3.0], [0.5]", "[0.16666667]", *fixed("smirnov", 1), lambda g, a, b: g * _smirnovp(a, b),
     nanoseconds=_SUM_NANOSECONDS)
 smirnovi: Function = _documented(
@@ -357,7 +364,8 @@ smirnovi: Function = _documented(
 
 # -- Tukey's lambda -----------------------------------------------------------------------------
 tklmbda: Function = _documented(
-    "tklmbda", "Tukey's distribution of shape ``x2`` at ``x1``.", "[0.0], [1.0]", "[0.5]",
+    "tklmbda", "Distribution function of Tukey's lambda of shape ``x2``, whose quantiles are "
+    "``(p**x2 - (1 - p)**x2) / x2``.", "[0.0], [1.0]", "[0.5]",
     # The density where the probability is y; 0 beyond the ends.
     lambda g, b, y: g * where((y <= 0) | (y >= 1), 0.0, 1 / (y ** (b - 1) + (1 - y) ** (b - 1))),
     *fixed("tklmbda", 1))

@@ -34,7 +34,8 @@ _documented = scipy_rows(__name__)
 
 # -- Carlson's integrals ------------------------------------------------------------------------
 elliprf: Function = _documented(
-    "elliprf", "Carlson's integral of the first kind.", "[1.0], [1.0], [1.0]", "[1.]",
+    "elliprf", "Carlson's integral of the first kind R_F (DLMF 19.16.1).",
+    "[1.0], [1.0], [1.0]", "[1.]",
     lambda g, a, b, c: g * elliprd(b, c, a) * (-1 / 6),
     lambda g, a, b, c: g * elliprd(c, a, b) * (-1 / 6),
     lambda g, a, b, c: g * elliprd(a, b, c) * (-1 / 6))
@@ -51,7 +52,7 @@ def _rc_slope(to_second: bool, g: Tensor, a: Tensor, b: Tensor, y: Tensor) -> Te
 
 
 elliprc: Function = _documented(
-    "elliprc", "Carlson's degenerate integral.", "[1.0], [1.0]", "[1.]",
+    "elliprc", "Carlson's degenerate integral R_C (DLMF 19.2.17).", "[1.0], [1.0]", "[1.]",
     lambda g, a, b, y: _rc_slope(False, g, a, b, y), lambda g, a, b, y: _rc_slope(True, g, a, b, y))
 def _rd_last(a: Tensor, b: Tensor, c: Tensor, y: Tensor) -> Tensor:
     """The derivative of ``y = elliprd(a, b, c)`` to ``c``, as it is homogeneous."""
@@ -60,7 +61,8 @@ def _rd_last(a: Tensor, b: Tensor, c: Tensor, y: Tensor) -> Tensor:
 
 
 elliprd: Function = _documented(
-    "elliprd", "Carlson's integral of the second kind.", "[1.0], [1.0], [1.0]", "[1.]",
+    "elliprd", "Carlson's integral of the second kind R_D (DLMF 19.16.5).",
+    "[1.0], [1.0], [1.0]", "[1.]",
     lambda g, a, b, c: g * _rd_slope(a, b, c),
     lambda g, a, b, c: g * _rd_slope(b, a, c),
     lambda g, a, b, c, y: g * _rd_last(a, b, c, y))
@@ -72,13 +74,14 @@ SLOPE_OF_RD = row("slope_of_elliprd", slope_of_rd, (
 ), __name__, wide_slopes=True)
 _rd_slope: Function = several(SLOPE_OF_RD)
 elliprg: Function = _documented(
-    "elliprg", "Carlson's completely symmetric integral of the second kind.",
+    "elliprg", "Carlson's completely symmetric integral of the second kind R_G (DLMF 19.16.3).",
     "[1.0], [1.0], [1.0]", "[1.]",
     lambda g, a, b, c: g * (elliprf(a, b, c) - a * elliprd(b, c, a) / 3) / 4,
     lambda g, a, b, c: g * (elliprf(a, b, c) - b * elliprd(c, a, b) / 3) / 4,
     lambda g, a, b, c: g * (elliprf(a, b, c) - c * elliprd(a, b, c) / 3) / 4)
 elliprj: Function = _documented(
-    "elliprj", "Carlson's integral of the third kind.", "[1.0], [1.0], [1.0], [1.0]", "[1.]",
+    "elliprj", "Carlson's integral of the third kind R_J (DLMF 19.16.2).",
+    "[1.0], [1.0], [1.0], [1.0]", "[1.]",
     *(no_slope("elliprj", "its arguments"),) * 4)
 
 
@@ -111,10 +114,12 @@ def _of_first(g: Tensor, a: Tensor, b: Tensor) -> Tensor:
 
 
 ellipkinc: Function = _documented(
-    "ellipkinc", "Incomplete elliptic integral of the first kind: angle ``x1``, parameter ``x2``.",
+    "ellipkinc", "Incomplete elliptic integral of the first kind: angle ``x1``, parameter ``x2 = "
+    "k**2`` (DLMF 19.2.4).",
     "[0.0], [0.5]", "[0.]", lambda g, a, b: g / _root(a, b), _of_first)
 ellipeinc: Function = _documented(
-    "ellipeinc", "Incomplete elliptic integral of the second kind: angle ``x1``, parameter ``x2``.",
+    "ellipeinc", "Incomplete elliptic integral of the second kind: angle ``x1``, parameter ``x2 = "
+    "k**2`` (DLMF 19.2.5).",
     "[0.0], [0.5]", "[0.]", lambda g, a, b: g * _root(a, b),
     lambda g, a, b: g * -0.5 * _difference(a, b))
 
@@ -153,7 +158,7 @@ _am: Function = _part(3, lambda g, a, b: g * _dn(a, b), lambda g, a, b: g * _am_
 
 @public
 def ellipj(u: TensorLike, m: TensorLike, /) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Jacobi's elliptic functions sn, cn, dn of parameter ``m``, and the amplitude.
+    """Jacobi's elliptic functions sn, cn, dn of parameter m, and the amplitude (DLMF 22.2).
 
     :param u: The argument.
     :param m: The parameter, in [0, 1]; both broadcast.
@@ -182,5 +187,6 @@ def _of_mean(g: Tensor, a: Tensor, b: Tensor, y: Tensor) -> Tensor:
 #: Ratios whose squares are nothing beside 1.
 _SMALL_RATIO = 1e-10
 agm: Function = _documented(
-    "agm", "Arithmetic-geometric mean.", "[1.0], [1.0]", "[1.]", _of_mean,
+    "agm", "Arithmetic-geometric mean of ``x1`` and ``x2`` (DLMF 19.8.1).",
+    "[1.0], [1.0]", "[1.]", _of_mean,
     lambda g, a, b, y: _of_mean(g, b, a, y))

@@ -239,7 +239,8 @@ def _by_zeta(n: Tensor, x: Tensor) -> Tensor | None:
 
 
 POLYGAMMA.decompose = _by_zeta
-gamma = unary(GAMMA, "The gamma function.", "[1.0, 5.0]", "[ 1., 24.]")
+gamma = unary(GAMMA, "Gamma function: the integral of ``t**(x - 1) * exp(-t)`` from 0 on, "
+    "continued below 0 (DLMF 5.2.1).", "[1.0, 5.0]", "[ 1., 24.]")
 rgamma = unary(RGAMMA, "``1 / gamma(x)``, 0 at its poles.", "[0.0, 3.0]", "[0. , 0.5]")
 betaln: Function = binary(BETALN, "Logarithm of ``abs(beta(x1, x2))``.", "[1.0], [1.0]", "[0.]")
 beta: Function = binary(
@@ -299,7 +300,7 @@ def loggamma(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
 @planned
 @public
 def multigammaln(a: TensorLike, d: int, /, *, out: Tensor | None = None) -> Tensor:
-    """Logarithm of the multivariate gamma function of dimension ``d``.
+    """Logarithm of the multivariate gamma function of dimension ``d`` (DLMF 35.3.1).
 
     :param a: Above ``(d - 1) / 2``.
     :param d: The dimension; positive.

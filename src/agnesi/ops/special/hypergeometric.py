@@ -45,24 +45,28 @@ def _is_polynomial(a: TensorLike, b: TensorLike, c: TensorLike) -> Tensor:
 
 # -- hypergeometric functions -------------------------------------------------------------------
 hyp0f1: Function = _documented(
-    "hyp0f1", "Confluent limit function 0F1 of parameter ``x1``.", "[1.0], [0.0]", "[1.]",
+    "hyp0f1", "Confluent limit function 0F1 of parameter ``x1`` (DLMF 16.2.1).",
+    "[1.0], [0.0]", "[1.]",
     *fixed("hyp0f1", 1), lambda g, a, b: g * hyp0f1(a + 1, b) / a)
 hyp1f1: Function = _documented(
-    "hyp1f1", "Kummer's function 1F1 of parameters ``x1`` and ``x2``.", "[1.0], [2.0], [0.0]",
+    "hyp1f1", "Kummer's function 1F1 of parameters ``x1`` and ``x2`` (DLMF 13.2.2).",
+    "[1.0], [2.0], [0.0]",
     "[1.]",
     *fixed("hyp1f1", 2), lambda g, a, b, c: g * a / b * hyp1f1(a + 1, b + 1, c),
     most={2: (-math.inf, _MOST_KUMMER)}, but=_is_polynomial)
 hyperu: Function = _documented(
-    "hyperu", "Tricomi's function U of parameters ``x1`` and ``x2``.", "[1.0], [2.0], [1.0]",
+    "hyperu", "Tricomi's function U of parameters ``x1`` and ``x2`` (DLMF 13.2.6).",
+    "[1.0], [2.0], [1.0]",
     "[1.]",
     *fixed("hyperu", 2), lambda g, a, b, c: -g * a * hyperu(a + 1, b + 1, c),
     most={0: IN_STEPS, 1: IN_STEPS}, nanoseconds=1 << 14)  # of as many steps
 hyp2f1: Function = _documented(
-    "hyp2f1", "Gauss' function 2F1 of parameters ``x1``, ``x2`` and ``x3``.",
+    "hyp2f1", "Gauss' function 2F1 of parameters ``x1``, ``x2`` and ``x3`` (DLMF 15.2.1).",
     "[1.0], [1.0], [2.0], [0.0]", "[1.]",
     *fixed("hyp2f1", 3), lambda g, a, b, c, d: g * a * b / c * hyp2f1(a + 1, b + 1, c + 1, d))
 wright_bessel: Function = _documented(
-    "wright_bessel", "Wright's generalized Bessel function of ``x1`` and ``x2``.",
+    "wright_bessel", "Wright's generalized Bessel function of ``x1`` and ``x2`` at ``x3`` (DLMF "
+    "10.46.1).",
     "[0.0], [1.0], [0.0]", "[1.]",
     *fixed("wright_bessel", 2), lambda g, a, b, c: g * wright_bessel(a, a + b, c))
 log_wright_bessel: Function = _documented(
@@ -105,14 +109,16 @@ def _dawsn_slope(x: Tensor, y: Tensor) -> Tensor:
     return where(size < 5, 1 - 2 * x * y, far)
 
 
-dawsn: Function = _documented("dawsn", "Dawson's integral.", "[0.0]", "[0.]",
+dawsn: Function = _documented("dawsn", "Dawson's integral: ``exp(-x**2)`` times the integral of "
+    "``exp(t**2)`` from 0 to x (DLMF 7.2.5).", "[0.0]", "[0.]",
                         lambda g, x, y: g * _dawsn_slope(x, y))
 expn: Function = _documented(
-    "expn", "Generalized exponential integral of order ``x1``.", "[2.0], [0.0]", "[1.]",
+    "expn", "Generalized exponential integral: the integral of ``exp(-x2 * t) / t**x1`` from 1 on "
+    "(DLMF 8.19.3).", "[2.0], [0.0]", "[1.]",
     *fixed("expn", 1),
     lambda g, a, b: -g * _expn_below(trunc(a), b))
 spence: Function = _documented(
-    "spence", "Spence's function, the dilogarithm of ``1 - x``.", "[1.0]", "[0.]",
+    "spence", "Spence's function, the dilogarithm of ``1 - x`` (DLMF 25.12.1).", "[1.0]", "[0.]",
     lambda g, x: g * where(x == 1, -1.0, log(x) / where(x == 1, 1.0, 1 - x)))
 _shi = _documented("shichi", "", "", "", lambda g, x: g * where(
     x == 0, 1.0, safe_divide(sinh(x), x)), own="shi", output=0)
@@ -127,7 +133,7 @@ _fresnel_c = _documented("fresnel", "", "", "", lambda g, x: g * cos(square(x) *
 
 @public
 def shichi(x: TensorLike, /) -> tuple[Tensor, Tensor]:
-    """Hyperbolic sine and cosine integrals.
+    """Hyperbolic sine and cosine integrals Shi and Chi (DLMF 6.2.15, 6.2.16).
 
     :param x: Real numbers; integers become the default float dtype.
     :returns Shi, Chi: Of the shape of ``x``.
@@ -142,7 +148,7 @@ def shichi(x: TensorLike, /) -> tuple[Tensor, Tensor]:
 
 @public
 def fresnel(x: TensorLike, /) -> tuple[Tensor, Tensor]:
-    """Fresnel integrals S and C of real numbers.
+    """Fresnel integrals: ``sin`` and ``cos`` of ``pi * t**2 / 2`` from 0 to x (DLMF 7.2.7-8).
 
     :param x: Real numbers; integers become the default float dtype.
     :returns S, C: Of the shape of ``x``.
@@ -201,7 +207,7 @@ _wofz = scipys("wofz", (lambda g, x, y: g * (2j / _ROOT_PI - 2 * x * y),), __nam
 
 @public
 def wofz(z: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
-    """Faddeeva's function, ``exp(-z**2) * erfc(-1j * z)``, of complex numbers.
+    """Faddeeva's function, ``exp(-z**2) * erfc(-1j * z)``, of complex numbers (DLMF 7.2.3).
 
     :param z: Complex numbers; real ones are taken as complex.
     :returns: Complex, of the shape of ``z``.

@@ -354,7 +354,7 @@ BETAINCINV = _row(
 )
 
 gammainc: Function = binary(
-    GAMMAINC, "Regularised incomplete gamma function P of shape ``x1`` at ``x2``.",
+    GAMMAINC, "Regularised incomplete gamma function P of shape ``x1`` at ``x2`` (DLMF 8.2.4).",
     "[1.0], [0.0]", "[0.]",
 )
 gammaincc: Function = binary(
@@ -369,7 +369,8 @@ gammaincinv: Function = binary(
 
 
 betainc: Function = planned(several(
-    BETAINC, "Regularised incomplete beta function of shapes ``x1``, ``x2`` at ``x3`` in [0, 1].",
+    BETAINC, "Regularised incomplete beta function of shapes ``x1``, ``x2`` at ``x3`` in [0, 1] "
+    "(DLMF 8.17.2).",
     "1.0, 1.0, [0.25]", "[0.25]",
 ))
 betainc_da: Function = several(

@@ -166,23 +166,28 @@ OWENS_T = called("owens_t", (
 ), __name__)
 
 ellipk: Function = unary(
-    ELLIPK, "Complete elliptic integral of the first kind, of the parameter m.", "[1.0]", "[inf]"
+    ELLIPK, "Complete elliptic integral of the first kind, of the parameter ``m = k**2`` (DLMF "
+    "19.2.8).", "[1.0]", "[inf]"
 )
 ellipe: Function = unary(
-    ELLIPE, "Complete elliptic integral of the second kind, of the parameter m.", "[1.0]", "[1.]"
+    ELLIPE, "Complete elliptic integral of the second kind, of the parameter ``m = k**2`` (DLMF "
+    "19.2.8).", "[1.0]", "[1.]"
 )
 slope_of_k: Function = unary(SLOPE_OF_K)
 slope_of_e: Function = unary(SLOPE_OF_E)
-expi = unary(EXPI, "Exponential integral Ei.", "[0.0]", "[-inf]")
-exp1 = unary(EXP1, "Exponential integral E1.", "[0.0]", "[inf]")
-owens_t = binary(OWENS_T, "Owen's T function.", "[0.0], [0.0]", "[0.]")
+expi = unary(EXPI, "Exponential integral Ei: the principal value of the integral of ``exp(t) / "
+    "t`` up to x (DLMF 6.2.5).", "[0.0]", "[-inf]")
+exp1 = unary(EXP1, "Exponential integral E1: the integral of ``exp(-t) / t`` from x on (DLMF "
+    "6.2.1).", "[0.0]", "[inf]")
+owens_t = binary(OWENS_T, "Owen's T: ``1 / (2 * pi)`` times the integral of ``exp(-x1**2 * (1 + "
+    "t**2) / 2) / (1 + t**2)`` from 0 to ``x2`` (Owen, 1956).", "[0.0], [0.0]", "[0.]")
 _si, _ci = unary(SI), unary(CI)
 _principal, _low = unary(LAMBERTW), unary(LAMBERTW_LOW)
 
 
 @public
 def sici(x: TensorLike, /) -> tuple[Tensor, Tensor]:
-    """Sine and cosine integrals.
+    """Sine and cosine integrals Si and Ci (DLMF 6.2.9, 6.2.13).
 
     :param x: Real numbers; integers become the default float dtype.
     :returns Si, Ci: Of the shape of ``x``; Ci of negative numbers is that of their absolute values.
@@ -197,7 +202,7 @@ def sici(x: TensorLike, /) -> tuple[Tensor, Tensor]:
 
 @public
 def lambertw(x: TensorLike, k: int = 0, /, *, out: Tensor | None = None) -> Tensor:
-    """Real solution of ``w * exp(w) = x``: branch 0, or -1 for x in [-1/e, 0).
+    """Real solution of ``w * exp(w) = x``: branch 0, or -1 for x in [-1/e, 0) (DLMF 4.13).
 
     :param x: Real numbers; integers become the default float dtype.
     :param k: Which branch.

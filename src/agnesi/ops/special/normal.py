@@ -135,7 +135,8 @@ ERFCINV = row(
 )
 
 erfcx: Function = unary(ERFCX, "``exp(x**2) * erfc(x)``, without underflow.", "[0.0]", "[1.]")
-ndtr = unary(NDTR, "Distribution function of the standard normal.", "[0.0]", "[0.5]")
+ndtr = unary(NDTR, "Distribution function of the standard normal, ``erfc(-x / sqrt(2)) / 2``.",
+    "[0.0]", "[0.5]")
 log_ndtr = unary(
     LOG_NDTR, "Logarithm of :func:`ndtr`, far in the tail too.", "[float('-inf')]", "[-inf]"
 )

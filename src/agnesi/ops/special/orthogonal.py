@@ -44,47 +44,56 @@ def _unless_zero(n: Tensor, value: Tensor) -> Tensor:
 
 
 eval_legendre: Function = _documented(
-    "eval_legendre", "Legendre polynomial of degree ``x1``.", "[2.0], [0.5]",
+    "eval_legendre", "Legendre polynomial of degree ``x1`` (DLMF 18.5.7 and 14.3).", "[2.0], [0.5]",
     lambda g, a, b: g * _unless_zero(a, eval_gegenbauer(a - 1, 1.5, b)), "[-0.125]")
 eval_sh_legendre: Function = _documented(
-    "eval_sh_legendre", "Shifted Legendre polynomial of degree ``x1``, on [0, 1].", "[2.0], [0.5]",
+    "eval_sh_legendre", "Shifted Legendre polynomial of degree ``x1`` on [0, 1], ``P(2 * x2 - "
+    "1)`` (DLMF 18.7.10).", "[2.0], [0.5]",
     lambda g, a, b: g * _unless_zero(a, 2 * eval_gegenbauer(a - 1, 1.5, 2 * b - 1)), "[-0.5]")
 eval_chebyt: Function = _documented(
-    "eval_chebyt", "Chebyshev polynomial T of degree ``x1``.", "[2.0], [0.5]",
+    "eval_chebyt", "Chebyshev polynomial T of degree ``x1``: ``cos(x1 * arccos(x2))`` on [-1, 1] "
+    "(DLMF 18.5.1).", "[2.0], [0.5]",
     lambda g, a, b: g * _unless_zero(a, a * eval_chebyu(a - 1, b)), "[-0.5]")
 eval_chebyu: Function = _documented(
-    "eval_chebyu", "Chebyshev polynomial U of degree ``x1``.", "[2.0], [0.5]",
+    "eval_chebyu", "Chebyshev polynomial U of degree ``x1``: ``sin((x1 + 1) * t) / sin(t)`` at "
+    "``x2 = cos(t)`` (DLMF 18.5.2).", "[2.0], [0.5]",
     lambda g, a, b: g * _unless_zero(a, 2 * eval_gegenbauer(a - 1, 2.0, b)), "[1.6653345e-16]")
 eval_chebyc: Function = _documented(
-    "eval_chebyc", "Chebyshev polynomial C of degree ``x1``, on [-2, 2].", "[2.0], [0.5]",
+    "eval_chebyc", "Chebyshev polynomial C of degree ``x1`` on [-2, 2], ``2 * T(x2 / 2)``.",
+    "[2.0], [0.5]",
     lambda g, a, b: g * _unless_zero(a, a * eval_chebyu(a - 1, b * 0.5)), "[-1.75]")
 eval_chebys: Function = _documented(
-    "eval_chebys", "Chebyshev polynomial S of degree ``x1``, on [-2, 2].", "[2.0], [0.5]",
+    "eval_chebys", "Chebyshev polynomial S of degree ``x1`` on [-2, 2], ``U(x2 / 2)``.",
+    "[2.0], [0.5]",
     lambda g, a, b: g * _unless_zero(a, eval_gegenbauer(a - 1, 2.0, b * 0.5)), "[-0.75]")
 eval_sh_chebyt: Function = _documented(
-    "eval_sh_chebyt", "Shifted Chebyshev polynomial T of degree ``x1``, on [0, 1].",
+    "eval_sh_chebyt", "Shifted Chebyshev polynomial T of degree ``x1`` on [0, 1], ``T(2 * x2 - "
+    "1)`` (DLMF 18.7.7).",
     "[2.0], [0.5]",
     lambda g, a, b: g * _unless_zero(a, 2 * a * eval_chebyu(a - 1, 2 * b - 1)), "[-1.]")
 eval_sh_chebyu: Function = _documented(
-    "eval_sh_chebyu", "Shifted Chebyshev polynomial U of degree ``x1``, on [0, 1].",
+    "eval_sh_chebyu", "Shifted Chebyshev polynomial U of degree ``x1`` on [0, 1], ``U(2 * x2 - "
+    "1)`` (DLMF 18.7.8).",
     "[2.0], [0.5]",
     lambda g, a, b: g * _unless_zero(a, 4 * eval_gegenbauer(a - 1, 2.0, 2 * b - 1)), "[-1.]")
 eval_laguerre: Function = _documented(
-    "eval_laguerre", "Laguerre polynomial of degree ``x1``.", "[2.0], [0.5]",
+    "eval_laguerre", "Laguerre polynomial of degree ``x1`` (DLMF 18.5.12).", "[2.0], [0.5]",
     lambda g, a, b: -g * _unless_zero(a, eval_genlaguerre(a - 1, 1.0, b)), "[0.125]",
     two_loops=True, most={0: (-MOST_STEPS, math.inf)})
 eval_genlaguerre: Function = _documented(
-    "eval_genlaguerre", "Generalized Laguerre polynomial of degree ``x1`` and parameter ``x2``.",
+    "eval_genlaguerre", "Generalized Laguerre polynomial of degree ``x1`` and parameter ``x2`` "
+    "(DLMF 18.5.12).",
     "[2.0], [1.0], [0.5]",
     lambda g, a, b, c: -g * _unless_zero(a, eval_genlaguerre(a - 1, b + 1, c)), "[1.625]", 2,
     most={0: (-MOST_STEPS, math.inf)},
     two_loops=True)  # that of floats loses a fifth of degree 32 at 60
 eval_gegenbauer: Function = _documented(
-    "eval_gegenbauer", "Gegenbauer polynomial of degree ``x1`` and parameter ``x2``.",
+    "eval_gegenbauer", "Gegenbauer polynomial of degree ``x1`` and parameter ``x2`` (DLMF 18.5.9).",
     "[2.0], [1.0], [0.25]",
     lambda g, a, b, c: g * _unless_zero(a, 2 * b * eval_gegenbauer(a - 1, b + 1, c)), "[-0.75]", 2)
 eval_jacobi: Function = _documented(
-    "eval_jacobi", "Jacobi polynomial of degree ``x1`` and parameters ``x2`` and ``x3``.",
+    "eval_jacobi", "Jacobi polynomial of degree ``x1`` and parameters ``x2`` and ``x3`` (DLMF "
+    "18.5.7).",
     "[2.0], [1.0], [1.0], [0.5]",
     lambda g, a, b, c, d: g * _unless_zero(
         a, 0.5 * (a + b + c + 1) * eval_jacobi(a - 1, b + 1, c + 1, d)), "[0.1875]", 3)
@@ -95,11 +104,13 @@ eval_sh_jacobi: Function = _documented(
         a, (a + b) * eval_jacobi(a - 1, b - c + 1, c, 2 * d - 1) / binom(2 * a + b - 1, a)),
     "[-0.05]", 3)
 eval_hermite: Function = _documented(
-    "eval_hermite", "Hermite polynomial H of whole degree ``x1``.", "[2], [0.5]",
+    "eval_hermite", "Hermite polynomial H of whole degree ``x1``, the physicists' (DLMF 18.5.13).",
+    "[2], [0.5]",
     lambda g, a, b: g * _unless_zero(a, 2 * a * eval_hermite(maximum(a - 1, 0), b)), "[-1.]",
     whole=1, most={0: IN_STEPS})
 eval_hermitenorm: Function = _documented(
-    "eval_hermitenorm", "Hermite polynomial He of whole degree ``x1``.", "[2], [0.5]",
+    "eval_hermitenorm", "Hermite polynomial He of whole degree ``x1``, the probabilists' (DLMF "
+    "18.5.13, 18.7.11).", "[2], [0.5]",
     lambda g, a, b: g * _unless_zero(a, a * eval_hermitenorm(maximum(a - 1, 0), b)), "[-0.75]",
     whole=1, most={0: IN_STEPS})
 lpmv: Function = _documented(
@@ -201,7 +212,7 @@ def sph_legendre_p(n: TensorLike, m: TensorLike, theta: TensorLike, /, *, out: T
 @public
 def sph_harm_y(n: TensorLike, m: TensorLike, theta: TensorLike, phi: TensorLike, /, *,
                out: Tensor | None = None) -> Tensor:
-    """Spherical harmonic of degree ``n`` and order ``m`` at a polar and an azimuthal angle.
+    """Spherical harmonic of degree ``n``, order ``m`` at polar and azimuthal angle (DLMF 14.30.1).
 
     :like: assoc_legendre_p
     :param theta: Angle from the pole, in [0, pi].

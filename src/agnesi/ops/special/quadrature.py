@@ -163,7 +163,7 @@ fresnels_zeros = _zeros("fresnels_zeros", "complex zeros of the Fresnel integral
 
 @public
 def bernoulli(n: int, /) -> Tensor:
-    """Bernoulli's numbers B0 to Bn.
+    """Bernoulli's numbers B0 to Bn (DLMF 24.2.1).
 
     :param n: The last index; not negative.
     :returns: A vector of n + 1 numbers.
@@ -178,7 +178,7 @@ def bernoulli(n: int, /) -> Tensor:
 
 @public
 def euler(n: int, /) -> Tensor:
-    """Euler's numbers E0 to En.
+    """Euler's numbers E0 to En (DLMF 24.2.6).
 
     :like: bernoulli
     :see: special.bernoulli

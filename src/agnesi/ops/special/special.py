@@ -201,7 +201,8 @@ POLYGAMMA = Elementwise(
     lowered=False,
 )
 
-erf = unary(ERF, "The error function.", "[0.0, float('inf')]", "[0., 1.]")
+erf = unary(ERF, "Error function: ``2 / sqrt(pi)`` times the integral of ``exp(-t**2)`` from 0 to "
+    "x (DLMF 7.2.1).", "[0.0, float('inf')]", "[0., 1.]")
 erfc = unary(ERFC, "``1 - erf(x)``, exact for large ``x`` too.", "[0.0, float('inf')]", "[1., 0.]")
 erfinv = unary(
     ERFINV, "Inverse of the error function; NaN outside of [-1, 1].", "[0.0, 1.0]", "[ 0., inf]"

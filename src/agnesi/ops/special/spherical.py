@@ -38,7 +38,7 @@ _I, _K = _pair("spherical_in", -1), _pair("spherical_kn", -1)
 @public
 def spherical_jn(n: TensorLike, x: TensorLike, /, derivative: bool = False, *,
                  out: Tensor | None = None) -> Tensor:
-    """Spherical Bessel function of whole order ``n``, or its derivative.
+    """Spherical Bessel function j of whole order ``n``, or its derivative (DLMF 10.47.3).
 
     :param n: The order; not negative.
     :type n: array_like of int
@@ -58,7 +58,7 @@ def spherical_jn(n: TensorLike, x: TensorLike, /, derivative: bool = False, *,
 @public
 def spherical_yn(n: TensorLike, x: TensorLike, /, derivative: bool = False, *,
                  out: Tensor | None = None) -> Tensor:
-    """Spherical Bessel function of the second kind of whole order ``n``, or its derivative.
+    """Spherical Bessel function of the second kind, or its derivative (DLMF 10.47.4).
 
     :like: spherical_jn
     :see: special.spherical_jn, special.yv
@@ -72,7 +72,7 @@ def spherical_yn(n: TensorLike, x: TensorLike, /, derivative: bool = False, *,
 @public
 def spherical_in(n: TensorLike, x: TensorLike, /, derivative: bool = False, *,
                  out: Tensor | None = None) -> Tensor:
-    """Modified spherical Bessel function of whole order ``n``, or its derivative.
+    """Modified spherical Bessel function i of whole order ``n``, or its derivative (DLMF 10.47.7).
 
     :like: spherical_jn
     :see: special.spherical_kn, special.spherical_jn, special.iv
@@ -86,7 +86,7 @@ def spherical_in(n: TensorLike, x: TensorLike, /, derivative: bool = False, *,
 @public
 def spherical_kn(n: TensorLike, x: TensorLike, /, derivative: bool = False, *,
                  out: Tensor | None = None) -> Tensor:
-    """Modified spherical Bessel function of the second kind, or its derivative.
+    """Modified spherical Bessel function of the second kind k, or its derivative (DLMF 10.47.9).
 
     :like: spherical_jn
     :see: special.spherical_in, special.kv
