@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable
 from typing import Any, ClassVar, TypeVar
 
@@ -42,7 +43,8 @@ def described(example: str, **words: str) -> Callable[[C], C]:
         names = code.co_varnames[1: code.co_argcount + code.co_kwonlyargcount]
         parts = "\n".join(f"{n} : {words.get(n) or _WORDS[n]}" for n in names)
         cls.__doc__ = (
-            f"{cls.__doc__}\n\nParameters\n----------\n{parts}\n\nRaises\n------\nValueError\n"
+            f"{inspect.cleandoc(cls.__doc__ or '')}\n\n"
+            f"Parameters\n----------\n{parts}\n\nRaises\n------\nValueError\n"
             "    If a parameter is out of range.\n\nSee Also\n--------\n"
             "distributions.kl_divergence\n"
             f"\nExamples\n--------\n>>> import agnesi as ag\n{example}")

@@ -20,7 +20,10 @@ _LOG_2PI = math.log(2 * math.pi)
            loc="array_like\n    The mean direction, in radians.",
            concentration="array_like\n    How close directions are to it; not negative.")
 class VonMises(Distribution):
-    """Von Mises' distribution of directions from -pi to pi; its variance is the circular one."""
+    """Von Mises distribution of angles from -pi to pi; its variance is the circular one.
+
+    Density: ``exp(concentration * cos(x - loc)) / (2 * pi * i0(concentration))``.
+    """
 
     arg_constraints: ClassVar = {"loc": C.real, "concentration": C.nonnegative}
     support: Any = C.real

@@ -53,7 +53,10 @@ class _Located(Distribution):
 
 @described(">>> ag.distributions.Normal(0.0, 1.0).log_prob(0.0)\ntensor(-0.9189385)")
 class Normal(_Located):
-    """The normal distribution."""
+    """Normal distribution of mean ``loc`` and standard deviation ``scale``.
+
+    Density: ``exp(-((x - loc) / scale)**2 / 2) / (scale * sqrt(2 * pi))``.
+    """
 
     def _standard(self, shape: Any) -> Tensor:
         return random.normal(size=shape, dtype=self.loc.dtype)
@@ -77,7 +80,10 @@ class Normal(_Located):
 
 @described(">>> ag.distributions.Laplace(0.0, 1.0).entropy().round(3)\ntensor(1.693)")
 class Laplace(_Located):
-    """Laplace's distribution: exponential on both sides."""
+    """Laplace distribution: exponential on both sides of ``loc``.
+
+    Density: ``exp(-abs(x - loc) / scale) / (2 * scale)``.
+    """
 
     def _standard(self, shape: Any) -> Tensor:
         return random.laplace(size=shape, dtype=self.loc.dtype)
@@ -107,7 +113,10 @@ class Laplace(_Located):
 
 @described(">>> ag.distributions.Cauchy(0.0, 1.0).cdf(0.0)\ntensor(0.5)")
 class Cauchy(_Located):
-    """Cauchy's distribution, which has no mean."""
+    """Cauchy distribution, which has no mean.
+
+    Density: ``1 / (pi * scale * (1 + ((x - loc) / scale)**2))``.
+    """
 
     def _standard(self, shape: Any) -> Tensor:
         return random.cauchy(size=shape, dtype=self.loc.dtype)
@@ -140,7 +149,10 @@ class Cauchy(_Located):
 
 @described(">>> ag.distributions.Gumbel(0.0, 1.0).mean.round(3)\ntensor(0.577)")
 class Gumbel(_Located):
-    """Gumbel's distribution of the greatest of many."""
+    """Gumbel distribution, the limit of the maximum of many (type I extreme values).
+
+    Density: ``exp(-(x - loc) / scale - exp(-(x - loc) / scale)) / scale``.
+    """
 
     def _standard(self, shape: Any) -> Tensor:
         return random.gumbel(size=shape, dtype=self.loc.dtype)
@@ -170,7 +182,10 @@ class Gumbel(_Located):
 @described(">>> ag.distributions.Uniform(0.0, 2.0).log_prob(1.0)\ntensor(-0.6931472)",
            low="array_like\n    Where the numbers begin.", high="array_like\n    Where they end.")
 class Uniform(Distribution):
-    """The uniform distribution on [low, high)."""
+    """Uniform distribution on [low, high).
+
+    Density: ``1 / (high - low)``.
+    """
 
     has_rsample = True
     low: Tensor
@@ -219,7 +234,10 @@ class Uniform(Distribution):
 @described(">>> ag.distributions.Exponential(2.0).mean\ntensor(0.5)",
            rate="array_like\n    1 / mean; positive.")
 class Exponential(Distribution):
-    """The exponential distribution."""
+    """Exponential distribution of mean ``1 / rate``.
+
+    Density: ``rate * exp(-rate * x)``.
+    """
 
     arg_constraints: ClassVar = {"rate": C.positive}
     has_rsample = True
@@ -262,7 +280,11 @@ class Exponential(Distribution):
            concentration="array_like\n    The shape; positive.",
            rate="array_like\n    1 / scale; positive.")
 class Gamma(Distribution):
-    """The gamma distribution."""
+    """Gamma distribution of shape ``concentration`` and mean ``concentration / rate``.
+
+    Density: ``rate**concentration * x**(concentration - 1) * exp(-rate * x) /
+    gamma(concentration)``.
+    """
 
     arg_constraints: ClassVar = {"concentration": C.positive, "rate": C.positive}
     has_rsample = True
@@ -307,7 +329,10 @@ class Gamma(Distribution):
 @described(">>> ag.distributions.Chi2(3.0).mean\ntensor(3.)",
            df="array_like\n    Degrees of freedom; positive.")
 class Chi2(Gamma):
-    """The distribution of a sum of squares of normal numbers."""
+    """Chi-squared distribution, of the sum of ``df`` squared standard normal variables.
+
+    Density: ``x**(df / 2 - 1) * exp(-x / 2) / (2**(df / 2) * gamma(df / 2))``.
+    """
 
     def __init__(self, df: TensorLike, validate_args: bool | None = None) -> None:
         super().__init__(0.5 * as_tensor(df), 0.5, validate_args)
@@ -322,7 +347,11 @@ class Chi2(Gamma):
 @described(">>> ag.distributions.StudentT(3.0).variance\ntensor(3.)",
            df="array_like\n    Degrees of freedom; positive.")
 class StudentT(Distribution):
-    """Student's distribution."""
+    """Student's t distribution, moved by ``loc`` and stretched by ``scale``.
+
+    Density: ``gamma((df + 1) / 2) / (gamma(df / 2) * sqrt(df * pi) * scale) * (1 + ((x - loc) /
+    scale)**2 / df)**(-(df + 1) / 2)``.
+    """
 
     arg_constraints: ClassVar = {"df": C.positive, "loc": C.real, "scale": C.positive}
     has_rsample = True
@@ -373,7 +402,11 @@ class StudentT(Distribution):
            scale="array_like\n    The width; positive.",
            concentration="array_like\n    The exponent; positive.")
 class Weibull(Distribution):
-    """Weibull's distribution."""
+    """Weibull distribution, of times to a failure.
+
+    Density: ``concentration / scale * (x / scale)**(concentration - 1) * exp(-(x /
+    scale)**concentration)``.
+    """
 
     arg_constraints: ClassVar = {"scale": C.positive, "concentration": C.positive}
     has_rsample = True
@@ -422,7 +455,10 @@ class Weibull(Distribution):
 
 @described(">>> ag.distributions.HalfNormal(1.0).mean.round(3)\ntensor(0.798)")
 class HalfNormal(Distribution):
-    """The absolute value of a normal number of mean 0."""
+    """Distribution of the absolute value of a normal variable of mean 0.
+
+    Density: ``2 * exp(-(x / scale)**2 / 2) / (scale * sqrt(2 * pi))``.
+    """
 
     arg_constraints: ClassVar = {"scale": C.positive}
     has_rsample = True
@@ -466,7 +502,10 @@ class HalfNormal(Distribution):
            loc="array_like\n    The mean of the logarithm.",
            scale="array_like\n    The standard deviation of the logarithm; positive.")
 class LogNormal(_Located):
-    """The exponential of a normal number."""
+    """Distribution of the exponential of a normal variable.
+
+    Density: ``exp(-((log(x) - loc) / scale)**2 / 2) / (x * scale * sqrt(2 * pi))``.
+    """
 
     support: Any = C.positive
 

@@ -53,7 +53,10 @@ class _Chance(Distribution):
 
 @described(">>> ag.distributions.Bernoulli(0.25).mean\ntensor(0.25)")
 class Bernoulli(_Chance):
-    """One trial: 1 with a probability, else 0."""
+    """Bernoulli distribution: 1 with probability ``probs``, otherwise 0.
+
+    Probability: ``probs**x * (1 - probs)**(1 - x)``.
+    """
 
     has_enumerate_support = True
     support: Any = C.boolean
@@ -90,7 +93,10 @@ class Bernoulli(_Chance):
 
 @described(">>> ag.distributions.Geometric(0.25).mean\ntensor(3.)")
 class Geometric(_Chance):
-    """The number of failures before the first success."""
+    """Geometric distribution, of the number of failures before the first success.
+
+    Probability: ``(1 - probs)**x * probs``.
+    """
 
     support: Any = C.nonnegative_integer
 
@@ -125,7 +131,10 @@ class Geometric(_Chance):
 @described(">>> ag.distributions.Binomial(4, 0.25).mean\ntensor(1.)",
            total_count="array_like of int\n    The number of trials.")
 class Binomial(_Chance):
-    """The number of successes of some trials."""
+    """Binomial distribution, of the number of successes in ``total_count`` trials.
+
+    Probability: ``binom(total_count, x) * probs**x * (1 - probs)**(total_count - x)``.
+    """
 
     has_enumerate_support = True
     total_count: Tensor
@@ -187,7 +196,10 @@ class Binomial(_Chance):
 @described(">>> ag.distributions.Poisson(2.0).log_prob(0.0)\ntensor(-2.)",
            rate="array_like\n    The mean; not negative.")
 class Poisson(Distribution):
-    """Poisson's distribution of counts."""
+    """Poisson distribution of counts of mean ``rate``.
+
+    Probability: ``rate**x * exp(-rate) / gamma(x + 1)``.
+    """
 
     arg_constraints: ClassVar = {"rate": C.nonnegative}
     support: Any = C.nonnegative_integer
@@ -220,7 +232,11 @@ class Poisson(Distribution):
 @described(">>> ag.distributions.NegativeBinomial(3, 0.5).mean\ntensor(3.)",
            total_count="array_like\n    At how many failures the trials end; not negative.")
 class NegativeBinomial(_Chance):
-    """The number of successes before some failures."""
+    """Negative binomial distribution, of the number of successes before ``total_count`` failures.
+
+    Probability: ``gamma(total_count + x) / (gamma(x + 1) * gamma(total_count)) * (1 -
+    probs)**total_count * probs**x``.
+    """
 
     arg_constraints: ClassVar = {**_Chance.arg_constraints, "total_count": C.nonnegative}
     support: Any = C.nonnegative_integer
@@ -293,7 +309,10 @@ class _Categories(Distribution):
            probs="array_like, optional\n    Weights of shape (..., n), which need not sum up to 1.",
            logits="array_like, optional\n    Their logarithms, in their place.")
 class Categorical(_Categories):
-    """One of n categories, as a number from 0 to n - 1."""
+    """Categorical distribution over the integers from 0 to n - 1.
+
+    Probability: ``probs[x]``.
+    """
 
     def __init__(self, probs: TensorLike | None = None, logits: TensorLike | None = None,
                  validate_args: bool | None = None) -> None:
@@ -337,7 +356,10 @@ class Categorical(_Categories):
            probs="array_like, optional\n    Weights of shape (..., n), which need not sum up to 1.",
            logits="array_like, optional\n    Their logarithms, in their place.")
 class OneHotCategorical(_Categories):
-    """One of n categories, as a vector with a 1."""
+    """Categorical distribution over n categories, each a vector with one 1.
+
+    Probability: ``prod(probs**x)``.
+    """
 
     support: Any = C.one_hot
 
@@ -390,7 +412,10 @@ class OneHotCategoricalStraightThrough(OneHotCategorical):
            probs="array_like, optional\n    Weights of shape (..., n), which need not sum up to 1.",
            logits="array_like, optional\n    Their logarithms, in their place.")
 class Multinomial(_Categories):
-    """How often each of n categories is drawn."""
+    """Multinomial distribution, of how often each of n categories comes in ``total_count`` trials.
+
+    Probability: ``gamma(total_count + 1) * prod(probs**x / gamma(x + 1))``.
+    """
 
     has_enumerate_support = False
     support: Any = C.nonnegative_vector

@@ -36,7 +36,10 @@ def _log_diagonal(factor: Tensor) -> Tensor:
            cov_factor="array_like\n    Of shape (..., n, m).",
            cov_diag="array_like\n    What is added to the variances, of shape (..., n); positive.")
 class LowRankMultivariateNormal(Distribution):
-    """Normal vectors with covariances of a low rank and a diagonal."""
+    """Multivariate normal distribution whose covariance is of low rank plus a diagonal.
+
+    Covariance: ``cov_factor @ cov_factor.T + diag(cov_diag)``.
+    """
 
     arg_constraints: ClassVar = {"cov_diag": C.positive}
     has_rsample = True
@@ -121,7 +124,11 @@ class LowRankMultivariateNormal(Distribution):
            precision_matrix="array_like, optional\n    Its inverse, in its place.",
            scale_tril="array_like, optional\n    Its Cholesky factor, in its place.")
 class Wishart(Distribution):
-    """Sums of the squares of normal vectors, as matrices."""
+    """Wishart distribution, of the sum of ``df`` outer products of normal vectors with themselves.
+
+    Density: ``det(x)**((df - p - 1) / 2) * exp(-trace(inv(covariance_matrix) @ x) / 2) / (2**(df *
+    p / 2) * det(covariance_matrix)**(df / 2) * exp(multigammaln(df / 2, p)))``.
+    """
 
     arg_constraints: ClassVar = {"df": C.positive, "covariance_matrix": C.positive_definite,
                                  "precision_matrix": C.positive_definite,
@@ -208,7 +215,10 @@ class Wishart(Distribution):
            dim="int\n    The size of the matrices, 2 or more.",
            concentration="array_like\n    1 for all correlations alike; more, for smaller ones.")
 class LKJCholesky(Distribution):
-    """Cholesky factors of matrices of correlations."""
+    """Cholesky factors of correlation matrices (Lewandowski, Kurowicka and Joe, 2009).
+
+    The density of a correlation matrix is ``det(matrix)**(concentration - 1)`` times a constant.
+    """
 
     arg_constraints: ClassVar = {"concentration": C.positive}
     concentration: Tensor

@@ -24,7 +24,11 @@ _EULER = 0.5772156649015329  # the Euler-Mascheroni constant
            concentration1="array_like\n    The exponent of the value; positive.",
            concentration0="array_like\n    The exponent of what is left; positive.")
 class Kumaraswamy(Distribution):
-    """Kumaraswamy's distribution, which is like the beta distribution and easier to draw."""
+    """Kumaraswamy's distribution on [0, 1], like beta's with a closed inverse (Kumaraswamy, 1980).
+
+    Density: ``concentration1 * concentration0 * x**(concentration1 - 1) * (1 -
+    x**concentration1)**(concentration0 - 1)``.
+    """
 
     arg_constraints: ClassVar = {"concentration1": C.positive, "concentration0": C.positive}
     has_rsample = True
@@ -78,7 +82,10 @@ class Kumaraswamy(Distribution):
 @described(">>> ag.distributions.ContinuousBernoulli(0.5).mean\ntensor(0.5)",
            lims="pair of float\n    Between which chances series are used in place of formulas.")
 class ContinuousBernoulli(_Chance):
-    """Numbers between 0 and 1 whose density has the form of Bernoulli's probabilities."""
+    """Continuous Bernoulli distribution on [0, 1] (Loaiza-Ganem and Cunningham, 2019).
+
+    Density: ``2 * arctanh(1 - 2 * probs) / (1 - 2 * probs) * probs**x * (1 - probs)**(1 - x)``.
+    """
 
     has_rsample = True
     support: Any = C.unit_interval
@@ -140,7 +147,7 @@ class ContinuousBernoulli(_Chance):
 @described(">>> ag.distributions.RelaxedBernoulli(0.5, 0.5).log_prob(0.5).round(3)\ntensor(-0.693)",
            temperature="array_like\n    How far draws are from 0 and 1; positive.")
 class RelaxedBernoulli(_Chance):
-    """Numbers near 0 and 1 that are smooth functions of a probability."""
+    """Binary concrete distribution: differentiable draws near 0 and 1 (Maddison et al., 2017)."""
 
     has_rsample = True
     support: Any = C.unit_interval
@@ -170,7 +177,7 @@ class RelaxedBernoulli(_Chance):
            probs="array_like, optional\n    Weights of shape (..., n), which need not sum up to 1.",
            logits="array_like, optional\n    Their logarithms, in their place.")
 class RelaxedOneHotCategorical(_Categories):
-    """Vectors near those with a 1 that are smooth functions of probabilities."""
+    """Concrete, or Gumbel-softmax, distribution near one-hot vectors (Maddison et al., 2017)."""
 
     has_rsample = True
     has_enumerate_support = False
@@ -204,7 +211,7 @@ class RelaxedOneHotCategorical(_Categories):
            loc="array_like\n    Of shape (..., n).",
            scale="array_like\n    The widths, of shape (..., n); positive.")
 class LogisticNormal(TransformedDistribution):
-    """Vectors of n + 1 shares that are made of n normal numbers."""
+    """Logistic normal distribution: normal vectors made shares of 1 by stick breaking."""
 
     def __init__(self, loc: TensorLike, scale: TensorLike, validate_args: bool | None = None
                  ) -> None:

@@ -23,7 +23,10 @@ def _above(bound: float, x: Tensor, value: Any, otherwise: float = math.inf) -> 
            scale="array_like\n    The smallest value; positive.",
            alpha="array_like\n    The exponent; positive.")
 class Pareto(Distribution):
-    """Pareto's distribution: powers of what is at least ``scale``."""
+    """Pareto distribution: a power law from ``scale`` on.
+
+    Density: ``alpha * scale**alpha / x**(alpha + 1)``.
+    """
 
     arg_constraints: ClassVar = {"scale": C.positive, "alpha": C.positive}
     has_rsample = True
@@ -72,7 +75,10 @@ class Pareto(Distribution):
 @described(">>> ag.distributions.GeneralizedPareto(0.0, 1.0, 0.5).mean\ntensor(2.)",
            concentration="array_like\n    The shape; 0 makes it exponential.")
 class GeneralizedPareto(Distribution):
-    """What is left above a high threshold."""
+    """Generalized Pareto distribution, of the excess over a high threshold (Pickands, 1975).
+
+    Density: ``(1 + concentration * (x - loc) / scale)**(-1 / concentration - 1) / scale``.
+    """
 
     arg_constraints: ClassVar = {"loc": C.real, "scale": C.positive, "concentration": C.real}
     has_rsample = True
@@ -135,7 +141,10 @@ class GeneralizedPareto(Distribution):
 
 @described(">>> ag.distributions.HalfCauchy(1.0).cdf(1.0)\ntensor(0.5)")
 class HalfCauchy(Distribution):
-    """The absolute value of a number of Cauchy's distribution around 0."""
+    """Distribution of the absolute value of a Cauchy variable around 0.
+
+    Density: ``2 / (pi * scale * (1 + (x / scale)**2))``.
+    """
 
     arg_constraints: ClassVar = {"scale": C.positive}
     has_rsample = True
@@ -180,7 +189,11 @@ class HalfCauchy(Distribution):
            concentration="array_like\n    The shape; positive.",
            rate="array_like\n    The scale of the inverse; positive.")
 class InverseGamma(Distribution):
-    """The inverse of a number of the gamma distribution."""
+    """Distribution of the reciprocal of a gamma variable.
+
+    Density: ``rate**concentration * x**(-concentration - 1) * exp(-rate / x) /
+    gamma(concentration)``.
+    """
 
     arg_constraints: ClassVar = {"concentration": C.positive, "rate": C.positive}
     has_rsample = True
@@ -225,7 +238,11 @@ class InverseGamma(Distribution):
            df1="array_like\n    Degrees of freedom of what is divided; positive.",
            df2="array_like\n    Degrees of freedom of what divides; positive.")
 class FisherSnedecor(Distribution):
-    """The ratio of two mean squares: the F distribution."""
+    """F distribution, of the ratio of two means of squared standard normal variables.
+
+    Density: ``sqrt((df1 * x)**df1 * df2**df2 / (df1 * x + df2)**(df1 + df2)) / (x * beta(df1 / 2,
+    df2 / 2))``.
+    """
 
     arg_constraints: ClassVar = {"df1": C.positive, "df2": C.positive}
     has_rsample = True

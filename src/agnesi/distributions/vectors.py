@@ -27,7 +27,10 @@ from agnesi.ops.linalg.triangular import solve_triangular
 @described(">>> ag.distributions.Dirichlet(ag.tensor([1.0, 3.0])).mean\ntensor([0.25, 0.75])",
            concentration="array_like\n    Of shape (..., n); positive.")
 class Dirichlet(Distribution):
-    """Vectors of n numbers that are not negative and sum up to 1."""
+    """Dirichlet distribution of vectors of n numbers that are not negative and sum up to 1.
+
+    Density: ``gamma(sum(concentration)) * prod(x**(concentration - 1) / gamma(concentration))``.
+    """
 
     arg_constraints: ClassVar = {"concentration": C.positive}
     has_rsample = True
@@ -83,7 +86,11 @@ class Dirichlet(Distribution):
            concentration1="array_like\n    The exponent of the number; positive.",
            concentration0="array_like\n    That of the rest; positive.")
 class Beta(Distribution):
-    """A number between 0 and 1, the first part of Dirichlet's two."""
+    """Beta distribution on [0, 1], of mean ``concentration1 / (concentration1 + concentration0)``.
+
+    Density: ``x**(concentration1 - 1) * (1 - x)**(concentration0 - 1) / beta(concentration1,
+    concentration0)``.
+    """
 
     arg_constraints: ClassVar = {"concentration1": C.positive, "concentration0": C.positive}
     has_rsample = True
@@ -127,7 +134,11 @@ class Beta(Distribution):
            precision_matrix="array_like, optional\n    Its inverse, in its place.",
            scale_tril="array_like, optional\n    Its lower Cholesky factor, in its place.")
 class MultivariateNormal(Distribution):
-    """Normal vectors, given by means and covariances."""
+    """Multivariate normal distribution of given mean and covariance.
+
+    Density: ``exp(-(x - loc) @ inv(covariance_matrix) @ (x - loc) / 2) / sqrt(det(2 * pi *
+    covariance_matrix))``.
+    """
 
     arg_constraints: ClassVar = {"loc": C.real_vector, "scale_tril": C.lower_cholesky}
     has_rsample = True
