@@ -29,7 +29,7 @@ from agnesi.ops.reductions.positions import argmax
 
 
 class CRF(Module):
-    """A linear-chain conditional random field over sequences of tags.
+    """A linear-chain conditional random field over sequences of tags (Lafferty et al., 2001).
 
     Parameters
     ----------

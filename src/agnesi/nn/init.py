@@ -107,7 +107,7 @@ def ones_(tensor: Tensor) -> Tensor:
 
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0,
                     generator: Generator | None = None) -> Tensor:
-    """Glorot's range: variances stay the same forwards and backwards on average.
+    """Glorot's range, for equal variances forwards and backwards (Glorot and Bengio, 2010).
 
     :param tensor: A parameter; it is changed in place, and no gradient notices.
     :param gain: Factor of the range ``sqrt(6 / (inputs + outputs))``.
@@ -128,7 +128,7 @@ def xavier_uniform_(tensor: Tensor, gain: float = 1.0,
 def kaiming_uniform_(tensor: Tensor, a: float = 0.0, mode: str = "fan_in",
                      nonlinearity: str = "leaky_relu",
                      generator: Generator | None = None) -> Tensor:
-    """He's range, for a leaky ReLU of slope ``a``; layers take ``a = sqrt(5)``, as in PyTorch.
+    """He's range, for a leaky ReLU of slope ``a`` (He et al., 2015); layers take ``sqrt(5)``.
 
     :like: xavier_uniform_
     :param a: Slope of the leaky ReLU on its negative side.

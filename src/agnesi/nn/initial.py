@@ -192,7 +192,7 @@ def eye_(tensor: Tensor) -> Tensor:
 
 
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
-    """Filters of a convolution that gives its input.
+    """Filters of a convolution that gives its input (Zagoruyko and Komodakis, 2017).
 
     :like: xavier_normal_
     :param groups: Groups of the convolution.

@@ -29,7 +29,7 @@ _WORDS = {"steps": "n_iter", "direction": "d", "length": "t", "gradient": "prev_
 
 
 class LBFGS(Optimizer):
-    """L-BFGS for all parameters as one vector; a step calls its closure several times.
+    """L-BFGS on one flat vector; a step calls its closure several times (Liu and Nocedal, 1989).
 
     :param parameters: What to optimise, real and in one group.
     :type parameters: iterable of Tensor

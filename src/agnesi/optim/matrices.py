@@ -173,7 +173,7 @@ class Muon(Decaying):
 
 
 class SparseAdam(Adam):
-    """Adam in which only rows with a gradient change, means included.
+    """Adam in which only rows with a gradient change, means included (Kingma and Ba, 2015).
 
     Sparse gradients (``nn.Embedding(..., sparse=True)``) name these rows, and a step takes no
     longer for a larger table.  In dense ones a row has no gradient where it is 0 throughout, as

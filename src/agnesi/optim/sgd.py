@@ -17,7 +17,7 @@ from agnesi.optim.hyper import Hyper
 
 
 class SGD(Decaying):
-    """``p -= lr * g``, with momentum if wanted.
+    """``p -= lr * g``, with momentum if wanted (Polyak, 1964).
 
     :param momentum: Share of the last step's direction that is kept.  Steps for sparse gradients
         change the rows in use only without it: momentum moves rows that were in use before.

@@ -147,7 +147,7 @@ class Hardtanh(Overwriting):
 
 
 class Hardsigmoid(Overwriting):
-    """``x / 6 + 1 / 2``, no smaller than 0 and no larger than 1.
+    """``x / 6 + 1 / 2``, no smaller than 0 and no larger than 1 (Courbariaux et al., 2015).
 
     :see: nn.functional.hardsigmoid, nn.Sigmoid, nn.Hardswish
 

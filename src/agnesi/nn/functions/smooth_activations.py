@@ -207,7 +207,7 @@ class Mish(Overwriting):
 
 
 class Softsign(Module):
-    """``x / (1 + abs(x))``.
+    """``x / (1 + abs(x))`` (Bergstra et al., 2009).
 
     :see: nn.functional.softsign, nn.Tanh
 

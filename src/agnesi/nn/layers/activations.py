@@ -70,7 +70,7 @@ class Softplus(Module):
 
 
 class ReLU(Overwriting):
-    """Zero for negative elements, the others as they are.
+    """Zero for negative elements, the others as they are (Nair and Hinton, 2010).
 
     :see: relu, nn.ReLU6, nn.LeakyReLU, nn.GELU
 
@@ -83,7 +83,7 @@ class ReLU(Overwriting):
 
 
 class ReLU6(Hardtanh):
-    """Elements limited to [0, 6].
+    """Elements limited to [0, 6] (Krizhevsky, 2010).
 
     :see: nn.ReLU, nn.functional.relu6
 
@@ -102,7 +102,7 @@ class ReLU6(Hardtanh):
 
 
 class SiLU(Overwriting):
-    """``x * sigmoid(x)``, also called swish.
+    """``x * sigmoid(x)``, also called swish (Elfwing et al., 2018).
 
     :see: nn.functional.silu, nn.GELU, nn.Sigmoid
 
@@ -115,7 +115,7 @@ class SiLU(Overwriting):
 
 
 class GELU(Module):
-    """``x * Phi(x)``, Phi being the cumulative distribution function of normal numbers.
+    """``x * Phi(x)``, Phi the normal distribution function (Hendrycks and Gimpel, 2016).
 
     :param approximate: "tanh" is an approximation by a hyperbolic tangent.
     :see: nn.functional.gelu, nn.SiLU, nn.ReLU
@@ -135,7 +135,7 @@ class GELU(Module):
 
 
 class LeakyReLU(Overwriting):
-    """Each element, or a multiple of it where it is not positive.
+    """Each element, or a multiple of it where it is not positive (Maas et al., 2013).
 
     :param negative_slope: The factor.
     :see: nn.functional.leaky_relu, nn.PReLU, nn.ELU, nn.ReLU
@@ -210,7 +210,7 @@ class PReLU(Renewed, Module):
 
 
 class ELU(Overwriting):
-    """Each element, or ``alpha * (exp(x) - 1)`` where it is not positive.
+    """Each element, or ``alpha * (exp(x) - 1)`` where it is not positive (Clevert et al., 2016).
 
     :param alpha: The factor.
     :see: nn.functional.elu, nn.LeakyReLU, nn.ReLU

@@ -64,7 +64,7 @@ def _heads(layer: Any, name: str, value: Any) -> None:
 
 
 class MultiheadAttention(Module):
-    """Attention in several heads at once, each in a part of the features (PyTorch's).
+    """Attention in several heads, each in a part of the features (Vaswani et al., 2017).
 
     Parameters
     ----------

@@ -231,7 +231,7 @@ class _Cell(RNNCellBase):
 
 
 class RNNCell(_Cell):
-    """One step of a simple recurrent layer: ``tanh(W_ih x + b_ih + W_hh h + b_hh)``.
+    """One step of a simple recurrent layer: ``tanh(W_ih x + b_ih + W_hh h + b_hh)`` (Elman, 1990).
 
     Parameters
     ----------
@@ -275,7 +275,7 @@ class RNNCell(_Cell):
 
 
 class LSTMCell(_Cell):
-    """One step of an LSTM: from (h, c) to the next (h, c).
+    """One step of an LSTM: from (h, c) to the next (h, c) (Hochreiter and Schmidhuber, 1997).
 
     ``i, f, g, o`` are the blocks of ``W_ih x + b_ih + W_hh h + b_hh`` in this order, and then
     ``c = sigmoid(f) c + sigmoid(i) tanh(g)``, ``h = sigmoid(o) tanh(c)``.
@@ -314,7 +314,7 @@ class LSTMCell(_Cell):
 
 
 class GRUCell(_Cell):
-    """One step of a gated recurrent unit.
+    """One step of a gated recurrent unit (Cho et al., 2014).
 
     ``r, z, n`` are the blocks of the weights in this order: ``r = sigmoid(x_r + h_r)``,
     ``z = sigmoid(x_z + h_z)``, ``n = tanh(x_n + r h_n)``, and the next state is

@@ -329,7 +329,7 @@ class ConvTranspose1d(_ConvTranspose):
 
 
 class ConvTranspose2d(_ConvTranspose):
-    """Transposed convolution of images with learned filters.
+    """Transposed convolution of images with learned filters (Zeiler et al., 2010).
 
     :like: ConvTranspose1d
     :see: nn.ConvTranspose1d, nn.ConvTranspose3d, nn.Conv2d, conv_transpose

@@ -169,7 +169,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
 
 
 class BinaryHierarchicalSoftmax(Module):
-    """The loss of classes at the leaves of a binary tree: as many products as the leaf is deep.
+    """Loss of classes at a binary tree's leaves, a product for each level (Morin and Bengio, 2005).
 
     The probability of a leaf is a product of ``sigmoid(b * (x @ w))`` over the inner nodes above
     it, with b = -1 to the left and 1 to the right (Chainer's).

@@ -29,7 +29,7 @@ from agnesi.ops.sorting.sort import argsort
 
 
 class ConvMap2d(Module):
-    """Cross-correlation of images along a table of connections: Torch's SpatialConvolutionMap.
+    """Cross-correlation by a table of connections: SpatialConvolutionMap (LeCun et al., 1998).
 
     There is a filter for each row alone, so nothing is learned where there is no connection.
 

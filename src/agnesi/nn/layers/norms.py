@@ -46,7 +46,7 @@ _OF_FEATURES = rules(num_features=sizes_of("weight", 0), affine=sizes_of("weight
 
 
 class LayerNorm(Renewed, Module):
-    """Mean 0 and variance 1 over the last axes, then a learned scale and shift.
+    """Mean 0 and variance 1 over the last axes, then scale and shift (Ba et al., 2016).
 
     :param normalized_shape: Sizes of the axes to normalise over.
     :type normalized_shape: int or tuple of int
@@ -195,7 +195,7 @@ class _BatchNorm(Tracked, Module):
 
 
 class BatchNorm1d(_BatchNorm):
-    """Mean 0 and variance 1 of every channel over the batch, then a learned scale and shift.
+    """Mean 0 and variance 1 of channels over the batch, scale, shift (Ioffe and Szegedy, 2015).
 
     Parameters
     ----------
@@ -240,7 +240,7 @@ class BatchNorm1d(_BatchNorm):
 
 
 class BatchNorm2d(_BatchNorm):
-    """Mean 0 and variance 1 of every channel over the images of a batch.
+    """Mean 0 and variance 1 of every channel over the images of a batch (Ioffe and Szegedy, 2015).
 
     :param num_features: Number of channels: the size of the second axis.
     :param eps: Added to the variance.
@@ -262,7 +262,7 @@ class BatchNorm2d(_BatchNorm):
 
 
 class BatchNorm3d(_BatchNorm):
-    """Mean 0 and variance 1 of every channel over the volumes of a batch.
+    """Mean 0 and variance 1 of every channel over the volumes of a batch (Ioffe and Szegedy, 2015).
 
     :like: BatchNorm2d
     :see: nn.BatchNorm1d, nn.functional.batch_norm
@@ -301,7 +301,7 @@ class SyncBatchNorm(_BatchNorm):
 
 
 class GroupNorm(Renewed, Module):
-    """Mean 0 and variance 1 of groups of channels, then a learned scale and shift.
+    """Mean 0 and variance 1 of groups of channels, then scale and shift (Wu and He, 2018).
 
     :param num_groups, num_channels: Numbers of groups, and of channels in all of them.
     :param eps: Added to the variance.
@@ -371,7 +371,7 @@ class _InstanceNorm(Tracked, Module):
 
 
 class InstanceNorm1d(_InstanceNorm):
-    """Mean 0 and variance 1 of every channel of every row.
+    """Mean 0 and variance 1 of every channel of every row (Ulyanov et al., 2016).
 
     :like: BatchNorm2d
     :param num_features: Number of channels.
@@ -389,7 +389,7 @@ class InstanceNorm1d(_InstanceNorm):
 
 
 class InstanceNorm2d(_InstanceNorm):
-    """Mean 0 and variance 1 of every channel of every image.
+    """Mean 0 and variance 1 of every channel of every image (Ulyanov et al., 2016).
 
     :like: InstanceNorm1d
     :see: nn.InstanceNorm1d, nn.InstanceNorm3d, nn.BatchNorm2d, nn.GroupNorm
@@ -403,7 +403,7 @@ class InstanceNorm2d(_InstanceNorm):
 
 
 class InstanceNorm3d(_InstanceNorm):
-    """Mean 0 and variance 1 of every channel of every volume.
+    """Mean 0 and variance 1 of every channel of every volume (Ulyanov et al., 2016).
 
     :like: InstanceNorm1d
     :see: nn.InstanceNorm2d, nn.functional.instance_norm
@@ -430,7 +430,7 @@ class _LocalResponseNorm(Module):
 
 
 class LocalResponseNorm(_LocalResponseNorm):
-    """Divide each element by a power of the sum of squares of neighbouring channels.
+    """Divide by a power of the sum of squares of near channels (Krizhevsky et al., 2012).
 
     :param size: How many channels the sum goes over.
     :param alpha: Factor of the mean of squares.

@@ -205,7 +205,7 @@ class MaxUnpool1d(_MaxUnpool):
 
 
 class MaxUnpool2d(_MaxUnpool):
-    """Undo max pooling of images: maxima at their indices, zeros elsewhere.
+    """Undo max pooling: maxima at their indices, zeros elsewhere (Zeiler and Fergus, 2014).
 
     :like: MaxUnpool1d
     :see: nn.MaxPool2d, nn.functional.max_unpool
@@ -331,7 +331,7 @@ class AdaptiveAvgPool1d(_Adaptive):
 
 
 class AdaptiveAvgPool2d(_Adaptive):
-    """Average pooling of images to a given output size, by windows of nearly equal size.
+    """Average pooling to a given output size, by nearly equal windows (He et al., 2014).
 
     :param output_size: Places on each axis.
     :type output_size: int or (int, int)

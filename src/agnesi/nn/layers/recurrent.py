@@ -291,7 +291,7 @@ class RNNBase(Renewed, Module):
 
 
 class RNN(RNNBase):
-    """Simple recurrent layers over sequences; a step is that of :class:`RNNCell`.
+    """Simple recurrent layers over sequences; a step is that of :class:`RNNCell` (Elman, 1990).
 
     Parameters
     ----------
@@ -376,7 +376,7 @@ class LSTM(RNNBase):
 
 
 class GRU(RNNBase):
-    """Gated recurrent units over sequences; a step is that of :class:`GRUCell`.
+    """Gated recurrent units over sequences; a step is that of :class:`GRUCell` (Cho et al., 2014).
 
     :param input_size, hidden_size, num_layers: Sizes of the inputs and of the states; how many
         layers.

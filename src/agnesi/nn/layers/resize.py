@@ -55,7 +55,7 @@ class Upsample(Module):
 
 
 class PixelShuffle(Module):
-    """Rearrange channels into space: (N, C * r**2, H, W) becomes (N, C, H * r, W * r).
+    """Channels into space: (N, C * r**2, H, W) to (N, C, H * r, W * r) (Shi et al., 2016).
 
     :param upscale_factor: How many times.
     :see: nn.PixelUnshuffle, nn.functional.pixel_shuffle, nn.Upsample

@@ -68,7 +68,7 @@ class _Layer(Module):
 
 
 class TransformerEncoderLayer(_Layer):
-    """Self-attention and a network of two layers, each with a residual and a normalisation.
+    """Self-attention and two linear layers, with residuals and norms (Vaswani et al., 2017).
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ class TransformerEncoderLayer(_Layer):
 
 
 class TransformerDecoderLayer(_Layer):
-    """Self-attention, attention to an encoder's results, and a network of two layers.
+    """Self-attention, attention to an encoder, two linear layers (Vaswani et al., 2017).
 
     Parameters
     ----------
@@ -245,7 +245,7 @@ class _Stack(Module):
 
 
 class TransformerEncoder(_Stack):
-    """A stack of encoder layers.
+    """A stack of encoder layers (Vaswani et al., 2017).
 
     :param encoder_layer: Is copied; the copies begin with equal weights.
     :param num_layers: How many.
@@ -268,7 +268,7 @@ class TransformerEncoder(_Stack):
 
 
 class TransformerDecoder(_Stack):
-    """A stack of decoder layers.
+    """A stack of decoder layers (Vaswani et al., 2017).
 
     :param decoder_layer: Is copied; the copies begin with equal weights.
     :param num_layers: How many.

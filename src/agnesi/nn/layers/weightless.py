@@ -76,7 +76,7 @@ class _Dropout(Module):
 
 
 class Dropout(_Dropout):
-    """Set random elements to zero in training and scale the others by ``1 / (1 - p)``.
+    """Zero random elements in training, scale others by ``1 / (1 - p)`` (Srivastava et al., 2014).
 
     :param p: Share of the elements that become zero.
     :param generator: Source of randomness; the library's own by default (see
@@ -94,7 +94,7 @@ class Dropout(_Dropout):
 
 
 class Dropout1d(_Dropout):
-    """Set random whole channels of rows to zero in training.
+    """Set random whole channels of rows to zero in training (Tompson et al., 2015).
 
     :param p: Share of the elements that become zero.
     :param generator: Source of randomness; the library's own by default (see
@@ -128,7 +128,7 @@ class Dropout2d(_Dropout):
 
 
 class Dropout3d(_Dropout):
-    """Set random whole channels of volumes to zero in training.
+    """Set random whole channels of volumes to zero in training (Tompson et al., 2015).
 
     :like: Dropout1d
     :see: nn.Dropout, nn.functional.dropout3d

@@ -19,7 +19,7 @@ from agnesi.ops.neural.losses import need_weights, nll_loss
 @public
 def multi_margin_loss(input: TensorLike, target: TensorLike, p: int = 1, margin: float = 1.0,
                       weight: TensorLike | None = None, reduction: str = "mean") -> Tensor:
-    """Hinge of several classes: ``max(0, margin - x[y] + x[i])**p``, over the number of classes.
+    """Hinge of classes: the mean of ``max(0, margin - x[y] + x[i])**p`` (Crammer and Singer, 2001).
 
     :param input: Scores: (n, classes), or (classes,).
     :param target: Labels: (n,), or one.
@@ -106,7 +106,7 @@ def multilabel_soft_margin_loss(input: TensorLike, target: TensorLike,
 
 
 class MultiMarginLoss(Loss):
-    """Hinge of several classes: ``max(0, margin - x[y] + x[i])**p``, over the number of classes.
+    """Hinge of classes: the mean of ``max(0, margin - x[y] + x[i])**p`` (Crammer and Singer, 2001).
 
     :param p: 1 or 2.
     :type p: int

@@ -195,7 +195,7 @@ def _chances(log_probs: Tensor, labels: Tensor, lengths: Tensor, blank: int) -> 
 
 
 class CTCLoss(Module):
-    """Connectionist temporal classification.
+    """Connectionist temporal classification (Graves et al., 2006).
 
     :param blank: The label that is no label.
     :param reduction: The mean is that of each loss over its target's length.

@@ -128,7 +128,7 @@ def poisson_nll_loss(input: TensorLike, target: TensorLike, log_input: bool = Tr
 @public
 def gaussian_nll_loss(input: TensorLike, target: TensorLike, var: TensorLike, full: bool = False,
                       eps: NotNegative = 1e-6, reduction: str = "mean") -> Tensor:
-    """Negative log-likelihood under normal distributions of given variances.
+    """Negative log-likelihood of normals of given variances (Nix and Weigend, 1994).
 
     :like: l1_loss
     :param input: Means.
@@ -236,7 +236,7 @@ class PoissonNLLLoss(Loss):
 
 
 class GaussianNLLLoss(Loss):
-    """Negative log-likelihood under normal distributions of given variances.
+    """Negative log-likelihood of normals of given variances (Nix and Weigend, 1994).
 
     :param full: Whether the constant ``0.5 log(2 pi)`` is added.
     :param eps: The smallest variance; no gradient flows through the bound.

@@ -14,7 +14,7 @@ from agnesi.optim.schedules.decay import at_least
 
 
 class CosineAnnealingLR(Scheduler):
-    """Half a cosine from ``lr`` down to ``eta_min`` in ``T_max`` epochs.
+    """Half a cosine from ``lr`` to ``eta_min`` in ``T_max`` epochs (Loshchilov and Hutter, 2017).
 
     :param T_max: Epochs from the highest rate to the lowest.
     :param eta_min: The lowest rate.
