@@ -46,3 +46,27 @@ def test_they_compute_as_numpys_do(name: str) -> None:
                 break
             assert told(jitted(x, k)) == wanted
         assert len(jitted.specialisations) <= 1
+
+
+LISTS = {
+    "whole": lambda k: [k, 1], "large": lambda k: (k, 1000), "fractions": lambda k: [k, 2.5],
+    "nested": lambda k: [[k], [2]], "truth": lambda k: [True, k], "alone": lambda k: [k, k],
+    "numpys": lambda k: [k, np.float32(2)], "computed": lambda k: [1.5, k * 2],
+    "tensor": lambda k: [k, ag.tensor(1, dtype="int8")],
+}
+
+
+@pytest.mark.parametrize("name", LISTS)
+@pytest.mark.parametrize("convert", [ag.asarray, ag.tensor, lambda xs: ag.add(xs, 1)])
+def test_lists_of_them_have_the_dtype_that_numpy_gives(name: str, convert: Any) -> None:
+    for kind in (np.int8, *KINDS):
+        jitted = ag.jit(lambda k: convert(LISTS[name](k)))
+        assert told([jitted(kind(2))]) == told([convert(LISTS[name](kind(2)))])
+    traced, given = ag.jit(convert), LISTS[name](np.float16(2))
+    assert told([traced(given)]) == told([convert(given)])
+
+
+def test_numbers_of_pythons_beside_them() -> None:
+    x, one = ag.tensor([1.0, 2.0]), np.float32(1)
+    jitted = ag.jit(lambda x: ag.asarray([x.sum().item(), one]))
+    assert told([jitted(x)]) == told([ag.asarray([x.sum().item(), one])])

@@ -69,7 +69,7 @@ def test_no_element_is_branched_on(monkeypatch):
 
 
 @pytest.mark.parametrize("n", [1, 1000, 5000, 40_003])
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 def test_relu_of_minus_zero_is_zero_at_any_size(n, dtype):
     """NumPy's quickest functions differ in the sign of zero, and are chosen by size."""
     x = np.full(n, -0.0, dtype)

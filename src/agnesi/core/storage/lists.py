@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core.support.config import STATE
-from agnesi.core.support.tracing import is_tracing
+from agnesi.core.support.tracing import is_number_of_trace, is_tracing
 from agnesi.core.support.worker_threads import aside
 from agnesi.core.tensor import Tensor, wrap
 
@@ -67,6 +67,22 @@ def kinds_in(x: Any) -> set[type]:
     return found - _OF_PYTHON
 
 
+def dtype_of_numbers(x: Any) -> np.dtype | None:
+    """The dtype that NumPy gives a nested list of its numbers, some of a trace, and of Python's;
+    None of lists with other tensors or arrays, and without numbers of NumPy's."""
+    leaves = [x]
+    for leaf in leaves:
+        leaves += leaf if isinstance(leaf, (list, tuple)) else ()
+    leaves = [v for v in leaves if not isinstance(v, (list, tuple))]
+    numpys = [v._is_number if isinstance(v, Tensor) else isinstance(v, np.generic) for v in leaves]
+    if not any(numpys) or not all(
+            one or is_number_of_trace(v) or type(v) in _OF_PYTHON
+            for v, one in zip(leaves, numpys, strict=True)):
+        return None
+    return np.result_type(*[v.dtype if isinstance(v, (Tensor, np.generic)) else np.dtype(type(v))
+                            for v in leaves])
+
+
 _shape_of, _dtype_of = attrgetter("shape"), attrgetter("dtype")
 
 
@@ -85,8 +101,11 @@ def many_values(xs: Sequence[Any]) -> np.ndarray | None:
     return found
 
 
-def rows_at_once(x: Sequence[Any]) -> Tensor | None:
-    """The matrix of rows of tensors that make thousands together; None for others."""
+def stacked_at_once(x: Sequence[Any]) -> Tensor | None:
+    """Thousands of tensors, or rows of them that make thousands together, stacked; None of others.
+    """
+    if (values := many_values(x)) is not None:
+        return wrap(values)
     if not {*map(type, x)} <= {list, tuple} or len({*map(len, x)}) > 1:
         return None
     values = many_values([v for row in x for v in row])

@@ -16,7 +16,7 @@ from agnesi.core.ir.dims import Dim
 from agnesi.core.ir.node import Node
 from agnesi.core.op import Op, typed
 from agnesi.core.shapes import MOST_AXES
-from agnesi.core.storage.lists import array_of, kinds_in, many_values, rows_at_once
+from agnesi.core.storage.lists import array_of, dtype_of_numbers, kinds_in, stacked_at_once
 from agnesi.core.storage.memory_order import as_operands
 from agnesi.core.support import dtypes
 from agnesi.core.support.config import HOOKS, STATE
@@ -357,11 +357,11 @@ def joined(x: Any) -> Any:
     check_depth(x)
     if getattr(type(x), "is_result", False):
         raise TypeError(f"{typed(x)} are values and their indices: compute with result.values")
-    if (values := many_values(x)) is not None:
-        return wrap(values)
-    if (rows := rows_at_once(x)) is not None:
-        return rows
+    if (found := stacked_at_once(x)) is not None:
+        return found
     parts = [joined(v) if isinstance(v, (list, tuple)) else v for v in x]
+    if (kind := dtype_of_numbers(x)) is not None:
+        parts = [cast(as_tensor(part), kind) for part in parts]
     try:
         return HOOKS.stack(parts)
     except ShapeError:

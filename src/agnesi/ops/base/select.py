@@ -253,17 +253,22 @@ CLIP = Elementwise(
 )
 
 
+def _larger_than_zero(x: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+    # Of two zeros NumPy gives the first one in half precision, and the second one in others.
+    zero = _ZEROS[x.dtype]
+    return np.maximum(zero, x, out=out) if x.dtype.char == "e" else np.maximum(x, zero, out=out)
+
+
 def _write_relu(x: np.ndarray, out: np.ndarray) -> np.ndarray:
     # NumPy's maximum of an array and a scalar is not vectorized, that with a row of zeros is.
-    zero = _ZEROS[x.dtype]
-    if x.size < _ROW_ELEMENTS or x.dtype.kind != "f" or not (
+    if x.size < _ROW_ELEMENTS or x.dtype.char not in "fd" or not (
             x.flags.c_contiguous and out.flags.c_contiguous):
-        return np.maximum(x, zero, out=out)
+        return _larger_than_zero(x, out)
     flat, into = x.reshape(-1), out.reshape(-1)
     whole = x.size - x.size % _ROW_ELEMENTS
     np.maximum(flat[:whole].reshape(-1, _ROW_ELEMENTS), np.zeros(_ROW_ELEMENTS, x.dtype),
                out=into[:whole].reshape(-1, _ROW_ELEMENTS))
-    np.maximum(flat[whole:], zero, out=into[whole:])
+    np.maximum(flat[whole:], _ZEROS[x.dtype], out=into[whole:])
     return out
 
 
@@ -280,7 +285,7 @@ _ZEROS = _Zeros()
 _ROW_ELEMENTS = 1024
 
 RELU = Elementwise(
-    "relu", lambda x: np.maximum(x, _ZEROS[x.dtype]), (lambda g, y: where(y > 0, g, 0),),
+    "relu", _larger_than_zero, (lambda g, y: where(y > 0, g, 0),),
     kinds="iuf", expand=lambda x: loops.call("maximum", x, 0),
     writer=_write_relu, numpy="branching"
 )
