@@ -29,10 +29,11 @@ LATE = (
     "numpy._core", "pandas", "platform", "pyarrow", "scipy", "signal", "sklearn", "statistics",
     "tensorboardX", "tqdm",
     # What ``import agnesi``, or the first call of a compiled function, would load without need.
-    "agnesi.api.tensor.no_value", "agnesi.autodiff.checkpoint", "agnesi.ops.arrays.replicate",
-    "agnesi.ops.base.gather", "agnesi.ops.base.scans", "agnesi.ops.contractions.halves",
-    "agnesi.ops.convolution", "agnesi.ops.elementwise.complexes", "agnesi.ops.indexing.join",
-    "agnesi.ops.indexing.masked", "agnesi.ops.indexing.ranges", "agnesi.ops.indexing.spans", "copy",
+    "agnesi.api.tensor.no_value", "agnesi.api.tensor.scipy_calls", "agnesi.autodiff.checkpoint",
+    "agnesi.ops.arrays.replicate", "agnesi.ops.base.gather", "agnesi.ops.base.scans",
+    "agnesi.ops.contractions.halves", "agnesi.ops.convolution", "agnesi.ops.elementwise.complexes",
+    "agnesi.ops.indexing.join", "agnesi.ops.indexing.masked", "agnesi.ops.indexing.ranges",
+    "agnesi.ops.indexing.spans", "copy",
 )
 IN_THE_ROOT = {
     ".gitignore", "CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md", "LICENSE", "Makefile",

@@ -143,7 +143,7 @@ def test_what_would_lose_a_gradient_is_refused(how):
             continue
         error = found.value if isinstance(found.value, GradientError) else found.value.__cause__
         assert "would lose the gradient" in str(error)
-        assert "ag.asarray" in str(error)
+        assert "ag.asarray" in str(error) or "write ag." in str(error)
         assert "detach()" in str(error)
 
 

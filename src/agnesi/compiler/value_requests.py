@@ -58,17 +58,23 @@ def implicit(frame: FrameType) -> str:
         return f"{library}'s {code.co_name}"
     if step.name.startswith("STORE_"):
         return "an assignment to an element of an array"
-    called = _value(callee(code, n), frame)
-    if _by_name(called):
+    function = called(frame)
+    if _by_name(function):
         return ""
-    if (step.name in _ITERATING or id(called) in _TAKING) and _mapped_by_name(frame):
+    if (step.name in _ITERATING or id(function) in _TAKING) and _mapped_by_name(frame):
         return ""
-    if any(called is f for f in _SORTING) and "key" in keywords_of(code, n):
+    if any(function is f for f in _SORTING) and "key" in keywords_of(code, n):
         return ""
-    name = getattr(called, "__name__", "")
-    owner = getattr(getattr(called, "__objclass__", None), "__name__", None) or getattr(
-        called, "__module__", None)
+    name = getattr(function, "__name__", "")
+    owner = getattr(getattr(function, "__objclass__", None), "__name__", None) or getattr(
+        function, "__module__", None)
     return ".".join(filter(None, (owner, name))) if name else "what takes a number here"
+
+
+def called(frame: FrameType) -> Any:
+    """Return what a frame is calling, if names and constants of its code lead there."""
+    code = frame.f_code
+    return _value(callee(code, step_at(code, frame.f_lasti)), frame)
 
 
 def _by_name(f: Any) -> bool:

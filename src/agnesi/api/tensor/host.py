@@ -206,18 +206,25 @@ def numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
 def exported(x: Tensor, use: str) -> np.ndarray:
     """The array behind a tensor where nobody asked for one by name, so no gradient may be lost."""
     if is_known(x) and is_followed(x):
-        raise _lost(x, use)
+        raise lost(x, use)
     return value(x, use)
 
 
-def _lost(x: Tensor, use: str) -> GradientError:
+def lost(x: Tensor, use: str) -> GradientError:
     """The error where a gradient would end without a word."""
     if STATE.fixed:  # in the words of the library autograd
         return GradientError(at(
             f"{use} would lose the gradient of {typed(x)}: use the functions of autograd.numpy, or "
             "take autograd.tracer.getval(x) if none is to flow through it"))
+    from agnesi.api.tensor.scipy_calls import counterpart
+
+    name, own = counterpart(sys._getframe(1))
+    if own:
+        return GradientError(at(
+            f"{name} would lose the gradient of {typed(x)}: write {own}, or x.detach() (or "
+            "x.numpy(), x.item()) if no gradient is to flow through it"))
     return GradientError(at(
-        f"{use} would lose the gradient of {typed(x)}: use functions of agnesi, as "
+        f"{name or use} would lose the gradient of {typed(x)}: use functions of agnesi, as "
         "ag.asarray(...) for np.array(...) and ag.exp(x) for math.exp(x), or x.detach() (or "
         "x.numpy(), x.item()) if no gradient is to flow through it"
     ))
@@ -254,7 +261,7 @@ def __array__(self: Tensor, dtype: Any = None, copy: bool | None = None) -> np.n
         raise _unwrapped(self)
     use = "conversion to a NumPy array"
     if is_known(self) and is_followed(self) and _implicit(sys._getframe(1)):
-        raise _lost(self, use)
+        raise lost(self, use)
     data = value(self, use)
     if dtype is not None and data.dtype != dtype:
         if copy is False:
@@ -267,7 +274,7 @@ def _check_number(x: Tensor) -> None:
     """Refuse to lose the gradient of a number for which nobody asked by name."""
     if x._requires_grad and MODE.get().recording and (use := _implicit(sys._getframe(2))) and (
             not is_spent(x)):
-        raise _lost(x, use)
+        raise lost(x, use)
 
 
 def _implicit(frame: Any) -> str:

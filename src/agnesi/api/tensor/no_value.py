@@ -13,6 +13,7 @@ import sys
 from typing import Any, NamedTuple
 
 from agnesi.api.tensor import show
+from agnesi.api.tensor.scipy_calls import counterpart
 from agnesi.core.storage.leaves import left_over
 from agnesi.core.support.config import STATE
 from agnesi.core.support.errors import LIBRARY_FILES, TraceError, at, location, ours
@@ -54,7 +55,8 @@ def no_value(x: Tensor, use: str) -> TraceError:
     """The error that says why ``use`` cannot have the value behind a tensor, and what to write."""
     node = x.node
     made = f" (made by {node.op.name} at {location(node.where)})" if node and node.op else ""
-    needed = f"{use} needs the value of {show.symbolic(x)}{made}"
+    function, own = counterpart(sys._getframe(1))
+    needed = f"{function or use} needs the value of {show.symbolic(x)}{made}"
     if not is_tracing() and STATE.examples is None:
         if hasattr(x, "get_value"):
             return TraceError(at(f"{use} is for tensors with a value; {show.symbolic(x)} is a "
@@ -63,7 +65,7 @@ def no_value(x: Tensor, use: str) -> TraceError:
             return TraceError(at(
                 f"{needed}: its trace is over, and what was computed there is gone. Return it, or "
                 "keep it in a tensor that is changed in place (state.copy_(x))"))
-    error = TraceError(at(f"{needed}, which {_situation(_advice(use))}"))
+    error = TraceError(at(f"{needed}, which {_situation(_advice(use, own))}"))
     getattr(outermost(), "unanswered", []).append(error)
     return error
 
@@ -100,8 +102,12 @@ def of_many(use: str) -> str:
 
 
 # -- what the user's line does -----------------------------------------------------------------
-def _advice(use: str) -> str:
-    """Return, as a sentence, the code to write for such a use of a value."""
+def _advice(use: str, own: str) -> str:
+    """Return, as a sentence, the code to write for such a use of a value: what of ours does the
+    same, if that is known.
+    """
+    if own:
+        return f"Write {own}, or ag.callback(function, like, x)"
     found = _INSTEAD.get(_USES.get(use) or _syntax(use == "bool()"), "")
     if not found:
         found = {"bool()": _CHOOSE, "use as an index": _INSTEAD["index"]}.get(

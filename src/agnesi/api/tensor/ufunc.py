@@ -40,14 +40,11 @@ def __array_ufunc__(  # noqa: N807
         return own(*inputs, **_given(keywords))
     for x in inputs:
         if isinstance(x, Tensor) and x._requires_grad:
+            if not keywords.get("out"):
+                raise host.lost(x, f"numpy.{name}")
             raise TypeError(
-                at(
-                    f"numpy.{name} would lose the gradient of {typed(x)}: "
-                    + ("an array cannot take the result in place: write y = y + x in the place of "
-                       "y += x" if keywords.get("out") else
-                       "use a function of agnesi, or x.detach()")
-                )
-            )
+                at(f"numpy.{name} would lose the gradient of {typed(x)}: an array cannot take the "
+                   "result in place: write y = y + x in the place of y += x"))
     if any(isinstance(x, Tensor) for x in keywords.get("out", ())):
         return NotImplemented
     for x in inputs if keywords.get("out") else ():
