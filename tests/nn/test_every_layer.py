@@ -156,3 +156,14 @@ def test_a_shape_that_does_not_fit_names_the_path(name: str) -> None:
         model(tuple(xs)) if SAMPLES[name].table else model(*xs)
     except Exception as error:
         assert "encoder.1.layer" in str(error), error
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize(("layer", "kind"), [
+    (nn.Softmax(dim=4), np.exceptions.AxisError), (nn.LogSoftmax(dim=-3), np.exceptions.AxisError),
+    (nn.Linear(4, 3), ag.ShapeError)])
+def test_errors_that_keep_their_text_aside_name_the_path_too(layer, kind, compiled):
+    model: Any = Outer(layer)
+    with pytest.raises(kind, match=r"^encoder\.1\.layer, ") as caught:
+        (ag.jit(model) if compiled else model)(ag.ones((2, 5)))
+    assert str(caught.value).count("test_every_layer.py") == 1

@@ -27,7 +27,7 @@ def with_layer_path(error: Exception, module: Any, args: tuple[Any, ...] = ()) -
     text = error.args[0] if len(error.args) == 1 else None
     if isinstance(text, str) and _PLACE not in text and _is_ours(error, module):
         text = at(text)
-        error.args = text,
+        error = _reworded(error, text)
     if not isinstance(text, str) or _PLACE not in text:
         return error
     layer: Any = getattr(error, "layer", None)
@@ -39,14 +39,27 @@ def with_layer_path(error: Exception, module: Any, args: tuple[Any, ...] = ()) -
                 given = (*args, *getattr(error, "named", ()))
                 text = (f"{called(type(module).__name__, given)}: {of_operands(reason, args)}"
                         f"{_PLACE}{text.rpartition(_PLACE)[2]}")  # not by what it is made of
-            error.args = text,
+            error = _reworded(error, text)
         error.layer = module, ""  # type: ignore[attr-defined]
         error.reason_inside = f"{typed(module)}: {text}"  # type: ignore[attr-defined]
     elif name := _name(module, layer[0]):
         path = f"{name}.{layer[1]}".rstrip(".")
         error.layer = module, path  # type: ignore[attr-defined]
-        error.args = (f"{_shortened(path)}, {error.reason_inside}",)  # type: ignore[attr-defined]
+        return _reworded(
+            error, f"{_shortened(path)}, {error.reason_inside}")  # type: ignore[attr-defined]
     return error
+
+
+def _reworded(error: Exception, text: str) -> Exception:
+    """Return the error with another text: itself, or one of its class where that keeps its text
+    besides ``args``, as NumPy's AxisError does.
+    """
+    error.args = text,
+    if str(error) in (text, repr(text)):
+        return error
+    made = type(error)(text).with_traceback(error.__traceback__)
+    vars(made).update(vars(error))
+    return made
 
 
 def _shortened(path: str) -> str:
