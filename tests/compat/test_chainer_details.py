@@ -150,3 +150,25 @@ def test_a_hook_has_one_name():
     optimizer.add_hook(lambda o: None, "mine")
     with pytest.raises(KeyError, match="there is a hook 'mine' already"):
         optimizer.add_hook(lambda o: None, "mine")
+
+
+@pytest.mark.parametrize(("made", "x"), [
+    (lambda: F.Linear(7, 4), np.ones((3, 7), "f")),
+    (lambda: F.Convolution2D(2, 3, 3), np.ones((1, 2, 5, 5), "f")),
+    (lambda: F.EmbedID(5, 2), np.array([1, 4], np.int32)),
+    (lambda: F.PReLU(()), np.ones((2, 3), "f")),
+])
+def test_the_creator_of_a_result_has_what_the_called_function_has(made, x):
+    f, x = made(), Variable(x)
+    y = f(x)
+    assert y.creator is not f and isinstance(y.creator, type(f))
+    assert y.creator.W is f.W and y.creator.gW is f.gW and y.creator.inputs[0] is x
+    assert y.creator.label == type(f).__name__ and len(y.creator.parameters) == len(f.parameters)
+    with pytest.raises(AttributeError, match="nothing"):
+        _ = y.creator.nothing
+    z = F.tanh(f(x))
+    assert z.creator.label == "Tanh" and z.creator.inputs[0].creator.W is f.W
+    module = F.Inception(4, 2, 3, 5, 2, 3, 2)
+    outer = module(Variable(np.ones((1, 4, 6, 6), "f"))).creator
+    assert outer.label == "ReLU" and not isinstance(outer, F.Inception)
+    assert outer.inputs[0].creator.label == "Concat"

@@ -5,13 +5,43 @@ from __future__ import annotations
 from typing import Any
 
 from agnesi.compat.chainer import links
+from agnesi.compat.chainer.formula import Formula
 from agnesi.compat.chainer.hierarchy import create_huffman_tree as create_huffman_tree
+from agnesi.core.support.errors import no_attribute
 
 __all__ = [
     "BatchNormalization", "Bilinear", "BinaryHierarchicalSoftmax", "Convolution2D",
     "Deconvolution2D", "EmbedID", "Inception", "InceptionBN", "Linear", "NegativeSampling",
     "PReLU", "Parameter", "create_huffman_tree",
 ]
+
+
+class Applied(Formula):
+    """The creator of what a function with parameters made: it has their names, too."""
+
+    called: Parameterized
+
+    def __getattr__(self, name: str) -> Any:
+        if "called" not in self.__dict__ or name.startswith("__"):
+            raise no_attribute("Function", name)
+        return getattr(self.called, name)
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
+        """What ``isinstance(y.creator, F.Linear)`` asks for."""
+        return type(self.called) if "called" in self.__dict__ else Applied
+
+    @property
+    def label(self) -> str:
+        return type(self.called).__name__
+
+    @property
+    def parameters(self) -> Any:
+        return self.called.parameters
+
+    @property
+    def gradients(self) -> Any:
+        return self.called.gradients
 
 
 class Parameterized:
@@ -23,7 +53,18 @@ class Parameterized:
         self.__dict__["link"] = self.kind(*args, **keywords)
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
-        return self.link(*args, **keywords)
+        results = self.link(*args, **keywords)
+        for y in results if isinstance(results, tuple) else (results,):
+            creator = y.creator
+            if type(creator) is Formula and self._reads(creator.inputs):
+                creator.__class__ = Applied
+                creator.called = self
+        return results
+
+    def _reads(self, variables: Any) -> bool:
+        """Whether parameters of its own, not of links below it, are among the variables."""
+        names = self.link._params
+        return any(x is getattr(self.link, name) for x in variables for name in names)
 
     def _place(self, name: str) -> tuple[Any, str] | None:
         link = self.__dict__.get("link")
