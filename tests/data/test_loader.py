@@ -380,6 +380,11 @@ class Stream(data.IterableDataset):
         return iter(range(7))
 
 
+class Sized(Stream):
+    def __len__(self):
+        return 7
+
+
 def tenfold(x):
     return 10 * x, os.getpid()
 
@@ -395,6 +400,9 @@ def test_streams_are_read_once_and_changed_by_workers():
     assert len(list(data.DataLoader(Stream(), 3, drop_last=True))) == 2
     with pytest.raises(TypeError, match="no length"):
         len(data.DataLoader(Stream()))
+    for size, drop, batches in ((3, False, 3), (3, True, 2), (7, True, 1), (None, False, 7)):
+        loader = data.DataLoader(Sized(), size, drop_last=drop)
+        assert len(loader) == len(list(loader)) == batches
     with pytest.raises(ValueError, match="comes in its own order"):
         data.DataLoader(Stream(), shuffle=True)
 

@@ -85,6 +85,9 @@ def test_checkpoints_of_the_last_and_the_best_epoch(tmp_path):
     whole.fit((X, Y), epochs=4, validation=(X, Y), batch_size=16)
     assert (again.model.weight.numpy() == whole.model.weight.numpy()).all()
     assert [row["epoch"] for row in again.history] == [1, 2, 3, 4]
+    third = make()
+    third.fit((X, Y), epochs=4, resume=tmp_path)  # the folder serves, too: nothing is left to do
+    assert third.step == 12 and (third.model.weight.numpy() == whole.model.weight.numpy()).all()
     best = nn.Linear(4, 2)
     row = saving.load_checkpoint(tmp_path / "best.safetensors", model=best)["row"]
     losses = again.history.column("val_loss")

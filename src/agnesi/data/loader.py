@@ -204,8 +204,17 @@ class DataLoader(Written):
 
     def __len__(self) -> int:
         if self.is_stream:
-            raise TypeError(at("a DataLoader of a stream has no length"))
+            return self._stream_length()
         return len(self.sampler if self.batch_sampler is None else self.batch_sampler)
+
+    def _stream_length(self) -> int:
+        """How many batches a stream gives that says how many samples it has."""
+        if not hasattr(type(self.dataset), "__len__"):
+            raise TypeError(at("a DataLoader of a stream without len() has no length"))
+        if self.batch_size is None:
+            return len(self.dataset)
+        whole, rest = divmod(len(self.dataset), self.batch_size)
+        return whole + (rest > 0 and not self.drop_last)
 
     # -- going on -------------------------------------------------------------------------
     def state_dict(self) -> dict[str, Any]:

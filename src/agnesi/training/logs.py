@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import operator
 import os
 import sys
 import time
@@ -128,7 +129,7 @@ class Progress(Callback):
         except ImportError:
             return
         loader: Any = trainer.loader
-        total = len(loader) if hasattr(loader, "is_stream") and not loader.is_stream else None
+        total = operator.length_hint(loader) or None
         self._bar = tqdm(total=total, file=file, desc=f"epoch {trainer.epoch + 1}", leave=False)
 
     def on_batch_end(self, trainer: Any) -> None:

@@ -198,7 +198,7 @@ class Trainer(Written, Explained):
         :type validation: DataLoader, Dataset, or tuple of array_like, optional
         :param batch_size: Samples of a batch, where ``data`` is no loader.
         :param resume: A checkpoint to go on from, if it is there: a file of :meth:`save`, or the
-            last one of a folder.
+            last one of a folder of :class:`agnesi.training.ModelCheckpoint`.
         :type resume: str, os.PathLike or Checkpoints, optional
         :returns: All epochs so far.
         :raises FileFormatError, KeyError, ValueError, TypeError: If a checkpoint is damaged, or of
@@ -372,6 +372,8 @@ class Trainer(Written, Explained):
         save_checkpoint(path, **self.parts())
 
     def _resume(self, source: Path_ | Checkpoints) -> None:
+        if not isinstance(source, Checkpoints) and os.path.isdir(source):
+            source = Checkpoints(source, name="last")  # as ModelCheckpoint writes them
         if isinstance(source, Checkpoints):
             if source.steps():
                 source.load(**self.parts())
