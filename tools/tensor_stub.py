@@ -19,7 +19,7 @@ _HEAD = '''"""Typing surface of core/tensor.py, written by tools/tensor_stub.py.
 # ruff: noqa: E501, N802
 
 import builtins
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -38,6 +38,9 @@ _CLASS = '''class Absent:
 
 class NearMiss(Absent):
     def __init__(self, name: str, meant: str) -> None: ...
+
+class Called:
+    def __init__(self, method: Callable[..., Any]) -> None: ...
 
 class Tensor:
     array: Any  # np.ndarray, or None for a symbolic tensor

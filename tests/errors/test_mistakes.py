@@ -57,6 +57,13 @@ class _Kept(ag.autograd.Function):
         return ctx.x * g
 
 
+class _Unsaved(_Kept):
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        x, = ctx.saved_tensors
+        return x * g
+
+
 class _Doubled(ag.Function):
     def forward(self, x: Any) -> Any:
         return x * 2,
@@ -225,9 +232,26 @@ CASES: list[tuple[Any, str]] = [
      r"the update of float64\[2, 3\] is"),
     (lambda: ag.jacobian(lambda x: x.tolist())(V), r"values without a record"),
     (lambda: _grouped().param_groups[0]["momentun"], r"no 'momentun'; did you mean `momentum`"),
+    # values for what is called
+    (lambda: setattr(_leaf(), "requires_grad_", False),
+     r"^requires_grad_ of float32\[3\] is a method, .* as in x.requires_grad_\(False\)"),
+    (lambda: setattr(V, "backward", None), r"^backward of float32\[3\] is a method, and cannot"),
+    (lambda: setattr(_Selfless(), "zero_grad", True), r"^_Selfless.zero_grad is a method, and can"),
+    (lambda: setattr(_Selfless(), "half", True), r"^_Selfless.half is a method, and cannot become"),
+    (lambda: _Unsaved.apply(_leaf()).sum().backward(), r"^ctx.saved_tensors: forward saved none;"),
+    (lambda: nn.summary(_model()), r"^summary\(Linear\): give the model's inputs themselves"),
+    (lambda: nn.summary(_model(), (1, 3)), r"summary\(model, ag.zeros\(\(1, 3\)\)\), not their"),
+    # axes that libraries take differently
+    (lambda: ag.std(M, [0]), r"std divides by n - 1 in PyTorch and by n in NumPy; write correcti"),
+    (lambda: M.var(axis=[0, 1]), r"var divides by n - 1 in PyTorch and by n in NumPy; write corr"),
+    (lambda: ag.cross(M.T, M.T, 0), r"the third argument is NumPy's axis of the first operand al"),
     # misspelt names, other libraries' launchers, options of options
     (lambda: ag.optim.lr_scheduler.ExponentialDecay, r"use `optim.lr_scheduler.ExponentialLR`"),
     (lambda: V.float32(), r"use `x.astype\(ag.float32\)`"),
+    (lambda: optim.Adamm, r"has no attribute 'Adamm'; did you mean `Adam`"),
+    (lambda: nn.Liner, r"has no attribute 'Liner'; did you mean `Linear`"),
+    (lambda: nn.CrossEntropy, r"did you mean `CrossEntropyLoss`"),
+    (lambda: ag.jit(_model()).compile(), r"use a call with such arguments, which compiles"),
     (lambda: data.Datset, r"has no attribute 'Datset'; did you mean `Dataset`"),
     (lambda: ag.distributions.Noraml, r"did you mean `Normal`"),
     (lambda: ag.sparse.coo_matrix, r"use `ag.sparse.coo\(indices, values, shape\)`"),

@@ -539,17 +539,18 @@ def set_or_refuse(owner: Any, name: str, value: Any) -> None:
 
 
 #: Methods that others call of modules, which a user's attribute must not hide.
-_CALLED = frozenset("""children eval forward load_state_dict modules named_parameters parameters
-    state_dict train""".split())
+_CALLED = frozenset("""apply children eval forward load_state_dict modules named_parameters
+    parameters requires_grad_ state_dict train zero_grad""".split())
 
 
 def _check_hidden(owner: Any, name: str, method: FunctionType, value: Any) -> None:
     """Raise an error for a value assigned over a method of a library object; for an object of a
-    user's subclass only warn."""
+    user's subclass only if it is switched on or off from outside, or else warn."""
     kind = type(owner)
     if name != "forward" and (name[0] == "_" or not method.__module__.startswith(PACKAGE)):
         return
-    if kind.__module__.startswith(PACKAGE) or name == "forward":
+    made = getattr(owner, "_made", False) and name not in vars(owner)
+    if kind.__module__.startswith(PACKAGE) or name == "forward" or (made and type(value) is bool):
         raise TypeError(at(f"{kind.__name__}.{name} is a method, and cannot become {typed(value)}: "
                            f"it is called, as in {name}(...)"))
     if name in _CALLED:

@@ -15,9 +15,10 @@ from agnesi.core.calls import arguments, modules
 from agnesi.core.calls.overriding import overridden
 from agnesi.core.calls.plans import Plans
 from agnesi.core.calls.spellings import DEVICE as DEVICE
-from agnesi.core.calls.spellings import Form, watched
+from agnesi.core.calls.spellings import Form
 from agnesi.core.calls.spellings import into as into
 from agnesi.core.calls.spellings import on_host as on_host
+from agnesi.core.calls.watched import watched
 from agnesi.core.dispatch import apply, touch
 from agnesi.core.op import (
     EXPLAINED,

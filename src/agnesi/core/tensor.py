@@ -11,7 +11,10 @@ there. Gradients that add to earlier ones do exist.
 
 from __future__ import annotations
 
+import functools
 import weakref
+from collections.abc import Callable
+from types import MethodType
 from typing import Any, NoReturn
 
 import numpy as np
@@ -19,7 +22,7 @@ import numpy as np
 from agnesi.core.ir.dims import Sizes
 from agnesi.core.ir.node import Node
 from agnesi.core.support.config import HOOKS, MODE
-from agnesi.core.support.errors import GradientError, at, no_attribute, typed, warn
+from agnesi.core.support.errors import GradientError, at, no_attribute, shown, typed, warn
 from agnesi.core.support.tracing import query_fact, refuse_new_name
 
 
@@ -46,6 +49,23 @@ class NearMiss(Absent):
     def __set__(self, instance: Tensor, value: Any) -> NoReturn:
         raise AttributeError(at(f"{typed(instance)} has no attribute {self.name!r} to assign; "
                                 f"did you mean {self.meant!r}?"))
+
+
+class Called:
+    """A method to which nothing can be assigned: programs that do so mean a call of it."""
+
+    def __init__(self, method: Callable[..., Any]) -> None:
+        functools.update_wrapper(self, method)
+        self.method = method
+
+    def __get__(self, instance: Tensor | None, owner: type) -> Any:
+        return self.method if instance is None else MethodType(self.method, instance)
+
+    def __set__(self, instance: Tensor, value: Any) -> NoReturn:
+        name = self.method.__name__
+        told = value if type(value) is bool and name == "requires_grad_" else ""
+        raise TypeError(at(f"{name} of {typed(instance)} is a method, and cannot become "
+                           f"{shown(value)}: it is called, as in x.{name}({told})"))
 
 
 class _Listed(type):

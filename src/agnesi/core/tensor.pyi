@@ -2,7 +2,7 @@
 # ruff: noqa: E501, N802
 
 import builtins
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -20,6 +20,9 @@ class Absent:
 
 class NearMiss(Absent):
     def __init__(self, name: str, meant: str) -> None: ...
+
+class Called:
+    def __init__(self, method: Callable[..., Any]) -> None: ...
 
 class Tensor:
     array: Any  # np.ndarray, or None for a symbolic tensor

@@ -17,7 +17,7 @@ import agnesi as ag
 _X = np.array([[3.0, 1, 2, 9], [4, 6.5, 5, -1], [7, 8, 10, 1.5]], np.float32)
 OPERANDS = {
     "x": _X, "y": _X[::-1] * 2 - 3, "s": _X[:, :3].copy(), "b": _X > 3,
-    "v": np.array([3.0, -1, 2, 5], np.float32),
+    "t": np.array(2.5, np.float32), "v": np.array([3.0, -1, 2, 5], np.float32),
     "c": (np.arange(24, dtype=np.float32) * 7 % 24).reshape(2, 3, 4),
     "i": np.array([[1, 0, 2, 3], [0, 2, 1, 3], [2, 1, 0, 1]]), "k": np.array([1, 0, 2]),
 }
@@ -26,10 +26,14 @@ _REST = (
     "", "0", "1", "-1", "0, 1", "1, 0", "-2, -1", "2", "2, 1", "3", "(0, 1)", "(2, 1)", "[1, 2]",
     "y", "y, 0", "0.5", "dim=0", "dim=1, keepdim=True", "axis=0", "axis=1, keepdims=True",
     "0, True", "1, k", "2, 1, 2", "other=y", "dims=(0,)",
+    "[0]", "[0, 1], True", "0, None", "axis=None", "dim=(0, 1), keepdim=True", "axis=[0]",
+    "1, axis=0", "2, dim=1", "correction=0", "min=1", "x, 0", "True",
 )
 _FUNCTIONS = (
     "c, 1", "i, 1", "v", "3", "2, 3", "(2, 3)", "[x, y]", "[x, y], 0", "[x, y], dim=1",
     "[x, y], axis=1", "input=x", "input=x, other=y", "v, v", "s, s", "b, x, y",
+    "input=x, axis=0", "x, k, 0", "v, v, dim=0", "c, dim=(0, 2)", "c, 2, 0, 1", "a=x",
+    "v, 3, 0, 9", "i, 2", "t", "t, 0",
 )
 #: Random, uninitialised, in any order, about the process, or made of functions.
 SKIPPED = frozenset("""

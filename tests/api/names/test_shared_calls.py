@@ -14,7 +14,7 @@ import pytest
 import scipy.linalg
 
 import agnesi as ag
-from agnesi.core.calls import spellings
+from agnesi.core.calls import watched
 from tests.api.names import shared
 
 ROOT = Path(__file__).parents[3]
@@ -22,13 +22,16 @@ LINES = [line.split() for line in
          (ROOT / "tests/api/names/shared_calls.txt").read_text(encoding="utf-8").splitlines()]
 #: Answers that are not NumPy's, and why.
 NOT_NUMPYS = {
-    "argsort": "PyTorch's: what is found of a number is a number, no vector of one",
+    **dict.fromkeys("argsort cumprod cumsum nancumprod nancumsum".split(),
+                    "PyTorch's: what is found of a number is a number, no vector of one"),
     "logspace": "PyTorch's: the fourth argument by place is the base",
     "diff": "a list without differences stays a list there", "trim_zeros": "so does one of numbers",
+    "polyint": "a scalar is a polynomial of one coefficient, in a vector",
     "reciprocal": "PyTorch's: integers become floats", "unique_values": "any order is right there",
 }
 #: Answers that are not PyTorch's, and why.
-NOT_PYTORCHS = {"lu": "pivots count from 0, as SciPy's: linalg.lu_factor gives them to lu_unpack"}
+NOT_PYTORCHS = {"lu": "pivots count from 0, as SciPy's: linalg.lu_factor gives them to lu_unpack",
+                "unique_consecutive": "return_inverse by place gives an empty tensor there"}
 #: PyTorch gives another answer, NumPy this one: the page for newcomers says so.
 NUMPYS = {name for owner, name, kinds in LINES if owner.startswith("torch") and "n" in kinds}
 
@@ -60,7 +63,7 @@ def test_what_is_numpys_and_not_pytorchs_is_listed() -> None:
     rows = _rows()
     assert sorted(name for row in rows for name in row) == sorted(NUMPYS)
     assert len(NUMPYS) <= 15
-    assert NUMPYS - {"equal"} == set(spellings.WATCHED)
+    assert NUMPYS - {"equal"} == set(watched.WATCHED)
 
 
 @pytest.mark.share(4)

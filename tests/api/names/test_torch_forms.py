@@ -53,7 +53,7 @@ def test_a_form_means_what_it_means_in_pytorch(case: int) -> None:
 @pytest.mark.parametrize("call", [
     lambda: ag.max(x(), axis=-2, keepdim=True), lambda: x().min(axis=1, keepdim=False),
     lambda: ag.median(x(), axis=0, keepdim=True), lambda: ag.nanmedian(x(), axis=0, keepdim=True),
-    lambda: ag.max(ag.tensor(2.5), 0), lambda: ag.tensor(2.5).min(-1),
+    lambda: ag.max(input=x(), axis=1), lambda: ag.min(input=x(), axis=(-1)),
     lambda: ag.median(ag.tensor(2.5), 0), lambda: ag.sort(ag.tensor(2.5), 0),
 ])
 def test_what_numpy_refuses_has_pytorchs_answer(call: Any) -> None:
@@ -61,6 +61,11 @@ def test_what_numpy_refuses_has_pytorchs_answer(call: Any) -> None:
     assert values.dtype == ag.float64 or values.shape == ()
     assert indices.dtype == ag.int64
     assert indices.shape == values.shape
+
+
+def test_extremes_by_place_are_numpys_also_of_a_number() -> None:
+    assert ag.max(ag.tensor(2.5), 0).item() == ag.tensor(2.5).min(-1).item() == 2.5
+    assert ag.max(x(), 0, None).shape == np.max(X, 0, None).shape
 
 
 @pytest.mark.parametrize("name", ["std", "var"])

@@ -14,7 +14,7 @@ import pytest
 
 import agnesi as ag
 from agnesi.core import public
-from agnesi.core.calls import spellings
+from agnesi.core.calls import spellings, watched
 from agnesi.nn import functional as F
 
 X = ag.tensor([[3.0, 1.0, 2.0, 9.0], [4.0, 6.5, 5.0, -1.0], [7.0, 8.0, 10.0, 1.5]])
@@ -256,17 +256,18 @@ CALLS = {
 }
 
 
-@pytest.mark.parametrize("name", sorted(spellings.WATCHED))
+@pytest.mark.parametrize("name", sorted(watched.WATCHED))
 def test_numpys_answers_warn_once_where_pytorch_is_used(
     name: str, monkeypatch: pytest.MonkeyPatch, recwarn: pytest.WarningsRecorder
 ) -> None:
     call, other = CALLS[name]
     call()
     assert not recwarn.list
-    monkeypatch.setattr(spellings, "_SAID", set())
+    monkeypatch.setattr(watched, "_SAID", set())
     monkeypatch.setitem(sys.modules, "torch", types.ModuleType("torch"))
     other()
     ag.linalg.norm(X), ag.nn.functional.layer_norm(X, (4,)), ag.corrcoef(X)
+    ag.unique_consecutive(X), ag.setdiff1d(X, X), ag.intersect1d(X, X), X.to_sparse_csr()
     assert not recwarn.list
     call()
     call()
@@ -278,7 +279,7 @@ def test_numpys_answers_warn_once_where_pytorch_is_used(
 def test_numpys_answers_warn_where_pytorch_is_imported_and_are_its_own_where_we_are_torch(
     monkeypatch: pytest.MonkeyPatch, recwarn: pytest.WarningsRecorder
 ) -> None:
-    monkeypatch.setattr(spellings, "_SAID", set())
+    monkeypatch.setattr(watched, "_SAID", set())
     X.std(), ag.max(X, 1), X.repeat(2, 1)
     assert not recwarn.list
     with monkeypatch.context() as here:
@@ -297,7 +298,7 @@ def test_numbers_of_numpys_are_no_python_numbers_as_is_told_once(
 ) -> None:
     x, narrow = ag.ones(3), ag.ones(3, dtype="float16")
     run(lambda x: x * np.float64(2))(x)
-    monkeypatch.setattr(spellings, "_SAID", set())
+    monkeypatch.setattr(watched, "_SAID", set())
     monkeypatch.setitem(sys.modules, "torch", ag)
     run(lambda x: (x * 2.0, x * np.float32(2), x.double() * np.float64(2), x.int() * np.sqrt(2)))(x)
     assert not recwarn.list
@@ -607,7 +608,7 @@ def test_stacks_of_single_elements_are_told_once(
     monkeypatch: pytest.MonkeyPatch, recwarn: pytest.WarningsRecorder
 ) -> None:
     one = ag.tensor([1.0])
-    monkeypatch.setattr(spellings, "_SAID", set())
+    monkeypatch.setattr(watched, "_SAID", set())
     assert ag.tensor([[one], [one]]).shape == (2, 1, 1)
     monkeypatch.setitem(globals(), "torch", ag)
     ag.tensor([one.sum(), 2.0]), ag.tensor([X, X]), ag.tensor(one), ag.tensor([[1.0]])

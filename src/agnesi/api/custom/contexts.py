@@ -52,7 +52,6 @@ class FunctionCtx:
     (tensor([1., 1.]),)
     """
 
-    saved_tensors: tuple[Any, ...] = ()
     needs_input_grad: tuple[bool, ...] = ()
     _constant: tuple[Any, ...] = ()
     _filled = True
@@ -60,6 +59,9 @@ class FunctionCtx:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
+        if name == "saved_tensors":
+            raise AttributeError(at("ctx.saved_tensors: forward saved none; call "
+                                    "ctx.save_for_backward(x) there"))
         raise AttributeError(at(f"ctx.{name}: forward kept nothing of that name; write ctx.{name} "
                                 "= value there, or ctx.save_for_backward(x) for tensors"))
 

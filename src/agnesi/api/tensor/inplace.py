@@ -137,7 +137,7 @@ def _direct(x: Tensor, others: tuple[Any, ...]) -> list[Any] | None:
         elif (number := constant(other, x)) is not None:
             arrays.append(number.array)
         elif type(other) in SCALARS and dtypes.promote_scalar(data.dtype, other) == data.dtype:
-            arrays.append(other)
+            arrays.append(np.asarray(other, data.dtype))
         else:
             return None
     return arrays

@@ -28,8 +28,9 @@ from agnesi.core.support import migration_hints
 from agnesi.core.support.config import HOOKS
 from agnesi.core.support.docstrings import numpydoc
 from agnesi.core.support.errors import DTypeError, at, typed, warn
+from agnesi.core.support.migration_hints import slips
 from agnesi.core.support.tracing import query_fact
-from agnesi.core.tensor import Absent, NearMiss
+from agnesi.core.tensor import Absent, Called, NearMiss
 from agnesi.core.tensor import Tensor as Tensor
 from agnesi.ops.base import arith
 from agnesi.ops.base.sizes import with_tensors
@@ -350,6 +351,9 @@ def table() -> dict[str, Any]:
     return {**_functions(), **_operators(), **_own(), **_properties()}
 
 
+#: Methods that change what is recorded, to which programs assign a value where they mean a call.
+CALLED = """backward cleargrad register_hook register_post_accumulate_grad_hook requires_grad_
+    retain_grad unchain_backward zero_grad"""
 #: What to write where a user sets an attribute that tells what a tensor is.
 _INSTEAD = {
     "shape": "x = x.reshape(shape)", "dtype": "x = x.astype(dtype)", "T": "x = y.mT",
@@ -382,24 +386,11 @@ class _Misspelt(Absent):
         warn(f"x.require_grad = {value!r} changes nothing: x.requires_grad is meant", UserWarning)
 
 
-def _near(name: str) -> set[str]:
-    """Names that differ from one in two letters that are exchanged, one left out or one doubled.
-
-    >>> from agnesi.api.tensor.methods import _near
-    >>> sorted(_near("abc"))
-    ['aabc', 'ab', 'abbc', 'abcc', 'ac', 'acb', 'bac', 'bc']
-    """
-    found = {name[:i] + name[i + 1:] for i in range(len(name))}
-    found |= {name[:i] + name[i] + name[i:] for i in range(len(name))}
-    found |= {name[:i] + name[i + 1] + name[i] + name[i + 2:] for i in range(len(name) - 1)}
-    return found - {name}
-
-
 def _near_misses() -> dict[str, str]:
     """By misspelt names, what was meant: of long names any, of short ones exchanged letters."""
-    found = {near: name for name in ("requires_grad", "retain_grad") for near in _near(name)}
+    found = {near: name for name in ("requires_grad", "retain_grad") for near in slips(name)}
     for name in ("grad", "data", "name"):
-        found |= {near: name for near in _near(name) if sorted(near) == sorted(name)}
+        found |= {near: name for near in slips(name) if sorted(near) == sorted(name)}
     return found
 
 
@@ -415,6 +406,8 @@ def install() -> None:
             setattr(Tensor, name, value.setter(_unset(name)))
     for name in migration_hints.table("Tensor").keys() - set(dir(Tensor)):  # none is loaded by that
         setattr(Tensor, name, Absent(name))
+    for name in CALLED.split():
+        setattr(Tensor, name, Called(vars(Tensor)[name]))
     for name, meant in _near_misses().items():
         setattr(Tensor, name, NearMiss(name, meant))
     Tensor.require_grad = _Misspelt("require_grad")  # type: ignore[attr-defined]

@@ -22,7 +22,8 @@ from agnesi.api.tensor.written_forms import (
     triangle,
 )
 from agnesi.core import shapes
-from agnesi.core.calls.spellings import in_our_words, warn_of
+from agnesi.core.calls.spellings import in_our_words
+from agnesi.core.calls.watched import UNSAID, warn_of
 from agnesi.core.dispatch import apply
 from agnesi.core.integers import check_integer, known_integer
 from agnesi.core.parameter_types import DTypeLike, ShapeLike, TensorLike
@@ -65,7 +66,8 @@ def _named(found: Form, *words: str) -> Form:
     foreign = {"dim", "input", *words}
 
     def form(function: Form, args: Any, keywords: Any) -> Any:
-        if foreign & keywords.keys() or (len(args) > 2 and not keywords) or _keeps(args, keywords):
+        by_place = len(args) > 2 and args[2] is not None and not keywords
+        if by_place or foreign & keywords.keys() or _keeps(args, keywords):
             return _in_their_words(found, args, keywords)
         return NotImplemented
 
@@ -76,7 +78,9 @@ def _extreme(found: Form, of_two: Form) -> Form:
     """The extreme of an axis with its place, or the greater (smaller) ones of two tensors."""
 
     def form(function: Form, args: Any, keywords: Any) -> Any:
-        if "dim" in keywords or (len(args) == 3 and not keywords) or _keeps(args, keywords):
+        by_place = len(args) == 3 and type(args[2]) is bool and not keywords
+        if by_place or "dim" in keywords or _keeps(args, keywords) or (
+                {"input", "axis"} <= keywords.keys()):
             return _in_their_words(found, args, keywords)
         if "other" in keywords and len(args) < 2:
             return of_two(*args, *(keywords[w] for w in ("input", "other") if w in keywords))
@@ -107,10 +111,7 @@ def _deviation(function: Form, args: Any, keywords: Any) -> Any:
         return function(args[0], correction=int(args[1]))
     options = {"correction", "unbiased", "ddof"} & keywords.keys()
     if {"dim", "input", "keepdim"} & keywords.keys() and not options:
-        raise TypeError(
-            f"{function.__name__} divides by n - 1 in PyTorch and by n in NumPy; write "
-            "correction=1 or correction=0"
-        )
+        raise TypeError(UNSAID.format(function.__name__))
     return NotImplemented
 
 

@@ -112,11 +112,17 @@ def _without(function: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> 
     return function(args[0], dim=args[1]) if fits else NotImplemented
 
 
+def _product(function: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    """Of vectors along the axis given by place, or the first one of size 3."""
+    fits = 1 < len(args) < 4 and keywords.keys() <= {"dim"}
+    return as_tensor(args[0]).cross(*args[1:], **keywords) if fits else NotImplemented
+
+
 #: By the name of the function.
 ANSWERS: dict[str, Answer] = {
     "max": _pair("keepdim"), "min": _pair("keepdim"), "sort": _pair("descending", default=-1),
     "median": _middle, "nanmedian": _middle, "std": _deviation, "var": _deviation,
     "split": _parts, "repeat": _repeated, "nonzero": _places, "meshgrid": _grid,
-    "gradient": _slopes, "histogram": _counts, "triu_indices": triangle,
+    "cross": _product, "gradient": _slopes, "histogram": _counts, "triu_indices": triangle,
     "tril_indices": triangle, "equal": _same, "transpose": _swapped, "squeeze": _without,
 }

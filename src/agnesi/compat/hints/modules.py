@@ -283,4 +283,5 @@ csource source c_source : `ag.jit(f).c_function()`
 save export to_onnx onnx : `pickle.dumps(compiled)`, or `ag.save(graph, path)` of a declared graph
 grad value_and_grad vmap : `ag.grad(f)`, `ag.value_and_grad(f)`, `ag.vmap(f)`
 clear_cache reset : `ag.jit(f)` once more
+compile warmup : a call with such arguments, which compiles
 """

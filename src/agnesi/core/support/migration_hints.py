@@ -123,6 +123,19 @@ def nearest(name: str, known: Iterable[str], least: float = 0.75) -> str:
     return next(iter(difflib.get_close_matches(name, list(known), 1, least)), "")
 
 
+def slips(name: str) -> set[str]:
+    """Names that differ from one in two letters that are exchanged, one left out or one doubled.
+
+    >>> from agnesi.core.support.migration_hints import slips
+    >>> sorted(slips("abc"))
+    ['aabc', 'ab', 'abbc', 'abcc', 'ac', 'acb', 'bac', 'bc']
+    """
+    found = {name[:i] + name[i + 1:] for i in range(len(name))}
+    found |= {name[:i] + name[i] + name[i:] for i in range(len(name))}
+    found |= {name[:i] + name[i + 1] + name[i] + name[i + 2:] for i in range(len(name) - 1)}
+    return found - {name}
+
+
 def has_hints(owner: str) -> bool:
     """Return whether there are hints for a module or class."""
     return owner in _file().TEXTS
@@ -185,6 +198,9 @@ def elsewhere(owner: str, name: str) -> str:
         found = next((f"ag.{namespace}.{n}" for namespace in _NAMESPACES
                       if namespace not in ("", here) for n in _names(namespace)
                       if _spelt(n) == _spelt(name) and n[0] == name[0]), "")
+    if not found and len(name) > 2:
+        slipped = [n for n in plain.values() if len(n) > 2 and name in slips(n)]
+        found = slipped[0] if len(slipped) == 1 else plain.get(f"{_spelt(name)}loss", "")
     if not found and len(name) > 5:
         permuted = [n for n in plain.values() if sorted(n) == sorted(name)]
         found = nearest(name, permuted, 0.8) or nearest(name, plain.values(), 0.87)

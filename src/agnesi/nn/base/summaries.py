@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import inspect
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from agnesi.autodiff.recording import enable_grad
 from agnesi.core.ir.dims import product
 from agnesi.core.ir.node import Node, next_serial
 from agnesi.core.support import tree
+from agnesi.core.support.errors import at
 from agnesi.core.tensor import Tensor
 from agnesi.nn.base.module import Module
 
@@ -101,6 +103,7 @@ def summary(model: Module, *inputs: Any, **keywords: Any) -> Summary:
     :param *inputs: Its arguments.
     :param **keywords: Its arguments by name.
     :returns: A table when printed.
+    :raises TypeError: If arguments are missing, or sizes are given for them.
     :see: nn.Module
 
     >>> net = ag.nn.Sequential(ag.nn.Conv2d(1, 4, 3), ag.nn.ReLU(), ag.nn.Flatten())
@@ -108,6 +111,7 @@ def summary(model: Module, *inputs: Any, **keywords: Any) -> Summary:
     >>> found.parameters, found.multiply_adds, found.lines[0].shapes
     (40, 324, [(1, 4, 3, 3)])
     """
+    _check_inputs(model, inputs, keywords)
     lines: list[Line] = []
     began: list[int] = []
     handles = []
@@ -141,6 +145,20 @@ def summary(model: Module, *inputs: Any, **keywords: Any) -> Summary:
         for module, training in modes:
             module._training = training
     return Summary(lines)
+
+
+def _check_inputs(model: Module, inputs: tuple[Any, ...], keywords: Mapping[str, Any]) -> None:
+    """Refuse a call without inputs, and the sizes that torchinfo and Keras take for them."""
+    sizes = [x for x in (*inputs, keywords.get("input_size"))
+             if isinstance(x, (tuple, list)) and x and all(type(n) is int for n in x)]
+    wanted = f"summary({type(model).__name__}): give the model's inputs themselves, as in "
+    if sizes:
+        raise TypeError(at(f"{wanted}summary(model, ag.zeros({tuple(sizes[0])})), not their sizes"))
+    if not inputs and not keywords and "forward" not in vars(model):
+        try:
+            inspect.signature(model.forward).bind()
+        except TypeError:
+            raise TypeError(at(f"{wanted}summary(model, x)")) from None
 
 
 def _followed(x: Any) -> Any:

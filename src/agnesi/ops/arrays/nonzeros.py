@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.calls.spellings import warn_of
+from agnesi.core.calls.watched import warn_of
 from agnesi.core.parameter_types import TensorLike
 from agnesi.core.public import at_once, public, where_torch
 from agnesi.core.support import dtypes

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core.calls.modules import as_pythons
-from agnesi.core.calls.spellings import warn_of_number
+from agnesi.core.calls.watched import warn_of_number
 from agnesi.core.dispatch import apply
 from agnesi.core.ir import loops
 from agnesi.core.ir.dims import Dim

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core.calls.modules import is_pythons
-from agnesi.core.calls.spellings import warn_of_single_elements
+from agnesi.core.calls.watched import warn_of_single_elements
 from agnesi.core.dispatch import apply, graph_node, make_node, symbolic
 from agnesi.core.integers import integer
 from agnesi.core.ir.dims import Dim, Shape, is_static

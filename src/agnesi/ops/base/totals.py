@@ -10,7 +10,7 @@ from typing import Any, TypeGuard, TypeVar
 import numpy as np
 
 from agnesi.core import shapes
-from agnesi.core.calls.spellings import WATCHED
+from agnesi.core.calls.watched import WATCHED
 from agnesi.core.op import Op
 from agnesi.core.support import dtypes
 from agnesi.core.support.config import HOOKS, MODE, TRACES

@@ -8,7 +8,7 @@ from agnesi.core import shapes
 from agnesi.core.ir.dims import is_static
 from agnesi.core.options import NotNegative, NotNegativeBound
 from agnesi.core.parameter_types import TensorLike
-from agnesi.core.public import planned, public
+from agnesi.core.public import planned, public, where_torch
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor
@@ -169,6 +169,7 @@ def inner(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) -> Te
     return tensordot(a, b, axes=((-1,), (-1,))) if a.ndim and b.ndim else multiply(a, b)
 
 
+@where_torch
 @planned
 @public
 def cross(x1: TensorLike, x2: TensorLike, /, axis: int | None = None, *, axisa: int = -1,

@@ -65,7 +65,7 @@ def cross(x1: TensorLike, x2: TensorLike, /, *, axis: int = -1, out: Tensor | No
     >>> ag.linalg.cross(ag.tensor([1, 0, 0]), ag.tensor([0, 1, 0]))
     tensor([0, 0, 1])
     """
-    return composite.cross(x1, x2, axis)
+    return composite.cross(x1, x2, axis=axis)
 
 
 @planned

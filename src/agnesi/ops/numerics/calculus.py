@@ -100,7 +100,7 @@ def gradient(f: TensorLike, *varargs: Any, axis: Axis = None, edge_order: int = 
         raise TypeError(f"{len(varargs)} distances for {len(axes)} axes")
     steps = varargs * len(axes) if len(varargs) == 1 else varargs or (1.0,) * len(axes)
     found = tuple(cast(_slope(f, s, a, edge_order), kind) for s, a in zip(steps, axes, strict=True))
-    return found if isinstance(axis, (tuple, list)) or len(axes) > 1 else found[0]
+    return found[0] if len(found) == 1 else found
 
 
 def _slope(f: Tensor, step: Any, axis: int, edge_order: int) -> Tensor:
