@@ -277,6 +277,9 @@ def test_sizes_and_ends_by_name(named: str, placed: str) -> None:
 def test_shapes_and_places() -> None:
     x = ag.arange(6.0)
     assert x.view_as(ag.ones(2, 3)).shape == (2, 3)
+    for f in (lambda y: y.view_as(x), ag.jit(lambda y: y.view_as(x))):
+        with pytest.raises(ValueError, match="does not lie in memory so"):
+            f(ag.ones(2, 3).T)
     assert ag.ones((2, 4, 3)).sum_to_size(4, 1).tolist() == [[6.0]] * 4
     assert x.clone().put_(ag.tensor([[0, 5]]), ag.tensor([[7.0, 8.0]])).tolist() == [
         7, 1, 2, 3, 4, 8]

@@ -48,6 +48,7 @@ from agnesi.compiler.specialization.dynamic_sizes import (
     sizes_of,
 )
 from agnesi.compiler.specialization.missing_sizes import sizes_from_reshapes, without_missing_sizes
+from agnesi.compiler.tracing.leaves import required
 from agnesi.core.dispatch import assign, graph_node, touch
 from agnesi.core.graph import FunctionGraph
 from agnesi.core.ir.dims import Dim, is_static
@@ -296,7 +297,7 @@ class Function(Direct, Inspectable):
         array = self._inputs.checked(self._inputs.positions[i], value, self.name)
         if any(np.may_share_memory(array, t.array) for t, _ in self._updates):
             return array.copy()
-        return np.require(array, requirements=["C", "A", "W"] if self._mutable[i] else ["C", "A"])
+        return required(array, ("C", "A", "W") if self._mutable[i] else ("C", "A"))
 
     def _grown(self, key: Any, arrays: Sequence[np.ndarray]) -> Compiled | None:
         """The code in which sizes are run-time values, if there can be any."""

@@ -114,3 +114,15 @@ def test_memory_of_several_results_is_named_by_its_type(name: str) -> None:
     with pytest.raises(MemoryError, match=r"no memory .* GB, .*float\d\d\[\d+") as caught:
         ag.jit(SEVERAL[name])(ag.tensor(1.0))
     assert "test_oversize.py" in str(caught.value)
+
+
+def test_arguments_that_are_copied_are_named() -> None:
+    x = spread(MUCH, 2**4)
+    assert float(ag.jit(lambda x: x[3, 2])(ag.tensor([[1.0] * 4] * 4))) == 1
+    symbol = ag.symbolic.tensor("float32", (None, None))
+    for f in (ag.jit(lambda x: x * 2), ag.jit(lambda x: x.argmin()),
+              ag.function([symbol], symbol + 1)):
+        with pytest.raises(MemoryError, match=rf"(?s)argument.*no memory for .* GB, float32\[{MUCH}"
+                           ) as caught:
+            f(x)
+        assert "test_oversize.py" in str(caught.value)

@@ -150,13 +150,14 @@ def new(self: Tensor, *data: Any, device: object = None) -> Tensor:
 @planned
 @public
 def view_as(self: Tensor, other: TensorLike) -> Tensor:
-    """The elements in the shape of another tensor; a view where memory allows it.
+    """The elements in the shape of another tensor, as :func:`view` has them: never a copy.
 
     :param other: It gives the shape.
-    :returns: Of that shape.
+    :returns: A view of that shape.
+    :raises ValueError: If the elements do not lie so in memory.
     :raises ShapeError: If there is another number of elements.
     """
-    return F.reshape(self, as_tensor(other).shape)
+    return self.view(as_tensor(other).shape)
 
 
 @strict

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from agnesi.compiler.tracing.arguments.texts import Text
 from agnesi.compiler.tracing.numbers import MOST_GIVEN, standing_for
 from agnesi.compiler.tracing.trace import stand_in
 from agnesi.core.support import dtypes
-from agnesi.core.support.errors import DTypeError, at
+from agnesi.core.support.errors import DTypeError, at, oversized
 from agnesi.core.tensor import Tensor, as_kind
 from agnesi.ops.base.convert import as_array
 
@@ -113,4 +114,16 @@ def plain(value: Any) -> Any:
     array = np.asarray(memory_of(value))
     if array.flags.carray and array.dtype.isnative:
         return array
-    return np.require(array, array.dtype.newbyteorder("="), ["C", "A", "W"])
+    return required(array, ("C", "A", "W"))
+
+
+def required(array: np.ndarray, requirements: Sequence[str]) -> np.ndarray:
+    """Return an array with these properties and native byte order, copied where it has them not.
+
+    :raises MemoryError: If there is no memory for a copy.
+    """
+    try:
+        return np.require(array, array.dtype.newbyteorder("="), requirements)
+    except MemoryError as error:
+        raise MemoryError(at(f"an argument is copied, as it does not lie in rows: "
+                             f"{oversized(error)}")) from None

@@ -10,6 +10,7 @@ which every group comes behind those that it reads.
 - ``layout.py`` decides in which order the axes of each intermediate value lie in memory
   (``Buffer.strides``): channels last around convolutions, as ``codegen/kernels/conv/layouts.py``
   asks.
+- ``directions.py`` says whether reductions walk along memory or across it: one nest does either.
 - ``horizontal_fusion.py`` merges kernels that sweep over the same memory.
 - ``scalar_programs.py`` cuts programs that are mostly scalars into kernels, ordered by when their
   results can be ready (``core/ir/start_times.py``; emitted by

@@ -26,9 +26,9 @@ class Cluster:
     """
 
     __slots__ = (
-        "goal", "instructions", "lowers", "makers", "merged", "number", "product", "rank",
-        "reduces", "rereads", "roots", "scalars", "shapes", "sweeps", "swept", "users", "visited",
-        "widest",
+        "directions", "goal", "instructions", "lowers", "makers", "merged", "number", "product",
+        "rank", "reduces", "rereads", "roots", "scalars", "shapes", "sweeps", "swept", "users",
+        "visited", "widest",
     )
 
     def __init__(self, number: int, root: Node, users: set[Cluster], facts: NodeFacts) -> None:
@@ -55,6 +55,8 @@ class Cluster:
         self.rereads = False
         #: What its reductions and windows run over.
         self.sweeps: dict[Any, None] = {}
+        #: How its large reductions walk through memory (``directions.py``).
+        self.directions: set[int] = set()
         self.merged: Cluster | None = None
         #: The last searches that met it, or were for it.
         self.visited = self.goal = 0
@@ -108,6 +110,7 @@ class Cluster:
         self.instructions += other.instructions
         self.rereads |= other.rereads
         self.sweeps |= other.sweeps
+        self.directions |= other.directions
         self.makers += other.makers
 
 

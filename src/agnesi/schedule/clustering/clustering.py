@@ -17,6 +17,7 @@ from agnesi.core.target import Target
 from agnesi.schedule.clustering.cluster import Cluster, Order, present
 from agnesi.schedule.clustering.comparisons import shared_sums
 from agnesi.schedule.clustering.decisions import waiting
+from agnesi.schedule.clustering.directions import Directions, conflict
 from agnesi.schedule.clustering.evaluations import Evaluations
 from agnesi.schedule.clustering.horizontal_fusion import MIN_SHARED_ELEMENTS
 from agnesi.schedule.clustering.node_facts import (
@@ -108,6 +109,7 @@ class Clustering:
         self._depth: dict[int, int] = {}
         self._evaluations = Evaluations(self._facts)
         self._recomputation = Recomputation(order, self._facts)
+        self._directions = Directions(order, self._facts)
         #: The axes of what is computed inside of a reduction in its kernel that this goes along.
         self._inside: dict[int, frozenset[int]] = {}
         #: What values without elements are made of, of which all checks are demanded.
@@ -229,11 +231,14 @@ class Clustering:
         read = self._facts[id(node.inputs[0])].weight if node.inputs else 0
         sweep = node.op.sweep(*node.inputs) if read >= MIN_SHARED_ELEMENTS else None
         cost, reduces, rereads = instructions_of(node.op.name), bool(facts.axes), node.op.rereads
+        direction = self._directions.of(node) if reduces and read >= MIN_SHARED_ELEMENTS else 0
         for cluster in users:
             cluster.instructions += cost
             cluster.reduces += reduces
             cluster.swept = max(cluster.swept, read * reduces)
             cluster.rereads |= rereads
+            if direction:
+                cluster.directions |= {direction}
             if sweep is not None:
                 cluster.sweeps[sweep] = None
 
@@ -288,6 +293,8 @@ class Clustering:
                 self._required.update(id(self._source(i) if views else i) for i in node.inputs)
             elif op.changes:
                 self._require_written(node)
+        elif facts.axes and self._directions.is_mixed(node):
+            self._required.add(id(self._source(node.inputs[0])))
         elif op.rereads or "ordering" in op.traits:
             self._required.update(id(self._source(operand)) for operand in node.inputs)
         elif op.flat and not splits_evenly(node.inputs[0].shape, node.shape):
@@ -415,10 +422,13 @@ class Clustering:
         operand, axes = node.inputs[0], self._facts[id(node)].axes
         outer = tuple(n for i, n in enumerate(operand.shape) if i not in axes and n != 1)
         trailing = not leading_axes(node, self._facts)
+        large = self._facts[id(operand)].weight >= MIN_SHARED_ELEMENTS
+        direction = {self._directions.of(node)} if large and outer else set()
         for cluster in users:
             if (
                 cluster.product is not None
                 or cluster.foreign
+                or (cluster.directions and conflict(direction | cluster.directions))
                 or cluster.reduces >= _MAX_REDUCTIONS_PER_KERNEL
             ):
                 return False
@@ -465,6 +475,8 @@ def _mergeable(clusters: Sequence[Cluster]) -> bool:
     ):
         return False
     if any(c.foreign or c.product is not None for c in clusters):
+        return False
+    if conflict([d for c in clusters for d in c.directions]):
         return False
     reductions = {s for c in clusters for s in c.sweeps if len(s) == 2}
     if len({axes for _, axes in reductions}) > 1 and not all(map(_is_last, reductions)):
