@@ -104,11 +104,24 @@ def tables() -> dict[str, tuple[str, ...]]:
     return found | {"e": (*library.everywhere(),), "w": (*library.writes(),)}
 
 
+@cache
+def in_turn() -> tuple[tuple[str, str], ...]:
+    """Lines and their kinds, and what makes layers, whose kind is ``n``, shuffled."""
+    lines = [(kind, text) for kind, texts in tables().items() for text in texts]
+    lines += [("n", made) for made in library.sections()["layers"]]
+    order = np.random.default_rng(0).permutation(len(lines))
+    return tuple(lines[i] for i in order)
+
+
 #: What differs from call to call, and what asks for values, which graphs and ``vmap`` have not.
 OFTEN = re.compile(
     r"\bR\.|dropout|Dropout|rrelu|gumbel_s|random|rsample|bernoulli|multinomial|cauchy_|normal_\(|"
     r"uniform_|exponential_|geometric_|fractional|BatchNorm|running|spectral| if |\bfloat\(|item\(|"
     r"\blen\(")
+#: Lines of each program that are those next in turn, so that few programs use each of them.
+IN_TURN = 6
+#: Seeds that follow each other, of which one is of such a program.
+APART = 7
 #: How often lines of a kind are drawn.
 KINDS = "vvvvvmmmmmeeeewwwwlppssjjibzax"
 
@@ -213,8 +226,10 @@ class Broad(Carried):
 
 
 def broad(seed: Any) -> Broad:
-    """A random program of the library's lines."""
-    return Broad(_Writer(Draw(np.random.default_rng([*np.ravel(seed), 8]))).program(), WAY)  # type: ignore[arg-type]
+    """A random program of the library's lines, some of which are those whose turn it is."""
+    d = Draw(np.random.default_rng([*np.ravel(seed), 8]))
+    first = int(np.ravel(seed)[-1]) // APART * IN_TURN
+    return Broad(_Writer(d).program(first), WAY)  # type: ignore[arg-type]
 
 
 class _Writer:
@@ -233,15 +248,18 @@ class _Writer:
         #: Lines that did not run, and how.
         self.refused: list[tuple[str, Exception]] = []
 
-    def program(self) -> Lines:
-        """The program."""
+    def program(self, first: int) -> Lines:
+        """The program, with lines in turn from the first one."""
         v, m = self.made.point()
         self.space: dict[str, Any] = {
             "ag": ag, "leaves": leaves, "tree": map_leaves, "T": nested.OWN,
             "jit": lambda f, **_: f, "v": v, "m": m}
         start = "\n".join(line[4:] for line in START.split("\n"))
         exec(HEAD.replace("{dtype!r}", repr(self.made.dtype)) + start + TAIL, self.space)
-        for _ in range(1 + self.d.below(8)):
+        lines = in_turn()
+        for i in range(first, first + IN_TURN):
+            any(self._line(*lines[i % len(lines)]) for _ in range(3))
+        for _ in range(1 + self.d.below(4)):
             any(self._line() for _ in range(6))
         names = self.own[-1 - self.d.below(4):] or ["s"]
         found = replace(self.made, around=tuple(self.around), body=tuple(self.body),
@@ -250,9 +268,11 @@ class _Writer:
             return replace(found, use=self.d.one(DRAWING))
         return found
 
-    def _line(self) -> bool:
-        kind = self.d.one(KINDS)
-        text = self.d.one(tables()[kind])
+    def _line(self, kind: str = "", text: str = "") -> bool:
+        kind = kind or self.d.one(KINDS)
+        text = text or self.d.one(tables()[kind])
+        made = text if kind == "n" else ""
+        text = self.d.one(("N(M)", "N(L)", "N(P)")) if made else text
         for _ in range(text.count("U")):
             text = text.replace("U", self.d.one(("", "", *library.sections()["views"])), 1)
         each = self.d.one("VVVVMMMMSLP" if kind != "w" else "VVVMMML")
@@ -265,7 +285,7 @@ class _Writer:
             if hole == "H":
                 return str(self.d.below(4))
             if hole == "N":
-                return self._layer(layer)
+                return self._layer(layer, made)
             names = self.known[hole.lower()]
             return self.d.one(names[-3:] if self.d.chance(0.6) else names)
 
@@ -278,9 +298,9 @@ class _Writer:
             text = f"{name} = {text}"
         return self._kept(name, layer, text)
 
-    def _layer(self, new: list[str]) -> str:
-        wrapped = self.d.chance(0.15)
-        made = self.d.one(library.sections()["wrapped" if wrapped else "layers"])
+    def _layer(self, new: list[str], made: str) -> str:
+        wrapped = not made and self.d.chance(0.15)
+        made = made or self.d.one(library.sections()["wrapped" if wrapped else "layers"])
         name = f"N{len(self.around) + len(new)}"
         new.append(f"{name} = " + (f"first({made}.to(D))" if wrapped else f"{made}.to(D)"))
         return name

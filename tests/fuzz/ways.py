@@ -441,7 +441,7 @@ WAYS = (
     Way("nested transforms", "f", "jit(f)", weight=4),  # the same: nested.py
     Way("carried states", "f", "jit(f)", weight=4),  # the same: carried.py
     Way("views", "f", "jit(f)", weight=4),  # the same: views.py
-    Way("library", "f", "jit(f)", weight=8),  # the same: broad.py
+    Way("library", "f", "jit(f)", weight=17),  # the same: broad.py
 )
 #: Those in which Python may decide by values, and values may tell sizes.
 DECIDING = frozenset((
