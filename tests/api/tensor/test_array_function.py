@@ -83,6 +83,10 @@ CALLS: list[Any] = [
     lambda a, b: np.round(a, 1),
     lambda a, b: np.gradient(a[0]),
     lambda a, b: np.concatenate([a, B]),
+    lambda a, b: np.vander(a[0], 2),
+    lambda a, b: np.isin(a, b, assume_unique=True),
+    lambda a, b: np.percentile(a + b, 30, overwrite_input=True),
+    lambda a, b: np.lib.stride_tricks.sliding_window_view(a, 2, axis=1),
     lambda a, b: np.zeros(3, like=a) + a[0],
 ]
 

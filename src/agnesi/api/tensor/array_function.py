@@ -23,10 +23,12 @@ from agnesi.core.support.tracing import is_known, is_tracing
 from agnesi.core.support.tree import flatten
 from agnesi.core.tensor import Tensor
 
-_ROOMS = {"numpy": "agnesi", "numpy.linalg": "agnesi.api.linalg", "numpy.fft": "agnesi.api.fft"}
+_ROOMS = {"numpy": "agnesi", "numpy.linalg": "agnesi.api.linalg", "numpy.fft": "agnesi.api.fft",
+          "numpy.lib.stride_tricks": "agnesi"}
 #: Names of NumPy's parameters that have another one here, and those that change no value.
-_OTHER = {"ddof": "correction", "a_min": "min", "a_max": "max", "default": "index"}
-_IDLE = frozenset(("kind", "subok"))
+_OTHER = {"ddof": "correction", "a_min": "min", "a_max": "max", "default": "index",
+          "N": "n"}
+_IDLE = frozenset("assume_unique kind overwrite_input sorted subok".split())
 #: Functions that write into their first operand, and those that take numbers only here.
 _WRITING = frozenset("copyto fill_diagonal place put put_along_axis putmask".split())
 _OF_NUMBERS = frozenset("arange geomspace linspace logspace".split())
