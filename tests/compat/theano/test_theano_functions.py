@@ -7,6 +7,8 @@ import pytest
 
 import agnesi.compat.theano as theano
 import agnesi.compat.theano.tensor as T
+from agnesi.compat.theano.sandbox.rng_mrg import MRG_RandomStreams
+from agnesi.compat.theano.tensor.shared_randomstreams import RandomStreams
 
 x, k = T.matrix("x"), T.iscalar("k")
 X = np.arange(12.0).reshape(3, 4)
@@ -184,3 +186,54 @@ def test_variables_know_where_they_were_made():
     assert all(o.tag.trace[-1][0][:2] == (file, line) for n in nodes for o in n.outputs)
     y.tag.trace = [[]]
     assert y.tag.trace == [[]] and not hasattr(y.tag, "test_value")
+
+
+SOME, v, w = [0.1, 0.3], T.dvector("v"), theano.shared(np.zeros(2))
+#: Programs in which a number or list stands where a variable could.
+STATED = {
+    "updates": lambda: ([], [], {"updates": {w: SOME}}),
+    "updates of scalars": lambda: ([], [], {"updates": {theano.shared(0.0): 0.1, w: SOME}}),
+    "givens": lambda: ([], v * 1, {"givens": {v: SOME}}),
+    "clone": lambda: ([], theano.clone(v * 1, replace={v: SOME}), {}),
+    "outputs_info": lambda: ([v], theano.scan(
+        lambda a: a * v[0], outputs_info=[SOME], n_steps=1)[0][0], {}),
+    "taps": lambda: ([v], theano.scan(lambda a: a * v[0], outputs_info=[
+        {"initial": SOME, "taps": [-2]}], n_steps=2)[0], {}),
+    "sequences": lambda: ([v], theano.scan(lambda s: s * v[0], sequences=[SOME])[0], {}),
+    "non_sequences": lambda: ([v], theano.scan(
+        lambda x, s: x * s, sequences=[v], non_sequences=[SOME])[0][0], {}),
+    "results": lambda: ([v], T.stack([theano.scan(lambda s, k=k: k, sequences=[v])[0][0]
+                                      for k in SOME]), {}),
+    "reduce": lambda: ([v], theano.reduce(lambda s, a: a * s, [v], [SOME])[0], {})}
+
+
+@pytest.mark.parametrize("where", list(STATED))
+def test_numbers_and_lists_beside_float64_keep_all_their_digits(where):
+    inputs, output, options = STATED[where]()
+    found = theano.function(inputs, output, on_unused_input="ignore", **options)(*[
+        [1.0] for _ in inputs])
+    np.testing.assert_array_equal(w.get_value() if "updates" in where else found, SOME)
+
+
+def test_lists_are_rounded_to_the_float32_that_they_update():
+    short = theano.shared(np.zeros(2, "float32"))
+    theano.function([], [], updates={short: SOME})()
+    assert short.get_value().tolist() == np.float32(SOME).tolist()
+
+
+@pytest.mark.parametrize("kind", [RandomStreams, MRG_RandomStreams])
+def test_draws_whose_first_argument_is_no_shape(kind):
+    streams, x, n = kind(3), T.matrix("self"), T.lscalar("n")
+    f = theano.function([x, n], [
+        streams.shuffle(x), streams.shuffle_row_elements(x), streams.rand(n, 2),
+        streams.randn(3, n), streams.bytes(n)])
+    rows, elements, *others = f(self=X, n=5)
+    np.testing.assert_array_equal(np.sort(rows, 0), X)
+    np.testing.assert_array_equal(np.sort(elements, 1), X)
+    assert [o.shape for o in others] == [(5, 2), (3, 5), (5,)]
+
+
+def test_integers_that_loops_begin_with_are_int64():
+    x = T.lvector("x")
+    total = theano.scan(lambda i, c: c + i, sequences=[x], outputs_info=[1])[0]
+    assert total.dtype == "int64" and theano.function([x], total)([2, 3]).tolist() == [3, 6]

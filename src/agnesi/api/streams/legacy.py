@@ -32,7 +32,7 @@ from agnesi.ops.base.creation import checked_sizes, constant
 from agnesi.ops.base.ensure import ensured_by
 from agnesi.ops.base.expand import broadcast_to
 from agnesi.ops.elementwise.explog import exp
-from agnesi.ops.indexing.index import take, take_along_axis
+from agnesi.ops.indexing.index import take
 from agnesi.ops.reductions.running import cumsum
 from agnesi.ops.sorting.sort import searchsorted
 
@@ -358,15 +358,6 @@ class RandomStreams(Simple):
         :returns: A vector of uint8; its numbers are other ones in each call of a function.
         """
         return self.gen("bytes", length, dtype="uint8")
-
-    def shuffle_row_elements(self, x: Tensor) -> Tensor:
-        """A matrix with the elements of each row in random order.
-
-        :param x: A matrix.
-        :returns: Of the same shape and dtype.
-        """
-        order = self.permutation(x.shape[:-1], x.shape[-1])
-        return take_along_axis(x, order, -1)
 
 
 #: Draws that are moved and scaled ones of another method, through which gradients flow.

@@ -9,7 +9,7 @@ from agnesi.core.op import typed
 from agnesi.core.parameter_types import DTypeLike, ShapeLike, TensorLike
 from agnesi.core.support.errors import ShapeError, at
 from agnesi.ops.base.convert import as_tensor
-from agnesi.ops.indexing.index import take
+from agnesi.ops.indexing.index import take, take_along_axis
 
 
 class Simple(Streams):
@@ -78,6 +78,16 @@ class Simple(Streams):
             raise ShapeError(at(f"shuffle brings rows in another order, and {typed(x)} has none"))
         order = self.permutation((), x.shape[0])
         return self.seen(take(x, order, 0), order)
+
+    def shuffle_row_elements(self, x: TensorLike) -> RandomVariable:
+        """A matrix with the elements of each row in random order.
+
+        :param x: A matrix.
+        :returns: Of the same shape and dtype.
+        """
+        x = as_tensor(x)
+        order = self.permutation(x.shape[:-1], x.shape[-1])
+        return self.seen(take_along_axis(x, order, -1), order)
 
     def dirichlet(self, size: ShapeLike | None = None, alpha: TensorLike = (1.0, 1.0),
                   dtype: DTypeLike = None) -> RandomVariable:

@@ -44,6 +44,7 @@ from agnesi.compiler.shared import shared as our_shared
 from agnesi.compiler.shared import variable_over
 from agnesi.core.dispatch import apply
 from agnesi.core.storage.leaves import COPY
+from agnesi.core.support.config import config as our_config
 from agnesi.core.support.errors import UnusedInputError, at, typed
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor, cast
@@ -124,7 +125,7 @@ class Function:
         #: The types of scalars of dense inputs, for values that need no look.
         self._types = [_scalar_type(i.variable) for i in inputs]
 
-    def __call__(self, *args: Any, **keywords: Any) -> Any:
+    def __call__(self, /, *args: Any, **keywords: Any) -> Any:
         values: list[Any] = []
         for i, kind, given in zip(self.inputs, self._types, args, strict=False):
             if type(given) is kind or (type(given) is np.ndarray and given.dtype.type is kind):
@@ -514,8 +515,10 @@ def _target(x: Any) -> Any:
 
 def _like(target: Any, value: Any) -> Any:
     """Return a value as a tensor, in the dtype of ``target`` where no digits are lost."""
-    found = as_tensor(bare(value))
     kind = bare(target).dtype
+    float_kind = np.finfo(kind).dtype.name if kind.kind in "fc" else our_config.symbolic_float
+    with our_config(default_float=float_kind):
+        found = as_tensor(bare(value))
     if found.dtype != kind and (np.can_cast(found.dtype, kind) or found.weak):
         return cast(found, kind)
     return found

@@ -12,9 +12,10 @@ from agnesi.api.control import folds, taps
 from agnesi.compat.theano.base.tags import mention
 from agnesi.compat.theano.graphs.fgraph import equal_computations as equal_computations
 from agnesi.compat.theano.graphs.testvalues import without_test_values
+from agnesi.compat.theano.tensor.creation import as_tensor_variable
 from agnesi.compat.theano.tensor.generators import Generator, generator_like
 from agnesi.compat.theano.tensor.opclasses import Scan as Scan
-from agnesi.compat.theano.variable import Variable, bare, wrapped
+from agnesi.compat.theano.variable import Variable, bare, floats, wrapped
 from agnesi.compiler.objects import ObjectVariable
 from agnesi.compiler.shared import Shared
 from agnesi.core.support import tree
@@ -110,10 +111,11 @@ def scan(fn: Callable[..., Any], sequences: Any = None, outputs_info: Any = None
     mention(*[x for x in tree.leaves((_tensors(sequences), bare(held))) if isinstance(x, Tensor)])
     states = [] if outputs_info is None else _listed(outputs_info)
     models = [x for state in states if state is not None for x in _taken(state)]
-    last, rows, updates = _begun(lambda states: taps.looped(
-        _step(fn, [*models, *(held or ())]), _tensors(sequences), states, bare(held),
-        bare(n_steps), truncate_gradient, go_backwards, strict and "state"),
-        _tensors(outputs_info))
+    with floats():
+        last, rows, updates = _begun(lambda states: taps.looped(
+            _step(fn, [*models, *(held or ())]), _tensors(sequences), states, bare(held),
+            bare(n_steps), truncate_gradient, go_backwards, strict and "state"),
+            _tensors(outputs_info))
     for i, state in enumerate(states):
         if isinstance(state, Generator):  # the last one is all that a program can do with
             rows[i] = generator_like(state, last[i])
@@ -199,7 +201,8 @@ def _tensors(given: Any) -> Any:
             return None if unset and found.keys() <= {"initial", "taps"} else found
         if isinstance(x, (Variable, Tensor)) or x is None:
             return bare(x)
-        return as_tensor(x)
+        found = bare(as_tensor_variable(x))  # numbers have the least of the dtypes that hold them
+        return as_tensor(x) if found.dtype.kind in "biu" else found
 
     return [one(x) for x in _listed(given)] if not isinstance(given, Mapping) else [one(given)]
 
@@ -227,8 +230,10 @@ def reduce(fn: Callable[..., Any], sequences: Any, outputs_info: Any, non_sequen
            return_updates: Any = True) -> Any:
     """The last value of a loop over the rows."""
     fn, held = _beside_objects(fn, non_sequences)
-    found, updates = _begun(lambda states: folds.reduce(
-        _step(fn), _tensors(sequences), states, bare(held), go_backwards), _tensors(outputs_info))
+    with floats():
+        found, updates = _begun(lambda states: folds.reduce(
+            _step(fn), _tensors(sequences), states, bare(held), go_backwards),
+            _tensors(outputs_info))
     return _with_updates(wrapped(found), updates, return_updates)
 
 

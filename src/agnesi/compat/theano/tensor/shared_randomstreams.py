@@ -15,6 +15,8 @@ from agnesi.core.support.config import config
 
 #: What says nothing here: how many axes a draw has is told by its size.
 _IGNORED = ("ndim", "nstreams", "target")
+#: Methods whose first argument is no shape.
+_WITHOUT_SHAPE = ("bytes", "rand", "randn", "shuffle", "shuffle_row_elements")
 
 
 class Streams:
@@ -47,7 +49,7 @@ class Streams:
             if "size" in keywords:  # PyTensor's order: the parameters come first
                 size = keywords.pop("size")
                 args = (None if size is None else _shape(size), *args)
-            elif args and name != "shuffle_row_elements" and args[0] is not None:
+            elif args and name not in _WITHOUT_SHAPE and args[0] is not None:
                 args = (_shape(args[0]), *args[1:])
             kept = {k: bare(v) for k, v in keywords.items() if k not in _IGNORED}
             dtype = kept.get("dtype")
