@@ -13,6 +13,8 @@ import numpy as np
 import pytest
 
 import agnesi as ag
+from agnesi.core.ir import costs
+from agnesi.core.support.config import HOOKS
 from agnesi.core.support.numpy_warnings import _run_silently, silently
 from agnesi.ops.base.convert import CONSTANTS
 from agnesi.ops.base.elementwise import TABLE, Elementwise, binary
@@ -296,7 +298,8 @@ def test_large_arrays_give_the_same_compiled(dtype: str, monkeypatch: pytest.Mon
         odd = [0.0, -0.0, np.inf, -np.inf, np.nan, 1e-40, -2.5, 0.5, 3e38]
     rows = [op for op in TABLE.values()
             if op.traits & {"branching", "unvectorized"} and kind in op.direct
-            and op.name not in ("clip", "hypot", "logaddexp", "logaddexp2", "sin", "cos")]  # round
+            and op.name not in ("clip", "hypot", "logaddexp", "logaddexp2", "sin", "cos",
+                                *costs._SVML)]  # round
     assert rows
     for op in rows:
         xs = [draw.choice(np.array(odd, dtype), (200, 200)) for _ in range(op.arity)]
@@ -310,3 +313,25 @@ def test_large_arrays_give_the_same_compiled(dtype: str, monkeypatch: pytest.Mon
                 if kind == "f":
                     ours, known = (np.signbit(y)[exact == exact] for y in (found, exact))
                     np.testing.assert_array_equal(ours, known, err_msg=op.name)
+
+
+@pytest.mark.parametrize("name", sorted(costs._SVML))
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_what_numpy_takes_one_by_one_is_compiled(name: str, dtype: str,
+                                                 monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where NumPy has no vectors of a function, its eager calls become compiled ones."""
+    monkeypatch.setattr("agnesi.compiler.eager._COMPILE_MULTIPLY_ADDS", 1)
+    monkeypatch.setattr("agnesi.compiler.warmup.WORK.left", 0)
+    op = TABLE[name]
+    if costs.uses_svml():
+        assert "unvectorized" not in op.traits
+        return
+    made: list[Any] = []
+    each = HOOKS.each
+    monkeypatch.setattr(HOOKS, "each", lambda *args: made.append(each(*args)) or made[-1])
+    draw = np.random.default_rng(0)
+    xs = [(draw.random(4000) * 0.9 + (1.05 if name == "acosh" else 0.05)).astype(dtype)
+          for _ in range(op.arity)]
+    found = op.perform(*xs)
+    assert made and made[-1] is found
+    np.testing.assert_array_max_ulp(found, op.function(*xs), 4)

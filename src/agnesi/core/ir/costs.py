@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
+from agnesi.core.support.host import SYSTEM
+
 #: What planning and rules ask of an operation of a graph (``Op.traits``), and what each means.
 TRAITS = {
     "cheap": "takes less for an element than the element's way through memory",
@@ -68,6 +72,10 @@ HEAVY = frozenset((
 _UNSTABLE = frozenset((
     "exp exp2 expm1 log log2 log10 log1p sinh cosh erfc ndtr acos acosh atanh i0 i1 gamma lgamma "
     "digamma").split())
+#: What NumPy has vectors of by Intel's SVML: on Linux, where the processor has AVX-512.
+_SVML = frozenset((
+    "exp2 expm1 log2 log10 log1p tan asin acos atan atan2 sinh cosh asinh acosh atanh cbrt"
+).split())
 _CANCELLING = frozenset("tanh sqrt reciprocal square power sin cos tan atan".split())
 _MEDIUM = frozenset("divide sqrt rsqrt reciprocal floor_divide remainder fmod mulhi".split())
 
@@ -76,8 +84,10 @@ _MEDIUM = frozenset("divide sqrt rsqrt reciprocal floor_divide remainder fmod mu
 #: code, where that is far from what it is for most of them.
 _SAVED = {
     **dict.fromkeys(("sigmoid", "xlogy", "radian", "rsqrt", "ndtr", "nextafter"), 1),
-    **dict.fromkeys(("hypot", "erfc", "entr", "sin", "cos"), 3),
+    **dict.fromkeys(("exp2", "log2"), 2),
+    **dict.fromkeys(("hypot", "erfc", "entr", "sin", "cos", "asin", "acos", "log10"), 3),
     **dict.fromkeys(("huber", "pseudo_huber", "remainder"), 5),
+    **dict.fromkeys(("atan2", "sinh", "asinh", "atanh"), 15),
     **dict.fromkeys(("k0", "k0e", "k1", "k1e", "i0", "i0e", "i1", "i1e"), 30),
     "betaln": 70, "digamma": 100, "beta": 1000,  # of negative numbers
     **dict.fromkeys(("gammainc_da", "gammainc_daa", "betainc_da", "betainc_db", "betainc_daa",
@@ -99,11 +109,23 @@ def is_heavy(name: str) -> bool:
     return name in HEAVY
 
 
+def uses_svml() -> bool:
+    """Return whether NumPy computes by SVML on this machine."""
+    features = import_module("numpy._core._multiarray_umath").__cpu_features__
+    return SYSTEM == "linux" and any(
+        features.get(name, False) for name in ("X86_V4", "AVX512_SKX"))
+
+
+#: What NumPy takes element by element here, though not on every machine.
+_UNVECTORIZED = frozenset() if uses_svml() else _SVML
+
+
 def traits(name: str) -> frozenset[str]:
     """The traits of the pointwise operation that evaluates a scalar operation for each element."""
     known = (("cheap", _CHEAP), ("heavy", HEAVY), ("commutative", _COMMUTATIVE),
              ("comparison", _COMPARISON), ("relation", _RELATION), ("signed", _SIGNED),
-             ("operator", _OPERATOR), ("unstable", _UNSTABLE), ("cancelling", _CANCELLING))
+             ("operator", _OPERATOR), ("unstable", _UNSTABLE), ("cancelling", _CANCELLING),
+             ("unvectorized", _UNVECTORIZED))
     found = [trait for trait, names in known if name in names]
     return frozenset([*found, "raises"] if name == "power" else found)  # of whole numbers
 
