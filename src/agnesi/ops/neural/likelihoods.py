@@ -24,7 +24,7 @@ from agnesi.ops.neural import softmax as softmaxes
 # -- probabilities and entropies ----------------------------------------------------------------
 def _logit(m: Any, x: Any) -> Any:
     low = m.minimum(x, 0.25)
-    return m.where(x < 0.25, m.log(low / (1.0 - low)), 2.0 * m.atanh(2.0 * x - 1.0))
+    return m.where(x < 0.25, m.log(low / (1.0 - low)), m.log1p((2.0 * x - 1.0) / (1.0 - x)))
 
 
 def _xlog1py(m: Any, x: Any, y: Any) -> Any:
@@ -49,7 +49,8 @@ def _kl_div(m: Any, x: Any, y: Any) -> Any:
     return m.where(m.isinf(found), found, found - x + y)
 
 
-LOGIT = row("logit", _logit, (lambda g, x: safe_divide(g, x * (1 - x)),), __name__, scipy="logit")
+LOGIT = row("logit", _logit, (lambda g, x: safe_divide(g, x * (1 - x)),), __name__, scipy="logit",
+            double=False)
 XLOG1PY = row(
     "xlog1py", _xlog1py, (lambda g, b: g * log1p(b), lambda g, a, b: safe_divide(g * a, b + 1)),
     __name__, scipy="xlog1py",
