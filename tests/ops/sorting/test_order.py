@@ -9,7 +9,7 @@ import agnesi as ag
 from agnesi.compiler.library.sorting import sorted_by_code
 from agnesi.core.ir.calls.sorting import Sorting
 from agnesi.core.support.config import HOOKS
-from agnesi.ops.sorting.order import first_positions
+from agnesi.ops.sorting.order import first_of_order, first_positions
 from agnesi.ops.sorting.sort import ArgSort, Sort
 
 DTYPES = ["float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint32",
@@ -189,3 +189,15 @@ def test_the_native_sort_is_taken_once_it_pays():
     assert HOOKS.sort(np.arange(10), 0, False, False) is None  # NumPy is quicker
     with ag.config(compile=False):
         assert HOOKS.sort(np.arange(1000), 0, False, False) is None
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "float16", "float32", "float64"])
+@pytest.mark.parametrize("shape", [(1,), (7,), (0, 3), (2, 3, 4)])
+def test_the_first_alone_is_the_first_of_all(shape: tuple[int, ...], dtype: str) -> None:
+    draw = np.random.default_rng(0)
+    for _ in range(20):
+        x = draw.integers(-1, 3, shape).astype(dtype)
+        if x.dtype.kind == "f":
+            x[draw.random(shape) < 0.3] = draw.choice([np.nan, -0.0, -np.inf, np.inf])
+        np.testing.assert_array_equal(
+            first_of_order(x, 1), first_of_order(x, x.shape[-1])[..., :1])
