@@ -552,3 +552,13 @@ def test_what_the_page_for_newcomers_says_of_numbers_that_are_not_numpys():
         assert found.dtype.kind == "c"
     assert ag.fft.irfftn(ag.ones((2, 3)), s=(2, -1)).shape == (2, 4)
     assert ag.linalg.qr(ag.eye(2), mode="r").shape == (2, 2)
+
+
+@pytest.mark.parametrize("mask", [ag.triu, ag.tril, np.triu, lambda m, k: ag.triu(m, k) * m[:1]])
+def test_indices_by_a_mask_within_transformations(mask):
+    def f(x):
+        return [x[ag.mask_indices(3, mask, k)] for k in (0, -1, 1)]
+
+    x = ag.reshape(ag.arange(9.0), (3, 3))
+    for found in (ag.jit(f)(x), [y[0] for y in ag.vmap(f)(x[None])]):
+        assert [y.tolist() for y in found] == [y.tolist() for y in f(x)]

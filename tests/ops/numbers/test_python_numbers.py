@@ -27,7 +27,7 @@ ASIDE = frozenset("""Lop Rop callback checkpoint checkpoint_sequential clone com
                   empty empty_like fork function grad jit load memory_stats op print rand reduction
                   shared""".split())
 #: They ask for values, where memory lies, or how many results there are.
-EAGER = frozenset("""bytes inc_subtensor lstsq mask_indices may_share_memory null_space orth
+EAGER = frozenset("""bytes inc_subtensor lstsq may_share_memory null_space orth
                   set_subtensor shares_memory""".split())
 
 

@@ -12,6 +12,7 @@ from agnesi.core.op import typed
 from agnesi.core.parameter_types import DTypeLike, TensorLike
 from agnesi.core.public import planned, public, where_torch
 from agnesi.core.support import dtypes
+from agnesi.core.support.config import switched
 from agnesi.core.support.errors import ShapeError, check_allocatable
 from agnesi.core.support.worker_threads import aside
 from agnesi.core.tensor import Tensor, wrap
@@ -197,8 +198,9 @@ def mask_indices(n: int, mask_func: Any, k: int = 0) -> Pair:
     >>> ag.mask_indices(2, ag.triu, 1)
     (tensor([0]), tensor([1]))
     """
-    kept = mask_func(wrap(np.ones((n, n), np.int64)), k)
-    return _indices(np.nonzero(np.asarray(kept)))
+    with switched(symbolic=None, trace=None, examples=None, recording=False):
+        kept = np.asarray(mask_func(wrap(np.ones((n, n), np.int64)), k))  # tells how many there are
+    return _indices(np.nonzero(kept))
 
 
 @planned
