@@ -522,15 +522,16 @@ def jit(
     or prints it runs eagerly, with a warning that names the line.
 
     Results lie in memory of their own, also where the function returns or keeps an argument, or a
-    view of one or of other state, which are the same or share memory when it runs eagerly.  No
-    gradient flows on from the results of a training step, which has taken it: to differentiate them
-    is an error, to read them is not.  Gradients that it leaves at arguments are there after each
-    call, added to what was there; to arguments that were computed the function leaves them eagerly,
-    as hooks want it.  What neither
-    results nor state come from is not computed, but what eager code checks of it is (that an index
-    is in range, a matrix regular, ``ensure``): only bodies of loops and branches leave such checks
-    out.  A call that such a check fails has changed nothing; before an error that Python
-    raises, what the function changed stays changed, as in eager code.
+    view of one or of other state, which are the same or share memory when it runs eagerly.  What it
+    computes and keeps in several places, as a whole and as views, shares memory as in eager code.
+    No gradient flows on from the results of a training step, which has taken it: to differentiate
+    them is an error, to read them is not.  Gradients that it leaves at arguments are there after
+    each call, added to what was there; to arguments that were computed the function leaves them
+    eagerly, as hooks want it.  What neither results nor state come from is not computed, but what
+    eager code checks of it is (that an index is in range, a matrix regular, ``ensure``): only
+    bodies of loops and branches leave such checks out.  A call that such a check fails has changed
+    nothing; before an error that Python raises, what the function changed stays changed, as in
+    eager code.
 
     A leading size that changes from call to call (a batch, a length) is a run-time value of the
     second version, which then serves all sizes; so is another one that changes alone, and several

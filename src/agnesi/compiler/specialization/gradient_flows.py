@@ -54,10 +54,14 @@ class Flows(Retiring):
         self.begun = closing.begun_results(nodes, len(self.tensors), self.flows, order, thawed)
         self.records = any(self.flows) or bool(self.begun)
         changes = closing.flow_into_changed(nodes, reached, updates, taught)
+        first = len(self.tensors) + len(self.kept) + len(self.arrived.gradients)
+        #: Whether gradients flow to what it puts into objects and containers.
+        puts = not taught and any(
+            n in reached for n in nodes[first:first + len(self.effects.tensors)])
         #: Whether gradients flow into what it changes.
         self.spills = "spilled" in trace.noticed or (
             self.records and (bool(self.effects) or written or "acted" in trace.noticed)) or (
-            changes and not taught)
+            changes and not taught) or puts
         #: Whether a step that took gradients itself leaves something that others flow through.
         self.leaves_record = (taught or written) and (closing.leaves_gradients(trace) or (
             changes if taught else closing.flow_into_changed(nodes, reached, updates, True)))

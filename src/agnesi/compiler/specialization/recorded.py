@@ -383,7 +383,7 @@ def eager_causes(version: Any) -> list[str]:
         found.append("backward() leaves gradients at arguments that were computed, or may have "
                      "hooks: give them with ag.value_and_grad, which is compiled")
     if version.spills:
-        found.append("gradients flow into tensors that it changes: change them in `with "
+        found.append("gradients flow into tensors that it changes or keeps: change them in `with "
                      "ag.no_grad():`, or return what they become; or it assigns gradients, or lets "
                      "Python act, beside results that others flow through: do that outside")
     if version.passing:

@@ -6,7 +6,8 @@ they are further results of the code, and those that stand for Python's numbers 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from enum import Enum
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
@@ -40,8 +41,12 @@ from agnesi.compiler.tracing.sources import (
     attributes,
     same,
 )
-from agnesi.core.ir.dims import TUPLES
+from agnesi.core.dispatch import apply
+from agnesi.core.ir.dims import TUPLES, Size, is_static
 from agnesi.core.ir.extents import Extent
+from agnesi.core.op import Op
+from agnesi.core.storage.views import looking_through
+from agnesi.core.substitution import size_with
 from agnesi.core.support.exports import module_of
 from agnesi.core.support.tracing import current_trace
 from agnesi.core.support.tree import Tree, flatten
@@ -154,6 +159,8 @@ class Effects:
     """Everything that a trace stored, and the leaves of arguments that it replaced.
 
     :ivar tensors: The tensors to compute for these, each once.
+    :ivar views: What comes after those: positions of tensors that own memory, their shapes in the
+        trace, and the operations by which each is viewed.
     :ivar obstacle: What calls cannot repeat, as text for the user; empty if there is nothing.
     """
 
@@ -234,8 +241,16 @@ class Effects:
         """Replace computed tensors in written containers and arguments by positions in the results.
         """
         made = {id(v): v for v in values if _is_symbol(v)}
-        self.tensors = [] if self.obstacle else list(made.values())
-        results = {key: _Result(v, i) for i, (key, v) in enumerate(made.items())}
+        ways = {} if self.obstacle else _views_of_new(made.values())
+        if not all(map(_are_sized, ways.values())):
+            self.obstacle, ways = "it keeps views that share memory, of sizes that it computes", {}
+        owners = {key: v for key, v in made.items() if key not in ways}
+        owners |= {id(way[0]): way[0] for way in ways.values()}
+        self.tensors = [] if self.obstacle else list(owners.values())
+        indices = {key: i for i, key in enumerate((*owners, *ways))}
+        self.views = [(indices[id(root)], root.shape, [_operation(v) for v in way])
+                      for root, *way in ways.values()]
+        results = {key: _Result(v, indices[key]) for key, v in made.items()}
         for w in self._nests:
             w.leaves = [results.get(id(v), v) for v in w.leaves]
 
@@ -295,6 +310,8 @@ class Effects:
         """Repeat the effects with the results of a call; ``given`` are the user's arguments,
         ``leaves`` those and the hidden ones.
         """
+        if self.views:
+            results = [*results, *(_viewed(results[i], *way) for i, *way in self.views)]
         for w in self.written:
             w.source.put(w.of(results, leaves))
         for path, put in self.arguments.items():
@@ -406,6 +423,41 @@ def _is_lasting(value: Any) -> bool:
 
 def _is_symbol(value: Any) -> bool:
     return isinstance(value, Tensor) and value.array is None
+
+
+def _views_of_new(made: Collection[Tensor]) -> dict[int, list[Tensor]]:
+    """Return views, by identity, that share the memory of a tensor that the trace computed with
+    another one of these: that tensor, and the views from it on.
+    """
+    ways = {id(x): looking_through(x) for x in made}
+    shared = Counter(id(way[0]) for way in ways.values())
+    return {key: way for key, way in ways.items()
+            if len(way) > 1 and shared[id(way[0])] > 1 and _is_computed(way[0])
+            and not any(v._view is not None and v._view.operands for v in way)}
+
+
+def _are_sized(way: Sequence[Tensor]) -> bool:
+    """Return whether the sizes of views follow from those of the tensor that they view."""
+    sizes: dict[Any, Size] = dict.fromkeys(way[0].shape, 1)
+    return is_static([size_with(n, sizes) for v in way for n in v.shape])
+
+
+def _operation(view: Tensor) -> Op:
+    """Return the operation by which a tensor views its base."""
+    assert view._view is not None
+    return view._view.op
+
+
+def _viewed(x: Tensor, shape: Sequence[Size], ops: Sequence[Op]) -> Tensor:
+    """Return a view of a result, which had another shape in the trace."""
+    sizes: dict[Any, Size] = dict(zip(shape, x.shape, strict=True))
+    for op in ops:
+        x = apply(op.resolve(lambda n: size_with(n, sizes)), x)
+    return x
+
+
+def _is_computed(x: Tensor) -> bool:
+    return x.array is None and x.node is not None and x.node.op is not None
 
 
 def _begins(x: Tensor) -> bool:
