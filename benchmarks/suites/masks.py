@@ -1,4 +1,5 @@
-"""Results whose size is data: sums under masks, places, different elements, minibatches."""
+"""Results whose size is data: sums under masks, places, different elements, minibatches, and lists
+that grow."""
 
 from __future__ import annotations
 
@@ -10,10 +11,12 @@ import numpy as np
 from benchmarks import peers
 from benchmarks.harness import Case, Contender, Context, Result
 
-TITLE = "x[x > 0].sum(), x[x > 0], nonzero, unique, minibatches by an index; float32"
+TITLE = "x[x > 0].sum(), x[x > 0], nonzero, unique, minibatches by an index; float32; growing lists"
 THREADS = (1,)
 SIZES, QUICK_SIZES = (1000, 10_000, 100_000, 1_000_000, 10_000_000), (1000, 100_000)
 GOAL, OF_UNIQUE = 1.5, 1.0
+#: Steps of a loop that appends to a list, and what Python's loop takes over ours.
+STEPS, OF_PYTHON = (10_000, 100_000), 20.0
 
 #: How a library says it; ``xp`` is its namespace, ``x`` an operand, ``i`` an index.
 Call = Callable[..., Any]
@@ -31,7 +34,8 @@ OF_TORCH: dict[str, Call] = {
 
 
 def run(context: Context) -> list[Result]:
-    return context.measure_all(_cases(QUICK_SIZES if context.quick else SIZES))
+    return context.measure_all([
+        *_cases(QUICK_SIZES if context.quick else SIZES), *map(_growing, STEPS)])
 
 
 def _cases(sizes: tuple[int, ...]) -> Iterator[Case]:
@@ -78,3 +82,35 @@ def _contenders(name: str, x: np.ndarray, i: np.ndarray) -> dict[str, Callable[[
         "pytensor C": lambda: of_pytensor("cvm"),
         "pytensor numba": lambda: of_pytensor("numba"),
     }
+
+
+def _growing(steps: int) -> Case:
+    """A list that each step appends to; that the time is linear shows beside the other lengths."""
+    return Case(
+        f"a list of {steps} steps in while_loop", lambda: _appended(steps),
+        {"agnesi": lambda: _agnesi_growing(steps),
+         "python": lambda: Contender(_appended, (steps,))},
+        bytes=steps * 8, dtype="float64", goal=OF_PYTHON)
+
+
+def _appended(steps: int) -> np.ndarray:
+    """The list, by Python's loop over its numbers."""
+    found, x = [], 0.5
+    for _ in range(steps):
+        found.append(x)
+        x = x * 0.9 + 0.1
+    return np.array(found)
+
+
+def _agnesi_growing(steps: int) -> Contender:
+    ag = peers.agnesi()
+
+    def step(state: Any) -> Any:
+        i, found, x = state
+        return i + 1, ag.concatenate([found, x.reshape(1)]), x * 0.9 + 0.1
+
+    def loop(n: Any) -> Any:
+        first = (ag.tensor(0), ag.zeros(0, dtype="float64"), ag.tensor(0.5, dtype="float64"))
+        return ag.while_loop(lambda state: state[0] < n, step, first)[1]
+
+    return Contender(ag.jit(loop), (ag.tensor(steps),))
