@@ -107,6 +107,11 @@ def _outside(leaf: Node, declaring: bool) -> Tensor:
     return t if t is not None and (t.node is leaf or not declaring) else symbol(leaf)
 
 
+def _live_leaves(outputs: Sequence[Node]) -> list[Node]:
+    """Return the leaves of a graph whose values calls read anew."""
+    return [n for n in toposort(outputs) if n.op is None and live_tensor(n) is not None]
+
+
 def _variable(leaf: Node) -> Any:
     """Return the variable of a leaf that calls may change; None for others."""
     return getattr(leaf.handle, "variable", None)
@@ -159,11 +164,10 @@ class OpFromGraph:
         self._inputs: list[Any] = [x.node for x in inputs]
         self._outputs = [current(as_tensor(y)) for y in results]
         FunctionGraph(self._inputs, self._outputs)  # complains of variables without a value
-        self._live = [n for n in toposort(self._outputs)
-                      if n.op is None and live_tensor(n) is not None]
         #: States of random numbers: each call draws from others.
-        self._states = [n for n in self._live if hasattr(_variable(n), "another")]
+        self._states = [n for n in _live_leaves(self._outputs) if hasattr(_variable(n), "another")]
         self._outputs += [current(n.handle.update) for n in self._states]  # type: ignore[union-attr]
+        self._live = _live_leaves(self._outputs)
         self._known: dict[Any, GraphOp] = {}
         #: Such a graph is no operation: those around it have to know the sizes.
         self._replays = has_sizes_of_values(self._outputs)

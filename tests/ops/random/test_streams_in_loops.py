@@ -93,6 +93,17 @@ def test_calls_of_a_graph(kind):
 
 
 @KINDS
+@pytest.mark.parametrize("method", ["uniform", "normal", "binomial"])
+def test_calls_of_a_graph_draw_as_many_numbers_as_sizes_say(kind, method):
+    streams, a, x = kind(seed=1), T.vector("a"), T.vector("x")
+    op = ag.OpFromGraph([a], a * 0 + getattr(streams, method)(a.shape))
+    f = ag.function([x], op(x))
+    for n in (3, 40_000):
+        first, second = f(np.ones(n)), f(np.ones(n))
+        assert first.shape == (n,) and (n == 3 or (first != second).any())
+
+
+@KINDS
 def test_gradients_flow_past_draws(kind):
     streams, w, x = kind(seed=1), T.scalar("w"), T.vector("x")
     ys, updates = T.scan(lambda r, c: c * w + r * streams.uniform(()), x, outputs_info=w * 0)
