@@ -10,7 +10,7 @@ import numpy as np
 
 import agnesi as ag
 from agnesi import distributed as dist
-from agnesi.distributed.processes import memory
+from agnesi.api.processes import memory
 
 #: Collectives of a tensor with 2 rows and more, and the same of the stack of all processes'.
 KINDS = {

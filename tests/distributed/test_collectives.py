@@ -8,7 +8,7 @@ import pytest
 
 import agnesi as ag
 from agnesi import distributed as dist
-from agnesi.distributed.processes import memory
+from agnesi.api.processes import memory
 from tests.distributed import programs
 from tests.distributed.programs import KINDS
 

@@ -1,10 +1,13 @@
 """Shards, stages, centres, stores and handles: all are equal to the serial run."""
 
+import copy
 import gc
+import multiprocessing
 import os
 import pickle
 import signal
 import time
+from multiprocessing.reduction import ForkingPickler
 
 import dask.array
 import dask.bag
@@ -15,6 +18,7 @@ import pytest
 
 import agnesi as ag
 from agnesi import distributed as dist
+from agnesi.api.processes import sharing
 from tests.distributed import sharded, training
 
 pytestmark = pytest.mark.usefixtures("little_to_collect")
@@ -59,7 +63,6 @@ def test_zero_leaves_frozen_parameters_and_forgets_gradients(stage):
     (lambda net: dist, "nccl", "no GPU tensors"),
     (lambda net: dist, "is_nccl_available", "no GPU tensors"),
     (lambda net: dist, "get_backend", "who launched"),
-    (lambda net: net.weight, "share_memory_", "SharedHandle"),
 ])
 def test_names_of_other_libraries_are_told(make, name, told):
     with pytest.raises(AttributeError, match=f"no attribute '{name}'; use .*{told}"):
@@ -293,6 +296,40 @@ def test_handles_share_memory_through_pipes(workers):
     np.testing.assert_array_equal(seen.numpy(), [2.0, 4.0, 6.0])  # it is still mapped
     with pytest.raises(FileNotFoundError, match=r"SharedHandle of float32\[3\] came .* given back"):
         pickle.loads(data)
+
+
+def _added(x, net):
+    with ag.no_grad():
+        x.add_(1)
+        net.weight.fill_(7)
+
+
+def test_tensors_are_moved_into_shared_memory():
+    x, net = ag.zeros(3), ag.nn.Linear(2, 2)
+    assert not x.is_shared() and not net.weight.is_shared()
+    assert x.share_memory_() is x and net.share_memory() is net
+    assert x.is_shared() and x[1:].is_shared() and net.bias.is_shared()
+    process = multiprocessing.get_context("fork").Process(target=_added, args=(x, net))
+    process.start()
+    process.join()
+    assert process.exitcode == 0
+    assert x.tolist() == [1.0] * 3 and net.weight.tolist() == [[7.0] * 2] * 2
+    # what queues and processes that are spawned get is the same memory
+    other, weight = pickle.loads(ForkingPickler.dumps((x, net.weight)))
+    other.mul_(5)
+    assert x.tolist() == [5.0] * 3 and other.is_shared() and weight.requires_grad
+    ag.jit(net)(ag.ones(1, 2)).sum().backward()
+    ag.optim.SGD(net.parameters(), lr=1.0).step()
+    assert weight.tolist() == [[6.0] * 2] * 2
+    for copied in (copy.deepcopy(x), pickle.loads(pickle.dumps(x)), x + 0):
+        assert not copied.is_shared() and copied.tolist() == [5.0] * 3
+    x.data = ag.ones(3)
+    assert not x.is_shared() and not pickle.loads(ForkingPickler.dumps(x)).is_shared()
+    assert x.share_memory_().is_shared() and other.tolist() == [5.0] * 3
+    paths = [handle.path for handle in sharing._handles.values()]
+    del x, other, net, weight, process
+    gc.collect()
+    assert not any(map(os.path.exists, paths))
 
 
 def test_blocks_are_mapped(workers):

@@ -5,6 +5,7 @@ What must hold: collectives meet in the order of the program, with derivatives t
 fails, or meets another call, is an error in all of them and no wait.
 """
 
+from agnesi.api.processes.handles import SharedHandle as SharedHandle
 from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.support.errors import CollectiveError as CollectiveError
 from agnesi.distributed.agreement import same_state as same_state
@@ -31,7 +32,6 @@ from agnesi.distributed.parallel import DataParallel as DataParallel
 from agnesi.distributed.parallel import data_parallel as data_parallel
 from agnesi.distributed.pipeline import Pipeline as Pipeline
 from agnesi.distributed.processes.group import Group as Group
-from agnesi.distributed.processes.handles import SharedHandle as SharedHandle
 from agnesi.distributed.processes.launch import launch as launch
 from agnesi.distributed.processes.launch import restart_count as restart_count
 from agnesi.distributed.processes.workers import Workers as Workers

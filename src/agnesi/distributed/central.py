@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.api.processes import locks, memory
 from agnesi.autodiff.recording import no_grad
 from agnesi.compiler.jit import jit
 from agnesi.core.dispatch import touch
@@ -21,7 +22,6 @@ from agnesi.core.tensor import Tensor
 from agnesi.distributed.agreement import compare_tensors
 from agnesi.distributed.flat import Flat, Rows, checked
 from agnesi.distributed.parts import parts_of
-from agnesi.distributed.processes import locks, memory
 from agnesi.distributed.processes.group import TIMEOUT, Group
 from agnesi.distributed.processes.world import world
 from agnesi.nn.base.module import Module

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
 from typing import Any
 
+from agnesi.api.processes.memory import GIVEN_UP
 from agnesi.compiler.control import set_num_threads
 from agnesi.core.integers import is_integer
 from agnesi.core.support.errors import CollectiveError, at
 from agnesi.distributed.processes import world
 from agnesi.distributed.processes.group import TIMEOUT
-from agnesi.distributed.processes.memory import GIVEN_UP
 from agnesi.distributed.processes.workers import check_each
 
 #: Seconds that Ray has at least to start an actor, beside the timeout of collectives.

@@ -3,7 +3,7 @@
 A collective (``distributed/operations.py``) is an operation that takes and returns what keeps the
 order of effects (``ordered`` in ``api/custom/effects.py``), and a ``Foreign`` kernel of one native
 entry, whose arguments are integers and which looks its group up in a table. Groups
-(``distributed/processes/group.py``) give it memory (``distributed/processes/memory.py``) and a
+(``distributed/processes/group.py``) give it memory (``api/processes/memory.py``) and a
 checker in Python, which native code calls while it waits: it looks whether a process still holds
 its lock, whether the group was given up, and at the clock. ``native/mpi.ll`` begins the same by an
 MPI library's C functions. Why a C function failed is found by the error's name (``REASONS`` in

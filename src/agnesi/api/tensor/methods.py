@@ -131,6 +131,7 @@ TORCH = {
     "views_in_place": """
         resize_ resize_as_ squeeze_ swapaxes_ swapdims_ t_ transpose_ unsqueeze_
     """,
+    "sharing": "is_shared share_memory_",
     "draws_in_place": """
         bernoulli_ cauchy_ exponential_ geometric_ log_normal_ normal_ random_ uniform_
     """,

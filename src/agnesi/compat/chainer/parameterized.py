@@ -35,11 +35,11 @@ class Applied(Formula):
     def label(self) -> str:
         return type(self.called).__name__
 
-    @property
+    @property  # type: ignore[misc]
     def parameters(self) -> Any:
         return self.called.parameters
 
-    @property
+    @property  # type: ignore[misc]
     def gradients(self) -> Any:
         return self.called.gradients
 
@@ -58,7 +58,7 @@ class Parameterized:
             creator = y.creator
             if type(creator) is Formula and self._reads(creator.inputs):
                 creator.__class__ = Applied
-                creator.called = self
+                vars(creator)["called"] = self
         return results
 
     def _reads(self, variables: Any) -> bool:

@@ -78,7 +78,6 @@ b : `bias`
 gamma beta moving_mean moving_variance running_std : `weight`, `bias`, `running_mean`,
     `running_var` of norms
 cuda ipu xpu mtia : nothing: there is one device, the CPU
-share_memory : `ag.distributed.SharedHandle(x)` of each parameter, or `ag.distributed.Central`
 to_empty : nothing: there is one device, the CPU
 compile : `ag.jit(model)`
 fit evaluate predict score : `ag.training.Trainer(model, optimizer, loss)`, whose methods these are

@@ -6,9 +6,8 @@ A line is ``call | what it is here``, or ``names : what to use``; operands are n
 
 TENSOR = """
 save : `ag.save(x, path)`, which `ag.load(path)` gives back
-share_memory_ : `ag.distributed.SharedHandle(x)`, which goes through pipes and queues
 ipu xpu mtia pin_memory record_stream : nothing: there is one device, the CPU
-is_ipu is_maia is_mtia is_pinned is_set_to is_shared is_vulkan is_distributed is_inference is_conj
+is_ipu is_maia is_mtia is_pinned is_set_to is_vulkan is_distributed is_inference is_conj
     is_neg : nothing: `x.device` is always 'cpu'
 is_coalesced coalesce dense_dim sparse_dim sparse_mask to_sparse_bsc to_sparse_bsr
     to_padded_tensor to_mkldnn ccol_indices

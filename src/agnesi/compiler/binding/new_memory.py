@@ -138,9 +138,14 @@ class NewMemory:
 
 def part(x: Tensor, value: Any) -> None:
     """Move a tensor to a fresh copy of ``value``; its views keep the old memory."""
+    look_into(x, np.array(value))
+
+
+def look_into(x: Tensor, array: np.ndarray) -> None:
+    """Let a tensor look into the memory of an array; its views keep the old memory."""
     if (watch := MODE.get().watch) is not None:
         watch(x)
-    x.array = np.array(value)
+    x.array = array
     x._version = [touch(x)]  # apart from what it was before, which has the other counter
 
 

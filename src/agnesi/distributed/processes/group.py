@@ -13,14 +13,14 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.api.processes import locks, memory
+from agnesi.api.processes.memory import Segment, mailbox_bytes
 from agnesi.compiler.library import collectives as native
 from agnesi.core.ir.foreign import REASONS
 from agnesi.core.support.config import HOOKS
 from agnesi.core.support.errors import CollectiveError, Explained, at, location, user_where
 from agnesi.core.support.forks import at_fork
 from agnesi.core.support.host import cores
-from agnesi.distributed.processes import locks, memory
-from agnesi.distributed.processes.memory import Segment, mailbox_bytes
 from agnesi.distributed.processes.signatures import circle, doing, shown_text, signature, waits_for
 
 #: Seconds that a process waits for another one, unless ``init`` says otherwise.

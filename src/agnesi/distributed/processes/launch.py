@@ -12,12 +12,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import IO, Any
 
-from agnesi.core.integers import is_integer
-from agnesi.core.support.config import inherited
-from agnesi.core.support.errors import at, typed
-from agnesi.core.support.host import cores
-from agnesi.distributed.processes import world
-from agnesi.distributed.processes.memory import (
+from agnesi.api.processes.memory import (
     BLAMED,
     GIVEN_UP,
     REASON,
@@ -25,6 +20,11 @@ from agnesi.distributed.processes.memory import (
     Segment,
     open_segment,
 )
+from agnesi.core.integers import is_integer
+from agnesi.core.support.config import inherited
+from agnesi.core.support.errors import at, typed
+from agnesi.core.support.host import cores
+from agnesi.distributed.processes import world
 
 #: Seconds between two looks at the processes.
 _POLL_SECONDS = 0.02

@@ -12,12 +12,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from agnesi.api.processes import memory
+from agnesi.api.processes.memory import Segment
 from agnesi.compiler.library import collectives as native
 from agnesi.core.support.errors import at
 from agnesi.core.support.forks import unforked
-from agnesi.distributed.processes import memory
 from agnesi.distributed.processes.group import Group, skip_number
-from agnesi.distributed.processes.memory import Segment
 from agnesi.distributed.processes.signatures import signature
 
 #: C functions by kind, as ``KINDS`` has them; those with ``_c`` count in 64 bits (MPI 4).

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from agnesi.api.processes.memory import Segment
 from agnesi.compiler.library import collectives as native
-from agnesi.distributed.processes.memory import Segment
 
 
 def shown_text(first: str, line: str) -> bytes:

@@ -11,19 +11,19 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
-from agnesi.compiler.control import set_num_threads
-from agnesi.core.integers import is_integer
-from agnesi.core.support.errors import CollectiveError, Explained, at
-from agnesi.distributed.processes import world
-from agnesi.distributed.processes.group import TIMEOUT
-from agnesi.distributed.processes.launch import ended
-from agnesi.distributed.processes.memory import (
+from agnesi.api.processes.memory import (
     GIVEN_UP,
     REASON,
     REASON_BYTES,
     Segment,
     open_segment,
 )
+from agnesi.compiler.control import set_num_threads
+from agnesi.core.integers import is_integer
+from agnesi.core.support.errors import CollectiveError, Explained, at
+from agnesi.distributed.processes import world
+from agnesi.distributed.processes.group import TIMEOUT
+from agnesi.distributed.processes.launch import ended
 
 #: Seconds that others get once a process has failed, before they are told.
 _GRACE_SECONDS = 0.3

@@ -9,13 +9,13 @@ import signal
 import zlib
 from typing import Annotated, Any, TypeAlias
 
+from agnesi.api.processes import memory
 from agnesi.core.integers import check_integer, is_integer
 from agnesi.core.options import Rule
 from agnesi.core.support.config import bequeath, inherited
 from agnesi.core.support.errors import CollectiveError, at, typed
 from agnesi.core.support.forks import unforked
 from agnesi.core.support.host import SYSTEM
-from agnesi.distributed.processes import memory
 from agnesi.distributed.processes.group import TIMEOUT, Group
 from agnesi.distributed.processes.outside import Outside, checked
 

@@ -161,3 +161,15 @@ class Lookups:
         for t in list(this.parameters()):
             t.requires_grad_(requires_grad)
         return self
+
+    def share_memory(self) -> Self:
+        """Move all parameters and buffers into memory that processes share, which are started
+        after that: each sees what the others change in place.
+
+        :returns: The module itself.
+        :rtype: Module
+        """
+        module: Any = self
+        for x in (*module.parameters(), *module.buffers()):
+            x.share_memory_()
+        return self

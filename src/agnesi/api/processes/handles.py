@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.api.processes import locks, memory
 from agnesi.core.parameter_types import TensorLike
 from agnesi.core.support.dtypes import as_dtype, name_of
 from agnesi.core.support.errors import at
 from agnesi.core.tensor import Tensor, wrap
-from agnesi.distributed.processes import locks, memory
 from agnesi.ops.base.convert import as_tensor
 
 #: Before the elements: how many handles there are, in this or any process, or on their way.
@@ -72,7 +72,7 @@ class SharedHandle:
         self._array[...] = value
 
     def _map(self, file: int) -> None:
-        self._file = file
+        self._file, self._process = file, os.getpid()
         self._memory = mmap.mmap(file, 0)
         self._array = np.ndarray(self.shape, self.dtype, self._memory, _HEAD_BYTES)
 
@@ -97,7 +97,7 @@ class SharedHandle:
 
     def __del__(self) -> None:
         with contextlib.suppress(Exception):
-            if self._count(-1) == 0:
+            if self._process == os.getpid() and self._count(-1) == 0:  # a fork has not counted
                 os.unlink(self.path)
             os.close(self._file)
 
