@@ -248,6 +248,30 @@ def test_computed_attributes_take_no_lock_of_their_class():
                     and "cached_property" in [a.name for a in node.names])]
 
 
+def test_errors_of_handlers_of_signals_are_not_swallowed():
+    """Who goes on after any error lets those through: ``core/support/signal_errors.py``."""
+    rooms = ("api", "autodiff", "codegen", "compiler", "core", "ops", "rewrite", "runtime",
+             "schedule")
+    apart = {"compiler/reports", "runtime/support.py", "api/processes/handles.py"}
+    passing = {"raise_if_from_signal", "is_from_signal"}
+    found = []
+    for path, tree in trees().items():
+        name = name_of(path).removeprefix("src/agnesi/")
+        if not name.startswith(rooms) or name.startswith(tuple(apart)):
+            continue
+        for node in nodes(tree):
+            if (isinstance(node, ast.ExceptHandler)
+                    and ast.unparse(node.type or node) == "Exception"):
+                inside = [n for part in node.body for n in ast.walk(part)]
+                if not any(isinstance(n, ast.Raise) or getattr(n, "id", "") in passing
+                           for n in inside):
+                    found.append(f"{name}:{node.lineno}")
+            elif isinstance(node, ast.With) and any(
+                    "suppress(Exception" in ast.unparse(item.context_expr) for item in node.items):
+                found.append(f"{name}:{node.lineno}")
+    assert found == []
+
+
 def test_files_are_written_whole():
     """Who is stopped, or finds the disk full, leaves what was there: ``core/support/atomic.py``."""
     writers = {"save", "savefig", "savez", "savez_compressed", "savetxt", "tofile", "write_bytes",

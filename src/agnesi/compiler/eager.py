@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from importlib import import_module
 from threading import Thread
 from typing import Any
@@ -18,6 +17,7 @@ from agnesi.core.dispatch import apply
 from agnesi.core.ir.foreign import BEGINNERS, RESOLVERS
 from agnesi.core.op import Op
 from agnesi.core.support.config import HOOKS, config
+from agnesi.core.support.signal_errors import ignored
 from agnesi.core.support.worker_threads import started
 from agnesi.core.tensor import wrap
 
@@ -190,7 +190,7 @@ def _regions(function: Callable[..., Any], wanted: bool = False,
 
 def load() -> None:
     """Let native code find plans and end eager operations; without a compiler Python does."""
-    with suppress(Exception):
+    with ignored(Exception):
         native = import_module("agnesi.runtime.eager").builtin
         HOOKS.finished, HOOKS.replayed = native("finished"), native("replayed")
         HOOKS.mapped, HOOKS.written = native("mapped"), native("written")

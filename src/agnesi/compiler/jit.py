@@ -45,6 +45,7 @@ from agnesi.core.public import higher, keyworded
 from agnesi.core.storage.device_tensors import PlacedTensor
 from agnesi.core.support.config import STATE, config
 from agnesi.core.support.errors import TraceError, at, no_attribute
+from agnesi.core.support.signal_errors import is_from_signal
 from agnesi.core.support.tracing import is_tracing
 from agnesi.core.support.tree import Tree
 from agnesi.core.tensor import Tensor
@@ -225,7 +226,7 @@ class Jit(Direct, Inspectable, Generic[P, R]):
         except ExampleReadError:
             eager = True
         except Exception as error:
-            if not self.versions.failed(error):
+            if not self.versions.failed(error) or is_from_signal(error):
                 raise
         if eager:  # not above, where errors of the function would have those of the trace behind
             return self._eagerly(args, keywords)

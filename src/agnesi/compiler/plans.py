@@ -31,6 +31,7 @@ from agnesi.core.storage.memory import MIN_POOLED_ELEMENTS
 from agnesi.core.storage.views import element_view, root
 from agnesi.core.support.config import HOOKS, MODE, switched, witnessed
 from agnesi.core.support.numpy_warnings import silently
+from agnesi.core.support.signal_errors import raise_if_from_signal
 from agnesi.core.support.tree import flatten
 from agnesi.core.support.worker_threads import MIN_ASIDE_NANOSECONDS
 from agnesi.core.tensor import Tensor, wrap
@@ -70,7 +71,8 @@ def plan(function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str
         args, keywords, xs = _apart(args, keywords)
     try:
         tried = _tried(function, args, keywords, xs)
-    except Exception:  # whatever it is, the function itself will raise it
+    except Exception as error:  # whatever it is, the function itself will raise it
+        raise_if_from_signal(error)
         return None
     if tried is None:
         return None
@@ -225,7 +227,8 @@ def compiled_plan(made: Plan, function: Callable[..., Any], args: tuple[Any, ...
         if (not records and plan.direct is None) or not all(
                 _is_close(a.array, b.array, magnitude) for a, b in zip(found, known, strict=True)):
             return made
-    except Exception:  # whatever it is, the function itself will raise it
+    except Exception as error:  # whatever it is, the function itself will raise it
+        raise_if_from_signal(error)
         return made
     return plan if plan.regions.are_compiled else made
 

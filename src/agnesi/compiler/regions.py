@@ -29,6 +29,7 @@ from agnesi.core.ir.node import Node, next_serial, toposort
 from agnesi.core.op import Op
 from agnesi.core.storage.changes import is_late
 from agnesi.core.support.config import HOOKS, MODE, config, settled, switched, witnessed
+from agnesi.core.support.signal_errors import raise_if_from_signal
 from agnesi.core.support.tracing import is_tracing
 from agnesi.core.support.tree import Tree, flatten
 from agnesi.core.tensor import Tensor, keep, wrap
@@ -189,7 +190,8 @@ class Regions:
             made = Region(
                 self.function, leaves, self._wanted, self._share(leaves), *key[:3]
             ) if HOOKS.compiles() else None
-        except Exception:  # whatever it is, the function itself will raise it
+        except Exception as error:  # whatever it is, the function itself will raise it
+            raise_if_from_signal(error)
             made = None
         self._found[key] = made
         return made

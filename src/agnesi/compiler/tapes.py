@@ -23,6 +23,7 @@ from agnesi.core.dispatch import current
 from agnesi.core.ir.node import Node, toposort
 from agnesi.core.op import item_of
 from agnesi.core.support.config import HOOKS, MODE, config, switched, witnessed
+from agnesi.core.support.signal_errors import raise_if_from_signal
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.base.elementwise import Elementwise
 from agnesi.ops.identity import Identity
@@ -131,7 +132,8 @@ def _counted(key: Any, order: Sequence[Node], seeds: Mapping[Node, Any], wrt: An
     try:
         if tape is None and all(map(_is_suited, order)):
             tape = Tape(order, seeds, wrt)
-    except Exception:  # whatever it is, the rules themselves will raise it
+    except Exception as error:  # whatever it is, the rules themselves will raise it
+        raise_if_from_signal(error)
         tape = None
     if tape is not None or all(map(_is_known, order)):
         _found[key] = tape

@@ -37,6 +37,7 @@ from agnesi.core.support.config import HOOKS, MODE, TRACES
 from agnesi.core.support.docstrings import numpydoc
 from agnesi.core.support.errors import DTypeError, NestingError, at, ours, shown
 from agnesi.core.support.migration_hints import with_keyword
+from agnesi.core.support.signal_errors import is_from_signal
 from agnesi.core.support.worker_threads import MIN_ASIDE_NANOSECONDS
 from agnesi.core.tensor import Tensor
 
@@ -75,7 +76,7 @@ def explain_errors(function: F) -> F:
                 found := _again(form, args, keywords, function, call)
             ) is not NotImplemented:
                 return found
-            if has_no_run() and (
+            if has_no_run() and not is_from_signal(error) and (
                 found := HOOKS.deferred(call, args, keywords)
             ) is not NotImplemented:
                 return found
@@ -265,7 +266,7 @@ def public(function: F) -> F:
                 found := _again(form, args, keywords, function, call)
             ) is not NotImplemented:
                 return found if out is None else into(out, found)
-            if out is None and has_no_run() and (
+            if out is None and has_no_run() and not is_from_signal(error) and (
                 found := HOOKS.deferred(call, args, keywords)
             ) is not NotImplemented:
                 return found

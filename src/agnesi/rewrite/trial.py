@@ -17,6 +17,7 @@ from agnesi.core.ir.node import Node, leaves
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import at
 from agnesi.core.support.gc_pause import no_gc
+from agnesi.core.support.signal_errors import raise_if_from_signal
 from agnesi.core.tensor import symbol
 from agnesi.ops.base.elementwise import TABLE
 from agnesi.rewrite.engine import outside_traces
@@ -159,7 +160,8 @@ def _has_values(node: Node, rng: np.random.Generator) -> bool:
     try:
         with np.errstate(all="ignore"):
             interpret(graph, [_random(n, rng, 0.0) for n in graph.inputs])
-    except Exception:
+    except Exception as error:
+        raise_if_from_signal(error)
         return False
     return True
 

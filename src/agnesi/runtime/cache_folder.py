@@ -7,7 +7,6 @@ what its name led to a moment before.
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import os
 import stat
@@ -17,6 +16,7 @@ from typing import Any
 
 from agnesi.core.support import host
 from agnesi.core.support.config import cache_home, config
+from agnesi.core.support.signal_errors import ignored, raise_if_from_signal
 from agnesi.core.support.undo import Block, Opened
 
 MAX_ENTRY = 128 << 20
@@ -158,7 +158,7 @@ class Folder(Block):
         try:
             with self._file(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL) as file:
                 if hasattr(os, "fchmod"):
-                    with contextlib.suppress(OSError):
+                    with ignored(OSError):
                         os.fchmod(file, 0o600)  # whatever the umask takes away
                 rest = memoryview(data)
                 while rest:
@@ -184,24 +184,25 @@ class Folder(Block):
         """Remove a file; whether it was there and could be removed."""
         try:
             os.unlink(self._path_of(name), dir_fd=self._descriptor)
-        except OSError:
+        except OSError as error:
+            raise_if_from_signal(error)
             return False
         return True
 
     def touch(self, name: str) -> None:
         """Mark a file as just used."""
-        with contextlib.suppress(OSError):
+        with ignored(OSError):
             os.utime(self._path_of(name), dir_fd=self._descriptor, **_NOT_THROUGH_LINKS)
 
     def entries(self, *suffixes: str) -> Iterator[tuple[str, os.stat_result]]:
         """Yield the name and the status of every file of the folder whose name has one of these
         endings.
         """
-        with contextlib.suppress(OSError), os.scandir(
+        with ignored(OSError), os.scandir(
                 self.path if self._descriptor is None else self._descriptor) as found:
             for entry in found:
                 if entry.name.endswith(suffixes):
-                    with contextlib.suppress(OSError):
+                    with ignored(OSError):
                         yield entry.name, entry.stat(follow_symlinks=False)
 
 

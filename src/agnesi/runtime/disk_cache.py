@@ -17,6 +17,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from agnesi.core.support.config import config
+from agnesi.core.support.signal_errors import raise_if_from_signal
 from agnesi.runtime.cache_folder import MAX_ENTRY, Folder, file_objection
 
 T = TypeVar("T")
@@ -66,7 +67,8 @@ def get(name: str) -> bytes | None:
             elif abs(time.time() - found.st_mtime) > _HOUR_SECONDS:  # the clock may have been wrong
                 folder.touch(file)
             return body
-    except OSError:
+    except OSError as error:
+        raise_if_from_signal(error)
         return None
 
 
@@ -79,7 +81,8 @@ def load(name: str, decode: Callable[[bytes], T]) -> T | None:
         return None
     try:
         return decode(body)
-    except Exception:
+    except Exception as error:
+        raise_if_from_signal(error)
         remove(name)
         return None
 
@@ -99,7 +102,8 @@ def put(name: str, body: bytes) -> None:
             folder.write(name + SUFFIX, data)
             if full:
                 _prune(folder, limit_bytes)
-    except OSError:
+    except OSError as error:
+        raise_if_from_signal(error)
         return
 
 
@@ -111,7 +115,8 @@ def _count(folder: Folder, size: int) -> bool:
     """
     try:
         marks = folder.append(_SIZE_FILE, bytes(_marks(size)))
-    except OSError:
+    except OSError as error:
+        raise_if_from_signal(error)
         return True
     return marks * _BYTES_PER_MARK > limit_bytes
 
@@ -125,7 +130,8 @@ def remove(name: str) -> None:
     try:
         with Folder() as folder:
             folder.remove(name + SUFFIX)
-    except OSError:
+    except OSError as error:
+        raise_if_from_signal(error)
         return
 
 
@@ -144,7 +150,8 @@ def clear() -> int:
         with Folder() as folder:
             names = [name for name, _ in folder.entries(SUFFIX, _TEMPORARY, _SIZE_FILE)]
             return sum(folder.remove(name) and name.endswith(SUFFIX) for name in names)
-    except OSError:
+    except OSError as error:
+        raise_if_from_signal(error)
         return 0
 
 

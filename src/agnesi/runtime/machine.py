@@ -18,6 +18,7 @@ from agnesi.core.ir import foreign
 from agnesi.core.support import host
 from agnesi.core.support.cached_attributes import cached_property
 from agnesi.core.support.forks import unforked
+from agnesi.core.support.signal_errors import raise_if_from_signal
 from agnesi.core.target import Costs, Target
 from agnesi.runtime import disk_cache, elf, llvm, units
 
@@ -174,7 +175,8 @@ def load(text: str, *, optimize: int = 1, target: Target | None = None,
     made = _complete(parts, found, optimize, at, ahead)
     try:
         code = _code(text, optimize, at, made)
-    except Exception:
+    except Exception as error:
+        raise_if_from_signal(error)
         if not any(found):
             raise
         made = _complete(parts, [None] * len(parts), optimize, at)  # what came from disk is no code

@@ -18,6 +18,7 @@ from agnesi.core.ir.dims import Dim
 from agnesi.core.ir.node import Node
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import DeclaredShapeError, DTypeError, ShapeError
+from agnesi.core.support.signal_errors import raise_if_from_signal
 from agnesi.core.tensor import Tensor, symbol, wrap
 
 Function = Callable[..., Tensor]
@@ -98,8 +99,8 @@ def check_other_sizes(function: Function, arrays: Sequence[np.ndarray]) -> None:
                 function(*map(wrap, others))
         except DeclaredShapeError as error:
             raise AssertionError(f"for operands of other sizes: {error}") from error
-        except Exception:  # it does not take these
-            continue
+        except Exception as error:  # it does not take these
+            raise_if_from_signal(error)
 
 
 def check_graph(function: Function, arrays: Sequence[np.ndarray], eager: Tensor) -> None:

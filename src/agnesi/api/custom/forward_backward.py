@@ -18,6 +18,7 @@ from agnesi.core.op import Op, explain, give_name
 from agnesi.core.support.config import STATE, switched
 from agnesi.core.support.dtypes import fits, is_inexact
 from agnesi.core.support.errors import DTypeError, GradientError, ShapeError, at
+from agnesi.core.support.signal_errors import raise_if_from_signal
 from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.base.convert import as_tensor
@@ -332,6 +333,7 @@ class _Linear(Op):
         try:
             return self.trace(function, xs[:arity], xs[len(xs) - self.of.outputs :])
         except Exception as error:
+            raise_if_from_signal(error)
             why = str(error).partition("\n")[0].partition(". ")[0]
             raise self._unknown(
                 f"backward works on arrays ({type(error).__name__}: {why})") from None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from time import perf_counter
 from typing import Any
 
@@ -16,6 +16,7 @@ from agnesi.core.op import title_of
 from agnesi.core.support.config import switched
 from agnesi.core.support.errors import ShapeError, at
 from agnesi.core.support.numpy_warnings import silently
+from agnesi.core.support.signal_errors import ignored, raise_if_from_signal
 
 #: What stands for unknown sizes while a result's shape is found out, in two tries.
 _PROBES = ((3, 5, 7, 11, 13, 17, 19, 23), (8, 12, 14, 16, 18, 20, 22, 24))
@@ -42,6 +43,7 @@ def probed(op: Any, xs: tuple[Any, ...]) -> Any:
     try:
         found = _for_groups(op, xs, sizes)
     except Exception as error:
+        raise_if_from_signal(error)
         if not any(isinstance(n, Extent) for n in sizes):
             raise
         raise _unknown(op) from error
@@ -93,7 +95,7 @@ def _tried(op: Any, xs: tuple[Any, ...], sizes: list[Dim], groups: tuple[int, ..
         seconds = _MIN_SECONDS + _MOST_TIMES_LONGER * (perf_counter() - begin)
         common = [y.shape for y in ones]
         for elements in _ELEMENTS:
-            with suppress(Exception, _EndlessError), _for_at_most(seconds):  # made for other values
+            with ignored(Exception, _EndlessError), _for_at_most(seconds):  # made for other values
                 others = _run(op, [_varied(elements, s, x.dtype)
                                    for s, x in zip(shapes, xs, strict=True)])
                 common = [_common(s, y.shape) for s, y in zip(common, others, strict=True)]

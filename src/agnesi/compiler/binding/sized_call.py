@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.compiler.binding.call_adapter import CARRIERS, MISSED
+from agnesi.core.support.signal_errors import raise_if_from_signal
 from agnesi.core.support.tracing import is_tracing
 
 #: What has a value, and is no part of a graph.
@@ -30,7 +31,8 @@ def sized_call(sizes_of: Callable[[tuple[Any, ...]], tuple[int, ...]], native: C
             return dispatch(*args, **keywords)
         try:
             sizes = sizes_of(args)
-        except Exception:  # said by the general way, about the function that the user knows
+        except Exception as error:  # raised by the general way, about the function of the user
+            raise_if_from_signal(error)
             return dispatch(*args)
         code = None if sizes in fixed else native()
         found = MISSED if code is None else code(*args, *[CARRIERS[n] for n in sizes])

@@ -27,6 +27,7 @@ from agnesi.core.ir.extents import Extent, SmallSizeError, UnknownSizeError, gue
 from agnesi.core.ir.node import Node
 from agnesi.core.substitution import inferred
 from agnesi.core.support.config import config
+from agnesi.core.support.signal_errors import raise_if_from_signal
 from agnesi.core.tensor import Tensor
 
 V = TypeVar("V")
@@ -131,6 +132,7 @@ class Growing(Generic[V]):
             except AssertionError:  # the compiler's own mistake
                 raise
             except Exception as error:
+                raise_if_from_signal(error)
                 # A version for the present sizes alone shows whether the function is wrong.
                 self._error = error
                 narrower = _narrowed(pattern, sizes) if left else {}
@@ -168,6 +170,7 @@ class Growing(Generic[V]):
             except AssertionError:
                 raise
             except Exception as error:
+                raise_if_from_signal(error)
                 self._error = error
                 del self._born[0]
                 continue

@@ -16,6 +16,7 @@ from agnesi.core.ir.dims import TUPLES
 from agnesi.core.op import Item
 from agnesi.core.storage.views import taken
 from agnesi.core.support.config import HOOKS, MODE, TRACES, config
+from agnesi.core.support.signal_errors import raise_if_from_signal
 from agnesi.core.tensor import Tensor, wrap
 
 #: Calls that agree before the function is traced, which takes as long as some dozen of them.
@@ -237,5 +238,6 @@ def by_plan(plans: Plans, known: Any, xs: list[Tensor], args: tuple[Any, ...],
         return NotImplemented
     try:
         return plan(xs)
-    except Exception:  # the function raises it in the user's words
+    except Exception as error:  # the function raises it in the user's words
+        raise_if_from_signal(error)
         return NotImplemented

@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from types import FunctionType, ModuleType
 from typing import Any
 
+from agnesi.core.support.signal_errors import raise_if_from_signal
+
 _PACKAGE = __name__.partition(".")[0]
 
 
@@ -33,7 +35,8 @@ def attribute_of(x: Any, name: str, default: Any = None) -> Any:
     """
     try:
         return default if isinstance(x, ModuleType) else getattr(x, name, default)
-    except Exception:
+    except Exception as error:
+        raise_if_from_signal(error)
         return default
 
 
@@ -48,7 +51,8 @@ def has(x: Any, name: str) -> bool:
     """
     try:
         return not isinstance(x, ModuleType) and hasattr(x, name)
-    except Exception:
+    except Exception as error:
+        raise_if_from_signal(error)
         return False
 
 

@@ -15,6 +15,7 @@ from agnesi.core.ir.node import Node
 from agnesi.core.op import Item
 from agnesi.core.support.dtypes import real_of
 from agnesi.core.support.errors import ShapeError
+from agnesi.core.support.signal_errors import raise_if_from_signal
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.base.arith import abs as abs_
 from agnesi.ops.base.arith import negative, positive, reciprocal, safe_divide, safe_multiply, square
@@ -69,7 +70,8 @@ def _folded(node: Node, depth: int) -> Node | None:
         if size * node.dtype.itemsize > max(_FOLDED_BYTES, sum(v.nbytes for v in values)):
             return None
         result = np.asarray(node.op.perform(*values))
-    except Exception:
+    except Exception as error:
+        raise_if_from_signal(error)
         # Whatever is wrong is to be raised by the call, where the user expects it.
         return None
     if result.dtype != node.dtype or result.shape != node.shape:

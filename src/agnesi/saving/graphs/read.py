@@ -13,6 +13,7 @@ from agnesi.core.ir.dims import Dim, combine
 from agnesi.core.ir.node import Node
 from agnesi.core.op import Item
 from agnesi.core.support import dtypes
+from agnesi.core.support.signal_errors import raise_if_from_signal
 from agnesi.core.tensor import symbol, wrap
 from agnesi.core.value_sizes import ValueDim
 from agnesi.ops.control.body import Body
@@ -69,6 +70,7 @@ class Reader:
             except RecursionError:
                 raise ValueError(f"{what} is nested too deep") from None
             except Exception as error:
+                raise_if_from_signal(error)
                 name = str(row.get("op", row.get("leaf")))[:40]
                 text = str(error).partition("\n")[0][:300]
                 raise ValueError(f"{what} ({name}): {text or type(error).__name__}") from None

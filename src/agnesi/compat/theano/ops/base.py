@@ -21,6 +21,7 @@ from agnesi.compat.theano.variable import Variable, bare, floats, wrapped
 from agnesi.core.op import typed
 from agnesi.core.support.dtypes import fits
 from agnesi.core.support.errors import MissingRuleError, at
+from agnesi.core.support.signal_errors import is_from_signal
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.creation import zeros_like
 
@@ -120,8 +121,9 @@ class Op:
             arrays = tuple(a.copy() if i in destroyed else a for i, a in enumerate(arrays))
             try:
                 self.perform(node, list(arrays), storage, *params())
-            except Exception:
-                failed[0] = type(self).perform is not Op.perform or hasattr(self, "c_code")
+            except Exception as error:
+                failed[0] = not is_from_signal(error) and (
+                    type(self).perform is not Op.perform or hasattr(self, "c_code"))
                 raise
             for i, (cell, now) in enumerate(zip(cells, storage, strict=True)):
                 if cell is not now or cell[0] is None:

@@ -1,0 +1,107 @@
+"""What the handler of a signal raises ends the call, at whatever line of ours it comes."""
+
+import functools
+import os
+import random
+import signal
+import sys
+
+import pytest
+
+import agnesi as ag
+from agnesi.core.support.signal_errors import ignored, is_from_signal
+from tests.share import share
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
+ROOT = os.path.dirname(ag.__file__)
+
+
+class _Signalled:
+    """Sends this process a signal where a line is reached for the first time."""
+
+    def __init__(self, at=None):
+        self.at, self.seen = at, {}
+
+    def __enter__(self):
+        self.before = sys.gettrace()  # coverage measures by it, too
+        sys.settrace(self._call)
+        return self
+
+    def __exit__(self, *error):
+        sys.settrace(self.before)
+
+    def _call(self, frame, event, argument):
+        code = frame.f_code
+        if code.co_name == "__del__" or not code.co_filename.startswith(ROOT):
+            return None  # Python prints what destructors raise, and goes on
+        return self._line
+
+    def _line(self, frame, event, argument):
+        if event == "line":
+            place = frame.f_code.co_filename, frame.f_lineno
+            first, self.seen[place] = place not in self.seen, True
+            if first and place == self.at:
+                signal.raise_signal(signal.SIGUSR1)
+        return self._line
+
+
+def _compiled():
+    """Trace, compile and run a new function."""
+    _compiled.calls += 1
+    factor = 1 + _compiled.calls / 1000
+
+    def f(x):
+        y = ag.softmax(x @ x, axis=1).sum(0) * factor
+        return ag.fori_loop(0, 3, lambda i, s: s + y, y)
+
+    with ag.config(cache=False):
+        ag.jit(ag.grad(lambda x: f(x).sum()))(ag.ones((4, 4)))
+
+
+_compiled.calls = 0
+
+
+@pytest.mark.share(3)
+def test_a_time_limit_ends_a_call_at_any_line():
+    def handler(number, frame):
+        raise TimeoutError
+
+    _compiled()
+    with _Signalled() as lines:
+        _compiled()
+    assert len(lines.seen) > 5000
+    places = random.Random(0).sample(list(lines.seen), 60)
+    before = signal.signal(signal.SIGUSR1, handler)
+    try:
+        for place in share(places, 3):
+            with _Signalled(place) as lines:
+                try:
+                    _compiled()
+                except TimeoutError:
+                    continue
+            assert place not in lines.seen, place  # where it depends on what was compiled before
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+
+
+def test_handlers_of_all_kinds_are_known():
+    def stop(text, number, frame):
+        raise OSError(text)
+
+    class Stopping:
+        def __call__(self, number, frame):
+            raise OSError
+
+        def stop(self, number, frame):
+            raise OSError
+
+    for handler in (functools.partial(stop, "late"), Stopping(), Stopping().stop):
+        before = signal.signal(signal.SIGUSR1, handler)
+        try:
+            with pytest.raises(OSError), ignored(OSError):
+                signal.raise_signal(signal.SIGUSR1)
+            with ignored(OSError):
+                os.stat("no such file")
+            assert not is_from_signal(OSError())
+        finally:
+            signal.signal(signal.SIGUSR1, before)
