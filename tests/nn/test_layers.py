@@ -231,3 +231,14 @@ def test_a_sequence_is_edited_as_a_list_and_by_names() -> None:
 ])
 def test_layers_tell_what_they_were_made_with(layer, attributes) -> None:
     assert {name: getattr(layer, name) for name in attributes} == attributes
+
+
+@pytest.mark.parametrize("count", [2**63, 10**30])
+@pytest.mark.parametrize("make", [
+    lambda n: nn.LSTM(2, 3, n), lambda n: nn.GRU(2, 3, n), lambda n: nn.RNN(2, 3, n),
+    lambda n: nn.TransformerEncoder(nn.TransformerEncoderLayer(4, 2), n),
+    lambda n: nn.Transformer(4, 2, n, 1),
+], ids=range(5))
+def test_stacks_of_more_layers_than_memory_holds_are_refused_at_once(make, count):
+    with pytest.raises(ValueError, match=r"num_layers must be at most 65536, not \d+"):
+        make(count)

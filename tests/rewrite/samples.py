@@ -13,7 +13,8 @@ from agnesi.ops.base.slices import Unslice
 from agnesi.ops.convolution.pooled import PoolTaps, TapSpread
 from agnesi.ops.convolution.windows import Windows
 from agnesi.ops.indexing.overlay import Overlay
-from agnesi.ops.special.tails import log_cosh
+from agnesi.ops.special.normal import log_ndtr
+from agnesi.ops.special.tails import log_cosh, log_erfc
 
 
 def _softmax(x):
@@ -364,7 +365,33 @@ SAMPLES = {
     "complement_of_factor": [
         lambda x, y, c: x - x * ag.tanh(x), lambda x, y, c: y * ag.erf(x) - y,
         lambda x, y, c: ag.sigmoid(x) * y - y, lambda x, y, c: y + y * ag.tanh(x),
+        lambda x, y, c: 0.5 * x * ag.erfc(y) - x, lambda x, y, c: x - 0.5 * x * (1 + ag.erf(y)),
     ],
+    "divided_difference": [
+        lambda x, y, c: (ag.exp(x) - ag.exp(y)) / (x - y),
+        lambda x, y, c: (ag.tanh(x) - ag.tanh(y)) / (y - x),
+        lambda x, y, c: (ag.sin(x) - ag.sin(y)) / (x - y),
+        lambda x, y, c: (ag.atan(x) - ag.atan(y)) / (x - y),
+    ],
+    "log_of_scaled_tail": [
+        lambda x, y, c: log_erfc(x) + ag.square(x), lambda x, y, c: 0.5 * x * x + log_ndtr(x),
+        lambda x, y, c: -ag.square(x) - log_erfc(x),
+    ],
+    "log_of_rest_of_square": [
+        lambda x, y, c: ag.log(ag.sigmoid(-x) * (1 + ag.sigmoid(x))),
+        lambda x, y, c: ag.log(ag.erfc(x) * ag.erfc(-x)),
+    ],
+    "complement_of_product": [
+        lambda x, y, c: 1 - ag.sigmoid(x) * ag.sigmoid(y),
+        lambda x, y, c: 1 - ag.square(ag.square(ag.sigmoid(x))),
+    ],
+    "over_tail": [
+        lambda x, y, c: y / (1 + ag.tanh(x)), lambda x, y, c: y / (ag.erf(x) + 1),
+    ],
+    "slope_of_mean_softplus": [
+        lambda x, y, c: ag.sigmoid(x) / x - ag.softplus(x) / x / x,
+    ],
+    "log_of_odds": [lambda x, y, c: log_ndtr(x) - log_ndtr(-x)],
     "difference_in_tail": [
         lambda x, y, c: ag.sigmoid(x + 1) - ag.sigmoid(x),
         lambda x, y, c: ag.sigmoid((x + 0.1) * y) - ag.sigmoid((x - 0.1) * y),

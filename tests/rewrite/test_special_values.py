@@ -159,7 +159,7 @@ NEARER = {
     "logs_over_a_step", "difference_of_cubes", "rest_of_share", "difference_of_exponentials",
     "over_square_of_tanh", "angle_beside_right_angle", "power_beside_one", "logs_of_ratios",
     "log_of_beta", "log_beyond_range", "quotients_over_a_step", "square_of_quotient",
-    "power_over_power",
+    "power_over_power", "slope_of_mean_softplus",
 }
 FUNCTIONS = [r for r in EXACT if not isinstance(r, (PatternRule, GraphRule)) and r.name in SAMPLES]
 

@@ -305,6 +305,27 @@ UNSTABLE = {
         lambda m, x: m.sqrt(x * x + x + 1) - x, (-3.0, 1.5, 30.0, 800.0, 1e200)),
     "1 / (1 + 1 / x)": (lambda m, x: 1 / (1 + 1 / x), (1e-200, -1e-200, 0.5, 1e200)),
     "erfc(x) / exp(-x**2)": (lambda m, x: m.erfc(x) / m.exp(-x * x), (0.5, 30.0)),
+    "log(exp(log(1 + exp(x))) - 1)": (
+        lambda m, x: m.log(m.exp(m.log(1 + m.exp(x))) - 1), (-1000.0, -1e-8, 0.7, 30.0)),
+    "log(sqrt(1 + exp(x)) - 1)": (
+        lambda m, x: m.log(m.sqrt(1 + m.exp(x)) - 1), (-1000.0, -30.0, 0.7, 30.0)),
+    "log(1 - sigmoid(x)**2)": (
+        lambda m, x: m.log(1 - m.sigmoid(x) ** 2), (-30.0, -3.0, 0.7, 30.0)),
+    "1 - sigmoid(x)**10": (lambda m, x: 1 - m.sigmoid(x) ** 10, (-3.0, 0.7, 30.0)),
+    "1 - tanh(x)**4": (lambda m, x: 1 - m.tanh(x) ** 4, (-30.0, 0.7, 3.0, 30.0)),
+    "x ndtr(x) - x": (lambda m, x: x * (0.5 * m.erfc(-x)) - x, (-3.0, 0.7, 20.0)),
+    "log(ndtr(x)) - log(ndtr(-x))": (
+        lambda m, x: m.log(m.ndtr(x)) - m.log(m.ndtr(-x)), (-30.0, -1e-8, 0.7, 3.0)),
+    "log((exp(x) - 1) / x)": (
+        lambda m, x: m.log((m.exp(x) - 1) / x), (-1000.0, 1e-8, 0.7, 1000.0)),
+    "log(x / (1 - exp(-x)))": (
+        lambda m, x: m.log(x / (1 - m.exp(-x))), (-1000.0, -1e-8, 0.7, 1000.0)),
+    "log(1 + exp(x)) / x - 1, slope": (
+        lambda m, x: m.log(1 + m.exp(x)) / x - 1, (-3.0, 0.7, 30.0)),
+    "sinh(x - 1 / 2) / sinh(x)": (
+        lambda m, x: m.sinh(x - 0.5) / m.sinh(x), (-1000.0, -0.7, 1000.0)),
+    "(1 - tanh(x)) / (1 + tanh(x))": (
+        lambda m, x: (1 - m.tanh(x)) / (1 + m.tanh(x)), (-30.0, 0.7, 30.0)),
     "log(sigmoid(-x)**x)": (lambda m, x: m.log(m.sigmoid(-x) ** x), (0.7, 30.0, 900.0)),
 }
 

@@ -58,7 +58,15 @@ def _may_be_unstable(node: Node) -> bool:
         ops = [n.op for n in node.inputs if n.op is not None]
         known = _BESIDE_ONE if name == "add" else _STEEP
         return any([op.name in known or (name == "sqrt" and "unstable" in op.traits) for op in ops])
-    return "unstable" in node.op.traits
+    return "unstable" in node.op.traits or (name == "divide" and _is_divided_difference(node))
+
+
+def _is_divided_difference(node: Node) -> bool:
+    """Return whether a quotient is ``(f(a) - f(b)) / (a - b)``."""
+    if any([n.op is None or n.op.name != "subtract" for n in node.inputs]):
+        return False
+    (f, g), ends = (n.inputs for n in node.inputs)
+    return f.op is not None and f.op is g.op and {f.inputs[0], g.inputs[0]} == {*ends}
 
 
 def _may_cancel(node: Node) -> bool:

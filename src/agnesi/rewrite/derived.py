@@ -27,7 +27,8 @@ _LATER = ("log_of_sqrt", "over_one_denominator", "cancelled_terms", "log_near_on
           "exp_of_log1p_or_nan", "expm1_of_log1p_or_nan", "expm1_of_log_or_nan",
           "one_monomial_is_left", "angles_over_a_step", "area_over_a_step",
           "difference_in_tail", "difference_of_halves", "common_factor",
-          "root_beside", "conjugate_of_root", "difference_of_squares", "log_of_beta")
+          "root_beside", "conjugate_of_root", "difference_of_squares", "log_of_beta",
+          "log_of_odds")
 
 
 #: Rules by which a value without bounds is what a function and its inverse leave.

@@ -13,7 +13,7 @@ from agnesi.core.tensor import Tensor
 from agnesi.nn import init
 from agnesi.nn.base.containers import ModuleList
 from agnesi.nn.base.fixed import rules
-from agnesi.nn.base.module import Module
+from agnesi.nn.base.module import MOST_LAYERS, Module, size_of
 from agnesi.nn.functional import gelu
 from agnesi.nn.functions.positions import KeyValueCache
 from agnesi.nn.layers.attention import MultiheadAttention
@@ -225,6 +225,7 @@ class _Stack(Module):
     _rules = rules(num_layers=_count)
 
     def _make(self, layer: Module, num_layers: int, norm: Module | None) -> None:
+        num_layers = size_of(self, num_layers, "num_layers", 0, MOST_LAYERS)
         self.layers = ModuleList(deepcopy(layer) for _ in range(num_layers))
         self.num_layers, self.norm = num_layers, norm
 

@@ -84,6 +84,10 @@ _REST: dict[str, Callable[[Tensor], Tensor]] = {
 _MORE: dict[str, Callable[[Tensor], Tensor]] = {
     "tanh": lambda x: 2 * sigmoid(2 * x), "erf": lambda x: erfc(-x),
 }
+#: 1 - f(x) / 2; "add" is 1 + erf(x).
+_HALF: dict[str, Callable[[Tensor], Tensor]] = {
+    "erfc": lambda x: 0.5 * erfc(-x), "add": lambda x: 0.5 * erfc(x),
+}
 #: Most factors of a product that are compared.
 _MOST_FACTORS = 12
 
@@ -104,12 +108,24 @@ def complement_of_factor(node: Node) -> Tensor | None:
                 Counter(part.below()) != Counter(whole.below()) or whole.then):
             continue
         (f,) = rest
-        made = (_REST if part.number == -whole.number else _MORE).get(f.op_name)
-        if made is None or abs(part.number) != abs(whole.number) or f.shape != node.shape:
+        by = part.number / whole.number if whole.number else 0.0
+        known = {-1.0: _REST, 1.0: _MORE, -0.5: _HALF}.get(by, {})
+        made, operand = known.get(f.op_name), _operand(f)
+        if made is None or operand is None or f.shape != node.shape:
             return None
-        whole.first.above.append(graph_node(made(symbol(f.inputs[0]))))
+        whole.first.above.append(graph_node(made(symbol(operand))))
         found = written(whole, node)
         return None if found is None else found + 0
+    return None
+
+
+def _operand(f: Node) -> Node | None:
+    """``x`` of a function of x, and of 1 + erf(x)."""
+    if f.op_name != "add":
+        return f.inputs[0] if f.inputs else None
+    for one, e in (f.inputs, f.inputs[::-1]):
+        if e.op_name == "erf" and scalar(one) == 1:
+            return e.inputs[0]
     return None
 
 

@@ -31,7 +31,7 @@ from agnesi.ops.special.special import erfc
 from agnesi.rewrite.algebra.logarithms import in_small_tails
 from agnesi.rewrite.algebra.quotients import Product, factors, written
 from agnesi.rewrite.algebra.scales import ENDS
-from agnesi.rewrite.algebra.sums import terms
+from agnesi.rewrite.algebra.sums import akin, terms
 from agnesi.rewrite.pattern import agree, scalar
 from agnesi.rewrite.rules import Book
 
@@ -100,6 +100,9 @@ def step_of_exponents(a: Node, b: Node) -> Tensor | None:
     found = step(a, b, True)
     if found is not None:
         return found
+    (x, c), (y, d) = _multiple(a), _multiple(b)
+    if c == d != 1 and akin(x, y):
+        return (symbol(x) - symbol(y)) * c
     first, second = (factors(n, _MOST_FACTORS) for n in (a, b))
     if first.below() or second.below() or first.number != second.number:
         return None

@@ -36,13 +36,17 @@ _MAX_DEPTH = 8
 _ODD = frozenset(("sinh", "tanh", "erf"))
 #: Those of which f(x) and f(-x) add up to a number.
 _SYMMETRIC = frozenset(("sigmoid", "ndtr", "erfc"))
+#: Up to where log((exp(x) - 1) / x) is x / 2 + x * x / 24.
+_NEAR = 1e-4
+#: Functions with values between 0 and 1.
+_PROBABILITIES = ("sigmoid", "ndtr", "softmax")
 Made = Callable[[Node, int, bool], "Tensor | None"]
 _LEAVES: dict[str, Callable[[Tensor], Tensor]] = {
     "exp": lambda x: x, "sigmoid": lambda x: -softplus(-x), "cosh": log_cosh,
     "i0": lambda x: log(where(abs_(x) < math.inf, i0e(x), 1)) + abs_(x),
     "erfc": log_erfc, "ndtr": log_ndtr, "exp2": lambda x: x * math.log(2), "softplus": log_softplus,
     "erfcx": lambda x: where(
-        x > 0, log(erfcx(maximum(x, 0))), square(x) + log(erfc(minimum(x, 0)))),
+        x > 0, log(erfcx(where(x > 0, x, 0))), square(x) + log(erfc(where(x > 0, 0, x)))),
 }
 
 
@@ -288,9 +292,15 @@ def _of_erf(node: Node, depth: int, term: bool) -> Tensor | None:
 
 
 def _less_one(node: Node, depth: int, term: bool) -> Tensor | None:
-    """log(exp(x) - 1)."""
-    x = symbol(node.inputs[0])
-    return None if term else x + log_one_minus_exp(-x)
+    """log(exp(x) - 1); where x vanishes though its logarithm is known, near the latter."""
+    if term:
+        return None
+    x, inner = symbol(node.inputs[0]), log_of(node.inputs[0], depth, True)
+    if inner is None:
+        return x + log_one_minus_exp(-x)
+    near = x < _NEAR
+    close, far = where(near, x, 0), where(near, 1, x)
+    return where(near, inner + close * (0.5 + close / 24), far + log_one_minus_exp(-far))
 
 
 #: Leaves with slopes without bound, and where they are 0.
@@ -311,7 +321,7 @@ def log_beside_large(node: Node) -> Tensor | None:
     (x,) = node.inputs
     if x.op is None:
         return None
-    if x.op_name == "negative" and _is_product_of_probabilities(x.inputs[0]):
+    if x.op_name == "negative" and is_product_of_probabilities(x.inputs[0]):
         found = log_of(x.inputs[0], term=True)
         return None if found is None else log_one_minus_exp(found)
     if interval(x).high < math.inf:
@@ -320,17 +330,13 @@ def log_beside_large(node: Node) -> Tensor | None:
     return None if found is None else softplus(found)
 
 
-def _is_product_of_probabilities(node: Node, depth: int = _MAX_DEPTH) -> bool:
+def is_product_of_probabilities(node: Node, among: tuple[str, ...] = _PROBABILITIES,
+                                depth: int = _MAX_DEPTH) -> bool:
     """Return whether a value is a product of several numbers between 0 and 1."""
     name = node.op_name if depth else ""
-    if name in ("multiply", "square", "sqrt", "prod"):
-        return all([_is_probability(n, depth - 1) for n in node.inputs])
-    return False
-
-
-def _is_probability(node: Node, depth: int) -> bool:
-    return (node.op_name in ("sigmoid", "ndtr", "softmax")
-            ) or _is_product_of_probabilities(node, depth)
+    return name in ("multiply", "square", "sqrt", "prod") and all([
+        n.op_name in among or is_product_of_probabilities(n, among, depth - 1)
+        for n in node.inputs])
 
 
 @rewriter("stabilize", ops=[log, "log2", log10], tags=("softmax", "softplus"))

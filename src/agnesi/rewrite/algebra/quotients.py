@@ -429,7 +429,7 @@ def _pair_tails(product: Product) -> bool:
     for (tail, above), (e, over) in itertools.product(tails, exps):
         (x,) = tail.inputs
         scale, by = (1.0, 1.0) if tail.op_name == "erfc" else (0.5, -math.sqrt(0.5))
-        c = _scale_of_square(x, e.inputs[0]) * (1 if over is above else -1) / scale
+        c = scale_of_square(x, e.inputs[0]) * (1 if over is above else -1) / scale
         if not agree(tail, e) or abs(c - 1) > 4 * float(np.finfo(e.dtype).eps):
             continue
         product.remove(tail, above)
@@ -442,7 +442,7 @@ def _pair_tails(product: Product) -> bool:
     return False
 
 
-def _scale_of_square(x: Node, exponent: Node) -> float:
+def scale_of_square(x: Node, exponent: Node) -> float:
     """Return ``c`` if the exponent is c * x * x, else 0."""
     found, of_x = factors(exponent, _MAX_NEAR_FACTORS), factors(x, _MAX_NEAR_FACTORS)
     whole = not (found.below() or of_x.below()) and of_x.number

@@ -158,20 +158,26 @@ def _replaced(node: Node, series: tuple[Tensor, Tensor],
 
 @BOOK.rewriter("stabilize", ops=["log"], operands=(*_QUOTIENTS, "cos", "sqrt", "square"))
 def log_near_one(node: Node) -> Tensor | None:
-    """The logarithm of a value that is 1 at 0 is its power series near 0."""
+    """The logarithm of a value that is 1 at 0 is its power series near 0, and that of one that
+    tends to 1 a series where another value is large."""
+    found = series_near_one(node)
+    return found and where(*found, log(where(found[0], 1, symbol(node.inputs[0]))))
+
+
+def series_near_one(node: Node) -> tuple[Tensor, Tensor] | None:
+    """Return where a logarithm is a power series, and that; None if it is none."""
     (x,) = node.inputs
     if not _is_real(node):
         return None
     both: list[Part] = [(1.0, [(x, True)]), (1.0, [(node, True)])]
-    for base in _bases([x], node):
+    bases = _bases([x], node)
+    for base in bases:
         few = _expanded(both, base, _TERMS_TO_FIND)
         if few is None or few[0].order or few[0].c[0] != 1:
             continue
         many = _expanded(both, base, _TERMS_TO_MEND)
-        near = _near(many[1], many[:1], base.node) if many else None
-        return near and where(*near, log(where(near[0], 1, symbol(x))))
-    far = _far([(1.0, [(node, True)])], _bases([x], node), _vanishes)
-    return far and where(*far, log(where(far[0], 1, symbol(x))))
+        return _near(many[1], many[:1], base.node) if many else None
+    return _far([(1.0, [(node, True)])], bases, _vanishes)
 
 
 # -- where a value is large -------------------------------------------------------------------

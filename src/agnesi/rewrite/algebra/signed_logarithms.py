@@ -24,6 +24,7 @@ from agnesi.ops.elementwise.explog import log
 from agnesi.ops.special.tails import log_one_minus_exp
 from agnesi.rewrite.algebra.logarithms import log_of
 from agnesi.rewrite.algebra.quotients import factors
+from agnesi.rewrite.algebra.removable import series_near_one
 from agnesi.rewrite.pattern import scalar
 from agnesi.rewrite.rules import Book
 
@@ -60,7 +61,11 @@ def log_beyond_range(node: Node) -> Tensor | None:
         _is_normal(symbol(source)), odd, logical_not(isfinite(total)),
         *(isnan(symbol(n)) for n in every)])
     direct = _guarded(source, {*every}, inside)
-    return None if direct is None else where(inside, log(direct), total)
+    if direct is None:
+        return None
+    found = where(inside, log(direct), total)
+    near = series_near_one(node)
+    return found if near is None else where(*near, found)
 
 
 def _is_normal(x: Tensor) -> Tensor:
@@ -85,11 +90,13 @@ def _guarded(node: Node, ends: set[Node], inside: Tensor, depth: int = 8) -> Ten
 
 
 def _without_zero(node: Node) -> Node:
-    """Return ``x`` for ``x + 0``, where 0 was added to fix the sign of a zero; other nodes
-    unchanged.
+    """Return ``x`` for ``x + 0``, where 0 was added to fix the sign of a zero, and for ``0 - x``,
+    which has the same size; other nodes unchanged.
     """
     if node.op_name == "add" and scalar(node.inputs[1]) == 0:
         return node.inputs[0]
+    if node.op_name == "subtract" and scalar(node.inputs[0]) == 0:
+        return node.inputs[1]
     return node
 
 
