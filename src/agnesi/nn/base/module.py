@@ -707,12 +707,7 @@ def waiting(layer: Module, where: str) -> str:
             f"sizes: call the model once {where}")
 
 
-#: Layers of one stack, at most; nothing is made of more before memory ends.
-MOST_LAYERS = 1 << 16
-
-
-def size_of(layer: Module, value: Any, what: str, least: int = 1,
-            most: int | None = None) -> int:
+def size_of(layer: Module, value: Any, what: str, least: int = 1) -> int:
     """A size that a layer is made with; errors name both."""
     if not hasattr(value, "__index__"):
         raise TypeError(at(
@@ -722,9 +717,6 @@ def size_of(layer: Module, value: Any, what: str, least: int = 1,
         raise ValueError(
             at(f"{type(layer).__name__}: {what} must be at least {least}, not {number}")
         )
-    if most is not None and number > most:
-        raise ValueError(
-            at(f"{type(layer).__name__}: {what} must be at most {most}, not {number}"))
     return number
 
 

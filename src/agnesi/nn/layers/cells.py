@@ -29,6 +29,18 @@ from agnesi.ops.neural.gates import lstm_gates
 
 State = tuple[Tensor, ...]
 
+#: Layers of one stack, at most.
+_MOST_LAYERS = 1 << 16
+
+
+def layer_count(stack: Module, value: Any, least: int = 1) -> int:
+    """The number of layers of a stack, refused where memory would end before it is made."""
+    number = size_of(stack, value, "num_layers", least)
+    if number > _MOST_LAYERS:
+        raise ValueError(at(f"{type(stack).__name__}: num_layers must be at most {_MOST_LAYERS}, "
+                            f"not {number}"))
+    return number
+
 
 class Kind:
     """How a recurrent step combines its gates.

@@ -19,7 +19,7 @@ from agnesi.core.support.errors import DTypeError, ShapeError, at
 from agnesi.core.support.tracing import is_tracing
 from agnesi.core.tensor import Tensor
 from agnesi.nn.base.fixed import rules, sizes_of
-from agnesi.nn.base.module import MOST_LAYERS, Module, size_of
+from agnesi.nn.base.module import Module
 from agnesi.nn.base.renewed import Renewed
 from agnesi.nn.base.whole import called, is_ours
 from agnesi.nn.functional import dropout
@@ -32,6 +32,7 @@ from agnesi.nn.layers.cells import (
     add_weights,
     as_state,
     given_as,
+    layer_count,
     recurrent_sizes,
     shares,
 )
@@ -92,7 +93,7 @@ class RNNBase(Renewed, Module):
             ))
         kind = _KINDS[mode]()
         self.mode, self.proj_size = mode, proj_size
-        num_layers = size_of(self, num_layers, "num_layers", most=MOST_LAYERS)
+        num_layers = layer_count(self, num_layers)
         input_size, hidden_size = recurrent_sizes(self, input_size, hidden_size)
         self.input_size, self.hidden_size, self.num_layers = input_size, hidden_size, num_layers
         self.bias, self.batch_first, self.dropout = bias, batch_first, dropout

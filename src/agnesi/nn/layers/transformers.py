@@ -13,10 +13,11 @@ from agnesi.core.tensor import Tensor
 from agnesi.nn import init
 from agnesi.nn.base.containers import ModuleList
 from agnesi.nn.base.fixed import rules
-from agnesi.nn.base.module import MOST_LAYERS, Module, size_of
+from agnesi.nn.base.module import Module
 from agnesi.nn.functional import gelu
 from agnesi.nn.functions.positions import KeyValueCache
 from agnesi.nn.layers.attention import MultiheadAttention
+from agnesi.nn.layers.cells import layer_count
 from agnesi.nn.layers.linear import Linear
 from agnesi.nn.layers.norms import LayerNorm
 from agnesi.nn.layers.weightless import Dropout
@@ -225,7 +226,7 @@ class _Stack(Module):
     _rules = rules(num_layers=_count)
 
     def _make(self, layer: Module, num_layers: int, norm: Module | None) -> None:
-        num_layers = size_of(self, num_layers, "num_layers", 0, MOST_LAYERS)
+        num_layers = layer_count(self, num_layers, 0)
         self.layers = ModuleList(deepcopy(layer) for _ in range(num_layers))
         self.num_layers, self.norm = num_layers, norm
 

@@ -11,9 +11,6 @@ forms are never less exact.
   signs move outwards.
 - ``complements.py``: complements ``1 - x`` of values near 1, in the forms in which they are
   composed.
-- ``compositions.py``: functions of functions that undo each other in part, or that are another
-  function together.
-- ``divided_differences.py``: quotients of differences of a function and of its arguments.
 - ``exponentials.py``: sums of exponentials, and their quotients, in which what overflows is
   divided out.
 - ``fractions.py``: sums of quotients over one denominator, where terms of the numerator cancel.
