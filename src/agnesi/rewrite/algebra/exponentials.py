@@ -13,20 +13,17 @@ import numpy as np
 from agnesi.core.dispatch import apply, graph_node
 from agnesi.core.ir.node import Node
 from agnesi.core.tensor import Tensor, symbol
-from agnesi.ops.base.arith import abs as abs_
 from agnesi.ops.base.arith import reciprocal
 from agnesi.ops.base.convert import number
-from agnesi.ops.base.select import maximum, minimum, where
+from agnesi.ops.base.select import maximum, minimum
 from agnesi.ops.elementwise.explog import exp
-from agnesi.ops.elementwise.hyperbolic import sinh, tanh
+from agnesi.ops.elementwise.hyperbolic import tanh
 from agnesi.ops.identity import STOP
 from agnesi.ops.special.bessel import i0e, i1e
 from agnesi.rewrite.pattern import agree, scalar
 
 #: Most terms of a sum that are searched.
 _MOST_TERMS = 8
-#: From where on exp(x) and 2 * sinh(x) are one number.
-_LARGE = 20.0
 #: A number times the exponential of a node; of nothing, for the number itself.
 Term = tuple[float, Node | None]
 
@@ -129,8 +126,6 @@ def ratio(above: Node, below: Node) -> Tensor | None:
         return i1e(symbol(above.inputs[0])) / i0e(symbol(above.inputs[0]))
     if names[0] not in ("add", "subtract", "sinh", "cosh", "expm1"):
         return None
-    if names == ["sinh", "sinh"]:
-        return _ratio_of_sinh(symbol(above.inputs[0]), symbol(below.inputs[0]))
     if names == ["sinh", "cosh"]:
         return tanh(symbol(above.inputs[0])) if above.inputs == below.inputs else None
     under = exponential_terms(below)
@@ -151,14 +146,6 @@ def ratio(above: Node, below: Node) -> Tensor | None:
     scaled = [functools.reduce(Tensor.__add__, [_power(t, top, above) for t in terms])
               for terms in (over, under)]
     return scaled[0] / scaled[1]
-
-
-def _ratio_of_sinh(a: Tensor, b: Tensor) -> Tensor:
-    """sinh(a) / sinh(b): of two that are large the quotient of the exponentials of their sizes."""
-    large = (abs_(a) > _LARGE) & (abs_(b) > _LARGE)
-    size = exp(abs_(a) - abs_(b))
-    far = where((a < 0) == (b < 0), size, -size)
-    return where(large, far, sinh(where(large, 1, a)) / sinh(where(large, 1, b)))
 
 
 def near_one(terms: Iterable[Term]) -> bool:
