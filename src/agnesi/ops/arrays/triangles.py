@@ -199,7 +199,7 @@ def mask_indices(n: int, mask_func: Any, k: int = 0) -> Pair:
     (tensor([0]), tensor([1]))
     """
     with switched(symbolic=None, trace=None, examples=None, recording=False):
-        kept = np.asarray(mask_func(wrap(np.ones((n, n), np.int64)), k))  # tells how many there are
+        kept = np.asarray(mask_func(wrap(np.ones((n, n), np.int64)), k))  # which of them count
     return _indices(np.nonzero(kept))
 
 
