@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, Literal
 
 import numpy as np
 
@@ -117,7 +117,7 @@ def plain(value: Any) -> Any:
     return required(array, ("C", "A", "W"))
 
 
-def required(array: np.ndarray, requirements: Sequence[str]) -> np.ndarray:
+def required(array: np.ndarray, requirements: Iterable[Literal["C", "A", "W"]]) -> np.ndarray:
     """Return an array with these properties and native byte order, copied where it has them not.
 
     :raises MemoryError: If there is no memory for a copy.
