@@ -175,3 +175,29 @@ assert not ag.jit(lambda x: ag.nn.functional.relu(x) + ag.special.erf(x))(ag.zer
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert not done.returncode, done.stderr
+
+
+def _no_gradient():
+    ag.no_grad(lambda: ag.ones(2) * 2)()
+
+
+def _backward():
+    w = ag.ones(3, requires_grad=True)
+    (w * ag.ones(3)).sum().backward()
+
+
+@pytest.mark.parametrize(("file", "run"), [
+    ("autodiff/recording.py", _no_gradient), ("autodiff/reverse.py", _backward)])
+def test_an_interrupt_before_the_mode_is_restored(file, run):
+    path = os.path.join(ROOT, *file.split("/"))
+    with open(path) as text:
+        lines = [i for i, line in enumerate(text, 1) if line.strip() == "MODE.set(mode)"]
+    before, reached = _switched(), 0
+    for _ in range(5):
+        with _Interrupting((path,), (path, lines[0])):
+            try:
+                run()
+            except KeyboardInterrupt:
+                reached += 1
+        assert _switched() == before
+    assert reached

@@ -20,7 +20,7 @@ from agnesi.core.storage.consumed_results import SpentNode
 from agnesi.core.storage.leaves import argument
 from agnesi.core.storage.memory_order import note_memory_order
 from agnesi.core.storage.views import share
-from agnesi.core.support.config import MODE, STATE, TRACES, Switch, first_mode, settled
+from agnesi.core.support.config import MODE, STATE, TRACES, Mode, Switch, first_mode, settled
 from agnesi.core.support.dtypes import is_inexact
 from agnesi.core.support.errors import GradientError, at, user_where
 from agnesi.core.support.tracing import is_known, is_tracing, note_beginning, note_flag, query_fact
@@ -40,6 +40,24 @@ class _Called(type):
 
     def __exit__(cls, *error: object) -> None:
         pass
+
+
+class Settled:
+    """The mode with another ``recording``, for functions that set it and restore the one before in
+    a ``finally``: if an interrupt strikes there first, it is restored as their frames end.
+
+    :ivar mode: The mode to set; None once the one before is restored.
+    """
+
+    mode: Mode | None = None
+
+    def __init__(self, before: Mode, recording: bool) -> None:
+        self._before = before
+        self.mode = settled(recording)
+
+    def __del__(self) -> None:
+        if self.mode is not None and MODE.get() is self.mode:
+            MODE.set(self._before)
 
 
 class _Recording(Switch, metaclass=_Called):
@@ -72,11 +90,13 @@ class _Recording(Switch, metaclass=_Called):
         @functools.wraps(function)
         def call(*args: Any, **keywords: Any) -> Any:
             mode = MODE.get()
+            other = Settled(mode, recording)
             try:
-                MODE.set(settled(recording))
+                MODE.set(other.mode)
                 return function(*args, **keywords)
             finally:
                 MODE.set(mode)
+                other.mode = None
 
         return call  # type: ignore[return-value]
 

@@ -9,7 +9,7 @@ from agnesi.autodiff.accumulation import Apart, leave
 from agnesi.autodiff.hooks import HOOKED
 from agnesi.autodiff.pullbacks import pulled, shared
 from agnesi.autodiff.reached import asked
-from agnesi.autodiff.recording import alias, is_leaf
+from agnesi.autodiff.recording import Settled, alias, is_leaf
 from agnesi.autodiff.rules import Unknown, at_known_sizes, cotangents, tangents
 from agnesi.autodiff.stable import stable_roots
 from agnesi.core.dispatch import current
@@ -20,7 +20,7 @@ from agnesi.core.public import renamed
 from agnesi.core.storage.changes import is_late
 from agnesi.core.storage.leaves import earlier
 from agnesi.core.support import dtypes
-from agnesi.core.support.config import HOOKS, MODE, STATE, settled, switched
+from agnesi.core.support.config import HOOKS, MODE, STATE, switched
 from agnesi.core.support.errors import (
     GradientError,
     MissingRuleError,
@@ -461,8 +461,9 @@ def backward(y: Tensor, grad: TensorLike | None = None, *, create_graph: bool = 
         )
     node = current(y)
     mode = MODE.get()
+    other = Settled(mode, create_graph)
     try:
-        MODE.set(settled(create_graph))
+        MODE.set(other.mode)
         g = seed(y, y._grad if grad is None and y._grad is not None and _has_seed(y) else grad)
         found = existing({node: g}, sparse=not create_graph)
         if y.array is None and not is_tracing() and all(_owner(n) is None for n in found):
@@ -472,6 +473,7 @@ def backward(y: Tensor, grad: TensorLike | None = None, *, create_graph: bool = 
         _accumulate(found if inputs is None else _of_leaves(found, inputs), g)
     finally:
         MODE.set(mode)
+        other.mode = None
 
 
 def _of_leaves(found: dict[Node, Tensor], inputs: Tensor | Iterable[Tensor]
