@@ -49,7 +49,7 @@ class Settled:
     :ivar mode: The mode to set; None once the one before is restored.
     """
 
-    mode: Mode | None = None
+    mode: Any = None
 
     def __init__(self, before: Mode, recording: bool) -> None:
         self._before = before
