@@ -101,6 +101,16 @@ def test_a_step_of_zero_is_refused_when_it_is_known():
     assert f(7, 3).tolist() == [0, 3, 6]
     with pytest.raises(ValueError, match="the step of arange must not be zero"):
         f(7, 0)
+    wrong = pytest.raises(ValueError, match="the step of a slice must not be zero")
+    for part in (x[::n], x[k::n], T.set_subtensor(x[:k:n], 0.0)):
+        f = ag.function([x, n, k], part, on_unused_input="ignore")
+        assert f(A, 2, 4).size
+        with wrong:
+            f(A, 0, 4)
+    with wrong:
+        x[n::0]
+    with wrong:
+        ag.jit(lambda x, n: x[::n])(ag.tensor(A), ag.tensor(0))
 
 
 def test_any_scalar_is_a_size():

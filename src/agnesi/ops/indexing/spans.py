@@ -18,6 +18,7 @@ from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.literals import of_python
+from agnesi.ops.base.parameter_checks import demanded
 from agnesi.ops.base.select import maximum, minimum, where
 from agnesi.ops.indexing.index_parsing import complete, entries_of, is_mask
 from agnesi.ops.indexing.ranges import counted
@@ -78,7 +79,7 @@ def spans_of(x: Tensor, key: Any) -> tuple[list[tuple[int, Tensor, int | None]],
 
 def _indices(e: slice, n: Any) -> Tensor:
     """Where the elements of a slice of an axis of size ``n`` lie."""
-    step = as_tensor(1) if e.step is None else _whole(e.step, "step")
+    step = as_tensor(1) if e.step is None else _step(e.step)
     size = as_tensor(n)
     forwards: Any = step > 0 if is_bound(e.step) else bool(step.array > 0)
     low, high = _either(forwards, 0, -1), _either(forwards, size, size - 1)
@@ -87,6 +88,16 @@ def _indices(e: slice, n: Any) -> Tensor:
     span = last - first + step - _either(forwards, 1, -1)
     indices = counted(maximum(span if e.step is None else span // step, 0), n)
     return cast(indices if e.step is None else indices * step, dtypes.int64) + first
+
+
+def _step(v: Any) -> Tensor:
+    """A step as an int64 scalar, which is not zero."""
+    step, wrong = _whole(v, "step"), "the step of a slice must not be zero"
+    if is_bound(v):
+        return demanded("getitem", wrong, lambda step: step != 0, step=step)[0]
+    if not step.array:
+        raise ValueError(wrong)
+    return step
 
 
 def _either(forwards: Any, a: Any, b: Any) -> Any:
