@@ -237,3 +237,12 @@ def test_integers_that_loops_begin_with_are_int64():
     x = T.lvector("x")
     total = theano.scan(lambda i, c: c + i, sequences=[x], outputs_info=[1])[0]
     assert total.dtype == "int64" and theano.function([x], total)([2, 3]).tolist() == [3, 6]
+
+
+@pytest.mark.parametrize("made", [
+    T.eye, T.tri, T.zeros, lambda n: T.tri(3, n), lambda n: T.linspace(0, 1, n),
+    lambda n: T.alloc(0, n)])
+@pytest.mark.parametrize("size", [2.0, T.dscalar("n")], ids=["number", "variable"])
+def test_sizes_are_integers(made, size):
+    with pytest.raises(TypeError, match="must be an integer"):
+        made(size)

@@ -219,9 +219,6 @@ second = fill
 
 def eye(n: Any, m: Any = None, k: Any = 0, dtype: Any = None) -> Variable:
     """Ones on a diagonal."""
-    for size in (n, m):
-        if isinstance(size, (float, str)):
-            raise TypeError(at(f"eye: a size must be an integer, not {size!r}"))
     rows, columns = _grid(n, m)
     return wrapped(F.equal(columns - rows, bare(k))).astype(_float(dtype))
 
@@ -234,8 +231,16 @@ def bartlett(n: Any) -> Variable:
     return lifted(F.where)(lifted(F.equal)(last, 0), 1.0, rising)
 
 
+def _check_size(n: Any) -> None:
+    """Refuse a number or variable that is no integer, where a size is taken."""
+    if isinstance(n, (float, str)) or (isinstance(n, Variable) and "int" not in n.dtype):
+        raise TypeError(at(f"a size must be an integer, not {n!r}"))
+
+
 def _grid(n: Any, m: Any) -> tuple[Any, Any]:
     """The numbers of rows and columns of a matrix, as a column and a row."""
+    for size in (n, m):
+        _check_size(size)
     rows, columns = arange(n), arange(n if m is None else m)
     return bare(rows)[:, None], bare(columns)[None, :]
 
@@ -271,6 +276,7 @@ def _line(start: Any, stop: Any, num: Any, endpoint: bool) -> Any:
     """Evenly spaced numbers along a new first axis, and the distance between neighbours."""
     first, last = (F.astype(as_tensor_variable(v)._value, "float64") for v in (start, stop))
     first, last = F.broadcast_arrays(first, last)
+    _check_size(num)
     n, delta = bare(num), last - first
     count = F.reshape(F.arange(n, dtype="float64"), (-1,) + (1,) * delta.ndim)
     step = delta / F.maximum(n - 1 if endpoint else n, 1)
