@@ -36,6 +36,7 @@ NAMES = (
     "loader",
     "checkpoint",
     "trainer",
+    "estimators",
     "imports",
     "python_threads",
     "collectives",

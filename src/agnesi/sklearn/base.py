@@ -102,12 +102,12 @@ class Loop:
 
     def mean(self, x: Tensor, y: Tensor, w: Tensor, weighted: bool) -> Tensor:
         """The weighted mean loss of a batch; 0 where all weights are 0."""
-        outputs = self.module(x)
-        self._check_outputs(outputs, len(x))
-        losses = self.losses(F.reshape(outputs, (len(x), self.outputs)), y)
-        if isinstance(losses, Tensor) and losses.ndim > 1 and len(losses) == len(x):
+        outputs, samples = self.module(x), x.shape[0]
+        self._check_outputs(outputs, samples)
+        losses = self.losses(F.reshape(outputs, (samples, self.outputs)), y)
+        if isinstance(losses, Tensor) and losses.ndim > 1 and losses.shape[0] == samples:
             losses = F.mean(losses, tuple(range(1, losses.ndim)))
-        self._check_losses(losses, len(x), weighted)
+        self._check_losses(losses, samples, weighted)
         total = F.sum(w)
         share = w / F.where(total == 0, 1.0, total)
         mean: Tensor = F.sum(F.astype(share, losses.dtype) * losses)
