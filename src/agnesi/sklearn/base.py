@@ -30,7 +30,7 @@ from agnesi.core.support.migration_hints import with_keyword
 from agnesi.core.tensor import Tensor, wrap
 
 #: From so many steps on, a compiled one pays.
-_COMPILED_FROM = 400
+_COMPILED_FROM = 200
 #: How the names of options of the module and of the optimizer begin.
 _OWNERS = ("module__", "optimizer__")
 #: Rows that a prediction takes at once.
