@@ -120,3 +120,11 @@ def test_kernels_have_slopes_to_their_width(kernel):
     value, slope = ag.jvp(made, (ag.tensor(0.4, "float64"),), (1.0,))
     assert np.allclose(slope, (made(0.4 + 1e-6) - made(0.4 - 1e-6)) / 2e-6, atol=1e-7)
     assert np.allclose(ag.jit(made)(0.4), value)
+
+
+@pytest.mark.parametrize("draw", [image.plot, image.imshow, image.hist])
+def test_only_numbers_are_drawn(draw):
+    with pytest.raises(TypeError, match=r"only numbers are drawn, not .*; a file is path="):
+        draw(["curve.png"])
+    with pytest.raises(TypeError, match=r"only numbers are drawn, not .*; a file is path="):
+        image.plot([1.0, 2.0], "curve.png")

@@ -25,7 +25,10 @@ def _axes() -> tuple[Any, Any]:
 
 
 def _array(x: Any) -> np.ndarray:
-    return np.asarray(x.detach() if isinstance(x, Tensor) else x)
+    found = np.asarray(x.detach() if isinstance(x, Tensor) else x)
+    if found.dtype.kind in "USO":
+        raise TypeError(at(f"only numbers are drawn, not {typed(x)}; a file is path=..."))
+    return found
 
 
 def imshow(image: TensorLike, path: str | os.PathLike[str] | None = None, **options: Any) -> Any:
@@ -76,8 +79,9 @@ def hist(x: TensorLike, bins: int = 30, path: str | os.PathLike[str] | None = No
     ... except ImportError:
     ...     figure = None
     """
+    values = _array(x)
     figure, axes = _axes()
-    axes.hist(_array(x).ravel(), bins)
+    axes.hist(values.ravel(), bins)
     return _written(figure, path)
 
 
@@ -95,8 +99,9 @@ def plot(*lines: TensorLike, path: str | os.PathLike[str] | None = None) -> Any:
     ... except ImportError:
     ...     figure = None
     """
+    arrays = [*map(_array, lines)]
     figure, axes = _axes()
-    for line in map(_array, lines):
+    for line in arrays:
         axes.plot(*(line.T if line.ndim == 2 else (line,)))
     return _written(figure, path)
 
