@@ -13,7 +13,9 @@ from agnesi.compiler.shared import Shared
 
 MODULES = (
     agnesi.accelerator, agnesi.amp, agnesi.metrics, agnesi.training, agnesi.data.datasets,
-    agnesi, agnesi.autograd, agnesi.autograd.function, agnesi.backends, agnesi.cuda, agnesi.data,
+    agnesi, agnesi.autograd, agnesi.autograd.function,
+    agnesi.autograd.forward_ad, agnesi.autograd.functional, agnesi.nn.utils.prune,
+    agnesi.backends, agnesi.cuda, agnesi.data,
     agnesi.distributions,
     agnesi.distributions.constraints, agnesi.distributions.transforms,
     agnesi.distributions.utils, agnesi.fft, agnesi.func,

@@ -17,7 +17,7 @@ Path = tuple[tree.Key, ...]
 _NOTHING = object()
 
 
-def structure(nest: Any, is_leaf: Leaf = None) -> tree.Tree:
+def structure(nest: object, is_leaf: Leaf = None) -> tree.Tree:
     """The structure of a nest, without its leaves.
 
     :param nest: Lists, tuples, dicts, dataclasses of anything.
@@ -55,7 +55,7 @@ def unflatten(treedef: tree.Tree, leaves: Iterable[Any]) -> Any:
     return treedef.build(given)
 
 
-def all(nest: Any, is_leaf: Leaf = None) -> bool:
+def all(nest: object, is_leaf: Leaf = None) -> bool:
     """Whether every leaf of a nest is true.
 
     :like: structure
@@ -68,7 +68,7 @@ def all(nest: Any, is_leaf: Leaf = None) -> bool:
     return builtins.all(tree.leaves(nest, is_leaf))
 
 
-def reduce(function: Callable[[Any, Any], Any], nest: Any, initializer: Any = _NOTHING,
+def reduce(function: Callable[[Any, Any], Any], nest: object, initializer: object = _NOTHING,
            is_leaf: Leaf = None) -> Any:
     """Fold the leaves of a nest, from the first to the last.
 
@@ -92,7 +92,7 @@ def reduce(function: Callable[[Any, Any], Any], nest: Any, initializer: Any = _N
 
 
 def transpose(outer_treedef: tree.Tree, inner_treedef: tree.Tree | None,
-              pytree_to_transpose: Any) -> Any:
+              pytree_to_transpose: object) -> Any:
     """Turn a nest of nests inside out.
 
     :param outer_treedef: The shape of what is outside now.
@@ -138,7 +138,7 @@ def _parts(shape: tree.Tree, nest: Any) -> list[Any]:
     return found
 
 
-def flatten_with_path(nest: Any, is_leaf: Leaf = None) -> tuple[
+def flatten_with_path(nest: object, is_leaf: Leaf = None) -> tuple[
         list[tuple[Path, Any]], tree.Tree]:
     """The leaves of a nest, each with the path to it, and the nest's structure.
 
@@ -185,7 +185,7 @@ def _plain(key: tree.Key) -> Any:
     return key.idx if isinstance(key, tree.SequenceKey) else key.name
 
 
-def leaves_with_path(nest: Any, is_leaf: Leaf = None) -> list[tuple[Path, Any]]:
+def leaves_with_path(nest: object, is_leaf: Leaf = None) -> list[tuple[Path, Any]]:
     """The leaves of a nest, each with the path to it.
 
     :like: structure
@@ -201,7 +201,7 @@ def leaves_with_path(nest: Any, is_leaf: Leaf = None) -> list[tuple[Path, Any]]:
     return flatten_with_path(nest, is_leaf)[0]
 
 
-def map_with_path(function: Callable[..., Any], nest: Any, *others: Any,
+def map_with_path(function: Callable[..., Any], nest: object, *others: Any,
                   is_leaf: Leaf = None) -> Any:
     """The nest with ``function`` applied to the path and the value of each leaf.
 

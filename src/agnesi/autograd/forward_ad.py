@@ -28,7 +28,18 @@ __all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_le
 
 
 class UnpackedDualTensor(NamedTuple):
-    """A value and its tangent, which is None of what depends on no dual number."""
+    """A value and its tangent.
+
+    :param primal: The value.
+    :type primal: Tensor
+    :param tangent: Of its shape; None of what depends on no dual number.
+    :type tangent: Tensor, optional
+    :see: autograd.forward_ad.unpack_dual
+
+    >>> with ag.autograd.forward_ad.dual_level():
+    ...     ag.autograd.forward_ad.unpack_dual(ag.ones(2)).tangent is None
+    True
+    """
 
     primal: Tensor
     tangent: Tensor | None
@@ -63,6 +74,12 @@ def enter_dual_level() -> int:
 
     :returns: Its number, 0.
     :raises GradientError: If there is one.
+    :see: autograd.forward_ad.dual_level, autograd.forward_ad.exit_dual_level
+
+    >>> import agnesi as ag
+    >>> import agnesi.autograd.forward_ad as fwAD
+    >>> with fwAD.dual_level():  # which enters a level, and exits it
+    ...     dual = fwAD.make_dual(ag.ones(1), ag.ones(1))
     """
     if _ENTERED.get() is not None:
         raise GradientError(at("a level of dual numbers is entered already; derivatives of "
@@ -77,6 +94,12 @@ def exit_dual_level(*, level: int | None = None) -> None:
 
     :param level: The number of the only one.
     :raises GradientError: If there is none.
+    :see: autograd.forward_ad.enter_dual_level
+
+    >>> import agnesi as ag
+    >>> import agnesi.autograd.forward_ad as fwAD
+    >>> with fwAD.dual_level():  # which enters a level, and exits it
+    ...     dual = fwAD.make_dual(ag.ones(1), ag.ones(1))
     """
     if _ENTERED.get() is None:
         raise GradientError(at("no level of dual numbers is entered"))

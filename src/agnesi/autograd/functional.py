@@ -82,9 +82,9 @@ def jacobian(func: Callable[..., Any], inputs: _Operands, create_graph: bool = F
     :param strategy: Whether rows or columns are computed.
     :returns: Of the result's shape and then the operand's; tuples for several operands, and tuples
         of these for several results.
-    :raises RuntimeError: If ``strict``, and no result depends on an operand.
+    :raises GradientError: If ``strict``, and no result depends on an operand.
     :raises ValueError: If there is no such strategy.
-    :see: jacobian, autograd.functional.hessian
+    :see: agnesi.jacobian, autograd.functional.hessian
 
     >>> ag.autograd.functional.jacobian(lambda x: x * x, ag.tensor([1.0, 2.0]))
     tensor([[2., 0.],
@@ -105,7 +105,8 @@ def hessian(func: Callable[..., Any], inputs: _Operands, create_graph: bool = Fa
     :param func: A function of tensors; its result is a scalar.
     :param outer_jacobian_strategy: Whether rows or columns of the gradient's Jacobian are computed.
     :returns: Of the operand's shape twice; tuples of tuples for several operands.
-    :see: hessian, autograd.functional.hvp
+    :raises GradientError: If ``strict``, and the result does not depend on an operand.
+    :see: agnesi.hessian, autograd.functional.hvp
 
     >>> ag.autograd.functional.hessian(lambda x: (x**3).sum(), ag.tensor([1.0, 2.0]))
     tensor([[ 6.,  0.],
@@ -130,7 +131,7 @@ def vjp(func: Callable[..., Any], inputs: _Operands, v: _Operands | None = None,
     :returns: The results, and the product, which is like the operands.
     :raises GradientError: If the vector is missing; or ``strict``, and no result depends on an
         operand.
-    :see: vjp, autograd.functional.jvp
+    :see: agnesi.vjp, autograd.functional.jvp
 
     >>> ag.autograd.functional.vjp(lambda x: (x * x).sum(), ag.tensor([1.0, 2.0]))
     (tensor(5.), tensor([2., 4.]))
@@ -150,7 +151,7 @@ def jvp(func: Callable[..., Any], inputs: _Operands, v: _Operands | None = None,
     :like: vjp
     :param v: Of the operands' shapes; needed unless the only operand is a scalar.
     :returns: The results, and the product, which is like them.
-    :see: jvp, autograd.functional.vjp
+    :see: agnesi.jvp, autograd.functional.vjp
 
     >>> x, v = ag.tensor([1.0, 2.0]), ag.tensor([1.0, 0.0])
     >>> ag.autograd.functional.jvp(lambda x: x * x, x, v)
@@ -169,7 +170,7 @@ def hvp(func: Callable[..., Any], inputs: _Operands, v: _Operands | None = None,
     :like: jvp
     :param func: A function of tensors; its result is a scalar.
     :returns: The result, and the product, which is like the operands.
-    :see: hvp, autograd.functional.vhp
+    :see: agnesi.hvp, autograd.functional.vhp
 
     >>> x, v = ag.tensor([1.0, 2.0]), ag.tensor([1.0, 0.0])
     >>> ag.autograd.functional.hvp(lambda x: (x**3).sum(), x, v)

@@ -42,6 +42,7 @@ class DataParallel(Shares):
     :param compress: Whether gradients travel as half-precision numbers.
     :param share_batch_norm: Whether batch norm takes the statistics of all processes' batches.
     :param overlap: Whether gradients travel while others are computed.
+    :raises ValueError: If the optimizer has none of the model's parameters.
     :see: distributed.data_parallel, distributed.Zero
 
     >>> from agnesi import distributed as dist, nn, optim

@@ -115,8 +115,9 @@ def _alike(name: str, known: Iterable[Rule]) -> str:
     return f"; did you mean {' or '.join(map(repr, found))}?" if found else ""
 
 
-def rewrite_rule(pattern: Any = None, replacement: Any = None, *, name: str = "",
-                 stage: str = "canonicalize", when: Callable[..., bool] | None = None,
+def rewrite_rule(pattern: Tensor | None = None, replacement: Tensor | None = None, *,
+                 name: str = "", stage: str = "canonicalize",
+                 when: Callable[..., bool] | None = None,
                  ops: Iterable[Any] = (), tags: Sequence[str] = (), position: str = "last",
                  whole_graph: bool = False) -> Any:
     """Register a rewrite rule of one's own.

@@ -8,10 +8,12 @@ from typing import Any
 
 from agnesi.api.control.taps import looped
 from agnesi.core.keywords import strict
+from agnesi.core.parameter_types import TensorLike
 
 
 @strict
-def reduce(fn: Callable[..., Any], sequences: Any, outputs_info: Any, non_sequences: Any = None,
+def reduce(fn: Callable[..., Any], sequences: Any, outputs_info: TensorLike,
+           non_sequences: TensorLike | None = None,
            go_backwards: bool = False) -> tuple[Any, dict[Any, Any]]:
     """Return the last carry of a :func:`symbolic.scan` over the rows of sequences; no rows are
     kept.
@@ -48,8 +50,8 @@ def reduce(fn: Callable[..., Any], sequences: Any, outputs_info: Any, non_sequen
 
 
 @strict
-def foldl(fn: Callable[..., Any], sequences: Any, outputs_info: Any,
-          non_sequences: Any = None) -> tuple[Any, dict[Any, Any]]:
+def foldl(fn: Callable[..., Any], sequences: Any, outputs_info: TensorLike,
+          non_sequences: TensorLike | None = None) -> tuple[Any, dict[Any, Any]]:
     """:func:`symbolic.reduce` from the first row to the last.
 
     :param fn: Gets the sequences' rows, then the earlier values, then the non-sequences.
@@ -76,8 +78,8 @@ def foldl(fn: Callable[..., Any], sequences: Any, outputs_info: Any,
 
 
 @strict
-def foldr(fn: Callable[..., Any], sequences: Any, outputs_info: Any,
-          non_sequences: Any = None) -> tuple[Any, dict[Any, Any]]:
+def foldr(fn: Callable[..., Any], sequences: Any, outputs_info: TensorLike,
+          non_sequences: TensorLike | None = None) -> tuple[Any, dict[Any, Any]]:
     """:func:`symbolic.reduce` from the last row to the first.
 
     :like: foldl

@@ -71,7 +71,7 @@ def scan(
     f: Function,
     init: Any,
     xs: Any = None,
-    length: Any = None,
+    length: TensorLike | None = None,
     *,
     non_sequences: tuple[Any, ...] = (),
     reverse: bool = False,

@@ -183,8 +183,8 @@ def scan(
     fn: Callable[..., Any],
     sequences: Any = None,
     outputs_info: Any = None,
-    non_sequences: Any = None,
-    n_steps: Any = None,
+    non_sequences: TensorLike | None = None,
+    n_steps: TensorLike | None = None,
     truncate_gradient: int = -1,
     go_backwards: bool = False,
     *,
@@ -323,7 +323,7 @@ def switch(condition: TensorLike, then: TensorLike, otherwise: TensorLike) -> Te
 
 
 @strict
-def ifelse(condition: Tensor, then: Any, otherwise: Any) -> Any:
+def ifelse(condition: Tensor, then: TensorLike, otherwise: TensorLike) -> Any:
     """One of two results (or lists of results); what only the other one needs is not computed.
 
     Gradients flow to what the results were computed from.

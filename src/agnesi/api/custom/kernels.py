@@ -12,7 +12,7 @@ from agnesi.api.custom.expressions import parsed
 from agnesi.compiler.jit import jit
 from agnesi.core.ir.dims import is_static
 from agnesi.core.op import explain, typed
-from agnesi.core.parameter_types import DTypeLike
+from agnesi.core.parameter_types import DTypeLike, TensorLike
 from agnesi.core.public import higher
 from agnesi.core.shapes import axes_of, broadcast
 from agnesi.core.support.config import STATE
@@ -210,9 +210,10 @@ class _Reduction(_Kernel):
 
 
 @higher
-def reduction(map: Expression = "x", reduce: Expression = "a + b", identity: Any = None, *,
-              post: Expression | None = None, dtype: DTypeLike = None, name: str = "reduction",
-              parameters: str = "") -> Callable[..., Tensor]:
+def reduction(map: Expression = "x", reduce: Expression = "a + b",
+              identity: TensorLike | None = None, *, post: Expression | None = None,
+              dtype: DTypeLike = None, name: str = "reduction", parameters: str = ""
+              ) -> Callable[..., Tensor]:
     """A reduction, from expressions: what to do with the elements, and with two results.
 
     Like :func:`elementwise`, it is compiled on values and has gradients.  The function takes the

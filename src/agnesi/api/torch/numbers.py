@@ -176,7 +176,7 @@ def _count(x: Any = None, *more: Any) -> Any:
 @torch("bool | For anything else False.", "numel, is_complex",
        ">>> ag.is_tensor(ag.ones(2)), ag.is_tensor([1])\n(True, False)",
        obj="object | Anything.")
-def is_tensor(obj: Any) -> bool:
+def is_tensor(obj: object) -> bool:
     """Return whether an object is a tensor."""
     return isinstance(obj, Tensor) and not is_number_of_trace(obj)
 

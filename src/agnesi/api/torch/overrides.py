@@ -35,7 +35,7 @@ def has_torch_function(relevant_args: Iterable[Any]) -> bool:
 
 
 @strict
-def has_torch_function_unary(tensor: Any) -> bool:
+def has_torch_function_unary(tensor: object) -> bool:
     """Return whether the operand has a ``__torch_function__``.
 
     :param tensor: The operand.
@@ -102,5 +102,10 @@ def is_tensor_like(inp: Any) -> bool:
     """Return whether something is a tensor, or has a ``__torch_function__``.
 
     :param inp: Anything.
+    :returns: Whether so.
+    :see: is_tensor
+
+    >>> ag.overrides.is_tensor_like(ag.ones(2)), ag.overrides.is_tensor_like([1.0])
+    (True, False)
     """
     return isinstance(inp, Tensor) or _overrides(inp)

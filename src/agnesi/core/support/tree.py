@@ -426,7 +426,7 @@ def register(
     _REGISTRY[kind] = (take, lambda about, children: build(about[1], children))
 
 
-def flatten(nest: Any, is_leaf: Callable[[Any], bool] | None = None,
+def flatten(nest: object, is_leaf: Callable[[Any], bool] | None = None,
             opens: Callable[[Any], bool] | None = None) -> tuple[list[Any], Tree]:
     """The leaves of a nest of containers, in order, and its structure.
 
@@ -511,7 +511,7 @@ def children(nest: Any) -> list[Any] | None:
     return None if entry is None else list(entry[0](nest)[0])
 
 
-def leaves(nest: Any, is_leaf: Callable[[Any], bool] | None = None) -> list[Any]:
+def leaves(nest: object, is_leaf: Callable[[Any], bool] | None = None) -> list[Any]:
     """The leaves of a nest, in order: all values in it that are no containers.
 
     :param nest: Lists, tuples, dicts, dataclasses of anything.
@@ -525,7 +525,7 @@ def leaves(nest: Any, is_leaf: Callable[[Any], bool] | None = None) -> list[Any]
     return flatten(nest, is_leaf)[0]
 
 
-def map_leaves(function: Callable[..., Any], nest: Any, *others: Any,
+def map_leaves(function: Callable[..., Any], nest: object, *others: Any,
                is_leaf: Callable[[Any], bool] | None = None) -> Any:
     """The nest with ``function`` applied to each leaf (and to those of ``others`` beside it).
 

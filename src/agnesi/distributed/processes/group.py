@@ -57,7 +57,7 @@ class Group(Explained):
         The number of this process among them.
     size : int
         How many processes there are.
-    segment : Segment, optional
+    segment : Segment or None
         Their shared memory.
     timeout : float
         Seconds after which a wait for a process is an error.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 from agnesi.core.op import typed
 from agnesi.core.options import Counts
@@ -40,7 +40,8 @@ def channel_shuffle(input: TensorLike, groups: int) -> Tensor:
 
 @planned
 @public
-def upsample_nearest(input: TensorLike, size: Counts | None = None, scale_factor: Any = None
+def upsample_nearest(input: TensorLike, size: Counts | None = None,
+                     scale_factor: float | Sequence[float] | None = None
                      ) -> Tensor:
     """Images of another size by their nearest elements: ``interpolate(mode="nearest")``.
 
@@ -59,7 +60,8 @@ def upsample_nearest(input: TensorLike, size: Counts | None = None, scale_factor
 
 @planned
 @public
-def upsample_bilinear(input: TensorLike, size: Counts | None = None, scale_factor: Any = None
+def upsample_bilinear(input: TensorLike, size: Counts | None = None,
+                      scale_factor: float | Sequence[float] | None = None
                       ) -> Tensor:
     """Resize images by bilinear interpolation with aligned corners.
 

@@ -119,6 +119,7 @@ def global_unstructured(parameters: Iterable[tuple[Module, str]],
     :param importance_scores: By module and name, what tells how important elements are, instead of
         their values.
     :type importance_scores: mapping, optional
+    :param **kwargs: What the class takes, such as ``amount``.
     :raises TypeError: If the method prunes channels.
     :see: nn.utils.prune.l1_unstructured
 

@@ -93,11 +93,12 @@ class BasePruningMethod:
 
         :param module: Whose parameter it is.
         :param name: Of the parameter.
-        :param args: For the class.
+        :param *args: For the class.
         :param importance_scores: What tells how important elements are, instead of their values.
-        :param kwargs: For the class.
+        :param **kwargs: For the class.
         :returns: The method, or the container of it and those before it.
         :raises ValueError: If there is no such parameter.
+        :raises ShapeError: If the scores have another shape than the parameter.
         """
         method: BasePruningMethod = cls(*args, **kwargs)
         method._tensor_name = name
@@ -131,6 +132,7 @@ class BasePruningMethod:
         :param default_mask: A mask so far.
         :param importance_scores: What tells how important elements are, instead of their values.
         :returns: The product.
+        :raises ShapeError: If the scores have another shape than the tensor.
         """
         default = F.ones_like(t) if default_mask is None else default_mask
         scores = _scores(type(self), importance_scores, t)

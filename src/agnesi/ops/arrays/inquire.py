@@ -94,7 +94,7 @@ def iterable(x: TensorLike) -> bool:
 
 # -- types --------------------------------------------------------------------------------------
 @public
-def promote_types(type1: Any, type2: Any) -> np.dtype:
+def promote_types(type1: DTypeLike, type2: DTypeLike) -> np.dtype:
     """The dtype that holds the values of both.
 
     :param type1, type2: Two dtypes or their names.
@@ -111,7 +111,7 @@ def promote_types(type1: Any, type2: Any) -> np.dtype:
 
 
 @public
-def issubdtype(arg1: Any, arg2: Any) -> bool:
+def issubdtype(arg1: DTypeLike, arg2: DTypeLike) -> bool:
     """Return whether a dtype belongs to a kind of NumPy's, such as ``numpy.floating``.
 
     :param arg1: What is asked about.

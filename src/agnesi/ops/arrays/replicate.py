@@ -195,7 +195,7 @@ def copy(x: TensorLike, *, out: Tensor | None = None) -> Tensor:
 
 @planned
 @public
-def tile(x: TensorLike, /, reps: Any, *, out: Tensor | None = None) -> Tensor:
+def tile(x: TensorLike, /, reps: ShapeLike, *, out: Tensor | None = None) -> Tensor:
     """The whole repeated along axes.
 
     :param reps: How often along each axis, the last ones last.

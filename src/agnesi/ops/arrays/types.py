@@ -88,7 +88,7 @@ def astype(x: TensorLike, /, dtype: DTypeLike, *, copy: bool = True, device: str
 
 
 @public
-def can_cast(from_: Any, to: Any, /) -> bool:
+def can_cast(from_: DTypeLike | Tensor, to: DTypeLike, /) -> bool:
     """Return whether values of a dtype may stand for those of another: whether promotion leads
     there.
 
@@ -107,7 +107,7 @@ def can_cast(from_: Any, to: Any, /) -> bool:
 
 
 @public
-def finfo(type: Any, /) -> FloatInfo:
+def finfo(type: DTypeLike | Tensor, /) -> FloatInfo:
     """Limits of a floating or complex dtype, or of a tensor's.
 
     :param type: A floating or complex dtype, of which the parts are meant.
@@ -130,7 +130,7 @@ def finfo(type: Any, /) -> FloatInfo:
 
 
 @public
-def iinfo(type: Any, /) -> IntegerInfo:
+def iinfo(type: DTypeLike | Tensor, /) -> IntegerInfo:
     """Limits of an integer dtype, or of a tensor's.
 
     :param type: An integer dtype.

@@ -388,7 +388,7 @@ def ones(shape: ShapeLike, dtype: DTypeLike = None, *, device: str | None = None
 
 @planned
 @public
-def full(shape: Any, fill_value: Any, dtype: DTypeLike = None, *,
+def full(shape: ShapeLike, fill_value: Any, dtype: DTypeLike = None, *,
          device: str | None = None, requires_grad: bool = False, out: Tensor | None = None
          ) -> Tensor:
     """A tensor of a given shape filled with one number, or with a scalar tensor's value.
@@ -482,7 +482,7 @@ def ones_like(x: TensorLike, /, dtype: DTypeLike = None, *, device: str | None =
 
 @planned
 @public
-def full_like(x: TensorLike, /, fill_value: TensorLike, dtype: DTypeLike = None, *,
+def full_like(x: TensorLike, /, fill_value: Any, dtype: DTypeLike = None, *,
               device: str | None = None, requires_grad: bool = False, out: Tensor | None = None
               ) -> Tensor:
     """A tensor of the shape and dtype of ``x``, filled with one number.

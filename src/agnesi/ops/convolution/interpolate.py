@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -172,8 +173,9 @@ def _keys(d: np.ndarray, a: float) -> np.ndarray:
 # -- the function -------------------------------------------------------------------------------
 @planned
 @public
-def interpolate(x: TensorLike, size: ShapeLike | None = None, scale_factor: Any = None,
-                mode: str = "nearest", align_corners: bool | None = None,
+def interpolate(x: TensorLike, size: ShapeLike | None = None,
+                scale_factor: float | Sequence[float] | None = None, mode: str = "nearest",
+                align_corners: bool | None = None,
                 recompute_scale_factor: bool | None = None, antialias: bool = False, *,
                 out: Tensor | None = None) -> Tensor:
     """Images of another size, by their nearest elements or between them (PyTorch's).

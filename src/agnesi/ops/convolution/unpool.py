@@ -9,7 +9,7 @@ from typing import Any
 from agnesi.core.dispatch import apply
 from agnesi.core.ir.dims import product
 from agnesi.core.op import typed
-from agnesi.core.parameter_types import TensorLike
+from agnesi.core.parameter_types import ShapeLike, TensorLike
 from agnesi.core.public import planned, public
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import ShapeError
@@ -51,8 +51,9 @@ def raveled(indices: Sequence[Tensor], sizes: Sequence[Any]) -> Tensor:
 
 @planned
 @public
-def max_unpool(x: TensorLike, indices: TensorLike, kernel: Any, stride: Any = None,
-               padding: Any | str = 0, output_size: Any = None, *,
+def max_unpool(x: TensorLike, indices: TensorLike, kernel: ShapeLike,
+               stride: ShapeLike | None = None, padding: Any | str = 0,
+               output_size: Sequence[int] | None = None, *,
                out: Tensor | None = None) -> Tensor:
     """Images of zeros with the elements of ``x`` where max-pooling found them.
 

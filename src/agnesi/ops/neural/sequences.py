@@ -54,7 +54,8 @@ def pad_sequence(sequences: Sequence[Any], batch_first: bool = False,
 
 
 @public
-def unpad_sequence(padded: TensorLike, lengths: Any, batch_first: bool = False) -> list[Tensor]:
+def unpad_sequence(padded: TensorLike, lengths: Sequence[int], batch_first: bool = False
+                   ) -> list[Tensor]:
     """The sequences that :func:`pad_sequence` put side by side, without what filled them up.
 
     :param padded: (longest, sequences, ...), or (sequences, longest, ...) with ``batch_first``.

@@ -145,8 +145,9 @@ def _edge(f: list[Tensor], d1: Any, d2: Any) -> Tensor:
 
 @planned
 @public
-def interp(x: TensorLike, xp: TensorLike, fp: TensorLike, left: Any = None, right: Any = None,
-           period: Any = None, *, out: Tensor | None = None) -> Tensor:
+def interp(x: TensorLike, xp: TensorLike, fp: TensorLike, left: TensorLike | None = None,
+           right: TensorLike | None = None, period: float | None = None, *,
+           out: Tensor | None = None) -> Tensor:
     """Interpolate linearly between samples.
 
     :param x: Where values are wanted.

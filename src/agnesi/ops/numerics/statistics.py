@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -374,7 +375,7 @@ def _edges(x: Tensor, bins: Any, limits: Any) -> Tensor:
 
 
 @public
-def histogram_bin_edges(x: TensorLike, bins: TensorLike = 10, range: Any = None,
+def histogram_bin_edges(x: TensorLike, bins: TensorLike = 10, range: Sequence[float] | None = None,
                         weights: TensorLike | None = None, *, out: Tensor | None = None) -> Tensor:
     """The edges that :func:`histogram` would use.
 
@@ -419,8 +420,8 @@ class Histogram(NamedTuple):
 
 @where_torch
 @public
-def histogram(x: TensorLike, bins: TensorLike = 10, range: Any = None, density: bool = False,
-              weights: TensorLike | None = None) -> Histogram:
+def histogram(x: TensorLike, bins: TensorLike = 10, range: Sequence[float] | None = None,
+              density: bool = False, weights: TensorLike | None = None) -> Histogram:
     """How many elements lie in each bin, and the edges of the bins.
 
     :param x: Of any shape; what lies outside of the range does not count, nor does NaN where a
@@ -456,8 +457,8 @@ def histogram(x: TensorLike, bins: TensorLike = 10, range: Any = None, density: 
 
 
 @public
-def histogramdd(sample: TensorLike, bins: Any = 10, range: Any = None, density: bool = False,
-                weights: TensorLike | None = None) -> Histogram:
+def histogramdd(sample: TensorLike, bins: Any = 10, range: Sequence[Sequence[float]] | None = None,
+                density: bool = False, weights: TensorLike | None = None) -> Histogram:
     """How many points lie in each cell, and the edges along each coordinate.
 
     :param sample: Points, of shape (n, d), or d vectors of coordinates.
@@ -507,9 +508,9 @@ def histogramdd(sample: TensorLike, bins: Any = 10, range: Any = None, density: 
 
 
 @public
-def histogram2d(x: TensorLike, y: TensorLike, bins: Any = 10, range: Any = None,
-                density: bool = False, weights: TensorLike | None = None
-                ) -> tuple[Tensor, Tensor, Tensor]:
+def histogram2d(x: TensorLike, y: TensorLike, bins: Any = 10,
+                range: Sequence[Sequence[float]] | None = None, density: bool = False,
+                weights: TensorLike | None = None) -> tuple[Tensor, Tensor, Tensor]:
     """How many points (x, y) lie in each cell, and the edges along both coordinates.
 
     :param x, y: Vectors of coordinates.

@@ -175,7 +175,7 @@ def _outputs(what: Any) -> tuple[Any, list[Node]]:
 
 
 @strict
-def load(path: Path_, map_location: Any = None, *,
+def load(path: Path_, map_location: object = None, *,
          weights: Mapping[str, Any] | Path_ | None = None, weights_only: bool = True) -> Any:
     """Values, a graph or a module from a file of :func:`agnesi.save`.
 
