@@ -63,9 +63,9 @@ class Called:
 
     def __set__(self, instance: Tensor, value: Any) -> NoReturn:
         name = self.method.__name__
-        told = value if type(value) is bool and name == "requires_grad_" else ""
+        given = value if type(value) is bool and name == "requires_grad_" else ""
         raise TypeError(at(f"{name} of {typed(instance)} is a method, and cannot become "
-                           f"{shown(value)}: it is called, as in x.{name}({told})"))
+                           f"{shown(value)}: it is called, as in x.{name}({given})"))
 
 
 class _Listed(type):

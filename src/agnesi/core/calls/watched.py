@@ -139,8 +139,8 @@ def watched(function: Any, name: str) -> Any:
 def _is_listed(args: tuple[Any, ...], keywords: dict[str, Any]) -> bool:
     """Return whether axes are a list, which only PyTorch takes, and nothing says what divides."""
     axes = args[1] if len(args) > 1 else keywords.get("axis")
-    told = {"correction", "unbiased", "ddof"} & keywords.keys() or type(args[-1]) is bool
-    return type(axes) is list and not told
+    named = {"correction", "unbiased", "ddof"} & keywords.keys() or type(args[-1]) is bool
+    return type(axes) is list and not named
 
 
 def _refusing(function: Any, means_two: Any, text: str) -> Any:
