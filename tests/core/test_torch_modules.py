@@ -8,7 +8,7 @@ import pytest
 
 import agnesi as ag
 from agnesi.api.tensor.words import ANSWERS
-from agnesi.core.calls.spellings import REFUSED, WATCHED
+from agnesi.core.calls.watched import REFUSED, WATCHED
 
 X = ag.tensor([[3.0, 1.0, 2.0], [0.0, 5.0, 4.0]])
 V = ag.tensor([4.0, 1.0, 0.0, 2.0])
