@@ -228,6 +228,24 @@ def test_who_asks_for_the_native_target():
                       "src/agnesi/compiler/devices/cpu/backend.py"}
 
 
+def test_who_asks_for_the_names_of_operations():
+    """Planning asks for traits; rewrite rules, and the two that know a few functions by sight, are
+    about named ones."""
+    free = ("ops", "rewrite", "compat", "testing")
+    exact = {f"src/agnesi/{name}.py"
+             for name in ("schedule/clustering/sparsity", "compiler/reports/precision")}
+    word = re.compile(r"\bop\.name$|\bop_name$")
+    asking = {
+        name_of(path) for path, tree in trees().items()
+        if path.relative_to(ROOT / "src/agnesi").parts[0] not in free
+        for node in nodes(tree) if isinstance(node, ast.Compare)
+        and any(word.search(ast.unparse(side)) and not ast.unparse(other).isupper()
+                for side, other in zip((node.left, *node.comparators),
+                                       (*node.comparators, node.left), strict=True))
+    }
+    assert asking <= exact
+
+
 def test_no_fork_while_a_library_is_opened():
     """The loader's lock, which another thread holds meanwhile, would stay locked in the child."""
     names = {"CDLL", "PyDLL", "LoadLibrary", "dlopen"}

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 
 import agnesi as ag
+from agnesi.autodiff.stable import _may_be_unstable
 from agnesi.core.ir.costs import TRAITS
 from agnesi.core.op import Op
 from agnesi.ops.base.elementwise import TABLE
@@ -45,10 +46,21 @@ def test_all_of_them_are_given_and_asked():
             if isinstance(node, ast.BinOp) and ast.unparse(node.left).endswith(".traits"):
                 asked |= words(node.right)
     rows = {trait for row in TABLE.values() for trait in row.traits}
+    asked |= {row.unstable_over for row in TABLE.values()} - {""}
     assert given | asked <= TRAITS.keys()
     assert given | rows == TRAITS.keys()
     unasked = TRAITS.keys() - asked
     assert unasked <= {"sizes"}, unasked
+
+
+def test_operands_of_which_stable_forms_are_looked_for():
+    """Traits of both sides decide: a sum of a tangent, a root of an exponential, 1 less 1 / x."""
+    x = ag.tensor(0.5, requires_grad=True)
+    least = {"1 + tanh": 1 + ag.tanh(x), "sqrt(sigmoid)": ag.sqrt(ag.sigmoid(x)),
+             "sqrt(exp)": ag.sqrt(ag.exp(x)), "y - -tanh": x - -ag.tanh(x), "1 - 1/x": 1 - 1 / x}
+    assert all(map(_may_be_unstable, [y.node for y in least.values()]))
+    plain = x + x * 2, x - x * 2, ag.sqrt(x * 2), x - (x + x) / 2, x * ag.tanh(x), x
+    assert not any(map(_may_be_unstable, [y.node for y in plain]))
 
 
 def test_rows_are_what_they_say():

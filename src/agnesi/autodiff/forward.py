@@ -214,6 +214,6 @@ def _is_step(node: Node) -> bool:
     not, because it jumps.
     """
     return (
-        isinstance(node.op, Elementwise) and node.op.name != "where"
+        isinstance(node.op, Elementwise) and "selection" not in node.op.traits
         and node.shape == () and node.dtype.kind == "f"
     )

@@ -14,11 +14,6 @@ from agnesi.core.ir.node import Node
 from agnesi.core.support.config import HOOKS
 from agnesi.core.support.tracing import current_trace, is_tracing
 
-#: Operations that lose digits in sums.
-_BESIDE_ONE = frozenset(("tanh", "erf", "sqrt"))
-#: Those of which people take roots where they vanish, beside the unstable ones.
-_STEEP = frozenset(("sigmoid", "subtract"))
-
 
 def stable_roots(roots: Iterable[Node], order: Sequence[Node],
                  ends: Callable[[], Iterable[Node]]) -> dict[Node, Node]:
@@ -49,30 +44,27 @@ def stable_roots(roots: Iterable[Node], order: Sequence[Node],
 
 def _may_be_unstable(node: Node) -> bool:
     """Return whether a stable form may exist for the expression that ends with this node."""
-    if node.op is None:
-        return False
-    name = node.op.name
-    if name == "subtract":
-        return any(map(_may_cancel, node.inputs))
-    if name in ("add", "sqrt"):
-        ops = [n.op for n in node.inputs if n.op is not None]
-        known = _BESIDE_ONE if name == "add" else _STEEP
-        return any([op.name in known or (name == "sqrt" and "unstable" in op.traits) for op in ops])
-    return "unstable" in node.op.traits or (name == "divide" and _is_divided_difference(node))
+    over = node.op.unstable_over if node.op is not None else ""
+    return ("unstable" in node.traits
+            or ("quotient" in node.traits and _is_divided_difference(node))
+            or (over != "" and any([over in _traits_behind_sign(n) for n in node.inputs])))
 
 
 def _is_divided_difference(node: Node) -> bool:
     """Return whether a quotient is ``(f(a) - f(b)) / (a - b)``."""
-    if any([n.op is None or n.op.name != "subtract" for n in node.inputs]):
-        return False
+    if any([n.op is None or n.op.unstable_over != "cancelling" for n in node.inputs]):
+        return False  # no differences
     (f, g), ends = (n.inputs for n in node.inputs)
-    return f.op is not None and f.op is g.op and {f.inputs[0], g.inputs[0]} == {*ends}
+    alike = f.op is not None and f.op is g.op and len(f.inputs) > 0
+    return alike and {f.inputs[0], g.inputs[0]} == {*ends}
 
 
-def _may_cancel(node: Node) -> bool:
-    op = node.op
-    if op is None:
-        return False
-    if op.name == "negative":
-        return _may_cancel(node.inputs[0])
-    return "cancelling" in op.traits or (op.name == "divide" and node.inputs[0].op is None)
+def _traits_behind_sign(node: Node) -> frozenset[str]:
+    """Return the traits of a value, of its negative those of the value; a reciprocal written as a
+    quotient is ``cancelling``.
+    """
+    while "signed" in node.traits and len(node.inputs) == 1:
+        node = node.inputs[0]
+    if "quotient" in node.traits and node.inputs[0].op is None:
+        return node.traits | {"cancelling"}
+    return node.traits

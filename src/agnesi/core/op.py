@@ -145,6 +145,8 @@ class Op:
     bodies: ClassVar[tuple[str, ...]] = ()
     #: What planning and rules ask of it, of :data:`core.ir.costs.TRAITS`.
     traits: ClassVar[frozenset[str]] = frozenset()
+    #: The trait of operands over which it loses digits or range that other forms keep.
+    unstable_over: ClassVar[str] = ""
     #: Name of the compiler's own template ("matmul"), if there is one.
     template: ClassVar[str] = ""
 

@@ -124,7 +124,7 @@ def _explained(error: Exception, node: Node, inputs: tuple[Node, ...]) -> Except
 
 
 def _as_given(n: Node, node: Node) -> Node:
-    if n.op_name != "reshape" or n.where != node.where:
+    if n.op is None or not n.op.flat or n.where != node.where:
         return n
     vector = n.inputs[0]
     return vector if n.shape in ((1, *vector.shape), (*vector.shape, 1)) else n

@@ -297,7 +297,7 @@ def filled(pattern: Pattern, bound: Mapping[str, Node], root: Node,
     inputs = [None if a.op is None and not a.name else filled(a, bound, root, sizes) for a in args]
     if any(n is None and (a.op or a.name) for n, a in zip(inputs, args, strict=True)):
         return None
-    values = inputs[1:] if op.name == "where" else inputs
+    values = inputs[1:] if "selection" in op.traits else inputs
     dtype = next((n.dtype for n in values if n is not None), root.dtype)
     if dtype.kind not in getattr(op, "kinds", "biufc"):
         return None

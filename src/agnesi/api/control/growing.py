@@ -36,7 +36,7 @@ from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.creation import zeros
 from agnesi.ops.base.movement import reshape
 from agnesi.ops.control.loop import applied
-from agnesi.ops.indexing.join import concat
+from agnesi.ops.indexing.join import Concat, concat
 
 Function = Callable[..., Any]
 
@@ -96,9 +96,8 @@ def _adds(n: Any, m: Any) -> bool:
 def _parts_behind(node: Node, carry: Node) -> list[Node]:
     """What is appended to a carry along its first axis; nothing where that is not all."""
     parts: list[Node] = []
-    while node is not carry and node.op is not None and node.op.name in ("concat", "astype"):
-        if node.op.name == "concat" and node.op.axis != 0:
-            break
+    while node is not carry and ("conversion" in node.traits or (
+            type(node.op) is Concat and node.op.axis == 0)):
         parts = [*node.inputs[1:], *parts]
         node = node.inputs[0]
     return parts if node is carry else []

@@ -64,8 +64,7 @@ class Sized(NamedTuple):
 def algorithms(compiled: Any) -> str:
     """Return which algorithms the convolutions of a version have; empty where there are none."""
     module = imported("agnesi.ops.convolution.conv_choice")  # there where one is used
-    if module is None or not any(
-            n.op is not None and n.op.name.startswith("conv") for n in compiled.graph.nodes):
+    if module is None or not any("convolution" in n.traits for n in compiled.graph.nodes):
         return ""
     return f"convolutions: {', '.join(dict.fromkeys(module.chosen(compiled.optimised.nodes)))}"
 

@@ -26,6 +26,11 @@ TRAITS = {
     "unstable": "overflows, or loses digits: forms of it that do not are looked for before it is "
                 "differentiated",
     "cancelling": "differences of its values at near operands lose digits",
+    "beside_one": "sums of its values and of others lose digits",
+    "steep": "its square root loses digits, or overflows before its root does",
+    "quotient": "the first operand over the second",
+    "selection": "an element of one of the operands behind the first, which decides of which",
+    "convolution": "a convolution or one of its adjoints; ``kind`` says which",
     "extreme": "the greatest or the least of its operand's elements",
     "indices": "indices along the ``axis`` of its first operand",
     "alias": "the first operand itself, as another tensor",
@@ -77,6 +82,10 @@ _SVML = frozenset((
     "exp2 expm1 log2 log10 log1p tan asin acos atan atan2 sinh cosh asinh acosh atanh cbrt"
 ).split())
 _CANCELLING = frozenset("tanh sqrt reciprocal square power sin cos tan atan".split())
+_BESIDE_ONE = frozenset(("tanh", "erf", "sqrt"))
+_STEEP = _UNSTABLE | {"sigmoid", "subtract"}
+#: The trait of operands over which an operation loses digits or range that other forms keep.
+_UNSTABLE_OVER = {"subtract": "cancelling", "add": "beside_one", "sqrt": "steep"}
 _MEDIUM = frozenset("divide sqrt rsqrt reciprocal floor_divide remainder fmod mulhi".split())
 
 
@@ -125,9 +134,15 @@ def traits(name: str) -> frozenset[str]:
     known = (("cheap", _CHEAP), ("heavy", HEAVY), ("commutative", _COMMUTATIVE),
              ("comparison", _COMPARISON), ("relation", _RELATION), ("signed", _SIGNED),
              ("operator", _OPERATOR), ("unstable", _UNSTABLE), ("cancelling", _CANCELLING),
-             ("unvectorized", _UNVECTORIZED))
+             ("unvectorized", _UNVECTORIZED), ("beside_one", _BESIDE_ONE), ("steep", _STEEP),
+              ("quotient", ("divide",)), ("selection", ("where",)))
     found = [trait for trait, names in known if name in names]
     return frozenset([*found, "raises"] if name == "power" else found)  # of whole numbers
+
+
+def unstable_over(name: str) -> str:
+    """Return the trait of operands over which a scalar operation is unstable; empty for none."""
+    return _UNSTABLE_OVER.get(name, "")
 
 
 def instructions_of(name: str) -> int:

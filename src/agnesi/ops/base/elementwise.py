@@ -23,7 +23,7 @@ from agnesi.core.calls.plans import count_call
 from agnesi.core.dispatch import why
 from agnesi.core.ir import loops
 from agnesi.core.ir.calls import ufuncs
-from agnesi.core.ir.costs import FEW_NANOSECONDS, instructions_of, saved, traits
+from agnesi.core.ir.costs import FEW_NANOSECONDS, instructions_of, saved, traits, unstable_over
 from agnesi.core.ir.foreign import Walk
 from agnesi.core.keywords import NEEDED, operands_of
 from agnesi.core.op import EXPLAINED, Op, explain, in_user_code, renamed_error, reserve, typed
@@ -159,6 +159,7 @@ class Elementwise(Op):
                  of_complex: Callable[..., Any] | None = None, home: str = __name__) -> None:
         self.name = name  # type: ignore[misc]
         self.traits = traits(name) | ({numpy} if numpy else set())  # type: ignore[misc]
+        self.unstable_over = unstable_over(name)  # type: ignore[misc]
         self.function = function
         self.rules = rules
         self.result = result

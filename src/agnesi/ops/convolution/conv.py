@@ -7,7 +7,7 @@ three are each other's derivatives, to any order.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -122,7 +122,8 @@ def _widened(read: loops.Read) -> loops.Read:
 class _Bilinear(BilinearOp):
     """Two operands, linear in each.  ``lower`` is what compiled code does without a kernel."""
 
-    traits = frozenset(("composed",))
+    traits = frozenset(("composed", "convolution"))
+    kind: ClassVar[str]  # the tensor that the result is: "forward", "input" or "weight" (gradients)
     bilinear = True
     kept_by_one = ((0,), (1,))
     template = "conv"
@@ -163,7 +164,7 @@ class Conv(_Bilinear):
     windows: Windows
     groups: int = 1
     by: Requests | None = None
-    name = "conv"
+    name, kind = "conv", "forward"
 
     def multiply_adds(self, shape: Any, operands: Any) -> int:
         return math.prod(shape) * math.prod(operands[1][1:])
@@ -228,7 +229,7 @@ class ConvGradX(_Bilinear):
     groups: int
     shape: Shape
     by: Requests | None = None
-    name = "conv_grad_x"
+    name, kind = "conv_grad_x", "input"
 
     def multiply_adds(self, shape: Any, operands: Any) -> int:
         return math.prod(operands[0]) * math.prod(operands[1][1:])
@@ -283,7 +284,7 @@ class ConvGradW(_Bilinear):
     groups: int
     shape: Shape
     by: Requests | None = None
-    name = "conv_grad_w"
+    name, kind = "conv_grad_w", "weight"
 
     def multiply_adds(self, shape: Any, operands: Any) -> int:
         return math.prod(operands[1]) * math.prod(shape[1:])

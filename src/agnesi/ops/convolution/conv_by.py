@@ -22,18 +22,12 @@ from agnesi.ops.convolution.im2col import Columns, Folded
 from agnesi.ops.convolution.windows import Ints
 from agnesi.ops.signal.fourier import library
 
-_KINDS = {"conv": "forward", "conv_grad_x": "input", "conv_grad_w": "weight"}
-
-
-def kind_of(op: Any) -> str:
-    """Which of the three convolutions an operation is."""
-    return _KINDS[getattr(op, "op", op).name]
-
 
 class _By(BilinearOp):
     """Base: a way to compute the convolution ``op``."""
 
     op: Any
+    traits = frozenset(("convolution",))
     bilinear = True
     kept_by_one = ((0,), (1,))
     way = ""
@@ -84,7 +78,7 @@ class Unfolded(_By):
     way = "unfold"
 
     def decompose(self, a: Tensor, b: Tensor) -> Tensor:
-        found: Tensor = getattr(self, f"_{kind_of(self.op)}")(a, b)
+        found: Tensor = getattr(self, f"_{self.op.kind}")(a, b)
         return found
 
     def _rows(self, x: Tensor, kernel: Ints) -> Tensor:
@@ -129,7 +123,7 @@ class Fourier(_By):
     way = "fft"
 
     def perform(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        kind, op = kind_of(self.op), self.op
+        kind, op = self.op.kind, self.op
         (shape, dtype), windows = op.infer(a, b), op.windows
         kernel = {"forward": b.shape, "input": b.shape, "weight": shape}[kind][2:]
         axes = tuple(range(-len(kernel), 0))

@@ -20,7 +20,7 @@ from agnesi.core.ir.dims import is_static
 from agnesi.core.op import Op, typed
 from agnesi.core.support.config import HOOKS, config
 from agnesi.core.support.host import memory
-from agnesi.ops.convolution.conv_by import Direct, Fourier, Reference, Unfolded, kind_of
+from agnesi.ops.convolution.conv_by import Direct, Fourier, Reference, Unfolded
 
 ALGORITHMS: dict[str, Callable[[Any], Op]] = {
     "implicit_gemm": lambda op: op, "direct": Direct, "unfold": Unfolded, "fft": Fourier,
@@ -95,7 +95,7 @@ def bound(op: Any, *xs: Any) -> Op:
     """The operation with the implementation that was asked for with it."""
     if op.by is None:
         return op
-    request = op.by[KINDS.index(kind_of(op))]
+    request = op.by[KINDS.index(op.kind)]
     name = request if request in ALGORITHMS else _decided(request, op, xs)
     reason = _unfit(name, op, xs)
     if reason:
@@ -159,9 +159,9 @@ def _timed(op: Any, xs: Any) -> str:
 
 def _columns_bytes(op: Any, xs: Any) -> int:
     shape, _ = op.infer(*xs)
-    kernel = (shape if kind_of(op) == "weight" else xs[1].shape)[2:]
-    images = shape if kind_of(op) == "input" else xs[0].shape
-    output = {"forward": shape, "input": xs[0].shape, "weight": xs[1].shape}[kind_of(op)][2:]
+    kernel = (shape if op.kind == "weight" else xs[1].shape)[2:]
+    images = shape if op.kind == "input" else xs[0].shape
+    output = {"forward": shape, "input": xs[0].shape, "weight": xs[1].shape}[op.kind][2:]
     return int(math.prod(images[:2]) * math.prod(kernel) * math.prod(output)) * xs[0].dtype.itemsize
 
 

@@ -236,9 +236,9 @@ def _factored(node: Node) -> tuple[Node, Node] | None:
     if node.op_name != "multiply":
         return None
     less, more = node.inputs
-    named = [n.op.name if n.op is not None else "" for n in node.inputs]
-    return less.inputs if named == ["subtract", "add"] and (  # type: ignore[return-value]
-        less.inputs == more.inputs) else None
+    return less.inputs if (  # type: ignore[return-value]
+        (less.op_name, more.op_name) == ("subtract", "add") and less.inputs == more.inputs
+    ) else None
 
 
 @BOOK.rewriter(_STAGE, ops=["log"], operands=["where"])

@@ -157,7 +157,7 @@ def _of_softmax(node: Node, made: Callable[[Tensor, Tensor, Softmax], Tensor]) -
     op = node.op
     if op is None or node.dtype.kind != "f":
         return None
-    if op.name == "softmax":
+    if type(op) is Softmax:
         return made(symbol(node.inputs[0]), symbol(node), op)
     if "movement" not in op.traits:
         return None

@@ -156,13 +156,12 @@ def near_one(terms: Iterable[Term]) -> bool:
 
 
 def _is_bounded(exponent: Node) -> bool:
-    op = exponent.op
-    if op is None or op.name != "subtract":
+    if exponent.op_name != "subtract":
         return False
-    top = exponent.inputs[1].op
-    if top is STOP:
-        top = exponent.inputs[1].inputs[0].op
-    return top is not None and top.name in ("maximum", "minimum")
+    top = exponent.inputs[1]
+    if top.op is STOP:
+        top = top.inputs[0]
+    return top.op_name in ("maximum", "minimum")
 
 
 def _as_tanh(over: Sequence[Term], under: Sequence[Term]) -> Tensor | None:

@@ -28,7 +28,7 @@ def triangle_of(node: Node) -> bool | None:
         return None if below is None else not below
     if type(op) is Triangle and (op.k >= 0 if op.upper else op.k <= 0):
         return not op.upper
-    return True if op is not None and op.name == "cholesky" else None
+    return True if node.op_name == "cholesky" else None
 
 
 @rewriter("canonicalize", ops=[MatMul], operands=["inv"])

@@ -143,15 +143,15 @@ def _later(whole: Whole, stacked: Mapping[Node, Node | None]) -> Whole:
 def sum_of(carry: Carry, users: Mapping[Node, list[Any]], whole: Whole) -> Sum | None:
     """The carry as a sum over the steps, if it is one."""
     following = carry.following
-    op = following.op
-    if op is None or op.name not in ("add", "subtract") or users.get(carry.inside) != [following]:
+    less = following.op_name == "subtract"
+    if not (less or following.op_name == "add") or users.get(carry.inside) != [following]:
         return None
     a, b = following.inputs
-    if a is b or carry.inside not in (a, b) or (op.name == "subtract" and a is not carry.inside):
+    if a is b or carry.inside not in (a, b) or (less and a is not carry.inside):
         return None
     if users[following] != [carry] or following.dtype.kind not in "fc":
         return None
-    found = Sum(carry, b if a is carry.inside else a, op.name == "subtract")
+    found = Sum(carry, b if a is carry.inside else a, less)
     if found.part.shape != carry.inside.shape:
         return None
     if found.pair is None:

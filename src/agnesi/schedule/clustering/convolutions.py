@@ -13,7 +13,6 @@ from agnesi.core.support.dtypes import name_of
 _MAX_FILTER_TERMS = 60_000
 #: Channels, each with its own filter, from which lanes run along them.
 _MIN_DEPTHWISE_CHANNELS = 8
-_KINDS = {"conv": "forward", "conv_grad_x": "input", "conv_grad_w": "weight"}
 
 
 def is_convolution(node: Node) -> bool:
@@ -46,22 +45,21 @@ def _terms(node: Node) -> int:
     gradient.
     """
     op: Any = node.op
-    filters, channels, *kernel = (node if op.name == "conv_grad_w" else node.inputs[1]).shape
+    filters, channels, *kernel = (node if op.kind == "weight" else node.inputs[1]).shape
     return max(channels, filters // op.groups) * math.prod(kernel)
 
 
 def sizes_of(node: Node) -> tuple[str, ConvSizes]:
     """Kind and sizes of a convolution."""
     op: Any = node.op
-    kind = _KINDS[op.name]
     first, second = (i.shape for i in node.inputs)
     image, filters, result = {
         "forward": (first, second, node.shape),
         "input": (node.shape, second, first),
         "weight": (first, node.shape, second),
-    }[kind]
+    }[op.kind]
     windows, groups = op.windows, op.groups
-    return kind, ConvSizes(
+    return op.kind, ConvSizes(
         image[0], groups, filters[1], filters[0] // groups, tuple(image[2:]), tuple(filters[2:]),
         tuple(result[2:]), windows.stride, windows.dilation, windows.padding,
     )
