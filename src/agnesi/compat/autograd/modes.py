@@ -45,18 +45,13 @@ class _Results:
 def make_vjp(fun: Function, x: Any) -> tuple[Function, Any]:
     """The function that pulls cotangents of a result back to ``x``, and the result.
 
-    Parameters
-    ----------
-    fun : callable
-        Takes a nest of floats and arrays, and returns one.
-    x : nest of float or array
-
-    Returns
-    -------
-    vjp : callable
-        Takes a cotangent like the result, and gives one like ``x``.
-    value : nest
-        ``fun(x)``.
+    :param fun: Takes a nest of floats and arrays, and returns one.
+    :param x:
+    :type x: nest of float or array
+    :returns vjp: Takes a cotangent like the result, and gives one like ``x``.
+    :rtype: callable
+    :returns value: ``fun(x)``.
+    :rtype: nest
     """
     results = _Results(fun, x)
     values, pullback = our_vjp(results, *results.inputs.floats())
@@ -72,16 +67,10 @@ def make_vjp(fun: Function, x: Any) -> tuple[Function, Any]:
 def make_jvp(fun: Function, x: Any) -> Function:
     """The function that gives the value at ``x`` and the derivative along a direction.
 
-    Parameters
-    ----------
-    fun : callable
-        Takes a nest of floats and arrays, and returns one.
-    x : nest of float or array
-
-    Returns
-    -------
-    callable
-        Takes a direction like ``x``, and gives ``(fun(x), direction of the result)``.
+    :param fun: Takes a nest of floats and arrays, and returns one.
+    :param x:
+    :type x: nest of float or array
+    :returns: Takes a direction like ``x``, and gives ``(fun(x), direction of the result)``.
     """
     def jvp(v: Any) -> tuple[Any, Any]:
         results = _Results(fun, x)

@@ -213,21 +213,11 @@ def elementwise(arguments: str, operation: str, name: str, *ignored: Any,
     The body's statements are ``x[i] = ...;``, ``x[i] += ...;`` and declarations of numbers; they
     may use arithmetic, functions of C's and ``c ? a : b``.
 
-    Parameters
-    ----------
-    arguments : str
-        ``"float* w, const float* x"``: arrays and numbers, in the order of calls.
-    operation : str
-        The body for element ``i``.
-    name : str
+    :param arguments: ``"float* w, const float* x"``: arrays and numbers, in the order of calls.
+    :param operation: The body for element ``i``.
+    :param name:
+    :returns: It takes the arguments.
 
-    Returns
-    -------
-    callable
-        It takes the arguments.
-
-    Examples
-    --------
     >>> import numpy as np
     >>> from agnesi.compat.chainer import cuda
     >>> w = np.zeros(2, np.float32)
@@ -267,26 +257,15 @@ def reduce(arguments: str, map_expr: str, reduce_expr: str, neutral: str, name: 
            dtype_out: Any = np.float32, *ignored: Any, **options: Any) -> Callable[..., Any]:
     """A reduction of all elements, from C as PyCUDA takes it.
 
-    Parameters
-    ----------
-    arguments : str
-        ``"const float* x"``: arrays and numbers, in the order of calls.
-    map_expr : str
-        From element ``i`` to what is reduced.
-    reduce_expr : str
-        Two of these, ``a`` and ``b``, as one.
-    neutral : str
-        Where the reduction starts.
-    name : str
-    dtype_out : dtype
+    :param arguments: ``"const float* x"``: arrays and numbers, in the order of calls.
+    :param map_expr: From element ``i`` to what is reduced.
+    :param reduce_expr: Two of these, ``a`` and ``b``, as one.
+    :param neutral: Where the reduction starts.
+    :param name:
+    :param dtype_out:
+    :type dtype_out: dtype
+    :returns: It takes the arguments and returns an array without axes.
 
-    Returns
-    -------
-    callable
-        It takes the arguments and returns an array without axes.
-
-    Examples
-    --------
     >>> import numpy as np
     >>> from agnesi.compat.chainer import cuda
     >>> norm = cuda.reduce("const float* x", "x[i] * x[i]", "a + b", "0", "norm")

@@ -14,12 +14,9 @@ from agnesi.core.support.errors import at, typed
 class FunctionSet:
     """Functions with parameters under names, which are attributes; sets may be nested.
 
-    Parameters
-    ----------
-    **functions : Function, Link or FunctionSet
+    :param **functions:
+    :type **functions: Function, Link or FunctionSet
 
-    Examples
-    --------
     >>> from agnesi.compat.chainer import FunctionSet, functions as F
     >>> model = FunctionSet(l1=F.Linear(4, 3), l2=F.Linear(3, 2))
     >>> [p.shape for p in model.parameters]

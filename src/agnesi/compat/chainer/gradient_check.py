@@ -16,28 +16,17 @@ def check_backward(func: Callable[..., Any], x_data: Any, y_grad: Any, params: A
                    eps: float = 1e-3, atol: float = 1e-5, rtol: float = 1e-4) -> None:
     """Refuse a function whose gradients are not those that differences give.
 
-    Parameters
-    ----------
-    func : callable
-        Takes variables and returns one or a tuple of them, the same ones at each call.
-    x_data : numpy.ndarray or tuple of them
-        Its arguments; integers have no gradient.
-    y_grad : numpy.ndarray or tuple of them, or None
-        Gradients of the results; None of a single number is 1.
-    params : Variable or tuple of them
-        Other variables whose gradients are checked.
-    eps : float
-        How far differences go to either side.
-    atol, rtol : float
-        As :func:`assert_allclose` takes them.
+    :param func: Takes variables and returns one or a tuple of them, the same ones at each call.
+    :param x_data: Its arguments; integers have no gradient.
+    :type x_data: numpy.ndarray or tuple of them
+    :param y_grad: Gradients of the results; None of a single number is 1.
+    :type y_grad: numpy.ndarray or tuple of them, or None
+    :param params: Other variables whose gradients are checked.
+    :type params: Variable or tuple of them
+    :param eps: How far differences go to either side.
+    :param atol, rtol: As :func:`assert_allclose` takes them.
+    :raises AssertionError: If gradients differ.
 
-    Raises
-    ------
-    AssertionError
-        If gradients differ.
-
-    Examples
-    --------
     >>> import numpy as np
     >>> from agnesi.compat.chainer import functions as F, gradient_check
     >>> gradient_check.check_backward(F.tanh, np.float32([0.5]), np.float32([1.0]))

@@ -18,21 +18,12 @@ from agnesi.core.support.errors import at, typed
 def create_huffman_tree(word_counts: Mapping[int, int]) -> Any:
     """The binary tree in which frequent words lie near the root.
 
-    Parameters
-    ----------
-    word_counts : mapping of int to int
+    :param word_counts:
+    :type word_counts: mapping of int to int
+    :returns:
+    :rtype: nested pairs of words
+    :raises ValueError: If there are no words.
 
-    Returns
-    -------
-    nested pairs of words
-
-    Raises
-    ------
-    ValueError
-        If there are no words.
-
-    Examples
-    --------
     >>> from agnesi.compat.chainer.hierarchy import create_huffman_tree
     >>> create_huffman_tree({0: 8, 1: 5, 2: 6})
     (0, (1, 2))

@@ -144,13 +144,10 @@ class Deconvolution2D(_Convolution):
 class EmbedID(Link):
     """Vectors by numbers.
 
-    Parameters
-    ----------
-    in_size, out_size : int
-        How many vectors, and of which length.
-    initialW : array_like, optional
-    ignore_label : int, optional
-        A number whose vector is zero.
+    :param in_size, out_size: How many vectors, and of which length.
+    :param initialW:
+    :type initialW: array_like, optional
+    :param ignore_label: A number whose vector is zero.
     """
 
     W: Variable
@@ -220,13 +217,10 @@ class PReLU(Link):
 class BatchNormalization(Link):
     """Channels with learned means and deviations over the batch.
 
-    Parameters
-    ----------
-    size : int or tuple of int
-        Channels.
-    decay : float
-        Of the running statistics, which a call with ``test=True`` uses.
-    eps : float
+    :param size: Channels.
+    :type size: int or tuple of int
+    :param decay: Of the running statistics, which a call with ``test=True`` uses.
+    :param eps:
     """
 
     gamma: Variable

@@ -91,16 +91,11 @@ def save_npz(filename: Any, obj: Any, compression: bool = True) -> None:
 def load_npz(filename: Any, obj: Any) -> None:
     """Load what :func:`save_npz` saved; nothing in the file is executed.
 
-    Parameters
-    ----------
-    filename : str or file
-    obj : Link or Optimizer
-        Of the same structure.
-
-    Raises
-    ------
-    KeyError, ValueError
-        If the file lacks something, or has it in another shape.
+    :param filename:
+    :type filename: str or file
+    :param obj: Of the same structure.
+    :type obj: Link or Optimizer
+    :raises KeyError, ValueError: If the file lacks something, or has it in another shape.
     """
     _check(obj, "load_npz", filename)
     try:

@@ -41,22 +41,12 @@ class TypeInfoTuple(tuple[TypeInfo, ...]):
 def get_types(data: Sequence[Any], name: str, accept_none: bool) -> TypeInfoTuple:
     """The types of arrays.
 
-    Parameters
-    ----------
-    data : sequence of numpy.ndarray
-    name : str
-        What they are, for messages.
-    accept_none : bool
-        Whether None may stand for an array.
-
-    Returns
-    -------
-    TypeInfoTuple
-
-    Raises
-    ------
-    TypeError
-        If one is no array.
+    :param data:
+    :type data: sequence of numpy.ndarray
+    :param name: What they are, for messages.
+    :param accept_none: Whether None may stand for an array.
+    :returns:
+    :raises TypeError: If one is no array.
     """
     if wrong := [x for x in data if not hasattr(x, "dtype") and not (x is None and accept_none)]:
         raise TypeError(at(f"{name} must be arrays, not {typed(wrong[0])}"))
@@ -67,14 +57,9 @@ def get_types(data: Sequence[Any], name: str, accept_none: bool) -> TypeInfoTupl
 def expect(*conditions: Any) -> None:
     """Refuse inputs unless all conditions hold.
 
-    Parameters
-    ----------
-    *conditions : bool
-
-    Raises
-    ------
-    InvalidType
-        With the line that demands it, and the types.
+    :param *conditions:
+    :type *conditions: bool
+    :raises InvalidType: With the line that demands it, and the types.
     """
     for i, condition in enumerate(conditions):
         if not condition:

@@ -176,17 +176,12 @@ class Function:
              name: str | None = None, profile: Any = None) -> Function:
         """The same function, with other shared variables, or one that updates none.
 
-        Parameters
-        ----------
-        swap : mapping of SharedVariable to SharedVariable, optional
-            The new one for each that is replaced.
-        delete_updates : bool
-            Whether the new function leaves all shared variables as they are.
-        name : str, optional
-
-        Returns
-        -------
-        Function
+        :param swap: The new one for each that is replaced.
+        :type swap: mapping of SharedVariable to SharedVariable, optional
+        :param delete_updates: Whether the new function leaves all shared variables as they are.
+        :param name:
+        :returns:
+        :rtype: Function
         """
         if not swap and not delete_updates:
             found = copy.copy(self)

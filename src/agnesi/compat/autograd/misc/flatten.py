@@ -16,18 +16,13 @@ from agnesi.core.support.errors import at as located
 def flatten(value: Any) -> tuple[Any, Callable[[Any], Any]]:
     """One vector of all numbers in a nest, and the function that leads back.
 
-    Parameters
-    ----------
-    value : nest of float or array
+    :param value:
+    :type value: nest of float or array
+    :returns flat:
+    :rtype: array
+    :returns unflatten: Takes a vector of that length.
+    :rtype: callable
 
-    Returns
-    -------
-    flat : array
-    unflatten : callable
-        Takes a vector of that length.
-
-    Examples
-    --------
     >>> from agnesi.compat.autograd.misc import flatten
     >>> flat, unflatten = flatten({"a": 1.0, "b": [2.0, 3.0]})
     >>> flat, unflatten(2 * flat)

@@ -115,22 +115,15 @@ def minimize(objective: Any, x: Any, method: str = "BFGS", jac: bool = True, hes
              ) -> tuple[Any, Variable]:
     """The place of a minimum by ``scipy.optimize.minimize``, from ``x`` on.
 
-    Parameters
-    ----------
-    objective : Variable
-        A number.
-    x : Variable or list of Variable
-        Inputs of the objective.
-    method : str
-    jac, hess : bool
-        Whether the method is given derivatives.
-    optimizer_kwargs : dict, optional
-        Further arguments of SciPy's.
-
-    Returns
-    -------
-    tuple
-        The place, of the form of ``x``, and whether the method succeeded.
+    :param objective: A number.
+    :type objective: Variable
+    :param x: Inputs of the objective.
+    :type x: Variable or list of Variable
+    :param method:
+    :param jac, hess: Whether the method is given derivatives.
+    :param optimizer_kwargs: Further arguments of SciPy's.
+    :returns: The place, of the form of ``x``, and whether the method succeeded.
+    :rtype: tuple
     """
     objective = as_tensor_variable(objective)
     unknowns, options = _unknowns(x, objective), optimizer_kwargs or {}

@@ -22,20 +22,15 @@ def clone_replace(output: Any, replace: Pairs = None, **rebuild_kwds: Any) -> An
 def graph_replace(outputs: Any, replace: Pairs = None, *, strict: bool = True) -> Any:
     """Expressions with variables in the place of others, which they must depend on if strict.
 
-    Parameters
-    ----------
-    outputs : Variable or list of Variable
-    replace : dict or pairs
-    strict : bool, optional
-
-    Returns
-    -------
-    Variable or list of Variable
-
-    Raises
-    ------
-    ValueError
-        Where nothing depends on what is replaced.
+    :param outputs:
+    :type outputs: Variable or list of Variable
+    :param replace:
+    :type replace: dict or pairs
+    :param strict:
+    :type strict: bool, optional
+    :returns:
+    :rtype: Variable or list of Variable
+    :raises ValueError: Where nothing depends on what is replaced.
     """
     pairs = list(replace.items() if isinstance(replace, dict) else replace or ())
     whole = outputs if isinstance(outputs, (list, tuple)) else [outputs]
@@ -50,15 +45,12 @@ def graph_replace(outputs: Any, replace: Pairs = None, *, strict: bool = True) -
 def vectorize_graph(outputs: Any, replace: Pairs = None) -> Any:
     """The same expressions for stacks of what they were written for.
 
-    Parameters
-    ----------
-    outputs : Variable or list of Variable
-    replace : dict or pairs
-        The new variables, which may have more axes in front; those of all broadcast.
-
-    Returns
-    -------
-    Variable or list of Variable
+    :param outputs:
+    :type outputs: Variable or list of Variable
+    :param replace: The new variables, which may have more axes in front; those of all broadcast.
+    :type replace: dict or pairs
+    :returns:
+    :rtype: Variable or list of Variable
     """
     pairs = list(replace.items() if isinstance(replace, dict) else replace or ())
     whole = list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]

@@ -85,30 +85,24 @@ def convolve(kerns: Any, kshp: Any, nkern: int, images: Any, imgshp: Any, step: 
              ) -> tuple[Variable, np.ndarray]:
     """Apply kernels to images, none of which is turned over.
 
-    Parameters
-    ----------
-    kerns : Variable
-        (kernels, elements of a kernel)
-    kshp : tuple of int
-        (rows, columns) of a kernel
-    nkern : int
-        How many kernels there are.
-    images : Variable
-        (images, elements of an image)
-    imgshp : tuple of int
-        (rows, columns) or (channels, rows, columns) of an image
-    step : tuple of int
-        (columns, rows) from one place to the next
-    bias : Variable, optional
-        One number a kernel.
-    mode : {"valid", "full"}
-    flatten : bool
-        Whether the result is (images, kernels * places) or (images, kernels, places).
-
-    Returns
-    -------
-    Variable, ndarray
-        The result, and (kernels, rows, columns) of it.
+    :param kerns: (kernels, elements of a kernel)
+    :type kerns: Variable
+    :param kshp: (rows, columns) of a kernel
+    :type kshp: tuple of int
+    :param nkern: How many kernels there are.
+    :param images: (images, elements of an image)
+    :type images: Variable
+    :param imgshp: (rows, columns) or (channels, rows, columns) of an image
+    :type imgshp: tuple of int
+    :param step: (columns, rows) from one place to the next
+    :type step: tuple of int
+    :param bias: One number a kernel.
+    :type bias: Variable, optional
+    :param mode:
+    :type mode: {"valid", "full"}
+    :param flatten: Whether the result is (images, kernels * places) or (images, kernels, places).
+    :returns: The result, and (kernels, rows, columns) of it.
+    :rtype: Variable, ndarray
     """
     image, outshp = _sizes(imgshp, kshp, step, mode)
     x = as_tensor_variable(images).reshape((-1, *image))

@@ -211,13 +211,8 @@ def generator_like(model: Any, x: Tensor) -> Variable:
 def rng(name: str | None = None) -> GeneratorVariable:
     """A generator that is an input of functions: ``next_rng, x = rng().normal()``.
 
-    Parameters
-    ----------
-    name : str, optional
-
-    Returns
-    -------
-    GeneratorVariable
+    :param name:
+    :returns:
     """
     return random_generator_type(name)
 
@@ -226,21 +221,14 @@ def shared_rng(value: np.random.Generator | None = None, *, seed: Any = UNSET,
                name: str | None = None, borrow: bool = False) -> Any:
     """A generator as a shared variable.
 
-    Parameters
-    ----------
-    value : numpy.random.Generator, optional
-    seed : int or None, optional
-        That of a new generator, in place of ``value``.
-    name : str, optional
-
-    Returns
-    -------
-    RandomGeneratorSharedVariable
-
-    Raises
-    ------
-    ValueError
-        If there are both or none of ``value`` and ``seed``.
+    :param value:
+    :type value: numpy.random.Generator, optional
+    :param seed: That of a new generator, in place of ``value``.
+    :type seed: int or None, optional
+    :param name:
+    :returns:
+    :rtype: RandomGeneratorSharedVariable
+    :raises ValueError: If there are both or none of ``value`` and ``seed``.
     """
     return shared_generator(_generator("shared_rng", value, seed), name)
 

@@ -50,20 +50,16 @@ def _memory(state: Any, name: str, like: Any, value: float = 0) -> Any:
 def sgd(feval: Feval, x: Any, config: Any = None, state: Any = None) -> Result:
     """A step along the gradient.
 
-    Parameters
-    ----------
-    feval : callable
-    x : Tensor
-        A vector, changed in place.
-    config, state : dict, optional
-        ``learningRate``, ``learningRateDecay``, ``weightDecay``, ``weightDecays``, ``momentum``,
-        ``dampening``, ``nesterov``, ``learningRates``.
-
-    Returns
-    -------
-    x : Tensor
-    losses : list of float
-        The loss before the step.
+    :param feval:
+    :type feval: callable
+    :param x: A vector, changed in place.
+    :type x: Tensor
+    :param config, state: ``learningRate``, ``learningRateDecay``, ``weightDecay``,
+        ``weightDecays``, ``momentum``, ``dampening``, ``nesterov``, ``learningRates``.
+    :type config, state: dict, optional
+    :returns x:
+    :returns losses: The loss before the step.
+    :rtype: list of float
     """
     loss, g, config, state = _begun(feval, x, config, state)
     rate = config.get("learningRate", 1e-3)
