@@ -65,8 +65,7 @@ def _add_launch(parser: argparse.ArgumentParser) -> None:
                         help="how often a job that failed begins again")
     parser.add_argument("--logs", help="a folder for a file per rank, instead of printing")
     parser.add_argument("--threads", type=int, help="threads of compiled code in each process")
-    parser.add_argument("--keep-going", action="store_true",
-                        help="the others go on when one fails")
+    parser.add_argument("--keep-going", action="store_true", help="the others go on when one fails")
     parser.add_argument("-m", dest="module", action="store_true",
                         help="the program is the name of a module")
     parser.add_argument("program", help="a Python file")

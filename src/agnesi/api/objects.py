@@ -92,8 +92,7 @@ class Generic(ObjectVariable):
 
         def call(function: Any, *values: Any) -> Any:
             every = build(values)
-            return function(*every[:len(args)],
-                            **dict(zip(names, every[len(args):], strict=True)))
+            return function(*every[:len(args)], **dict(zip(names, every[len(args):], strict=True)))
         return Generic(_computed(call, [self, *given]))
 
     def __eq__(self, other: object) -> Any:

@@ -244,9 +244,7 @@ def _contains(op: Op, call: object) -> bool:
 
 
 def _nodes_of(batch: Batch, values: Sequence[Value], flags: Sequence[bool]) -> list[Node]:
-    return [
-        current(batch.filled(v)[0] if f else v[0]) for v, f in zip(values, flags, strict=True)
-    ]
+    return [current(batch.filled(v)[0] if f else v[0]) for v, f in zip(values, flags, strict=True)]
 
 
 # -- loops ------------------------------------------------------------------------------------

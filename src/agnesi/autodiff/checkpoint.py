@@ -287,8 +287,7 @@ def _apart(data: Any, memory: Sequence[Any]) -> Tensor:
     return wrap(data.copy() if any(np.may_share_memory(data, m) for m in memory) else data)
 
 
-def _around(roots: Sequence[Node], ends: set[Node],
-            since: int) -> tuple[list[Node], list[Tensor]]:
+def _around(roots: Sequence[Node], ends: set[Node], since: int) -> tuple[list[Node], list[Tensor]]:
     """Return the nodes and leaves outside of a run, ``ends`` excepted, that its record reads, and
     the tensors among the leaves that require no gradient.
     """

@@ -77,9 +77,7 @@ def pulled_through(
     history, done = step.forward(xs)
     count = done if done is not None else count
     rows = [v if v is None or not op.until else _on_last(v, count) for v in gs[op.carries:]]
-    first = [
-        zeros_like(carries[i]) if gs[i] is None else gs[i] for i in active
-    ]
+    first = [zeros_like(carries[i]) if gs[i] is None else gs[i] for i in active]
     body, captured = step.closed()
     scan = Scan(
         body, op.length, len(step.row_nodes), len(first) + len(step.weights) + len(step.valid),

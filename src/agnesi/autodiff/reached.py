@@ -165,6 +165,4 @@ def _disconnected(cost: Tensor, x: Tensor, policy: str) -> Tensor | None:
         if not cost._requires_grad:
             why += ("; nothing was recorded of how it was computed: a gradient that is to be "
                     "differentiated is made with create_graph=True")
-    raise GradientError(
-        at(f"grad: {why}. Pass disconnected='zero' (or 'none') if that is meant")
-    )
+    raise GradientError(at(f"grad: {why}. Pass disconnected='zero' (or 'none') if that is meant"))

@@ -68,9 +68,7 @@ def _carrying(roots: Collection[Node]) -> list[Node]:
     return order
 
 
-def between(
-    roots: Iterable[Node], wrt: Sequence[Node], constants: Collection[Node]
-) -> list[Node]:
+def between(roots: Iterable[Node], wrt: Sequence[Node], constants: Collection[Node]) -> list[Node]:
     """Return the nodes through which gradients flow from ``roots`` to ``wrt``, in topological
     order.
     """
@@ -163,15 +161,13 @@ def _backprop(seeds: Mapping[Node, Tensor], wrt: Sequence[Node] | None,
         rows = [g for g in seeds.values() if type(g) is not Tensor and is_sparse(g)]
         found = None if constants or rows else HOOKS.taped(order, seeds, wrt)
         return swept(order, seeds, goals, constants, sparse, _pullback) if found is None else found
-    better = stable_roots(
-        seeds, order, lambda: {*constants, *(goals or ()), *HOOKED.among(order)})
+    better = stable_roots(seeds, order, lambda: {*constants, *(goals or ()), *HOOKED.among(order)})
     if better:
         seeds = _moved(seeds, better) if flags is None else flags.moved(seeds, better)
         order = _carrying(seeds) if wrt is None else between(seeds, wrt, constants)
     results = swept(order, seeds, goals, constants, sparse, _pullback, flags)
     if is_tracing():
-        current_trace().derived(
-            g.values() if is_sparse(g) else g for g in results.values())
+        current_trace().derived(g.values() if is_sparse(g) else g for g in results.values())
         # arguments may have hooks once there are some, which only the function itself calls
         owners = [_owner(n, heard=HOOKED.any) for n in results if n not in constants]
         current_trace().unheard.extend(o for o in owners if o is not None)
@@ -301,8 +297,7 @@ def _through_arguments(order: Sequence[Node], targets: Sequence[Tensor]) -> bool
     arguments = getattr(current_trace(), "arguments", {})
     outside = [None if x.array is not None else _aliased(x.node) for x in targets]
     outside = [n for n in outside if n is None or n in arguments]
-    given = [arguments[n] for n in order
-             if n in arguments and any(n is not t for t in outside)]
+    given = [arguments[n] for n in order if n in arguments and any(n is not t for t in outside)]
     for x in given:
         query_fact(x, "identity")
     return not all(map(is_leaf, given))
@@ -476,8 +471,7 @@ def backward(y: Tensor, grad: TensorLike | None = None, *, create_graph: bool = 
         other.mode = None
 
 
-def _of_leaves(found: dict[Node, Tensor], inputs: Tensor | Iterable[Tensor]
-               ) -> dict[Node, Tensor]:
+def _of_leaves(found: dict[Node, Tensor], inputs: Tensor | Iterable[Tensor]) -> dict[Node, Tensor]:
     """Return the gradients of these leaves only."""
     wanted = [inputs] if isinstance(inputs, Tensor) else [*inputs]
     for t in wanted:

@@ -150,9 +150,7 @@ def recording(on: bool) -> switched:
 def _check_operands(cost: Any, targets: list[Any]) -> None:
     for x in (cost, *targets):
         if not isinstance(x, Tensor):
-            raise TypeError(
-                at(f"grad takes tensors, or a function of tensors, not {typed(x)}")
-            )
+            raise TypeError(at(f"grad takes tensors, or a function of tensors, not {typed(x)}"))
     if not is_inexact(cost.dtype):
         raise TypeError(at(f"the cost must be float or complex, not {typed(cost)}"))
 
@@ -405,9 +403,7 @@ class Inputs:
         if any(x._requires_grad or x.array is None for x in self.originals):
             return True
         ours = set(self.nodes)
-        order = toposort(
-            [current(y) for y in results], lambda n: n in ours or not n.requires_grad
-        )
+        order = toposort([current(y) for y in results], lambda n: n in ours or not n.requires_grad)
         return any(_begins(n) and n not in ours for n in order)
 
     def like_arguments(self, found: dict[Node, Tensor], *cotangents: Tensor) -> Any:

@@ -84,9 +84,7 @@ def vmap(f: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0, axis_size: int 
         else:
             axes = in_axes if isinstance(in_axes, tuple) else (in_axes,) * len(args)
         if len(axes) != len(args):
-            raise ValueError(
-                at(f"vmap: in_axes has {len(axes)} entries for {len(args)} arguments")
-            )
+            raise ValueError(at(f"vmap: in_axes has {len(axes)} entries for {len(args)} arguments"))
         along = _spread_axes("in_axes", axes, args)
         along += [0] * (len(leaves) - len(along))
         call = _Call(leaves, along, _parameter_names(f, shape), axis_size, randomness)
@@ -268,9 +266,7 @@ class _Call:
             begins = node.op is None or (
                 node.op is ALIAS and (abs(node.serial) < self.since or self._begins_inside(node))
             )
-            flowing[node] = node.requires_grad and (
-                begins or any(flowing[n] for n in node.inputs)
-            )
+            flowing[node] = node.requires_grad and (begins or any(flowing[n] for n in node.inputs))
         return flowing[root]
 
     # -- what the library asks ------------------------------------------------------------

@@ -79,8 +79,7 @@ def _pushed(op: While, ts: Any, xs: Sequence[Tensor]
     moved = [i for i in range(n) if begun.flags[i]]
     with body_trace() as trace:
         values = variables_of(trace, op.body, begun.flags)
-        moves = [trace.variable(v) if f else None
-                 for v, f in zip(values, begun.flags, strict=True)]
+        moves = [trace.variable(v) if f else None for v, f in zip(values, begun.flags, strict=True)]
         valid = {i: trace.variable(as_tensor(False)) for i in begun.valid}
         flags = Flags()
         flags.of |= {current(values[i]): v for i, v in valid.items()}
@@ -249,8 +248,7 @@ def _pulled(op: While, gs: Sequence[Any], xs: Sequence[Tensor],
         pulled: list[Any] = [None] * n
         for i, c in zip(active, cotangents, strict=True):
             pulled[i] = c
-        found, ends = pulled_through(
-            segment, pulled, [count, *here, *constants], present, valid)
+        found, ends = pulled_through(segment, pulled, [count, *here, *constants], present, valid)
         new = [zeros_like(c) if found[1 + i] is None else found[1 + i]
                for i, c in zip(active, cotangents, strict=True)]
         more = [s if found[1 + i] is None else s + found[1 + i]

@@ -89,9 +89,7 @@ def _branch(emit: _Emitter, branch: Branch, steps: Sequence[Sequence[Step | Nest
     b.cbr(emit.flag(emit.at(branch.chosen, 1)), yes, no)
     for label, block, inner in zip((yes, no), branch.blocks(), steps, strict=True):
         b.open_block(label)
-        entries = {
-            x.slot: emit.at(block.sources[x], x.dtype.itemsize) for x in block.entries()
-        }
+        entries = {x.slot: emit.at(block.sources[x], x.dtype.itemsize) for x in block.entries()}
         entries[len(block.table)] = emit.arena(block, scratch)
         emit.block(block, inner, entries.__getitem__)
         b.br(after)

@@ -102,8 +102,7 @@ class _Program:
         self._failures = {
             id(k): ELSEWHERE if isinstance(k, Check) and k.error == DECIDES else FIRST_FAILURE + i
             for i, k in enumerate(failing)}
-        called = dict.fromkeys(
-            s for k in failing if isinstance(k, Foreign) for s in k.call.symbols)
+        called = dict.fromkeys(s for k in failing if isinstance(k, Foreign) for s in k.call.symbols)
         self._symbols = {symbol: i for i, symbol in enumerate(called)}
         #: Kernels whose time is measured; the first row is that of the body.
         self._rows: list[Any] = [None]

@@ -91,8 +91,7 @@ class BorrowingFunction(Function):
     def _in_graph(self, k: int, view: FunctionGraph, value: Any, index: int) -> Any:
         """Return the view of an argument as an operation of the graph that is being traced."""
         with within(None):
-            look = OpFromGraph([symbol(view.inputs[0])], [symbol(view.outputs[0])],
-                               name=self.name)
+            look = OpFromGraph([symbol(view.inputs[0])], [symbol(view.outputs[0])], name=self.name)
         return look(value)[0]
 
 

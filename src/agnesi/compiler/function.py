@@ -426,8 +426,7 @@ class Function(Direct, Inspectable):
         count = self._returned + len(new._updates)
         inputs, outputs = self.source.inputs, self.source.outputs[:count]
         late = [d for d in value_dims(inputs, outputs) if d not in self._sizes]
-        new._sizes = [d.of(pairs) if isinstance(d, SharedDim) else d
-                      for d in (*self._sizes, *late)]
+        new._sizes = [d.of(pairs) if isinstance(d, SharedDim) else d for d in (*self._sizes, *late)]
         new._positions = [*self._positions, *(-1 for _ in late)]
         source = FunctionGraph.of([*inputs, *map(carrier, late)], [*outputs, *self._scalars])
         whole = with_other_state(source, pairs)
@@ -476,10 +475,7 @@ class Function(Direct, Inspectable):
 
     def _found(self, rewritten: bool = False) -> dict[Any, Known]:
         """Return what is known of its specializations: for all sizes, and by sizes."""
-        made = {
-            (_rest(key), sizes_of(key[0])): version
-            for key, version in self._made.items()
-        }
+        made = {(_rest(key), sizes_of(key[0])): version for key, version in self._made.items()}
         for rest, family in self._families.items():
             made.update({(rest, pattern): version for pattern, version in family.made})
         return {**self._known, **{key: one.reusable(rewritten) for key, one in made.items()}}

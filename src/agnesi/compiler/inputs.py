@@ -156,8 +156,7 @@ class Inputs:
             if not free:
                 known = ", ".join(str(n) for n in self.names)
                 twice = ", for it was given by position" if positions else ""
-                raise TypeError(
-                    at(f"{owner} has no free input {name!r}{twice}; inputs: {known}"))
+                raise TypeError(at(f"{owner} has no free input {name!r}{twice}; inputs: {known}"))
             found[free[0]] = value
         return found
 
@@ -182,8 +181,7 @@ class Inputs:
                     f"{array.dtype}"))
             array = array.astype(dtype)
         if array.ndim != ndim:
-            raise RankError(at(
-                f"{what} is {ndim}-dimensional; {typed(given)} does not fit"))
+            raise RankError(at(f"{what} is {ndim}-dimensional; {typed(given)} does not fit"))
         found: np.ndarray = array
         return found
 

@@ -422,9 +422,7 @@ def _compiled_again(function: Any, keep_grads: bool, mode: str,
 
 def _stays_eager(leaves: Sequence[Any]) -> bool:
     """Return whether the call belongs to a graph or trace around it."""
-    return is_tracing() or any(
-        isinstance(v, Tensor) and v.array is None for v in leaves
-    )
+    return is_tracing() or any(isinstance(v, Tensor) and v.array is None for v in leaves)
 
 
 class _OfJit:

@@ -293,8 +293,7 @@ class Region:
         try:
             if mode.recording:
                 MODE.set(settled(False))
-            found = self.forward(
-                *map(bare, args) if self.flagged else args, *self.outer.bare)
+            found = self.forward(*map(bare, args) if self.flagged else args, *self.outer.bare)
             if changed:
                 for c, value in zip(changed, found[count:], strict=False):
                     assign(c.outer, value)
@@ -349,9 +348,7 @@ class _Backward:
     def __init__(self, trace: BodyTrace, variables: list[Node], leaves: list[Tensor],
                  args: Sequence[Tensor]) -> None:
         self.trace, self.variables = trace, variables
-        self.cotangents = [
-            trace.variable(v) if current(v).requires_grad else None for v in leaves
-        ]
+        self.cotangents = [trace.variable(v) if current(v).requires_grad else None for v in leaves]
         self.captures: list[Capture] = list(trace.captures.values())
         self.wanting = [i for i, x in enumerate(args) if x._requires_grad]
         self.owners = [c for c in self.captures if c.outer._requires_grad]
@@ -536,8 +533,7 @@ class RegionCall(Op):
 
     def _recorded(self, back: Any, args: Sequence[Tensor], seeds: Sequence[Tensor]) -> Any:
         """The gradients from the operands themselves, so that they can be differentiated again."""
-        old = {id(c.outer): wrap(b)
-               for c, b in zip(self.region.changed, self.before, strict=True)}
+        old = {id(c.outer): wrap(b) for c, b in zip(self.region.changed, self.before, strict=True)}
         return back.whole((*args, *seeds, *[old.get(id(t), t) for t in back.all_outer]), {})
 
 

@@ -47,8 +47,7 @@ _recounts = 0
 _NEW: Any = object()
 
 
-def taped(order: Sequence[Node], seeds: Mapping[Node, Any],
-          wrt: Any) -> dict[Node, Tensor] | None:
+def taped(order: Sequence[Node], seeds: Mapping[Node, Any], wrt: Any) -> dict[Node, Tensor] | None:
     """Return the cotangents of a backward pass over eager records, computed by compiled code; None
     if there is none.
 

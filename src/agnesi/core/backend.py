@@ -75,8 +75,7 @@ class Backend(Protocol):
         parts cannot be compiled alone.
         """
 
-    def emit(self, kernels: Sequence[Any], *, ahead: Any, **keywords: Any
-             ) -> tuple[str, list[Any]]:
+    def emit(self, kernels: Sequence[Any], *, ahead: Any, **keywords: Any) -> tuple[str, list[Any]]:
         """The text of a program, and how each of its kernels is run (``codegen.program``);
         ``ahead`` is what was begun."""
 

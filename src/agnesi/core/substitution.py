@@ -102,9 +102,7 @@ def inferred(node: Node, inputs: tuple[Node, ...], known: Callable[[Size], Size]
         raise _explained(error, node, inputs) from None
     several = op.outputs > 1
     shape, dtype = types[0] if several else types
-    new = Node(
-        op, inputs, shape, dtype, node.weak, node.requires_grad, node.where, name=node.name
-    )
+    new = Node(op, inputs, shape, dtype, node.weak, node.requires_grad, node.where, name=node.name)
     new.outputs = tuple(types) if several else None
     return new
 

@@ -58,8 +58,7 @@ def _pickled(name: str, key: Any) -> ValueDim:
     return new
 
 
-def size_of(x: Tensor, name: str = "a size", most: Any = None,
-            given: Tensor | None = None) -> Any:
+def size_of(x: Tensor, name: str = "a size", most: Any = None, given: Tensor | None = None) -> Any:
     """Return the size that the value of an integer scalar stands for: an int where the value is
     known, a dimension in a trace.
 

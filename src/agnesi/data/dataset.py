@@ -420,5 +420,4 @@ def random_split(dataset: Sized, lengths: Lengths,
             sizes[k % len(sizes)] += 1
     order = shuffled(count, seeded(generator) or default_generator())
     ends = list(itertools.accumulate(sizes))
-    return [Subset(dataset, order[end - size : end])
-            for size, end in zip(sizes, ends, strict=True)]
+    return [Subset(dataset, order[end - size : end]) for size, end in zip(sizes, ends, strict=True)]

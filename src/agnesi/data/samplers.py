@@ -246,8 +246,7 @@ class BucketBatchSampler(Sampler):
 
     def order(self, generator: Generator) -> Any:
         count = len(self.lengths)
-        order: Any = shuffled(count, generator) if self.shuffle else (
-            np.arange(count))
+        order: Any = shuffled(count, generator) if self.shuffle else (np.arange(count))
         batches = []
         for begin in range(0, count, self.bucket):
             group = order[begin : begin + self.bucket]

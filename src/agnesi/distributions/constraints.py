@@ -79,12 +79,10 @@ lower_cholesky = Constraint(
     lambda x: (F.tril(x) == x).all((-2, -1)) & (F.diagonal(x, 0, -2, -1) > 0).all(-1), 2)
 
 
-lower_triangular = Constraint("a lower triangle",
-                              lambda x: (F.tril(x) == x).all((-2, -1)), 2)
+lower_triangular = Constraint("a lower triangle", lambda x: (F.tril(x) == x).all((-2, -1)), 2)
 square = Constraint("a square matrix",
                     lambda x: F.full(x.shape[:-2], x.shape[-1] == x.shape[-2]), 2)
-symmetric = Constraint("a symmetric matrix",
-                       lambda x: (F.abs(x - x.mT) < 1e-6).all((-2, -1)), 2)
+symmetric = Constraint("a symmetric matrix", lambda x: (F.abs(x - x.mT) < 1e-6).all((-2, -1)), 2)
 positive_semidefinite = Constraint(
     "a symmetric matrix without negative eigenvalues",
     lambda x: symmetric.check(x) & (eigvalsh(x) >= -1e-6).all(-1), 2)

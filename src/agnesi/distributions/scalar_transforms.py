@@ -338,8 +338,7 @@ class TransformedDistribution(Distribution):
     def icdf(self, value: Any) -> Tensor:
         self._check_monotone("icdf")
         value = as_tensor(value)
-        return self._whole(self.base_dist.icdf(
-            F.where(self._whole.sign > 0, value, 1 - value)))
+        return self._whole(self.base_dist.icdf(F.where(self._whole.sign > 0, value, 1 - value)))
 
     def __repr__(self) -> str:
         return f"TransformedDistribution({self.base_dist!r}, {len(self.transforms)} transforms)"

@@ -85,8 +85,7 @@ def fans(tensor: Tensor) -> tuple[int, int]:
     taps = math.prod(tensor.shape[2:])
     return tensor.shape[1] * taps, tensor.shape[0] * taps
 
-def xavier_normal_(tensor: Tensor, gain: float = 1.0,
-                   generator: Generator | None = None) -> Tensor:
+def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Normal numbers that keep their size both ways (Glorot and Bengio, 2010).
 
     :param tensor: A parameter; it is changed in place, and no gradient notices.

@@ -92,8 +92,7 @@ class NAdam(Adam):
         steps: Any = self._steps
         product: Any = self._product
         t = steps.add_(1).astype("float64")
-        now, then = (self.beta1 * (1 - 0.5 * 0.96 ** (k * self.momentum_decay))
-                     for k in (t, t + 1))
+        now, then = (self.beta1 * (1 - 0.5 * 0.96 ** (k * self.momentum_decay)) for k in (t, t + 1))
         past = product.mul_(now)
         return (self.lr * (1 - now) / (1 - past), self.lr * then / (1 - past * then),
                 sqrt(1 - self.beta2**t))

@@ -185,8 +185,7 @@ class AveragedModel(Module):
                 held.copy_(value)
         count.add_(1)
 
-    def _pairs(self, values: Iterable[Tensor], averages: Iterable[Tensor]
-               ) -> list[tuple[Any, Any]]:
+    def _pairs(self, values: Iterable[Tensor], averages: Iterable[Tensor]) -> list[tuple[Any, Any]]:
         values, averages = list(values), list(averages)
         if [v.shape for v in values] != [a.shape for a in averages]:
             apart = [(v, a) for v, a in zip(values, averages, strict=False) if v.shape != a.shape]

@@ -414,8 +414,7 @@ class Book:
         def register(function: Any) -> Any:
             title = name or function.__name__
             given = frozenset(op_names(operands))
-            self.add(NodeRule(title, stage, tuple(tags), op_names(ops), function, given,
-                              exact))
+            self.add(NodeRule(title, stage, tuple(tags), op_names(ops), function, given, exact))
             return function
 
         return register

@@ -71,8 +71,7 @@ class Callbacks:
 
     def __init__(self, table: Sequence[Callback | ForSizes]) -> None:
         _watch_unraisable()
-        self._table = tuple([_Sized(c) if isinstance(c, ForSizes) else _Prepared(c)
-                             for c in table])
+        self._table = tuple([_Sized(c) if isinstance(c, ForSizes) else _Prepared(c) for c in table])
         self._errors = threading.local()
         self._native = _TYPE(self._run)
         self.address: int = ctypes.cast(self._native, ctypes.c_void_p).value or 0

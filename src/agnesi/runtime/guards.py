@@ -85,8 +85,7 @@ class Items:
 def pointer(owner: Any, offset: int, value: Any) -> Word:
     """Return the guard that the word at ``offset`` bytes of an object is the address of
     ``value``."""
-    return Word(id(owner), offset, id(value), keep=(owner, value),
-                extent=type(owner).__basicsize__)
+    return Word(id(owner), offset, id(value), keep=(owner, value), extent=type(owner).__basicsize__)
 
 
 class ArrayHeads:

@@ -104,8 +104,7 @@ class Stream:
         return [u for g in (reversed(groups) if self._quickest else groups)
                 for u in self._made(g, outside)]
 
-    def _made(self, functions: list[_Function],
-              outside: Callable[[], Sequence[str]]) -> list[Unit]:
+    def _made(self, functions: list[_Function], outside: Callable[[], Sequence[str]]) -> list[Unit]:
         """Return the unit made of those functions that can leave the module; the others are kept in
         it.
         """

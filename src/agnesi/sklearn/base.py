@@ -178,8 +178,7 @@ class Estimator(BaseEstimator):
             return None
         known = inspect.signature(_check_sample_weight).parameters
         stricter = {"allow_all_zero_weights": False} if "allow_all_zero_weights" in known else {}
-        return _check_sample_weight(weights, X, dtype=X.dtype, ensure_non_negative=True,
-                                    **stricter)
+        return _check_sample_weight(weights, X, dtype=X.dtype, ensure_non_negative=True, **stricter)
 
     def _made(self, features: int, outputs: int, dtype: Any) -> nn.Module:
         """The module for data of this size."""

@@ -81,8 +81,7 @@ def _of_values(a: Any, b: Any, given: str, rtol: float | None, atol: float | Non
     if alike is None:
         if type(a) is type(b) and a is not None:
             raise TypeError(f"tensors, arrays and numbers are compared, not {type(a).__name__}")
-        return "" if a is b else (
-            f"kinds{given} differ: {type(a).__name__} and {type(b).__name__}")
+        return "" if a is b else (f"kinds{given} differ: {type(a).__name__} and {type(b).__name__}")
     x, y = (np.asarray(v.detach().numpy() if isinstance(v, Tensor) else v) for v in (a, b))
     if x.shape != y.shape:
         return f"shapes{given} differ: {x.shape} and {y.shape}"

@@ -124,8 +124,7 @@ def _factors() -> Iterator[tuple[str, Sample]]:
     for i in range(2):
         yield f"rq, part {i}", (lambda x, i=i: structured.rq(x, "economic")[i], (*SQUARE, (TALL,)))
     yield "qr_multiply", (lambda a, c: structured.qr_multiply(a, c)[0], ((TALL, TALL.T),))
-    yield "orthogonal_procrustes", (
-        lambda a, b: polar.orthogonal_procrustes(a, b).R, ((A, A.T),))
+    yield "orthogonal_procrustes", (lambda a, b: polar.orthogonal_procrustes(a, b).R, ((A, A.T),))
     yield "svdvals", (svd.svdvals, ANY)
     for i in (0, 2):
         yield f"svd, part {i}", (lambda x, i=i: arith.abs(svd.svd(x, False)[i]), ANY)

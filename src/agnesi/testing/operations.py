@@ -116,9 +116,7 @@ def check_graph(function: Function, arrays: Sequence[np.ndarray], eager: Tensor)
         result = function(*map(symbol, nodes))
         assert result.node is not None
         free = FunctionGraph(nodes, [result.node])
-        graph = free.specialise(
-            {n: a.shape for n, a in zip(free.inputs, arrays, strict=True)}
-        )
+        graph = free.specialise({n: a.shape for n, a in zip(free.inputs, arrays, strict=True)})
         output = graph.outputs[0]
         promised = (output.shape, output.dtype)
         if promised != (eager.shape, eager.dtype):

@@ -185,9 +185,7 @@ def _running() -> Iterator[tuple[str, Case]]:
                                ((_X,), (_X.T,), (np.zeros((2, 0)),)))
     for name in ("cumulative_sum", "cumulative_prod"):
         function = getattr(running, name)
-        yield name, Case(
-            lambda x, f=function: f(x, axis=0, include_initial=True), ((_ZEROS,),)
-        )
+        yield name, Case(lambda x, f=function: f(x, axis=0, include_initial=True), ((_ZEROS,),))
 
 
 def _of_pytorch() -> Iterator[tuple[str, Case]]:
@@ -395,9 +393,7 @@ def _densities() -> Iterator[tuple[str, Case]]:
     x, w = _uniform(19, (3, 4), (-2, 2)), _uniform(20, (4,), (0.5, 2))
     yield "special.softmax", Case(special.softmax, ((x,),))
     yield "special.log_softmax", Case(lambda x: special.log_softmax(x, axis=0), ((x,),))
-    yield "special.logsumexp", Case(
-        lambda x, w: special.logsumexp(x, axis=1, b=w), ((x, w),)
-    )
+    yield "special.logsumexp", Case(lambda x, w: special.logsumexp(x, axis=1, b=w), ((x, w),))
     yield "special.log_expit", Case(special.log_expit, ((x,),))
     yield "special.multigammaln", Case(lambda x: special.multigammaln(x + 4, 3), ((x,),))
     yield "special.loggamma", Case(special.loggamma, ((np.abs(x) + 0.3,),))
@@ -411,9 +407,7 @@ def _sparse() -> Iterator[tuple[str, Case]]:
     a, b = _uniform(41, (4, 2), (-1, 1)), _uniform(42, (3, 2), (-1, 1))
     yield "csr_product", Case(lambda d, x: pattern.with_data(d) @ x, ((entries, a),))
     yield "csc_product", Case(lambda d, x: pattern.with_data(d).T @ x, ((entries, b),))
-    yield "sampled_product", Case(
-        lambda x, y: sparse.sampling_dot(x, y, pattern).data, ((b, a),)
-    )
+    yield "sampled_product", Case(lambda x, y: sparse.sampling_dot(x, y, pattern).data, ((b, a),))
     yield "sparse_pick", Case(
         lambda d, e: (pattern.with_data(d) * pattern.with_data(e)).data, ((entries, entries),)
     )

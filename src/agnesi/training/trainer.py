@@ -205,8 +205,7 @@ class Trainer(Written, Explained):
             another training; nothing is changed then.
         """
         loader = self.loader = as_loader(data, batch_size, shuffle=True)
-        tests = None if validation is None else as_loader(validation, batch_size,
-                                                          name="validation")
+        tests = None if validation is None else as_loader(validation, batch_size, name="validation")
         self.stop = None
         if resume is not None:
             self._resume(resume)
@@ -293,8 +292,7 @@ class Trainer(Written, Explained):
     def _mean_loss(self) -> float:
         """The mean of the losses of an epoch's batches; NaN, with a warning, of none."""
         weight = float(self.train_loss.weight)
-        return (float(self.train_loss.sum) / weight if weight
-                else float(self.train_loss.compute()))
+        return (float(self.train_loss.sum) / weight if weight else float(self.train_loss.compute()))
 
     def _notify(self, what: str, *details: Any) -> None:
         for callback in self.callbacks:

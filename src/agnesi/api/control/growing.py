@@ -84,8 +84,7 @@ def _grew(new: Tensor, old: Tensor) -> bool:
         return n > m
     if m == 0:  # the concatenation leaves out a list that is known to be empty
         return True
-    return (not fits((n,), (m,)) or _adds(n, m)
-            or bool(_parts_behind(current(new), current(old))))
+    return (not fits((n,), (m,)) or _adds(n, m) or bool(_parts_behind(current(new), current(old))))
 
 
 def _adds(n: Any, m: Any) -> bool:

@@ -34,11 +34,8 @@ class Nest:
     def __init__(self, owner: str, name: str, nest: Any) -> None:
         self.leaves, self.shape = tree.flatten(nest)
         self.paths = self.shape.paths(name)
-        self.weak = [type(v) in SCALARS or (isinstance(v, Tensor) and v.weak)
-                     for v in self.leaves]
-        self.tensors = [
-            _tensor(owner, v, p) for v, p in zip(self.leaves, self.paths, strict=True)
-        ]
+        self.weak = [type(v) in SCALARS or (isinstance(v, Tensor) and v.weak) for v in self.leaves]
+        self.tensors = [_tensor(owner, v, p) for v, p in zip(self.leaves, self.paths, strict=True)]
 
     def suit(self, others: Sequence[Tensor]) -> None:
         """Give initial Python floats the dtype of the other floats in the carry."""
@@ -97,9 +94,7 @@ def changes_fixed(owner: str) -> TraceError:
 
 def is_symbolic(*tensors: Any) -> bool:
     """Return whether a graph is being written: a trace runs, or values are still to come."""
-    return is_tracing() or any(
-        isinstance(x, Tensor) and x.array is None for x in tensors
-    )
+    return is_tracing() or any(isinstance(x, Tensor) and x.array is None for x in tensors)
 
 
 def rows_of(owner: str, xs: Nest) -> Size | None:
@@ -114,9 +109,7 @@ def rows_of(owner: str, xs: Nest) -> Size | None:
                 )
             )
         if found is not None and not shapes_fit((found,), (x.shape[0],)):
-            counts = ", ".join(
-                f"{p} {typed(t)}" for p, t in zip(xs.paths, xs.tensors, strict=True)
-            )
+            counts = ", ".join(f"{p} {typed(t)}" for p, t in zip(xs.paths, xs.tensors, strict=True))
             raise ShapeError(
                 at(f"{owner}: the sequences differ in their numbers of rows: {counts}; cut them")
             )

@@ -149,8 +149,7 @@ class _Step:
             assign(target, as_tensor(value, target.dtype), state=True)
         return rest, stop
 
-    def probe(self, carry: Nest, rows: Sequence[Tensor],
-              given: Sequence[Any]) -> bool:
+    def probe(self, carry: Nest, rows: Sequence[Tensor], given: Sequence[Any]) -> bool:
         """Return whether the function tells when to stop."""
         stepwise = can_be_stepwise(current_trace())
         with tracing(*carry.tensors, *rows) as trace:
@@ -171,9 +170,7 @@ class _Step:
     def __call__(self, carry: Any, rows: Any, *given: Any) -> Any:
         windows, _ = carry
         results, stop = self.results(windows, rows, given or self.bound)
-        moved = tuple(
-            (*w[1:], r) if w else () for w, r in zip(windows, results, strict=False)
-        )
+        moved = tuple((*w[1:], r) if w else () for w, r in zip(windows, results, strict=False))
         stop = as_tensor(False) if stop is None else decision("scan", "until()", stop)
         return (moved, stop), tuple(results)
 

@@ -234,8 +234,7 @@ class _Call:
         found = cast(found, x.dtype)
         if found.shape != x.shape and _spreads(x.shape, found.shape):
             found = sum_to(found, x.shape)  # as PyTorch adds what was broadcast
-        return fitted(found, x, owner,
-                      f"argument {i}", self.cls.backward, GradientError)
+        return fitted(found, x, owner, f"argument {i}", self.cls.backward, GradientError)
 
 
 def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:

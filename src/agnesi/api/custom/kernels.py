@@ -56,9 +56,7 @@ class _Kernel:
 
     def _run(self, xs: Sequence[Any], **keywords: Any) -> Any:
         if len(xs) != self.arity:
-            raise TypeError(
-                at(f"{self.__name__} takes {self.arity} operands, not {len(xs)}")
-            )
+            raise TypeError(at(f"{self.__name__} takes {self.arity} operands, not {len(xs)}"))
         operands = [x if isinstance(x, (Tensor, bool, int, float, complex)) else as_tensor(x)
                     for x in xs]
         if not any(isinstance(x, Tensor) for x in operands):

@@ -38,8 +38,7 @@ def probed(op: Any, xs: tuple[Any, ...]) -> Any:
     Where the operation refuses them, some are tried as equal.  A size that follows from values, or
     in a way that is not clear, is None.
     """
-    sizes: list[Dim] = list(dict.fromkeys(
-        n for x in xs for n in x.shape if not is_static((n,))))
+    sizes: list[Dim] = list(dict.fromkeys(n for x in xs for n in x.shape if not is_static((n,))))
     try:
         found = _for_groups(op, xs, sizes)
     except Exception as error:
@@ -149,11 +148,9 @@ def _common(a: tuple[int, ...], b: tuple[int, ...]) -> Any:
 def _generalised(op: Any, shapes: list[Any], known: list[dict[Any, int]]) -> tuple[Any, ...]:
     """The sizes that these are for known sizes of the operands, None where that is not clear."""
     if len({len(s) for s in shapes}) > 1:
-        raise ShapeError(
-            f"the number of axes depends on sizes; give {title_of(op)} infer")
+        raise ShapeError(f"the number of axes depends on sizes; give {title_of(op)} infer")
     sizes: list[Any] = []
     for tries in zip(*shapes, strict=True):
-        same = [n for n in known[0]
-                if all(k[n] == t for k, t in zip(known, tries, strict=True))]
+        same = [n for n in known[0] if all(k[n] == t for k, t in zip(known, tries, strict=True))]
         sizes.append(tries[0] if len(set(tries)) == 1 else same[0] if same else None)
     return tuple(sizes)

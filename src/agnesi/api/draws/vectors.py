@@ -50,9 +50,7 @@ def _root(cov: Tensor, method: str) -> Tensor:
     if method != "eigh":
         raise ValueError(f"method must be 'cholesky' or 'eigh', not {method!r}")
     values, vectors = eigh(cov)
-    return vectors * reshape(
-        sqrt(maximum(values, 0.0)), (*values.shape[:-1], 1, values.shape[-1])
-    )
+    return vectors * reshape(sqrt(maximum(values, 0.0)), (*values.shape[:-1], 1, values.shape[-1]))
 
 #: By how much rounding may let chances sum to more than 1.
 _SUM_TOLERANCE = 1e-5

@@ -28,8 +28,7 @@ def packed(state: np.random.RandomState) -> np.ndarray:
 def unpacked(words: np.ndarray) -> np.random.RandomState:
     """A generator in a state."""
     state = np.random.RandomState(0)
-    state.set_state(
-        ("MT19937", words[:624], int(words[624]), int(words[625]), _normal_left(words)))
+    state.set_state(("MT19937", words[:624], int(words[624]), int(words[625]), _normal_left(words)))
     return state
 
 

@@ -216,5 +216,4 @@ def reduceat(f: Binary, x: Any, indices: Any, axis: int = 0, *, out: Tensor | No
     return found if out is None else into(out, found)
 
 
-METHODS = {"reduce": fold, "accumulate": accumulate, "outer": outer, "at": at,
-           "reduceat": reduceat}
+METHODS = {"reduce": fold, "accumulate": accumulate, "outer": outer, "at": at, "reduceat": reduceat}

@@ -498,8 +498,7 @@ def copy(self: Tensor, order: object = None) -> Tensor:
     return clone(self)
 
 
-def _rebuild(data: np.ndarray, requires_grad: bool, name: str | None,
-             view: Any = None) -> Tensor:
+def _rebuild(data: np.ndarray, requires_grad: bool, name: str | None, view: Any = None) -> Tensor:
     t = wrap(data if view is None else seen_in(data, view))
     t._requires_grad = requires_grad
     t._name = name

@@ -82,8 +82,7 @@ def _leave(b: Builder, held: bool, code: Value) -> None:
     b.ret(code)
 
 
-def _beside(b: Builder, maker: _Arguments, function: Value, given: list[Value], held: bool
-            ) -> None:
+def _beside(b: Builder, maker: _Arguments, function: Value, given: list[Value], held: bool) -> None:
     """Emit a call that may take long, in a thread beside the main one, which handles signals."""
     largest = max(map(maker.bytes_of, maker.call.arguments), key=guess)
     least = _ITERATED_BYTES if _ITERATED.search(maker.call.symbol) else _BESIDE_BYTES

@@ -97,8 +97,7 @@ def _root_of(b: Builder, z: Pair) -> Pair:
     ratios = [b.fdiv(part, size) for part in z]
     squares = b.fadd(*(b.fmul(r, r) for r in ratios))
     length = b.fmul(size, b.intrinsic("sqrt", squares))
-    half = b.fadd(b.fmul(length, _number(0.5)),
-                  b.fmul(b.intrinsic("fabs", x), _number(0.5)))
+    half = b.fadd(b.fmul(length, _number(0.5)), b.fmul(b.intrinsic("fabs", x), _number(0.5)))
     great = b.intrinsic("sqrt", half)
     less = b.fdiv(b.fmul(b.intrinsic("fabs", y), _number(0.5)), great)
     right = b.fcmp("oge", x, _number(0.0))

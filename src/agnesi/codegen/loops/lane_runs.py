@@ -126,8 +126,7 @@ def load_run(scope: Any, type_: str, buffer: Buffer, at: Affine, align: int) -> 
     return b.shuffle(row(0, whole, high - low + 1), None, picks)
 
 
-def _indices_in(run: LaneRun, index: Value, b: Any
-               ) -> Mapping[Expr, tuple[Value, tuple[int, ...]]]:
+def _indices_in(run: LaneRun, index: Value, b: Any) -> Mapping[Expr, tuple[Value, tuple[int, ...]]]:
     """The addresses that an iteration beginning at an index reads."""
     return {a: (b.op("add nsw", b.op("mul nsw", index, i64(by)), i64(first - by * run.start)),
                 offsets)

@@ -362,8 +362,7 @@ class _Nest:
         found = [i for i, s in enumerate(self.stores) if i not in self.done
                  and self._is_known(scope, s, axis) and not loaded.isdisjoint(walk([s.value]))]
         while True:
-            later = [s for i, s in enumerate(self.stores)
-                     if i not in self.done and i not in found]
+            later = [s for i, s in enumerate(self.stores) if i not in self.done and i not in found]
             read = {v.param[0].nbytes for v in _unknown(scope, group, self._values(later))
                     if v.op == "load"}
             safe = [i for i in found if self.stores[i].buffer.nbytes not in read]

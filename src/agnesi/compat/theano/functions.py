@@ -200,8 +200,7 @@ class Function:
         other = self._compiled.copy(
             {bare(a): bare(b) for a, b in new.items()}, updates=not delete_updates,
             share_memory=share_memory, name=name or self._compiled.name)
-        made = Function(self.inputs, _Outputs(outputs), other, self._downcast,
-                        name or self.name)
+        made = Function(self.inputs, _Outputs(outputs), other, self._downcast, name or self.name)
         made._options = options
         return made
 
@@ -361,8 +360,7 @@ def function(inputs: Sequence[Any], outputs: Any = None, mode: Any = None, updat
             raise TypeError(f"updates are of shared variables, not of {a!r}; "
                             "theano.shared(value) makes one")
     changes = [(bare(a), _given(a, b, "function: updates")) for a, b in updates]
-    swaps = [(_target(a), _given(a, b, "function: givens"))
-             for a, b in givens]
+    swaps = [(_target(a), _given(a, b, "function: givens")) for a, b in givens]
     if isinstance(outputs, tuple) and len(outputs) == 2 and isinstance(outputs[1], Mapping):
         raise TypeError("outputs are what scan returned, a pair of outputs and updates: write "
                         "outputs, updates = theano.scan(...), and give updates=updates, too")

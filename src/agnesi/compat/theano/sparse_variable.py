@@ -53,8 +53,7 @@ class SparseType:
             raise ValueError(f"format must be 'csr' or 'csc', not {format!r}")
         floats = dtype is None or dtype == "floatX"
         object.__setattr__(self, "format", format)
-        object.__setattr__(self, "dtype",
-                           np.dtype(config.symbolic_float if floats else dtype).name)
+        object.__setattr__(self, "dtype", np.dtype(config.symbolic_float if floats else dtype).name)
 
     def __call__(self, name: str | None = None) -> SparseVariable:
         """A new input of this type."""

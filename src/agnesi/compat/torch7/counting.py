@@ -79,8 +79,7 @@ def _better(error: Any, name: str, args: tuple[Any, ...], doc: str) -> Exception
         found = IndexError(at(f"{name}: {recounted}"))
     elif isinstance(first, (IndexError, ValueError)) and any(w in text for w in _SIZES) and any(
             map(_has_view, args)) and is_accident(first) and not in_user_code(first):
-        found = ValueError(at(f"{_given(name, args)}: {_sizes(name, args)}"
-                              + _HELP.get(name, "")))
+        found = ValueError(at(f"{_given(name, args)}: {_sizes(name, args)}" + _HELP.get(name, "")))
     elif located or in_user_code(error):
         return None
     elif is_accident(error) and "() takes " in text and any(map(_is_function, args)):

@@ -460,8 +460,7 @@ class View:
         if name is None:
             return f"torch.{NAMES[self.array.dtype.name]}Tensor"
         kind = dtype_of(name)
-        return self if kind == self.array.dtype else type(self)(
-            self.array.astype(kind), dtype=kind)
+        return self if kind == self.array.dtype else type(self)(self.array.astype(kind), dtype=kind)
 
     def typeAs(self, other: View) -> Any:
         """The tensor as the type of another one."""

@@ -32,8 +32,7 @@ class Outer:
             return True
         before, flags = [(a.shape, a.dtype) for a in self._data], self._flags
         self._take()
-        return before == [(a.shape, a.dtype) for a in self._data] and (
-            flags == self._flags)
+        return before == [(a.shape, a.dtype) for a in self._data] and (flags == self._flags)
 
 
 def bare(x: Tensor) -> Tensor:

@@ -37,8 +37,7 @@ def check_copy(swap: Any, updates: Any, share_memory: Any, name: Any) -> None:
 def check_pair(old: Any, new: Any) -> None:
     """Refuse a variable instead of another one of another kind."""
     if old.dtype != new.dtype:
-        raise DTypeError(
-            at(f"{typed(new)} cannot replace {typed(old)}: the dtype must agree"))
+        raise DTypeError(at(f"{typed(new)} cannot replace {typed(old)}: the dtype must agree"))
     if old.ndim != new.ndim:
         raise ShapeError(at(
             f"{typed(new)} cannot replace {typed(old)}: the number of axes must agree"))

@@ -18,8 +18,7 @@ def library(every: bool = False) -> Library:
     kinds = [d for d in map(np.dtype, ("float32", "float64")) if has("gemm", d)]
     threads = cores(config.threads)
     controlled = threads == 1 or (not config.lapack and counts() is not None)
-    return Library({d.name: symbol("gemm", d) for d in kinds}, threads if controlled else 0,
-                   every)
+    return Library({d.name: symbol("gemm", d) for d in kinds}, threads if controlled else 0, every)
 
 
 def _address(name: str) -> int | None:

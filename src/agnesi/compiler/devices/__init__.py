@@ -52,9 +52,7 @@ from agnesi.core.support.config import CHOICES
 
 #: Where the backend of each device beside the processor is made: a module of this folder, and a
 #: function there.  The folder has the name of the device.
-_FACTORIES = {
-    "emulated": "emulated.backend:emulated",
-}
+_FACTORIES = {"emulated": "emulated.backend:emulated"}
 
 
 def _made(factory: str) -> Backend:

@@ -11,9 +11,7 @@ import numpy as np
 from agnesi.core.ir.calls.sorting import VECTOR_BYTES, Sorting
 from agnesi.core.support.config import HOOKS, config
 
-_Function = ctypes.CFUNCTYPE(
-    None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64
-)
+_Function = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
 #: Elements that NumPy sorts in about the time that making the native code takes.
 _COMPILE_ELEMENTS = 1_000_000
 

@@ -229,11 +229,7 @@ def _described(buffer: Buffer, layout: Any) -> Place:
 def _owner(buffer: Buffer) -> str:
     """Return the name of a buffer; temporaries at one address share it."""
     text = repr(buffer)
-    return (
-        f"{text} {_what(buffer)}"
-        if buffer.role == "temporary" and _what(buffer)
-        else text
-    )
+    return (f"{text} {_what(buffer)}" if buffer.role == "temporary" and _what(buffer) else text)
 
 
 def _what(buffer: Buffer) -> str:

@@ -371,8 +371,7 @@ def check(graph: FunctionGraph) -> FunctionGraph:
     """
     names = graph.extents
     for sample in _SAMPLES:
-        known: dict[Any, Any] = {
-            n: (n.least or 0) + s for n, s in zip(names, sample, strict=False)}
+        known: dict[Any, Any] = {n: (n.least or 0) + s for n, s in zip(names, sample, strict=False)}
         done: dict[Node, Node] = {}
         for node in graph.nodes:
             done[node] = new = _sampled(node, done, known)

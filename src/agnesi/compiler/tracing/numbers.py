@@ -182,8 +182,7 @@ def standing_for(node: Node | None, bound: int = MOST_GIVEN, given: bool = False
 
 def _is_number(value: Any) -> bool:
     """Return whether a value is a Python number or a symbol of one."""
-    return type(value) in _PLAIN or (isinstance(value, Tensor) and value.weak
-                                     and not value.shape)
+    return type(value) in _PLAIN or (isinstance(value, Tensor) and value.weak and not value.shape)
 
 
 def _plainly(value: Any) -> Any:

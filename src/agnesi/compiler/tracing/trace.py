@@ -228,8 +228,7 @@ class Trace:
         flow to tensors from outside.
         """
         flows = version.parameters or self.begun or any(version.assumed.requiring)
-        return version.recording and bool(flows) and (
-            reads.asks(FLAGS) or bool(self.gradients))
+        return version.recording and bool(flows) and (reads.asks(FLAGS) or bool(self.gradients))
 
     def refuse_caught(self) -> None:
         """End the trace if the user's ``except`` caught the error raised for a value that is not

@@ -89,8 +89,7 @@ class Alike:
             tensors = [stand_in(n.shape, n.dtype) for n in own]
             given += tensors
             results += self.body(*tensors, *shared)
-        graph = FunctionGraph([_node(t) for t in (*given, *shared)],
-                              [_node(t) for t in results])
+        graph = FunctionGraph([_node(t) for t in (*given, *shared)], [_node(t) for t in results])
         return Segment(Body(graph), tuple([(i, -1) for i in range(len(graph.inputs))]))
 
     def _put(self, op: Segment, each: Sequence[Sequence[Tensor]]) -> None:

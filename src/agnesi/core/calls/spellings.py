@@ -134,8 +134,7 @@ def on_host(device: Any) -> None:
         raise ValueError(at(f"there is one device, {DEVICE!r}, and not {shown(device)}"))
 
 
-def in_our_words(keywords: dict[str, Any], names: Sequence[str], placed: int = 0
-                 ) -> dict[str, Any]:
+def in_our_words(keywords: dict[str, Any], names: Sequence[str], placed: int = 0) -> dict[str, Any]:
     """Return keywords under the names of a function's own parameters, ``names``; the first
     ``placed`` of these were given by position.
     """

@@ -465,8 +465,7 @@ def nested(kernels: Iterable[Kernel]) -> Iterator[Kernel]:
             yield from nested(block.kernels)
 
 
-def walk(values: Sequence[Expr] | Iterator[Expr],
-         done: set[Expr] | None = None) -> Iterator[Expr]:
+def walk(values: Sequence[Expr] | Iterator[Expr], done: set[Expr] | None = None) -> Iterator[Expr]:
     """All subexpressions of ``values`` in postorder, each once. Those in ``done`` and their
     subexpressions are skipped; the others are added to it.
     """

@@ -88,9 +88,7 @@ class Node:
         return f"<{kind}: {self.dtype}{list(self.shape)} at {location(self.where)}>"
 
 
-def toposort(
-    outputs: Iterable[Node], stop: Callable[[Node], bool] | None = None
-) -> list[Node]:
+def toposort(outputs: Iterable[Node], stop: Callable[[Node], bool] | None = None) -> list[Node]:
     """Nodes that ``outputs`` depend on, inputs first; iterative, so depth does not matter.
 
     ``stop(node)`` true keeps the node but does not look behind it.
@@ -122,9 +120,7 @@ def creation(node: Node) -> int:
     return abs(node.serial) if node.op is not None else 0
 
 
-def executed(
-    outputs: Iterable[Node], stop: Callable[[Node], bool] | None = None
-) -> list[Node]:
+def executed(outputs: Iterable[Node], stop: Callable[[Node], bool] | None = None) -> list[Node]:
     """Return nodes in topological order, in program order if any of them waits for other processes.
 
     Other processes may run another program: an order that only respects dependences could block

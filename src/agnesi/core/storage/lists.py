@@ -109,5 +109,4 @@ def stacked_at_once(x: Sequence[Any]) -> Tensor | None:
     if not {*map(type, x)} <= {list, tuple} or len({*map(len, x)}) > 1:
         return None
     values = many_values([v for row in x for v in row])
-    return None if values is None else wrap(
-        values.reshape(len(x), len(x[0]), *values.shape[1:]))
+    return None if values is None else wrap(values.reshape(len(x), len(x[0]), *values.shape[1:]))

@@ -55,8 +55,7 @@ def share(t: Tensor, op: Op, base: Tensor, operands: tuple[Node, ...] = ()) -> N
             data, source):
         return
     t._version = counter
-    t._view = PlacedView(base, op, counter[0], operands) if operands else View(
-        base, op, counter[0])
+    t._view = PlacedView(base, op, counter[0], operands) if operands else View(base, op, counter[0])
     register(counter, t)
 
 

@@ -220,9 +220,7 @@ class Config:
         try:
             return self.__dict__["_values"][name]
         except KeyError:
-            raise AttributeError(
-                f"config has no setting {name!r}; {instead(name)}"
-            ) from None
+            raise AttributeError(f"config has no setting {name!r}; {instead(name)}") from None
 
     def __setattr__(self, name: str, value: Any) -> None:
         value = checked(name, value)

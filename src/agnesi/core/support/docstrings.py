@@ -257,8 +257,7 @@ def _complete(entries: dict[str, dict[str, Entry]], function: Any, indent: str) 
             found[key] = entry
     entries["param"] = found
     for name, entry in entries["returns"].items():
-        entry.kind = entry.kind or (
-            "Tensor" if name else _kind(signature.return_annotation))
+        entry.kind = entry.kind or ("Tensor" if name else _kind(signature.return_annotation))
 
 
 def kind_of(parameter: inspect.Parameter) -> str:

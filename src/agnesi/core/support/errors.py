@@ -27,8 +27,7 @@ from agnesi.core.support.migration_hints import elsewhere, has_hints, hint, name
 PACKAGE = __name__.partition(".")[0]
 _ROOT = __file__.rpartition("core")[0]
 #: Whose lines are not the user's: this package's, and those between two of them.
-_OURS: tuple[str, ...] = (
-    _ROOT, contextlib.__file__, copy.__file__, functools.__file__, "<frozen ")
+_OURS: tuple[str, ...] = (_ROOT, contextlib.__file__, copy.__file__, functools.__file__, "<frozen ")
 #: Other libraries' folders: an error of ours within them names the line that called them.
 _LIBRARIES = tuple(
     f"{np.__file__.rpartition('numpy')[0]}{name}{__file__[len(_ROOT) + 4]}"
@@ -299,8 +298,7 @@ def check_allocatable(shape: Any, dtype: Any) -> None:
 
 def _unallocatable(shape: Any, dtype: Any) -> str:
     """Describe an array that there is no memory for."""
-    return no_memory(math.prod(shape) * dtype.itemsize,
-                     f"{dtype}[{', '.join(map(str, shape))}]")
+    return no_memory(math.prod(shape) * dtype.itemsize, f"{dtype}[{', '.join(map(str, shape))}]")
 
 
 def no_memory(nbytes: int, what: str) -> str:

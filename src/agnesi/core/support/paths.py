@@ -17,8 +17,7 @@ class Namespace(ModuleType):
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         parent, _, last = self.__name__.rpartition(".")
-        alike = [name for name in dir(sys.modules[parent])
-                 if name.lower() == last and name != last]
+        alike = [name for name in dir(sys.modules[parent]) if name.lower() == last and name != last]
         alike += [f"{last}.{last}"] * hasattr(self, last)
         advice = f"; call {parent}.{alike[0]}" if alike else ""
         raise TypeError(at(f"{self.__name__} is a module, which is not called{advice}"))

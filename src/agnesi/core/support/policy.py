@@ -78,7 +78,6 @@ FAST_COMPILE = CompilePolicy(
     lane_sums=False, straight_steps=12,
 )
 #: Rewrites and vectorizes nothing: code of one lane is the quickest to compile.
-NONE = replace(FAST_COMPILE, optimizer="None", stages=(), vector_loops=False,
-               every_product=True)
+NONE = replace(FAST_COMPILE, optimizer="None", stages=(), vector_loops=False, every_product=True)
 #: By name.
 POLICIES = {p.optimizer: p for p in (NONE, FAST_COMPILE, FAST_RUN)}

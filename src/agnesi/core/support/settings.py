@@ -147,8 +147,7 @@ def _read(name: str, variable: str, parse: Callable[[str], Any], text: str) -> A
         return checked(name, parse(text))
     except ValueError as error:
         reason = str(error) if "must be" in str(error) else "it must be an integer"
-        raise ValueError(
-            f"the environment variable {variable} is {text!r}: {reason}") from None
+        raise ValueError(f"the environment variable {variable} is {text!r}: {reason}") from None
 
 
 def _is_seed(value: Any) -> bool:
@@ -177,8 +176,7 @@ def checked(name: str, value: Any) -> Any:
     if name == "cache_dir":
         value = _folder(value)
     if name == "threads" and (not isinstance(value, int) or value < 0):
-        raise ValueError(at(
-            f"config.threads must be a number of threads or 0, not {shown(value)}"))
+        raise ValueError(at(f"config.threads must be a number of threads or 0, not {shown(value)}"))
     kind = _KINDS.get(type(DEFAULTS[name]))
     if kind is not None and not kind[1](value):
         raise ValueError(at(f"config.{name} must be {kind[0]}, not {shown(value)}"))

@@ -401,9 +401,7 @@ def is_registered(kind: type) -> bool:
     return kind in _REGISTRY
 
 
-def register(
-    kind: type, take: Take, build: Callable[[Any, Iterable[Any]], Any]
-) -> None:
+def register(kind: type, take: Take, build: Callable[[Any, Iterable[Any]], Any]) -> None:
     """Register a class as a container.
 
     :param kind: The class.

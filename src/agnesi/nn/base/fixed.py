@@ -31,8 +31,7 @@ def sizes_of(parameter: str, *axes: int | None) -> Rule:
         if weight is None or not axes:
             agrees = not axes and bool(value) == (weight is not None)
         elif len(axes) == 1:
-            agrees = value in (size := weight.shape[axes[0]],
-                               size * getattr(module, "groups", 1))
+            agrees = value in (size := weight.shape[axes[0]], size * getattr(module, "groups", 1))
         else:
             agrees = value == weight.shape[axes[0]:]
         if not agrees:

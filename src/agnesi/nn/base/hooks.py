@@ -157,8 +157,7 @@ class Hooked:
         >>> seen
         [tensor([0., 0.])]
         """
-        return self._register("forward", hook, prepend, with_kwargs=with_kwargs,
-                              always=always_call)
+        return self._register("forward", hook, prepend, with_kwargs=with_kwargs, always=always_call)
 
     def register_full_backward_pre_hook(self, hook: Callable[..., Any], prepend: bool = False
                                         ) -> RemovableHandle:

@@ -244,8 +244,7 @@ def check_new(module: Any, name: str, value: Any) -> None:
 def _options(kind: type) -> frozenset[str]:
     """The names of what the constructor of a class takes."""
     named = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
-    return frozenset(p.name for p in inspect.signature(kind).parameters.values()
-                     if p.kind in named)
+    return frozenset(p.name for p in inspect.signature(kind).parameters.values() if p.kind in named)
 
 
 def refuse_mode(module: Any, mode: Any) -> None:

@@ -173,5 +173,4 @@ def loads(text: str) -> dict[str, Any]:
             if field.endswith("_param") and isinstance(values[0], dict):
                 entry.update(_plain(values[0]))
         layers.append(entry)
-    return {"type": "Net", "name": message.get("name", [""])[0], "inputs": inputs,
-            "layers": layers}
+    return {"type": "Net", "name": message.get("name", [""])[0], "inputs": inputs, "layers": layers}

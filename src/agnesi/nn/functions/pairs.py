@@ -67,8 +67,7 @@ class PairwiseDistance(Module):
 
     norm = also("p")
 
-    def __init__(self, p: Bound = 2.0, eps: NotNegative = 1e-6, keepdim: bool = False
-                 ) -> None:
+    def __init__(self, p: Bound = 2.0, eps: NotNegative = 1e-6, keepdim: bool = False) -> None:
         self.p, self.eps, self.keepdim = p, eps, keepdim
 
     def forward(self, x1: Tensor, x2: Tensor) -> Tensor:

@@ -32,8 +32,7 @@ def _in_place(function: Callable[..., Tensor], example: str) -> Callable[..., Te
     name = f"{function.__name__}_"
     signature = inspect.signature(function)
     rest = [p for p in list(signature.parameters.values())[1:] if p.name != "out"]
-    first = inspect.Parameter("input", inspect.Parameter.POSITIONAL_OR_KEYWORD,
-                              annotation="Tensor")
+    first = inspect.Parameter("input", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation="Tensor")
 
     @functools.wraps(function)
     def change(input: Tensor, *args: Any, **keywords: Any) -> Tensor:

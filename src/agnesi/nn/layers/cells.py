@@ -66,9 +66,7 @@ class Simple(Kind):
 
     def __init__(self, nonlinearity: str) -> None:
         if nonlinearity not in ("tanh", "relu"):
-            raise ValueError(
-                at(f"nonlinearity must be 'tanh' or 'relu', not {nonlinearity!r}")
-            )
+            raise ValueError(at(f"nonlinearity must be 'tanh' or 'relu', not {nonlinearity!r}"))
         self.function: Callable[..., Tensor] = tanh if nonlinearity == "tanh" else relu
 
     def step(self, x: Tensor, h: Tensor, state: State) -> State:

@@ -103,8 +103,7 @@ class RNNBase(Renewed, Module):
         for layer in range(num_layers):
             inputs = outputs if layer else input_size
             for suffix in self._suffixes(layer):
-                add_weights(self, kind.gates, inputs, hidden_size, suffix, bias, dtype,
-                            proj_size)
+                add_weights(self, kind.gates, inputs, hidden_size, suffix, bias, dtype, proj_size)
 
     def _suffixes(self, layer: int) -> tuple[str, ...]:
         return (f"_l{layer}", f"_l{layer}_reverse")[: 1 + self.bidirectional]

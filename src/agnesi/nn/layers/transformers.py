@@ -31,9 +31,7 @@ Activation = Literal["relu", "gelu"] | Callable[[Tensor], Tensor]
 def _activation(activation: Any) -> Callable[[Tensor], Tensor]:
     known: dict[str, Any] = {"relu": relu, "gelu": gelu}
     if not callable(activation) and activation not in known:
-        raise ValueError(
-            at(f"activation must be 'relu', 'gelu' or a function, not {activation!r}")
-        )
+        raise ValueError(at(f"activation must be 'relu', 'gelu' or a function, not {activation!r}"))
     found: Callable[[Tensor], Tensor] = activation if callable(activation) else known[activation]
     return found
 

@@ -210,10 +210,7 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise",
     sizes = tuple(integer(n, "a size", 0) for n in dims)
     _position_count(sizes)
     modes = (mode,) * len(sizes) if isinstance(mode, str) else tuple(mode)
-    limited = [
-        _limited(_whole(i), n, m)
-        for i, n, m in zip(multi_index, sizes, modes, strict=True)
-    ]
+    limited = [_limited(_whole(i), n, m) for i, n, m in zip(multi_index, sizes, modes, strict=True)]
     flat: Any = 0
     for i, n in zip(limited, sizes, strict=True) if order == "C" else \
             list(zip(limited, sizes, strict=True))[::-1]:

@@ -209,8 +209,7 @@ def put(x: Tensor, indices: TensorLike, values: TensorLike, mode: str = "raise")
 
 
 @public
-def put_along_axis(x: Tensor, indices: TensorLike, values: TensorLike,
-                   axis: int | None) -> None:
+def put_along_axis(x: Tensor, indices: TensorLike, values: TensorLike, axis: int | None) -> None:
     """Write values where ``indices`` says along an axis, in place.
 
     :param x: What is changed.  Its method ``scatter`` gives a new tensor instead.
@@ -305,9 +304,7 @@ def piecewise(x: TensorLike, condlist: Any, funclist: Sequence[Any], *args: Any,
         functions.append(0)
     if len(functions) != len(conditions) + 1:
         raise ValueError(f"{len(conditions)} conditions for {len(funclist)} functions")
-    values = [
-        as_tensor(f(x, *args, **keywords) if callable(f) else f, x.dtype) for f in functions
-    ]
+    values = [as_tensor(f(x, *args, **keywords) if callable(f) else f, x.dtype) for f in functions]
     result = broadcast_to(values[-1], x.shape)
     for c, v in zip(conditions, values, strict=False):
         result = where(c, v, result)

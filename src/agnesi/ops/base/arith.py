@@ -258,9 +258,7 @@ def _direction(x: Tensor) -> Tensor:
 # -- complex numbers ----------------------------------------------------------------------------
 CONJ = Elementwise("conj", np.conj, (lambda g: conj(g),), kinds="c")
 REAL = Elementwise("real", lambda x: x.real.copy(), (lambda g: g,), result="real", kinds="c")
-IMAG = Elementwise(
-    "imag", lambda x: x.imag.copy(), (lambda g: g * -1j,), result="real", kinds="c"
-)
+IMAG = Elementwise("imag", lambda x: x.imag.copy(), (lambda g: g * -1j,), result="real", kinds="c")
 ANGLE = Elementwise(
     "angle", np.angle, (lambda g, x: safe_divide(g * -1j, x),), result="real", kinds="c"
 )

@@ -169,9 +169,7 @@ HOOKS.strong = _strong
 def is_live(x: Any) -> bool:
     """Return whether a setting is a tensor that gradients flow to, or whose value is not known
     yet."""
-    return isinstance(x, Tensor) and (
-        not is_known(x) or (x._requires_grad and STATE.recording)
-    )
+    return isinstance(x, Tensor) and (not is_known(x) or (x._requires_grad and STATE.recording))
 
 
 @record
@@ -474,8 +472,7 @@ def beside(x: Any, other: Any) -> Tensor:
         warn_of_number(other.dtype)
     strong = isinstance(other, np.ndarray | np.generic) or (
         isinstance(other, Tensor) and not other.weak)
-    numbers = strong and (
-        type(x) in (float, complex) or (is_written(x) and not _holds_tensor(x)))
+    numbers = strong and (type(x) in (float, complex) or (is_written(x) and not _holds_tensor(x)))
     if not numbers:
         return as_tensor(x)
     array = as_array(x)

@@ -238,8 +238,7 @@ def tensor(data: TensorLike, dtype: DTypeLike = None, *, device: str | None = No
     if data is not given and _is_of_single_elements(given):
         warn_of_single_elements()
     if isinstance(data, Tensor) and data.array is None:
-        t = of_default(data) if kind is None and data.weak else written(
-            data, kind or data.dtype)
+        t = of_default(data) if kind is None and data.weak else written(data, kind or data.dtype)
         return _finished(symbol(graph_node(t)), requires_grad, name)
     if isinstance(data, Tensor) and requires_grad and is_tracing():
         return _finished(symbol(_read(written(data, kind or data.dtype))), requires_grad, name)

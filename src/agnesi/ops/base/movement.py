@@ -159,9 +159,7 @@ def _rest(shape: Shape, target: Shape) -> Size:
     if not unknown and number % by == 0:
         return product([number // by, *factors])
     if not factors and not unknown:
-        raise ShapeError(
-            f"{number} elements of shape {shape} cannot be shared out over {target}"
-        )
+        raise ShapeError(f"{number} elements of shape {shape} cannot be shared out over {target}")
     total: Any = product([number, *factors])
     return total // product([by, *unknown])
 

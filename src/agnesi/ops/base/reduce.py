@@ -182,9 +182,7 @@ class Reduce(Op):
 
 
 @functools.lru_cache(maxsize=4096)
-def reducer(
-    kind: str, axes: tuple[int, ...], keepdims: bool, combined: bool = False
-) -> Reduce:
+def reducer(kind: str, axes: tuple[int, ...], keepdims: bool, combined: bool = False) -> Reduce:
     """The operation with these parameters, made once."""
     return Reduce(kind, axes, keepdims, combined)
 
@@ -229,8 +227,7 @@ def _some(kind: str, x: Tensor, axis: Axis, keepdims: bool, initial: Any, where:
     """A reduction of the elements where ``where`` holds, and of ``initial``."""
     neutral = NEUTRAL.get(kind, initial)
     if neutral is None:
-        raise ValueError(
-            f"{_NAMES[kind]} of some elements needs initial= for where there are none")
+        raise ValueError(f"{_NAMES[kind]} of some elements needs initial= for where there are none")
     if where is not None:
         x = select.where(where, x, as_tensor(neutral, x.dtype))
     axes = shapes.axes_of(axis, x.ndim)

@@ -197,10 +197,7 @@ def _shared(wins: Rule) -> tuple[Rule, Rule]:
     def to(chosen: Tensor, g: Tensor, a: Tensor, b: Tensor) -> Tensor:
         return where(chosen, g, where(a == b, g * 0.5, 0))
 
-    return (
-        lambda g, a, b: to(wins(a, b), g, a, b),
-        lambda g, a, b: to(wins(b, a), g, a, b),
-    )
+    return (lambda g, a, b: to(wins(a, b), g, a, b), lambda g, a, b: to(wins(b, a), g, a, b))
 
 
 def _first(wins: Rule) -> tuple[Rule, Rule]:
@@ -208,12 +205,8 @@ def _first(wins: Rule) -> tuple[Rule, Rule]:
     return lambda g, a, b: where(wins(a, b), g, 0), lambda g, a, b: where(wins(a, b), 0, g)
 
 
-MAXIMUM = Elementwise(
-    "maximum", np.maximum, _shared(lambda a, b: (a > b) | isnan(a)), kinds="biuf"
-)
-MINIMUM = Elementwise(
-    "minimum", np.minimum, _shared(lambda a, b: (a < b) | isnan(a)), kinds="biuf"
-)
+MAXIMUM = Elementwise("maximum", np.maximum, _shared(lambda a, b: (a > b) | isnan(a)), kinds="biuf")
+MINIMUM = Elementwise("minimum", np.minimum, _shared(lambda a, b: (a < b) | isnan(a)), kinds="biuf")
 FMAX = Elementwise("fmax", np.fmax, _first(lambda a, b: (a >= b) | isnan(b)), kinds="biuf")
 FMIN = Elementwise("fmin", np.fmin, _first(lambda a, b: (a <= b) | isnan(b)), kinds="biuf")
 

@@ -43,8 +43,7 @@ def _may_be_negative(size: Any) -> bool:
     """Return whether a size is computed with differences or numbers below 0."""
     if not isinstance(size, Dim):
         return isinstance(size, int) and size < 0
-    return size.op == "-" or (size.op in ("+", "*", "//") and any(
-        map(_may_be_negative, size.args)))
+    return size.op == "-" or (size.op in ("+", "*", "//") and any(map(_may_be_negative, size.args)))
 
 
 def _clamped(bound: Any, n: Size, low: int, high: Size) -> Size:
@@ -256,10 +255,7 @@ class Unslice(LinearOp):
         real = not x.dtype.startswith("complex")
         if starts is not None and real and self._is_border(x.shape):
             return [loops.Part.whole(self.shape, lambda at: _inside(at, self.shape, x, starts))]
-        return [
-            loops.Part.whole(self.shape, lambda at: zero),
-            slice_part(self.key, self.shape, x),
-        ]
+        return [loops.Part.whole(self.shape, lambda at: zero), slice_part(self.key, self.shape, x)]
 
     def _is_border(self, inside: Sequence[Any]) -> bool:
         """Return whether zeros stand around rows that vectors fill, and are the lesser part."""

@@ -79,9 +79,7 @@ def _labels(text: str, ndim: int, name: str) -> list[Label]:
         raise ValueError(f"the subscript {text!r} has something else than letters and one '...'")
     hidden = ndim - len(letters)
     if hidden < 0 or (hidden and not dots):
-        raise ShapeError(
-            f"the subscript {text!r} names {len(letters)} axes, but {name} has {ndim}"
-        )
+        raise ShapeError(f"the subscript {text!r} names {len(letters)} axes, but {name} has {ndim}")
     return [*before, *range(hidden - 1, -1, -1), *after]
 
 

@@ -310,9 +310,7 @@ def outer(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) -> Te
             [6, 8]])
     """
     a, b = pair(x1, x2)
-    return arith.multiply(
-        reshape(a, (product(a.shape), 1)), reshape(b, (1, product(b.shape)))
-    )
+    return arith.multiply(reshape(a, (product(a.shape), 1)), reshape(b, (1, product(b.shape))))
 
 
 @planned

@@ -288,8 +288,7 @@ def _fitted(x: Any, size: Any, rank: int | None) -> tuple[Tensor, Ints, list[lis
     if len(given) == rank:
         given = tuple(n if o is None else o for o, n in zip(given, x.shape[2:], strict=True))
     fixed = per_axis(tuple(1 if isinstance(n, Dim) else n for n in given), rank, "size")
-    wanted: Any = tuple(
-        n if isinstance(n, Dim) else k for n, k in zip(given, fixed, strict=True))
+    wanted: Any = tuple(n if isinstance(n, Dim) else k for n, k in zip(given, fixed, strict=True))
     return x, wanted, [
         [(i * n // o, ((i + 1) * n + o - 1) // o) for i in range(o)] if isinstance(o, int) else []
         for n, o in zip(x.shape[2:], wanted, strict=True)

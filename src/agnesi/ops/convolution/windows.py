@@ -73,8 +73,7 @@ class Windows:
         inside = [d * b for d, b in zip(self.dilation, own, strict=True)]
         pixels = [(n - d * (k - 1) - 1) // s + 1 for n, k, s, d in zip(
             padded.shape[2:], kernel, self.stride, self.dilation, strict=True)]
-        return looking_into(padded, (*padded.shape[:2], *pixels, *kernel),
-                            (*front, *each, *inside))
+        return looking_into(padded, (*padded.shape[:2], *pixels, *kernel), (*front, *each, *inside))
 
     def taps(self, kernel: Ints, output: Ints) -> Iterator[tuple[Ints, tuple[slice, ...]]]:
         """Each position in the kernel, and where the windows have it in the padded image."""
@@ -277,8 +276,7 @@ def per_axis(value: Any, rank: int, what: str, least: int = 1) -> Ints:
         raise ValueError(
             f"{what} {shown(value)} must be one number, or one for each of {rank} axes")
     if not all(is_integer(v) for v in values):
-        raise TypeError(
-            f"{what} {shown(value)} must be an integer, or one for each of {rank} axes")
+        raise TypeError(f"{what} {shown(value)} must be an integer, or one for each of {rank} axes")
     numbers = tuple(operator.index(v) for v in values)
     if any(v < least for v in numbers):
         raise ValueError(f"{what} {value} must be at least {least}")

@@ -84,8 +84,7 @@ def or_scipy(name: str, fallback: Numeric, double: bool = False) -> Numeric:
     return function
 
 
-def scipy_later(name: str, own: Numeric, call: int, element: int, one: float = math.inf
-                ) -> Numeric:
+def scipy_later(name: str, own: Numeric, call: int, element: int, one: float = math.inf) -> Numeric:
     """SciPy's function of this name once it pays for its import, until then one of ours, which
     takes so many nanoseconds more for a call and for an element, or for ``one`` of few.
 

@@ -125,10 +125,7 @@ def complete(x: Tensor, entries: list[Any]) -> list[Any]:
 
     One that stands for no axis stays: it still parts the indices on either side.
     """
-    used = sum(
-        e.ndim if is_mask(e) else 1
-        for e in entries if e is not None and e is not Ellipsis
-    )
+    used = sum(e.ndim if is_mask(e) else 1 for e in entries if e is not None and e is not Ellipsis)
     if used > x.ndim:
         raise IndexError(f"{used} indices for {x.ndim} dimensions")
     dots = [i for i, e in enumerate(entries) if e is Ellipsis]

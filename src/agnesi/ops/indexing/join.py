@@ -172,8 +172,7 @@ def _few_joined(arrays: Any = None, *more: Any, axis: Any = 0, dim: Any = None) 
 @planned
 @at_once(_few_joined)
 @public
-def concat(arrays: Sequence[Any], /, axis: int | None = 0, *,
-           out: Tensor | None = None) -> Tensor:
+def concat(arrays: Sequence[Any], /, axis: int | None = 0, *, out: Tensor | None = None) -> Tensor:
     """Concatenate tensors along an axis; with ``axis=None`` they are flattened first.
 
     :param arrays: Of equal shapes but for the axis; dtypes are promoted.

@@ -197,8 +197,7 @@ def alike_masks(a: Part, b: Part) -> bool:
 
 
 def _same(a: Tensor | None, b: Tensor | None) -> bool:
-    return a is b or (
-        a is not None and b is not None and alike(graph_node(a), graph_node(b)))
+    return a is b or (a is not None and b is not None and alike(graph_node(a), graph_node(b)))
 
 
 #: How operations that look at elements one by one go on in the whole, where sizes cannot be known:

@@ -53,8 +53,7 @@ def _elements(op: Index, xs: Sequence[Tensor]) -> Tensor | None:
             i.whole_for(part) is None for i in lazy) or any(
             i.ndim for i in indices if not i._lazy):
         return None
-    wholes: list[Any] = [where(part.mask, i.whole, as_tensor(0)) if i._lazy else i
-                         for i in indices]
+    wholes: list[Any] = [where(part.mask, i.whole, as_tensor(0)) if i._lazy else i for i in indices]
     whole = apply(Index(op.axes, op.at), x, *wholes)
     before, width = op.at, part.mask.ndim
     after = whole.ndim - before - width

@@ -111,8 +111,7 @@ def _slope(f: Tensor, step: Any, axis: int, edge_order: int) -> Tensor:
     d: Any = step if isinstance(step, (int, float)) else as_tensor(step)
     if isinstance(d, Tensor):
         if d.ndim == 1:
-            d = of_shape("gradient", d, (n,),
-                         f"{d.shape[0]} places for {n} samples on axis {axis}")
+            d = of_shape("gradient", d, (n,), f"{d.shape[0]} places for {n} samples on axis {axis}")
         whole = d.dtype.kind in "biu"
         d = diff(exact(d)) if d.ndim else d
         d = cast(d, dtypes.real_of(f.dtype)) if whole else d
@@ -183,8 +182,7 @@ def interp(x: TensorLike, xp: TensorLike, fp: TensorLike, left: TensorLike | Non
         x0, x1, f0, f1 = (take(v, j) for v, j in ((xp, i - 1), (xp, i), (fp, i - 1), (fp, i)))
         value = _between(x, x0, x1, f0, f1)
     value = where(less(x, xp[0]), fp[0] if left is None else as_tensor(left, fp.dtype), value)
-    return where(greater(x, xp[-1]), fp[-1] if right is None else as_tensor(right, fp.dtype),
-                 value)
+    return where(greater(x, xp[-1]), fp[-1] if right is None else as_tensor(right, fp.dtype), value)
 
 
 def _between(x: Tensor, x0: Tensor, x1: Tensor, f0: Tensor, f1: Tensor) -> Tensor:

@@ -81,8 +81,7 @@ def average(x: TensorLike, axis: Axis = None, weights: TensorLike | None = None,
     x, w = exact(x), exact(w)
     if not shapes.fits(w.shape, x.shape):
         w = spread(w, x, shapes.axes_in_order(axis, x.ndim))
-    w = of_shape("average", w, x.shape,
-                 f"weights have shape {w.shape}, but the operand {x.shape}")
+    w = of_shape("average", w, x.shape, f"weights have shape {w.shape}, but the operand {x.shape}")
     scale = broadcast_to(total(w, axis, keepdims=keepdims), ())\
         if axis is None and not keepdims else total(w, axis, keepdims=keepdims)
     (scale,) = demanded("average", "weights must not sum to zero", lambda s: s != 0, scale=scale)
@@ -265,8 +264,7 @@ def _counted(x: Tensor, length: int, weights: Any) -> Tensor:
     else:
         w = as_tensor(weights)
         w = cast(w, np.dtype(np.float64)) if w.dtype.kind in "biu" else w
-        w = of_shape("bincount", w, x.shape,
-                     f"weights have shape {w.shape}, the numbers {x.shape}")
+        w = of_shape("bincount", w, x.shape, f"weights have shape {w.shape}, the numbers {x.shape}")
     indices = where(logical_and(x >= 0, x < length), x, as_tensor(length, dtypes.int64))
     zero = filled((length + 1,), 0, w.dtype)
     return index_put(zero, indices, w, accumulate=True)[:length]
@@ -530,6 +528,5 @@ def histogram2d(x: TensorLike, y: TensorLike, bins: Any = 10,
     """
     both = isinstance(bins, (list, tuple)) and len(bins) == 2
     each = tuple(bins) if both else (bins, bins)
-    counts, (rows, columns) = histogramdd(stack([x, y], -1), each, range,
-                                          density, weights)
+    counts, (rows, columns) = histogramdd(stack([x, y], -1), each, range, density, weights)
     return counts, rows, columns

@@ -92,9 +92,7 @@ def _normals(m: _Math, first: Sequence[Any], second: Sequence[Any], dtype: str) 
     return [m.call("multiply", radius, m.call(name, angle)) for name in ("cos", "sin")]
 
 
-_SINGLE: dict[str, Callable[..., Any]] = {
-    "unit": _unit, "open": _open, "exponential": _exponential,
-}
+_SINGLE: dict[str, Callable[..., Any]] = {"unit": _unit, "open": _open, "exponential": _exponential}
 
 
 def _numbers(m: _Math, kind: str, words: Sequence[Any], dtype: str) -> list[Any]:

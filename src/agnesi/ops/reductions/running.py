@@ -17,8 +17,7 @@ from agnesi.ops.base.scans import CumProd, CumSum, Scan
 from agnesi.ops.indexing.join import concat
 
 
-def _cumulative(op: type[Scan], x: Any, axis: int | None, dtype: Any,
-                out: Tensor | None) -> Tensor:
+def _cumulative(op: type[Scan], x: Any, axis: int | None, dtype: Any, out: Tensor | None) -> Tensor:
     x = accumulator(x, dtype)
     if axis is None:
         x, axis = reshape(x, (shapes.count(x.shape, tuple(range(x.ndim))),)), 0

@@ -128,8 +128,7 @@ def hankel2e(v: TensorLike, x: TensorLike, /, *, out: Tensor | None = None) -> T
 def _derivatives(function: Callable[..., Tensor], name: str, sign: int, scale: int = 1) -> Function:
     """``name(v, x, n=1)``: the n-th derivative (DLMF 10.6.7 and 10.29.5)."""
 
-    def derivative(v: Any, x: TensorLike, n: int = 1, *, out: Tensor | None = None
-                   ) -> Tensor:
+    def derivative(v: Any, x: TensorLike, n: int = 1, *, out: Tensor | None = None) -> Tensor:
         if n < 0:
             raise ValueError(f"n counts derivatives, and is not {n}")
         total = function(v - n, x)

@@ -134,8 +134,7 @@ chdtri: Function = _documented(
 chdtriv: Function = _documented(
     "chdtriv", "Degrees of freedom for which :func:`chdtr` at ``x2`` is ``x1``.", "[0.5], [1.0]",
     "[1.5971476]", *fixed("chdtriv", 2))
-_ncx2_pdf: Function = scipys(
-    "_ncx2_pdf", fixed("_ncx2_pdf", 3), __name__, own="ncx2_pdf")
+_ncx2_pdf: Function = scipys("_ncx2_pdf", fixed("_ncx2_pdf", 3), __name__, own="ncx2_pdf")
 chndtr: Function = _documented(
     "chndtr", "Noncentral chi-squared distribution at ``x1``: ``x2`` degrees of freedom, "
     "noncentrality ``x3``.", "[1.0], [2.0], [1.0]", "[0.26712018]",

@@ -143,8 +143,7 @@ def _over(x: Any, rest: Callable[..., Any], among: tuple[Any, ...], usual: Any) 
 
 
 def _beta_slope(a: Any, b: Any, y: Any) -> Any:
-    return _over(a + b, lambda a, b: gamma(a) * gamma(b), (a, b),
-                 -y * _gap(a, b))
+    return _over(a + b, lambda a, b: gamma(a) * gamma(b), (a, b), -y * _gap(a, b))
 
 
 def _binom_upper(g: Any, a: Any, b: Any, y: Any) -> Any:
@@ -222,8 +221,7 @@ ZETA = called(
 )
 
 #: Its values below 1, too, by SciPy's continuation.
-RIEMANN = called("_riemann_zeta", (no_slope("zeta", "its exponent"),), __name__,
-                 own="riemann_zeta")
+RIEMANN = called("_riemann_zeta", (no_slope("zeta", "its exponent"),), __name__, own="riemann_zeta")
 
 
 def _by_zeta(n: Tensor, x: Tensor) -> Tensor | None:

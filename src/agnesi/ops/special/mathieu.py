@@ -103,8 +103,7 @@ _KIN = {"mathieu_cem": "mathieu_a", "mathieu_modcem": "mathieu_a, mathieu_cem",
         "pro_": "pro_cv", "obl_": "obl_cv"}
 
 
-def _pair(name: str, rules: tuple[tuple[Rule, ...], tuple[Rule, ...]]
-          ) -> tuple[Function, Function]:
+def _pair(name: str, rules: tuple[tuple[Rule, ...], tuple[Rule, ...]]) -> tuple[Function, Function]:
     first, second = rules
     types = "d" * len(first) + "->dd"
     return (scipys(name, first, __name__, own=f"{name}_0", output=0, types=types),
@@ -193,8 +192,7 @@ def _spheroidal(name: str, value_of: Function, signs: tuple[int, int, int], text
 def _given(name: str, signs: tuple[int, int, int], text: str) -> Pair:
     """The Mathieu function with the characteristic value as an operand."""
 
-    def bend(g: Tensor, a: Tensor, b: Tensor, c: Tensor, d: Tensor, e: Tensor, y: Tensor
-             ) -> Tensor:
+    def bend(g: Tensor, a: Tensor, b: Tensor, c: Tensor, d: Tensor, e: Tensor, y: Tensor) -> Tensor:
         return g * _bend(signs, e, (value(a, b, c, d, e), y), a, c, d)
 
     value, slope = _pair(name, (

@@ -116,12 +116,8 @@ def _slope_of_erfcx(x: Tensor, y: Tensor) -> Tensor:
     return where(x > 1.0, far * (-2 / _ROOT_PI), 2 * minimum(x, 1.0) * y - 2 / _ROOT_PI)
 
 
-ERFCX = row(
-    "erfcx", _erfcx, (lambda g, x, y: safe_multiply(g, _slope_of_erfcx(x, y)),), __name__
-)
-NDTR = row(
-    "ndtr", _ndtr, (lambda g, x: g * _density(x),), __name__, scipy="ndtr", above=-1.0
-)
+ERFCX = row("erfcx", _erfcx, (lambda g, x, y: safe_multiply(g, _slope_of_erfcx(x, y)),), __name__)
+NDTR = row("ndtr", _ndtr, (lambda g, x: g * _density(x),), __name__, scipy="ndtr", above=-1.0)
 LOG_NDTR = row("log_ndtr", _log_ndtr, (  # density over distribution function, without underflow
     lambda g, x: g * safe_divide(math.sqrt(2 / math.pi), erfcx(x * (-1 / _ROOT_TWO))),), __name__,
     scipy="log_ndtr")

@@ -106,8 +106,7 @@ boxcox: Function = binary(
     "[1.0], [2.0]", "[0.]")
 boxcox1p: Function = binary(
     BOXCOX1P, "Box and Cox's transform of ``1 + x1``.", "[1.0], [1.0]", "[1.]")
-inv_boxcox: Function = binary(
-    INV_BOXCOX, "Inverse of :func:`boxcox`.", "[0.0], [2.0]", "[1.]")
+inv_boxcox: Function = binary(INV_BOXCOX, "Inverse of :func:`boxcox`.", "[0.0], [2.0]", "[1.]")
 inv_boxcox1p: Function = binary(
     INV_BOXCOX1P, "Inverse of :func:`boxcox1p`.", "[1.0], [1.0]", "[1.]")
 

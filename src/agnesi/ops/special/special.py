@@ -185,9 +185,7 @@ def _mended_log_gamma(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 _gammaln = or_scipy("gammaln", each(_lgamma))
-LGAMMA = Elementwise(
-    "lgamma", _log_gamma, (lambda g, x: g * digamma(x),), kinds="f"
-)
+LGAMMA = Elementwise("lgamma", _log_gamma, (lambda g, x: g * digamma(x),), kinds="f")
 DIGAMMA = Elementwise(
     "digamma", mended(or_scipy("psi", psi_of), psi_of, lambda x: x < 0),  # its poles
     (lambda g, x: g * trigamma(x),), kinds="f"

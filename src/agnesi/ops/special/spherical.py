@@ -25,8 +25,7 @@ def _pair(name: str, sign: int) -> tuple[Callable[..., Tensor], Callable[..., Te
         pull = safe_divide(n * (n + 1), square(b)) - sign
         return g * (pull * value(a, b) - 2 * safe_divide(y, b))
 
-    value = scipys(f"_{name}", (None, lambda g, a, b: g * slope(a, b)), __name__, own=name,
-                   whole=1)
+    value = scipys(f"_{name}", (None, lambda g, a, b: g * slope(a, b)), __name__, own=name, whole=1)
     slope = scipys(f"_{name}_d", (None, bend), __name__, own=f"{name}_slope", whole=1)
     return value, slope
 

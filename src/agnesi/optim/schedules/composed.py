@@ -98,8 +98,7 @@ class ChainedScheduler(Scheduler):
     0.05
     """
 
-    def __init__(self, schedulers: Sequence[Scheduler],
-                 optimizer: Optimizer | None = None) -> None:
+    def __init__(self, schedulers: Sequence[Scheduler], optimizer: Optimizer | None = None) -> None:
         found = _optimizer_of(self, schedulers)
         super().__init__(found)
         self.schedulers = list(schedulers)

@@ -167,10 +167,8 @@ _rule(exp(square(x)) * erfc(x), erfcx(x), "scaled_erfc")
 _rule(exp(x) * erfc(sqrt(x)), erfcx(sqrt(x)), "scaled_erfc_of_root")
 
 # -- roots and powers -------------------------------------------------------------------------
-_rule(sqrt(1 + x) - 1, where(x < np.inf, x / (sqrt(1 + x) + 1) + 0, sqrt(x)),
-      "root_minus_one")
-_rule(1 - sqrt(1 - x), where(x > -np.inf, x / (sqrt(1 - x) + 1) + 0, x),
-      "one_minus_root")
+_rule(sqrt(1 + x) - 1, where(x < np.inf, x / (sqrt(1 + x) + 1) + 0, sqrt(x)), "root_minus_one")
+_rule(1 - sqrt(1 - x), where(x > -np.inf, x / (sqrt(1 - x) + 1) + 0, x), "one_minus_root")
 _rule(reciprocal(1 + x) - 1,
       where(abs_(x) < np.inf, 0 - x / (1 + x), reciprocal(x) - 1), "reciprocal_minus_one")
 _rule(reciprocal(sqrt(x)) - reciprocal(sqrt(x + c)),

@@ -68,8 +68,7 @@ def step(a: Node, b: Node, multiples: bool = False, times: float = 1.0) -> Tenso
         return _scaled(symbol(x), (c - d) * times)
     first, second = Counter(terms(a)), Counter(terms(b))
     common = first & second
-    rest = [*(first - common).elements(),
-            *((-sign, n) for sign, n in (second - common).elements())]
+    rest = [*(first - common).elements(), *((-sign, n) for sign, n in (second - common).elements())]
     if not 1 <= len(rest) <= _MOST_TERMS:
         return None
     if not any(scalar(n) is None for _, n in common):
@@ -284,8 +283,7 @@ def logs_over_a_step(node: Node) -> Tensor | None:
 
     ratio = by * beyond(2.0 ** -power, 1.0) / (x * beyond(2.0 ** power, 1.0)) - beyond(1.0, 0.0)
     found = log1p(ratio) + beyond(2 * power * math.log(2), 0.0)
-    found = where((x > 0) & (x < math.inf), found,
-                  where((x == 0) & (by > 0), math.inf, math.nan))
+    found = where((x > 0) & (x < math.inf), found, where((x == 0) & (by > 0), math.inf, math.nan))
     return found + 0 if sign > 0 else 0 - found
 
 

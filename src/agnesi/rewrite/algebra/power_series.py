@@ -176,8 +176,7 @@ def _at_zero(u: Series) -> Series:
 def _asinh(u: Series) -> Series:
     if u.order < 0 and u.positive and not u.logs:
         size = u if u.c[0] > 0 else u.times(-_ONE)
-        return _log(size + (size * size + _one(size * size)).power(_HALF)).times(
-            u.c[0] / size.c[0])
+        return _log(size + (size * size + _one(size * size)).power(_HALF)).times(u.c[0] / size.c[0])
     return _grown(u, lambda u: _root(u, 1))
 
 

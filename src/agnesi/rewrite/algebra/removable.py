@@ -397,8 +397,7 @@ def _expanded(parts: Sequence[Part], base: Base, count: int) -> list[Series] | N
     return _series_of(parts, base.known(multiples, count), count)
 
 
-def _series_of(parts: Sequence[Part], known: dict[Node, Series],
-               count: int) -> list[Series] | None:
+def _series_of(parts: Sequence[Part], known: dict[Node, Series], count: int) -> list[Series] | None:
     """Return the power series of the terms, given those of ``known`` values; None if one has none.
     """
     with digits():

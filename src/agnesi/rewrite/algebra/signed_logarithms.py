@@ -104,8 +104,7 @@ def _is_steep(factor: Node) -> bool:
     node = _without_zero(factor)
     if node.op is None:
         return False
-    return node.op_name in _STEEP or (
-        node.op_name == "power" and scalar(node.inputs[1]) is None)
+    return node.op_name in _STEEP or (node.op_name == "power" and scalar(node.inputs[1]) is None)
 
 
 def _log_of_size(factor: Node) -> Tensor:

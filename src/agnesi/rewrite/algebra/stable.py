@@ -68,10 +68,8 @@ rule(log(reciprocal(x)), 0 - log(x), name="log_of_reciprocal", stage="stabilize"
 rule(log(sqrt(x)), 0.5 * log(x), name="log_of_sqrt", stage="stabilize", when=_real)
 rule(log(square(x)), 2 * log(x), name="log_of_square_of_positive", stage="stabilize",
      when=lambda x: _real(x) and at_least(x, 0.0))
-rule(log(square(x)), 2 * log(abs_(x)), name="log_of_square", stage="stabilize",
-     when=_real)
-rule(sqrt(square(x)), abs_(x), name="sqrt_of_square", stage="stabilize",
-     when=_real)
+rule(log(square(x)), 2 * log(abs_(x)), name="log_of_square", stage="stabilize", when=_real)
+rule(sqrt(square(x)), abs_(x), name="sqrt_of_square", stage="stabilize", when=_real)
 
 # -- the logistic function --------------------------------------------------------------------
 rule(reciprocal(1 + exp(x)), sigmoid(-x), name="sigmoid", stage="stabilize", tags=("sigmoid",))

@@ -326,9 +326,7 @@ class _Better:
             return []
         self.whole = Whole(model)
         users = model.users()
-        sums = [
-            s for s in (sum_of(c, users, self.whole) for c in model.carries) if s is not None
-        ]
+        sums = [s for s in (sum_of(c, users, self.whole) for c in model.carries) if s is not None]
         if not sums:
             return []
         given = {n for s in sums if s.pair for n in s.needs} | set(model.rows.values())

@@ -259,9 +259,7 @@ def _results(op: Scan, operands: Sequence[Node]) -> list[Node]:
     node = make_node(op, tuple(map(symbol, operands)))
     if op.outputs == 1:
         return [node]
-    return [
-        Node(Item(i), (node,), shape, dtype) for i, (shape, dtype) in enumerate(node.outputs)
-    ]
+    return [Node(Item(i), (node,), shape, dtype) for i, (shape, dtype) in enumerate(node.outputs)]
 
 
 def _node(op: Any, *inputs: Node) -> Node:

@@ -236,8 +236,7 @@ def _kind_and_text(metadata: Mapping[str, str], name: str) -> dict[str, Any]:
     """The kind of a file and its text, once they are known to be ours."""
     kind, version = metadata.get(_KIND), metadata.get(_VERSION, "")
     if kind not in ("graph", "module", "values"):
-        raise refusal(name, "holds nothing of ag.save; tensors are read by "
-                            "saving.load_file")
+        raise refusal(name, "holds nothing of ag.save; tensors are read by " "saving.load_file")
     if not version.isdigit() or not 1 <= int(version[:9]) <= VERSION:
         raise refusal(name, f"is of version {version[:20]} of the format; this version of agnesi "
                             f"reads those up to {VERSION}")

@@ -233,8 +233,7 @@ def check(name: str, key: str, value: Any, kind: str) -> None:
     if kind in ("tuple[int, ...]", "Ints"):
         wrong = not isinstance(value, tuple) or not all(type(v) is int for v in value)
     elif kind == "Shape":
-        wrong = not isinstance(value, tuple) or not all(
-            is_size(v) for v in value)
+        wrong = not isinstance(value, tuple) or not all(is_size(v) for v in value)
     elif kind == "Size":
         wrong = not is_size(value)
     elif kind == "Key":

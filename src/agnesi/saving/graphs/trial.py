@@ -19,9 +19,7 @@ from agnesi.core.tensor import symbol
 from agnesi.ops.base.elementwise import Elementwise
 
 #: Operations whose results hang on values, or that draw random numbers.
-_BY_VALUES = frozenset((
-    "Chosen", "Noise", "Sampler", "RandomBits", "Advance", "GammaPath",
-))
+_BY_VALUES = frozenset(("Chosen", "Noise", "Sampler", "RandomBits", "Advance", "GammaPath"))
 #: Those that read the state of a generator, which is their first operand.
 _OF_STATES = frozenset(("Noise", "Sampler", "RandomBits", "Advance"))
 #: Operations whose operands from this one on are places.

@@ -117,8 +117,7 @@ class Writer:
                 f"save keeps operations of agnesi's own by name, and "
                 f"{node.op.name} is none: {_why(node)}"
                 f"\n  written at {location(node.where)}"))
-        row: Row = {"op": name, "in": [self._numbers[n] for n in node.inputs],
-                    "type": _types(node)}
+        row: Row = {"op": name, "in": [self._numbers[n] for n in node.inputs], "type": _types(node)}
         fields = self._fields(node.op)
         if fields:
             row["fields"] = fields

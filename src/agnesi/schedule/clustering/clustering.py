@@ -116,8 +116,7 @@ class Clustering:
         self._checked: set[int] = set()
         #: Which segment of a scalar program each of its values is in; none in a loop's body, whose
         #: scalars stay in registers.
-        order, self._segment_of = Cut(order, {}) if inner or apart else cut(
-            order, self._waiting)
+        order, self._segment_of = Cut(order, {}) if inner or apart else cut(order, self._waiting)
         self._segments: dict[int, Cluster] = {}
         self._order = order
 

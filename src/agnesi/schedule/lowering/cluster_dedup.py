@@ -151,9 +151,7 @@ class Repeats:
         made = self._made.get(signature.key)
         if made is not None:
             known = _pattern(made)
-            return emit(cluster) if known is None else self._again(
-                made, known, signature, cluster
-            )
+            return emit(cluster) if known is None else self._again(made, known, signature, cluster)
         kernels, buffers = len(self.program.kernels), len(self.program.buffers)
         before = product is not None and id(product) in self.root
         emit(cluster)

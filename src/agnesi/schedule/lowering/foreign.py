@@ -26,8 +26,7 @@ def foreign(root: Node, inputs: list[Buffer], results: list[Buffer],
         return None
     given, blocks = inputs, []
     if isinstance(call, Call):
-        given = [b if b.contiguous else copied(n)
-                 for n, b in zip(root.inputs, inputs, strict=True)]
+        given = [b if b.contiguous else copied(n) for n, b in zip(root.inputs, inputs, strict=True)]
         if not all(b.contiguous for b in (*given, *results)):
             return None
         blocks = [Buffer((n,), np.dtype("uint8"), "temporary")  # type: ignore[arg-type]

@@ -79,8 +79,7 @@ class Maker:
         )
         return _roomy(loop)
 
-    def _while(self, op: Any, operands: Sequence[Matrix],
-               results: Sequence[Buffer | None]) -> Loop:
+    def _while(self, op: Any, operands: Sequence[Matrix], results: Sequence[Buffer | None]) -> Loop:
         body, test = op.body.graph, op.test.graph
         inside = [_view(n, v) for n, v in zip(body.inputs, operands, strict=True)]
         tested = [_view(n, v) for n, v in zip(test.inputs, operands, strict=True)]

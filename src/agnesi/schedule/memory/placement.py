@@ -105,8 +105,7 @@ def donate(program: Program) -> Program:
 def write_in_place(program: Program) -> Program:
     """Make a value that is only copied into a result, in the same order, in the result's memory."""
     before = len(program.shared)
-    _make_in_place(program.kernels, program.shared, program.lifetimes,
-                   program.dependence.traffic)
+    _make_in_place(program.kernels, program.shared, program.lifetimes, program.dependence.traffic)
     program.count(len(program.shared) - before)
     return program
 

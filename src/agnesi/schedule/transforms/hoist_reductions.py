@@ -75,8 +75,7 @@ def _apart(kernel: Any) -> list[Any]:
             made[axes] = Nest(kernel.nodes, axes, waits=[*kernel.waits])
         store, known[value] = _stored(value, axes)
         made[axes].body.append(store)
-    return [new for nest in (*made.values(), _reading(kernel, known))
-            for new in _apart(nest)]
+    return [new for nest in (*made.values(), _reading(kernel, known)) for new in _apart(nest)]
 
 
 def _stored(value: Expr, axes: Loops) -> tuple[Store, Expr]:

@@ -125,8 +125,7 @@ class Depthwise(_Channels):
                      (1, *(s.taps for s in self.dense.spans)), self.dense.groups, self.taps,
                      (plan.pitch, plan.pitch), plan.lanes)
 
-    def _tile(self, window: Window, corner: Corner, way: Way, piece: Piece,
-              channel: Value) -> None:
+    def _tile(self, window: Window, corner: Corner, way: Way, piece: Piece, channel: Value) -> None:
         b, plan = self.b, self.plan
         uses = plan.uses(window)
 
@@ -216,8 +215,7 @@ class DepthwiseWeight(_Channels):
                 zero = const(vector(self.type, piece.lanes), 0)
                 b.store(zero, b.gep(self.type, self.taps, at), self.align)
 
-    def _tile(self, window: Window, corner: Corner, way: Way, piece: Piece,
-              channel: Value) -> None:
+    def _tile(self, window: Window, corner: Corner, way: Way, piece: Piece, channel: Value) -> None:
         """Add a tile's products to the sums of all taps."""
         b, plan, space = self.b, self.plan, self.dense.filters.strides[2:]
         uses = plan.uses(window)

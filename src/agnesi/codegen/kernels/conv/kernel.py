@@ -117,8 +117,7 @@ def _plan_alone(dense: Dense, type_: str, machine: Machine, weight: bool,
     return plan_depthwise(dense, type_, machine, weight, long)
 
 
-def _plan_weight(dense: Dense, type_: str,
-                 machine: Machine) -> TilePlan:
+def _plan_weight(dense: Dense, type_: str, machine: Machine) -> TilePlan:
     typical = dense.typical
     if dense.parts == 1 and typical.squared(machine.lanes):
         from agnesi.codegen.kernels.conv.winograd.plan import plan_winograd_weight

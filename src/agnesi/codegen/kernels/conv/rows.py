@@ -61,8 +61,7 @@ class PackedLines:
         ):
             z = b.add(first, b.mul(plane.index, i64(d.step)))
             y = b.add(top, line.index)
-            at = b.add(b.mul(channel.index, i64(plan.channel)),
-                       b.mul(plane.index, i64(plan.plane)))
+            at = b.add(b.mul(channel.index, i64(plan.channel)), b.mul(plane.index, i64(plan.plane)))
             at = b.add(at, b.mul(line.index, i64(plan.line)))
             there = b.gep(plan.type, self.target, at)
             at = b.add(base, b.mul(channel.index, i64(c)))

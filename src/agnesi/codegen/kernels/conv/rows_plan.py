@@ -141,8 +141,7 @@ def plan_rows(dense: Dense, type_: str, machine: Machine, long_epilogue: bool) -
     return replace(plan, chunks=min(plan.blocks, wanted))
 
 
-def _cuts(dense: Dense,
-          machine: Machine) -> Iterator[tuple[float, Rows, Rows, tuple[Panel, ...]]]:
+def _cuts(dense: Dense, machine: Machine) -> Iterator[tuple[float, Rows, Rows, tuple[Panel, ...]]]:
     _, h, w = dense.spans
     most = machine.registers - 2
     whole = -(-w.count // machine.lanes)
@@ -184,8 +183,7 @@ def _lines_read(dense: Dense, tall: int) -> int:
     return len({i * h.stride + y * h.step for i in range(tall) for y in range(h.taps)})
 
 
-def _cost(dense: Dense, machine: Machine, outs: Rows, lines: Rows,
-          xs: tuple[Panel, ...]) -> float:
+def _cost(dense: Dense, machine: Machine, outs: Rows, lines: Rows, xs: tuple[Panel, ...]) -> float:
     plane = dense.outputs * lines.total * dense.spans[2].count * machine.itemsize
     far = dense.batch * dense.groups * dense.spans[0].count * plane > machine.l2
     w = dense.spans[2]

@@ -58,8 +58,7 @@ def block_images(b: Builder, dense: Any, blocks: Value, block: Value,
     return first, b.intrinsic("smin", b.add(first, each), b.size(dense.images))
 
 
-def lead(b: Builder, dense: Dense, blocks: Size,
-         index: Value) -> tuple[Value, tuple[Value, Value]]:
+def lead(b: Builder, dense: Dense, blocks: Size, index: Value) -> tuple[Value, tuple[Value, Value]]:
     """Group and blocks of a gradient to filters, for the first number of a unit."""
     if dense.parts > 1:
         return i64(0), share(b, blocks, dense.parts, index)
@@ -169,8 +168,7 @@ def pack_source(b: Builder, dense: Any, layout: Any, type_: str, source: Value, 
     ):
         z = b.add(first, b.mul(plane.index, b.size(d.step)))
         y = b.add(top, line.index)
-        at = b.add(b.mul(plane.index, b.size(layout.plane)),
-                   b.mul(line.index, b.size(layout.line)))
+        at = b.add(b.mul(plane.index, b.size(layout.plane)), b.mul(line.index, b.size(layout.line)))
         there = b.gep(type_, target, at)
         valid = b.op("and", inside(b, d, z), inside(b, h, y))
         start = b.select(valid, low, i64(0))

@@ -114,8 +114,7 @@ class Tile:
         own.ret()
         return b.module.shared(own)
 
-    def _cells(self, b: Builder, memory: Value,
-               sums: Sequence[Value]) -> list[tuple[Value, Value]]:
+    def _cells(self, b: Builder, memory: Value, sums: Sequence[Value]) -> list[tuple[Value, Value]]:
         """Return the accumulators, each with its address."""
         starts = accumulate((width(x.type) for x in sums), initial=0)
         return [(x, b.gep(self.type, memory, i64(n))) for x, n in zip(sums, starts, strict=False)]

@@ -27,8 +27,7 @@ from agnesi.core.support.record import replace
 Starts = AbstractContextManager[Value]
 
 
-def tiles(b: Builder, rows: Rows,
-          bounds: tuple[Value, Value]) -> Iterator[tuple[int, Starts]]:
+def tiles(b: Builder, rows: Rows, bounds: tuple[Value, Value]) -> Iterator[tuple[int, Starts]]:
     """Sizes of tiles, each with a loop over where those of the size start."""
     low, high = bounds
 
@@ -178,8 +177,7 @@ class Wide:
                 nest += self._taps(panel.width)
                 sums = tile.run(b, row, column, nest, sums)
             else:
-                def inner(b: Builder, row: Value, column: Value,
-                          sums: list[Value]) -> list[Value]:
+                def inner(b: Builder, row: Value, column: Value, sums: list[Value]) -> list[Value]:
                     return self._clipped(b, tile, panel.width, pixels, row, column, sums)
 
                 sums = tile.run(b, row, column, nest, sums, inner=inner)

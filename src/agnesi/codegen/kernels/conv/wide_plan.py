@@ -249,8 +249,7 @@ def _planes(dense: Dense, panels: tuple[Panel, ...]) -> int:
     return dense.batch * dense.spans[0].count * max(1, sum(p.count for p in panels))
 
 
-def _shares(dense: Dense, machine: Machine, cut: Cut, blocks: int,
-            packed: bool) -> tuple[int, int]:
+def _shares(dense: Dense, machine: Machine, cut: Cut, blocks: int, packed: bool) -> tuple[int, int]:
     """Return the panel groups and chunks of blocks: the cut with the least packing whose work units
     are of about equal size.
     """

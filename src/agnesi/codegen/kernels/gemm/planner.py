@@ -282,8 +282,7 @@ def _chunks(spec: GemmSpec, groups: int, rows: int, least: int) -> int:
     return max(-(-spec.m // rows), min(-(-_MIN_UNITS // groups), max(1, spec.m // least)))
 
 
-def _opened(panels: tuple[Panel, ...], spec: GemmSpec, rests: Sequence[Rest]
-            ) -> tuple[Panel, ...]:
+def _opened(panels: tuple[Panel, ...], spec: GemmSpec, rests: Sequence[Rest]) -> tuple[Panel, ...]:
     """Panels whose rows and columns are as many as there are at run time."""
     m, n = spec.sizes[1:3]
     if isinstance(m, Extent):

@@ -202,6 +202,4 @@ class SkipUnit(TileUnit):
                 at = b.gep(self.type, line, x.index)
                 value = load_strided(b, at, self.type, 1, piece.lanes, None)
                 i = b.add(self.row, x.index)
-                self.operands.epilogue(
-                    b, value, self.batch, i, j, piece.lanes, piece.mask, "m"
-                )
+                self.operands.epilogue(b, value, self.batch, i, j, piece.lanes, piece.mask, "m")

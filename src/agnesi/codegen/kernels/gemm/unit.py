@@ -14,8 +14,7 @@ from agnesi.core.ir.dims import Size
 from agnesi.core.ir.extents import surely
 
 
-def share(b: Builder, total: Size | Value, parts: int | Value,
-          part: Value) -> tuple[Value, Value]:
+def share(b: Builder, total: Size | Value, parts: int | Value, part: Value) -> tuple[Value, Value]:
     """Return the begin and end of share ``part`` of ``total`` things cut into ``parts``."""
     count, by = b.size(total), b.size(parts)
     if by.ref == "1":
@@ -93,9 +92,7 @@ class Unit:
         along_k = (spec.a_steps, spec.b_steps)[axis][1 - axis]
         if strides[axis] == 1 != strides[1 - axis]:
             origin = (first, i64(0)) if axis == 0 else (i64(0), first)
-            along = neighbours(
-                operand, self.type, self.batch, origin, along_k, axis, "mn"[axis]
-            )
+            along = neighbours(operand, self.type, self.batch, origin, along_k, axis, "mn"[axis])
             pieces = pieces_of(plan.spec.k, plan.lanes)
             tail = lines if isinstance(lines, int) else None
             copy_transposed(self.b, self.type, count, tail, pieces, along, target, plan.k_pitch)

@@ -276,8 +276,7 @@ class _Fourier(Tiles):
             k = b.intrinsic("smin", block.index, i64(h - self.lanes))
             even, odd, root = self._mirrored(h, row, k)
             back = times_minus_i(b, times(b, odd, (root[0], b.fneg(root[1]))))
-            self.put(scaled(b, minus(b, even, back), factor),
-                     self.number(result, b.mul(k, i64(2))))
+            self.put(scaled(b, minus(b, even, back), factor), self.number(result, b.mul(k, i64(2))))
         first, last = (b.load(self.type, self.number(row, i64(i))) for i in (0, 2 * h))
         b.store(b.fadd(first, last), self.number(result, i64(0)))
         b.store(b.fsub(first, last), self.number(result, i64(1)))

@@ -82,8 +82,7 @@ class _Product:
         begin = b.add(b.mul(column, self.k), b.sub(even, b.select(there, i64(0), i64(1))))
         lines = b.op("mul", b.splat(self.k, _TILE_LANES), _NUMBERS)
         offsets = b.op("add", lines, b.splat(begin, _TILE_LANES))
-        pointers = b.value(f"<{_TILE_LANES} x ptr>",
-                           f"getelementptr i16, {self.c}, {offsets}")
+        pointers = b.value(f"<{_TILE_LANES} x ptr>", f"getelementptr i16, {self.c}, {offsets}")
         pairs = b.gather(f"<{_TILE_LANES} x i32>", pointers, mask, 2)
         shift = b.select(there, Value("0", "i32"), Value("16", "i32"))
         return b.op("lshr", pairs, b.splat(shift, _TILE_LANES))

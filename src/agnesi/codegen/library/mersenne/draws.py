@@ -143,8 +143,7 @@ def _uniform(d: _Draws) -> None:
         return b.op("xor", b.fcmp("olt", size, _f64(float("inf"))), _TRUE)
 
     d.refuse(infinite)
-    d.write_filled(lambda u, low, high: b.op(
-        "fadd", low, b.op("fmul", b.op("fsub", high, low), u)))
+    d.write_filled(lambda u, low, high: b.op("fadd", low, b.op("fmul", b.op("fsub", high, low), u)))
 
 
 def _minus_log(b: Builder, u: Value) -> Value:

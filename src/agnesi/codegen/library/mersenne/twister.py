@@ -50,8 +50,7 @@ def _write_key(module: Module) -> None:
 
 def _twist(b: Builder, index: Value, following: Value, ahead: Value, width: int) -> None:
     type_ = vector("i32", width)
-    here, after, other = (
-        b.load(type_, _word(b, k), 4) for k in (index, following, ahead))
+    here, after, other = (b.load(type_, _word(b, k), 4) for k in (index, following, ahead))
     y = b.op("or", b.op("and", here, _words(type_, _UPPER)),
              b.op("and", after, _words(type_, _LOWER)))
     odd = b.op("sub", _words(type_, 0), b.op("and", y, _words(type_, 1)))
@@ -117,8 +116,7 @@ def write_fill(module: Module) -> None:
                 b, b.add(position, b.mul(step.index, i64(2)))), 4)
             words = _tempered(b, words)
             first, second = (b.shuffle(words, None, range(k, 2 * _LANES, 2)) for k in (0, 1))
-            b.store(_joined(b, first, second),
-                    b.gep("double", out, b.add(done, step.index)), 8)
+            b.store(_joined(b, first, second), b.gep("double", out, b.add(done, step.index)), 8)
         _move(b, b.add(position, b.mul(wide, i64(2))))
         end = b.add(done, b.intrinsic("smax", pairs, i64(1)))
         with b.loop(b.add(done, wide), end) as single:

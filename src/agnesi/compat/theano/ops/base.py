@@ -175,8 +175,7 @@ class Op:
         def vjp(g: Any, y: Any, *xs: Any) -> tuple[Any, ...]:
             many = len(node.outputs) > 1
             given, values = wrapped(list(xs)), wrapped(list(y) if many else [y])
-            cotangents = [Disconnected() if v is None else wrapped(v)
-                          for v in (g if many else [g])]
+            cotangents = [Disconnected() if v is None else wrapped(v) for v in (g if many else [g])]
             with floats():
                 found = own(given, values, cotangents) if own else old(given, cotangents)
             found = found if isinstance(found, (list, tuple)) else [found]

@@ -191,8 +191,7 @@ def subgraph_grad(wrt: Any, end: Sequence[Any], start: Any = None, cost: Any = N
                   details: bool = False) -> Any:
     """Derivatives to variables and to where they end, from known ones; none goes beyond an end."""
     both = [*wrt, *end]
-    found = grad(cost, both, consider_constant=end, known_grads=start,
-                 disconnected_inputs="ignore")
+    found = grad(cost, both, consider_constant=end, known_grads=start, disconnected_inputs="ignore")
     return found[: len(wrt)], found[len(wrt):]
 
 

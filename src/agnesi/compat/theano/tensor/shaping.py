@@ -199,8 +199,7 @@ def _splittable(x: Variable, sizes: Any, axis: int) -> Variable:
     message = f"sizes must not be negative, and their sum must be the size of axis {axis}"
     if holds.array is not None and not holds.array:
         raise ValueError(at(f"split({x!r}, {list(sizes)}): {message}"))
-    return x if holds.array is not None else wrapped(
-        ensured_by("split", x._value, holds, message))
+    return x if holds.array is not None else wrapped(ensured_by("split", x._value, holds, message))
 
 
 def tile(x: Any, reps: Any, ndim: int | None = None) -> Variable:

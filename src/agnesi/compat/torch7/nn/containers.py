@@ -125,8 +125,7 @@ class _Branches(Container):
         return total
 
     def updateOutput(self, input: Any) -> Any:
-        found = [m.updateOutput(x)
-                 for m, x in zip(self.modules, self._inputs(input), strict=True)]
+        found = [m.updateOutput(x) for m, x in zip(self.modules, self._inputs(input), strict=True)]
         self.output = self._joined(found)
         return self.output
 

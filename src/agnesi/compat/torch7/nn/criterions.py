@@ -331,8 +331,7 @@ class CosineEmbeddingCriterion(Criterion):
     def compute(self, x: Any, t: Any) -> Any:
         a, b = x
         cos = ag.sum(a * b, -1) / ag.sqrt(ag.sum(a * a, -1) * ag.sum(b * b, -1))
-        return self._reduced(ag.where(_sides(t) == 1, 1 - cos,
-                                      ag.maximum(cos - self.margin, 0)))
+        return self._reduced(ag.where(_sides(t) == 1, 1 - cos, ag.maximum(cos - self.margin, 0)))
 
 
 class MarginRankingCriterion(Criterion):

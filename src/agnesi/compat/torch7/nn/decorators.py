@@ -193,8 +193,7 @@ class MapTable(Container):
         first = self.modules[0]
         while len(self.modules) < count:
             names = [n for w in first.walk() for n in w.weights] if self.shared else []
-            self.modules.append(first.clone(*names, *(f"grad{n[0].upper()}{n[1:]}"
-                                                      for n in names)))
+            self.modules.append(first.clone(*names, *(f"grad{n[0].upper()}{n[1:]}" for n in names)))
         return self.modules[:count]
 
     def resize(self, count: int) -> None:
@@ -231,8 +230,7 @@ class DepthConcat(Concat):
         full[axis] = sum(shape[axis] for shape in shapes)
         keys, at = [], 0
         for shape in shapes:
-            key = [slice((n - m) // 2, (n - m) // 2 + m)
-                   for n, m in zip(full, shape, strict=True)]
+            key = [slice((n - m) // 2, (n - m) // 2 + m) for n, m in zip(full, shape, strict=True)]
             key[axis] = slice(at, at + shape[axis])
             at += shape[axis]
             keys.append(tuple(key))

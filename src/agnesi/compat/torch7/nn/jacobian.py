@@ -174,8 +174,7 @@ class SparseJacobian:
     def testJacobian(module: Any, input: Any, minval: float = -2, maxval: float = 2) -> float:
         """Fill the values with random numbers and compare their Jacobians."""
         input.select(2, 2).uniform(minval, maxval)
-        return _error(SparseJacobian.forward(module, input),
-                      SparseJacobian.backward(module, input))
+        return _error(SparseJacobian.forward(module, input), SparseJacobian.backward(module, input))
 
     @staticmethod
     def testJacobianParameters(module: Any, input: Any, param: Any, dparam: Any,

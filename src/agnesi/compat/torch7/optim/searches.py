@@ -166,8 +166,7 @@ def cmaes(opfunc: Any, x: Any, config: Any = None, state: Any = None
             best, least = places[order[0]], float(values[0])
         move = weights @ steps
         mean = mean + sigma * move
-        ps = (1 - cs) * ps + math.sqrt(cs * (2 - cs) * mass) * (
-            basis @ ((basis.T @ move) / spread))
+        ps = (1 - cs) * ps + math.sqrt(cs * (2 - cs) * mass) * (basis @ ((basis.T @ move) / spread))
         short = (ps**2).sum() / (1 - (1 - cs) ** (2 * count / size)) / n < 2 + 4 / (n + 1)
         pc = (1 - cc) * pc + short * math.sqrt(cc * (2 - cc) * mass) * move
         cov = (1 - c1 * (1 - (1 - short) * cc * (2 - cc)) - cmu) * cov + c1 * np.outer(

@@ -245,8 +245,7 @@ def _fits(held: Any, like: Any) -> bool:
         return True
     if not _is_nest(like):
         return same(held, like)
-    return _have_one_shape(held, like) and all(
-        [_fits(held[key], like[key]) for key in _keys(like)])
+    return _have_one_shape(held, like) and all([_fits(held[key], like[key]) for key in _keys(like)])
 
 
 def _have_one_shape(a: Any, b: Any) -> bool:
@@ -307,8 +306,7 @@ def _built(like: Any, parts: dict[Any, Any]) -> Any:
     """Return a container of the same type with these parts."""
     if type(like) is dict:
         return parts
-    return list(parts.values()) if type(like) is list else tuple.__new__(
-        type(like), parts.values())
+    return list(parts.values()) if type(like) is list else tuple.__new__(type(like), parts.values())
 
 
 def _is_alike(before: Any, now: Any) -> bool:

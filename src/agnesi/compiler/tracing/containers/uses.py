@@ -150,8 +150,7 @@ def _uses(code: CodeType, name: str) -> Iterator[Use]:
                 yield Use((), What.READ)
 
 
-def _chain(code: CodeType, found: Sequence[Step], n: int, keys: tuple[Any, ...]
-           ) -> Iterator[Use]:
+def _chain(code: CodeType, found: Sequence[Step], n: int, keys: tuple[Any, ...]) -> Iterator[Use]:
     """Yield the uses of the value on top of the stack before an instruction."""
     while n < len(found):
         first = found[n]
@@ -238,8 +237,7 @@ def _called(code: CodeType, found: Sequence[Step], n: int) -> What | None:
     called = callee(code, k)
     if called is None or called[0] != "name" or not called[2]:  # it is not a global name
         return None
-    return What.COUNT if called[1] == "len" else (
-        What.ITERATE if called[1] in _ITERATING else None)
+    return What.COUNT if called[1] == "len" else (What.ITERATE if called[1] in _ITERATING else None)
 
 
 def _makes_lists(found: Sequence[Step]) -> bool:
@@ -257,8 +255,7 @@ def _takes(i: Step) -> int:
     return _TAKES.get(i.name, 1 << 30) + (i.arg if i.name in _COUNTED else 0)
 
 
-def _local(code: CodeType, found: Sequence[Step], n: int, keys: tuple[Any, ...]
-           ) -> Iterator[Use]:
+def _local(code: CodeType, found: Sequence[Step], n: int, keys: tuple[Any, ...]) -> Iterator[Use]:
     """Return the uses of a local variable that a part is assigned to, if it holds nothing else."""
     name = found[n].argval
     named = [(k, i) for k, i in enumerate(found) if i.argval == name and "FAST" in i.name]

@@ -160,8 +160,7 @@ def _flat(base: np.ndarray, axes: Sequence[int], at: int, indices: Any) -> np.nd
             i = _counted_from_start(i, n)
         if strides[at + k] != 1:
             i = i * strides[at + k]
-        flat = flat + i.reshape(i.shape + (1,) * after) if k else i.reshape(
-            i.shape + (1,) * after)
+        flat = flat + i.reshape(i.shape + (1,) * after) if k else i.reshape(i.shape + (1,) * after)
     for a in (*range(at), *range(at + len(axes), moved.ndim)):
         result_axis = a if a < at else a - len(axes) + width
         shape = [1] * (at + width + after)

@@ -163,8 +163,7 @@ def eigh(x: TensorLike, /, UPLO: Side = "L") -> EighResult:
 
 @planned
 @public
-def eigvalsh(x: TensorLike, /, UPLO: Side = "L", *,
-             out: Tensor | None = None) -> Tensor:
+def eigvalsh(x: TensorLike, /, UPLO: Side = "L", *, out: Tensor | None = None) -> Tensor:
     """Eigenvalues of Hermitian matrices, ascending; derivatives hold for repeated ones, too.
 
     Second derivatives need values that differ.

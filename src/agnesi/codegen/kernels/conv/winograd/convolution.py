@@ -496,8 +496,7 @@ class Winograd(Both):
                 b.loop(i64(0), self._inside(w, left)) as j,
             ):
                 row = self._at(here, (i.index, steps[1]), (j.index, plan.width))
-                pixel = (b.add(top, b.mul(i.index, h.step)),
-                         b.add(left, b.mul(j.index, w.step)))
+                pixel = (b.add(top, b.mul(i.index, h.step)), b.add(left, b.mul(j.index, w.step)))
                 self.finish(row, (*where, *pixel), self._pieces(kind))
 
     def _inside(self, span: Any, corner: Value) -> Value:

@@ -335,8 +335,7 @@ class WinogradWeightPlan(WinogradPlan):
 
     @property
     def shape(self) -> Shape:
-        way = packing(self.squared.cotangent, self.cotangent_layout, self.lanes,
-                      self.shared)
+        way = packing(self.squared.cotangent, self.cotangent_layout, self.lanes, self.shared)
         return replace(super().shape, cotangent=way)
 
     @property
@@ -399,8 +398,7 @@ class WinogradWeightPlan(WinogradPlan):
         return total * unevenness(dense.groups * self.panel_groups)
 
 
-def plan_winograd_weight(dense: Dense, type_: str,
-                         machine: Machine) -> WinogradWeightPlan | None:
+def plan_winograd_weight(dense: Dense, type_: str, machine: Machine) -> WinogradWeightPlan | None:
     """A plan, where there is one; it takes the sums of blocks in the order of images."""
     plan = plan_winograd(dense, type_, machine, WinogradWeightPlan)
     return plan if isinstance(plan, WinogradWeightPlan) else None

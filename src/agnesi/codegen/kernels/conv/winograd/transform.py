@@ -125,8 +125,7 @@ class _Carry:
         return square
 
 
-def transformed(b: Builder, matrix: Matrix, square: Sequence[Sequence[Value]]
-                ) -> list[list[Value]]:
+def transformed(b: Builder, matrix: Matrix, square: Sequence[Sequence[Value]]) -> list[list[Value]]:
     """``matrix @ square @ matrix.T`` for a square of vectors."""
     columns = [_times(b, matrix, column) for column in zip(*square, strict=True)]
     return [_times(b, matrix, row) for row in zip(*columns, strict=True)]

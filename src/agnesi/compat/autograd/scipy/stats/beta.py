@@ -13,8 +13,7 @@ from agnesi.compat.autograd.scipy.stats.methods import others as _others
 
 
 def _log(x: Any, a: Any, b: Any) -> Any:
-    return (_special.xlogy(a - 1.0, x) + _special.xlog1py(b - 1.0, -x)
-            - _special.betaln(a, b))
+    return (_special.xlogy(a - 1.0, x) + _special.xlog1py(b - 1.0, -x) - _special.betaln(a, b))
 
 
 _densities(_theirs, globals(), _log)

@@ -15,8 +15,7 @@ from agnesi.compat.autograd.scipy.stats.methods import others as _others
 
 def _log(x: Any, df: Any) -> Any:
     half = df * 0.5
-    return (_special.xlogy(half - 1.0, x) - 0.5 * x - half * _np.log(2.0)
-            - _special.gammaln(half))
+    return (_special.xlogy(half - 1.0, x) - 0.5 * x - half * _np.log(2.0) - _special.gammaln(half))
 
 
 _densities(_theirs, globals(), _log)

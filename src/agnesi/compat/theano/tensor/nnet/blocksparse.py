@@ -40,8 +40,7 @@ class _OfBlocks:
 class SparseBlockGemv(_OfBlocks):
     """``o[b, j] + sum_i dot(h[b, i], W[inputIdx[b, i], outputIdx[b, j]])`` for all b and j."""
 
-    def __call__(self, o: Any, W: Any, h: Any, inputIdx: Any,
-                 outputIdx: Any) -> Variable:
+    def __call__(self, o: Any, W: Any, h: Any, inputIdx: Any, outputIdx: Any) -> Variable:
         o, W, h, rows, columns = _checked(
             "SparseBlockGemv", ("o", o, 3), ("W", W, 4), ("h", h, 3),
             ("inputIdx", inputIdx, 2), ("outputIdx", outputIdx, 2))
@@ -52,8 +51,7 @@ class SparseBlockGemv(_OfBlocks):
 class SparseBlockOuter(_OfBlocks):
     """``o`` with ``alpha * outer(x[b, i], y[b, j])`` added to ``o[xIdx[b, i], yIdx[b, j]]``."""
 
-    def __call__(self, o: Any, x: Any, y: Any, xIdx: Any, yIdx: Any,
-                 alpha: Any = None) -> Variable:
+    def __call__(self, o: Any, x: Any, y: Any, xIdx: Any, yIdx: Any, alpha: Any = None) -> Variable:
         o, x, y, rows, columns = _checked(
             "SparseBlockOuter", ("o", o, 4), ("x", x, 3), ("y", y, 3), ("xIdx", xIdx, 2),
             ("yIdx", yIdx, 2))
@@ -66,8 +64,7 @@ sparse_block_gemv, sparse_block_gemv_inplace = SparseBlockGemv(), SparseBlockGem
 sparse_block_outer, sparse_block_outer_inplace = SparseBlockOuter(), SparseBlockOuter(True)
 
 
-def sparse_block_dot(W: Any, h: Any, inputIdx: Any, b: Any,
-                     outputIdx: Any) -> Variable:
+def sparse_block_dot(W: Any, h: Any, inputIdx: Any, b: Any, outputIdx: Any) -> Variable:
     """Products of chosen blocks of a matrix with blocks of its input, and a bias.
 
     :param W: (input blocks, output blocks, size of an input block, size of an output block)

@@ -63,8 +63,7 @@ def batch_normalization_train(inputs: Any, gamma: Any, beta: Any, axes: Any = "p
 
 
 def _back(x: Variable, like: Variable, axes: tuple[int, ...]) -> Variable:
-    return x if x.ndim == like.ndim else x.dimshuffle(
-        *[i for i in range(x.ndim) if i not in axes])
+    return x if x.ndim == like.ndim else x.dimshuffle(*[i for i in range(x.ndim) if i not in axes])
 
 
 def batch_normalization_test(inputs: Any, gamma: Any, beta: Any, mean: Any, var: Any,
