@@ -515,6 +515,23 @@ def test_old_words_are_gone():
     assert said == []
 
 
+def prose_of(path: Path) -> str:
+    """Docstrings and comments of a file."""
+    parts = (ast.Module, ast.ClassDef, Function)
+    texts = [ast.get_docstring(n, clean=False) or "" for n in nodes(trees()[path])
+             if isinstance(n, parts)]
+    return "\n".join([*texts, *re.findall(r"(?m)(?:^|\s)#:? .*", path.read_text(encoding="utf-8"))])
+
+
+def test_prose_names_what_it_is_about():
+    """Docstrings and comments, but those of ``compat``; messages are for users."""
+    vague = [f"{name_of(path)}: {found[0]}" for path in SOURCES
+             if path.relative_to(ROOT / "src/agnesi").parts[0] != "compat"
+             for found in re.finditer(r"\b([Tt]old|[Tt]ells?|[Ww]hoever|[Ss]omebody|spots?)\b",
+                                      prose_of(path))]
+    assert vague == []
+
+
 def names_in(tree: ast.Module) -> Iterator[str]:
     for node in ast.walk(tree):
         match node:

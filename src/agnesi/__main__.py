@@ -46,7 +46,7 @@ _MEANT = {"nproc": "-n 2", "-np": "-n 2", "max-restarts": "--restarts 3",
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser whose errors tell what stands for other launchers' options."""
+    """A parser whose errors name our options in place of those of other launchers."""
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
         given = sys.argv[1:] if args is None else list(args)

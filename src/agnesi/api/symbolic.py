@@ -1,9 +1,9 @@
 """Symbolic variables, and every array function: ``from agnesi import symbolic as T``.
 
 A variable has a dtype, a number of axes, and sizes that may be unknown.  The first letter of a
-constructor tells the dtype, as in Theano: b, w, i, l for int8 to int64, f and d for float32 and
+constructor says the dtype, as in Theano: b, w, i, l for int8 to int64, f and d for float32 and
 float64, c and z for complex64 and complex128; without one it is ``config.symbolic_float``, as
-the dtype of all floats that the functions of this module make without being told one.
+the dtype of all floats that the functions of this module make when none is given.
 
 Examples
 --------

@@ -130,7 +130,7 @@ class BodyTrace:
         self.reads = Reads()
         #: Views that looked again in the body: what they saw is not known behind it.
         self.looked: list[Tensor] = []
-        #: Symbols that were told to require a gradient, and where it begins.
+        #: Symbols marked as requiring a gradient, and where it begins.
         self.begun: dict[int, tuple[Tensor, Node]] = {}
         #: Operations that refuse some values of their operands (``compiler.tracing.dead_checks``).
         self.raising: list[Node] = []

@@ -5,7 +5,7 @@ NaN.  Carries without one in some steps follow from the body (``Presence``); whe
 in a step is a bool that the loop carries, and that goes with the cotangent through the step's
 operations (``Flags``): where it meets one that is there for certain, zeros are chosen instead of
 it.  Rows that a loop kept for its pullback have none where the pullback of that pullback did not
-come by: it gives a row that tells so beside them (``set_row_flags``), which the first loop's reads.
+come by: it returns a row of flags beside them (``set_row_flags``), which the first loop's reads.
 
 Tangents are the same from the operands on: carries that get one in some later step only
 (``Beginning``) have a bool beside them.

@@ -122,7 +122,7 @@ class OpFromGraph:
     """A graph as an operation: called with operands, it gives the outputs for them.
 
     It is one operation in listings, records and derivatives, and dissolves into its parts when it
-    is compiled; at once where values tell sizes of its results, as in ``x[x > 1]``.  Graphs may use
+    is compiled; at once where values decide its sizes, as in ``x[x > 1]``.  Graphs may use
     others.  Shared tensors in the graph are read when it runs.
 
     :param inputs: Symbolic variables.

@@ -130,7 +130,7 @@ def backprop(
     Leaves may get sparse ones (``COO``) if ``sparse``; all others are dense.
 
     ``seeds`` maps result nodes to their cotangents; gradients stop at the nodes in ``constants``.
-    ``flags`` (``flows.Flags``) tells which are not there in some steps of a loop.
+    ``flags`` (``flows.Flags``) marks those that are absent in some steps of a loop.
     """
     if not is_tracing():
         for n, g in seeds.items():
@@ -211,7 +211,7 @@ def swept(order: Sequence[Node], seeds: Mapping[Node, Tensor], goals: Collection
                 g = flags.put(slots, node, g)
             slots[op.index] = g if slots[op.index] is None else slots[op.index] + g
             continue
-        if line is not None:  # where a gradient checks indices, errors tell the operation's line
+        if line is not None:  # where a gradient checks indices, errors name the operation's line
             indexed = any([n.dtype.kind in "iu" for n in node.inputs])
             mode.line = node.where or line if indexed else line
         for source, part in zip(node.inputs, pull(node, g), strict=True):

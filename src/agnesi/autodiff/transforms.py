@@ -158,7 +158,7 @@ def _check_operands(cost: Any, targets: list[Any]) -> None:
 # -- functions ------------------------------------------------------------------------------
 def gradient_function(f: Function, argnums: Any, has_aux: bool = False, owner: str = "grad"
                       ) -> Function:
-    """The function that computes the gradient; ``owner`` is whom errors tell."""
+    """The function that computes the gradient; ``owner`` is the caller that errors name."""
     both = _both(f, argnums, has_aux, owner)
 
     def gradient(*args: Any, **keywords: Any) -> Any:

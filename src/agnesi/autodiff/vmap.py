@@ -57,7 +57,7 @@ def vmap(f: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0, axis_size: int 
     :type in_axes: int, None, or nest
     :param out_axes: Where examples lie in results; None for results that are the same for all.
     :type out_axes: int, None, or nest
-    :param axis_size: How many examples there are, where no argument tells.
+    :param axis_size: The number of examples, where no argument has it.
     :param randomness: Whether each example draws random numbers of its own.  With "different", a
         draw of ``n`` numbers inside takes those of one draw of (examples, n) outside.
     :type randomness: {"different", "same"}

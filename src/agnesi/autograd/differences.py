@@ -42,7 +42,7 @@ def check_grads(
     :param rtol, atol: Tolerances.
     :param seed: Of the random directions.
     :raises TypeError: If there is nothing to differentiate with respect to.
-    :raises AssertionError: Where a derivative and the difference disagree; the text tells mode,
+    :raises AssertionError: Where a derivative and the difference disagree; the text says mode,
         order and numbers.
     :see: testing.check_op, testing.numerical_grad, grad
 

@@ -138,7 +138,7 @@ def cache_report() -> str:
     ``python -m agnesi cache show`` prints it.
 
     :returns: The folder, how many entries there are of each kind, how large they are, and a line
-        for each file that is damaged or that somebody else may have written; or why there is no
+        for each file that is damaged or that another user may have written; or why there is no
         cache.
 
     >>> import agnesi as ag

@@ -135,7 +135,7 @@ NotNegativeBound: TypeAlias = Annotated[float, within(0, infinite=True)]
 #: Numbers in [0, 1], such as probabilities, and numbers in [0, 1), such as decay rates.
 Share: TypeAlias = Annotated[float, within(0, 1)]
 Decay: TypeAlias = Annotated[float, within(0, 1, below=True)]
-#: Numbers of things, of which there may be none, or must be one.
+#: Counts, from 0 or from 1.
 Size: TypeAlias = Annotated[int, within(0, whole=True)]
 Count: TypeAlias = Annotated[int, within(1, whole=True)]
 #: An epoch that was, or -1 before the first.

@@ -1,4 +1,4 @@
-"""Random numbers of a batch: the same in every run, whoever makes the batch."""
+"""Random numbers of a batch: the same in every run, whichever process makes the batch."""
 
 from __future__ import annotations
 

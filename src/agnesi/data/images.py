@@ -101,7 +101,7 @@ def _converted(image: Any, mode: str, path: str) -> Any:
 
 
 def write_image(image: TensorLike, path: str | os.PathLike[str]) -> None:
-    """Write an image to a file whose ending tells the format, by Pillow.
+    """Write an image to a file by Pillow, in the format of its ending.
 
     :param image: Of shape (channels, height, width) with 1, 3 or 4 channels, or (height, width):
         uint8, or floats from 0 to 1.

@@ -97,7 +97,7 @@ class Workers:
     def _submit(self, run: int, task: Task) -> int:
         worker = min(self.workers, key=lambda w: len(w.tasks))
         worker.tasks.add(task.number)
-        with contextlib.suppress(OSError):  # of one that died, which the listener tells
+        with contextlib.suppress(OSError):  # of one that died, which the listener reports
             worker.connection.send((run, task))
         return task.number
 
@@ -152,7 +152,7 @@ def _take(owner: weakref.ref[Workers], worker: _Worker) -> bool:
 
 
 def _broken(owner: weakref.ref[Workers], worker: _Worker) -> bool:
-    """Tell who waits that a worker is gone."""
+    """Wake the waiting thread with the news that a worker has ended."""
     mine = owner()
     if mine is not None and mine.stop.alive:
         message = f"{worker.name} {worker.end()}"

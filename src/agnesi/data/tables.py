@@ -215,7 +215,7 @@ def read_parquet(path: Path_, target: str | None = None, columns: Sequence[str] 
 
 @contextmanager
 def _of_file(name: str, path: str) -> Iterator[None]:
-    """What is wrong with a table is told with its file."""
+    """Add the file's name to errors about a table."""
     try:
         yield
     except (StateError, ValueError) as error:
@@ -225,7 +225,7 @@ def _of_file(name: str, path: str) -> Iterator[None]:
 
 @contextmanager
 def _read(name: str, path: str) -> Iterator[None]:
-    """What another library says of a file is told with the file and who reads it."""
+    """Add the file, and the library that reads it, to that library's errors."""
     try:
         yield
     except ValueError as error:

@@ -35,7 +35,7 @@ def map_blocks(function: Callable[..., Any], blocks: Any, *, workers: Workers | 
         ``map_batches`` give, which is computed when it is wanted.
     :rtype: list, or a collection
     :raises TypeError: If ``blocks`` is none of that, or takes no such options.
-    :raises ValueError: If results have other axes than Dask is told.
+    :raises ValueError: If results have other axes than those declared to Dask.
     :see: distributed.Workers
 
     >>> import numpy as np
@@ -66,7 +66,7 @@ def map_blocks(function: Callable[..., Any], blocks: Any, *, workers: Workers | 
 
 
 def _of_axes(call: Callable[..., Any], blocks: Any, options: dict[str, Any]) -> Any:
-    """A function of blocks whose results must have the axes that Dask is told."""
+    """A function of blocks whose results must have the axes that are declared to Dask."""
     if not hasattr(blocks, "ndim"):
         return call
     left, more = (0 if options.get(name) is None else np.size(options[name])

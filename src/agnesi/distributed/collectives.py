@@ -254,7 +254,7 @@ def send(x: TensorLike, to: int, group: Group | None = None) -> Tensor:
 def recv(like: TensorLike, source: int, group: Group | None = None) -> Tensor:
     """Receive a tensor that one process sends with :func:`send`.
 
-    :param like: Tells shape and dtype.  If it requires a gradient, that of the result is sent back.
+    :param like: Of the same type; if it requires a gradient, that of the result is sent back.
     :param source: The rank of the sender.
     :param group: Whose ranks; all processes by default.
     :returns: What was sent.

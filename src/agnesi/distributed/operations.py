@@ -52,7 +52,7 @@ class Collective(Op):
     line : str
         The user's line, which others are shown.
     asked : str
-        What the user asked for, where several things are done in the same way; it must agree, too.
+        What the user asked for, where several names mean one operation; it must agree, too.
     declared : bool
         Whether a declared graph has it: it runs when that does, whatever is known before.
     """
@@ -120,7 +120,7 @@ class Collective(Op):
         return token, result
 
     def foreign(self, token: Any, x: Any) -> foreign.Call:
-        """The native entry, which is told all in numbers."""
+        """The native entry, all of whose arguments are integers."""
         *numbers, n = self._numbers(x)
         copies = [(0, 0)] + [(1, 1)] * (self.kind in ("barrier", "send"))
         return foreign.Call(

@@ -71,7 +71,7 @@ class KVStore(Explained):
         :type value: array_like
         :raises KeyError: If there is no such key.
         :raises ShapeError: If the key's value has another shape.
-        :raises CollectiveError: If processes push different things.
+        :raises CollectiveError: If processes push different shapes or dtypes.
         """
         mine, given = self._value(key), as_tensor(value)
         if given.shape != mine.shape:

@@ -24,7 +24,7 @@ from agnesi.ops.sparse.words import dense
 from agnesi.optim.optimizer import Optimizer
 from agnesi.optim.states import flat_state
 
-#: Optimizers that look at a whole parameter, of which a shard tells too little.
+#: Optimizers that look at a whole parameter, for which a shard is too little.
 _WHOLE = ("Lamb", "Adafactor", "Muon", "SparseAdam", "LBFGS")
 
 

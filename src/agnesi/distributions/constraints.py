@@ -17,7 +17,7 @@ from agnesi.ops.linalg.spectral.eigh import eigvalsh
 class Constraint:
     """A condition on numbers, or on vectors and matrices of them.
 
-    :param condition: The condition, as errors tell it.
+    :param condition: The condition, as errors state it.
     :param check: Takes a tensor and gives where the condition holds.
     :param event_dim: How many axes at the end belong to one value.
     :see: distributions.Distribution

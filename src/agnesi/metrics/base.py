@@ -90,7 +90,7 @@ class Metric(Written, Explained):
     def compute(self) -> Tensor:
         """The metric of all batches since the last reset.
 
-        :returns: NaN where there was none to tell of.
+        :returns: NaN where there was none.
         :raises NotImplementedError: Unless a subclass has its own.
         """
         raise NotImplementedError(at(f"{type(self).__name__} has no compute(self), which gives the "
@@ -132,7 +132,7 @@ class Metric(Written, Explained):
 
 
 def _warning(compute: Any) -> Any:
-    """The method, which warns where NaN tells only that no batch was added."""
+    """The method, with a warning where the result is NaN because no batch was added."""
     @functools.wraps(compute)
     def renamed(self: Any) -> Any:
         found = compute(self)

@@ -174,7 +174,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None =
 
 
 def eye_(tensor: Tensor) -> Tensor:
-    """The identity, or as much of it as there is room for.
+    """The identity, cut off where the array is smaller.
 
     :like: xavier_normal_
     :raises ValueError: If ``tensor`` does not have 2 axes.

@@ -74,7 +74,7 @@ def file_objection(found: os.stat_result) -> str:
 
 
 def is_privileged() -> bool:
-    """Return whether this process has rights that whoever started it may not have."""
+    """Return whether this process has rights that the user who started it may not have."""
     if hasattr(os, "getresuid"):
         return len({*os.getresuid()}) > 1 or len({*os.getresgid()}) > 1 or _started_privileged()
     return hasattr(os, "geteuid") and (os.getuid(), os.getgid()) != (os.geteuid(), os.getegid())

@@ -207,7 +207,7 @@ class _Memory(ctypes.Structure):
 
 
 class Checks(ctypes.Structure):
-    """``%Checks`` of entry.ll; whoever holds it keeps what it points to."""
+    """``%Checks`` of entry.ll; the holder keeps what it points to."""
 
     _fields_ = (("early", _Memory), ("late", _Memory))
 

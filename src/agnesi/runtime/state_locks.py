@@ -36,7 +36,7 @@ class _Held(ctypes.Structure):
     _fields_ = (("taken", ctypes.c_int64), ("count", ctypes.c_int64), ("locks", ctypes.c_void_p))
 
 
-#: The locks in use, by the ids of what they belong to, which whoever uses them keeps alive.
+#: The locks in use, by the ids of what they belong to, which the users of the locks keep alive.
 _LOCKS: WeakValueDictionary[int, StateLock] = WeakValueDictionary()
 
 

@@ -166,7 +166,7 @@ def ahead(optimize: int = 1) -> None:
 
 
 def _quietly(function: Callable[[], Any]) -> None:
-    with contextlib.suppress(Exception):  # whoever needs the module will meet it again
+    with contextlib.suppress(Exception):  # the error is raised again where the module is needed
         function()
 
 
@@ -315,7 +315,7 @@ def _use_threads(code: machine.Code, most: int) -> None:
 
 
 def _set_main_thread(code: machine.Code) -> None:
-    """Tell native code which thread handles signals."""
+    """Pass the thread that handles signals to native code."""
     ident = threading.main_thread().ident or 0
     ctypes.c_int64.from_address(code.address("main_thread")).value = ident
 

@@ -246,7 +246,7 @@ class TensorFile(Mapping[str, Stored], AbstractContextManager["TensorFile"]):
             raise refusal(self.name, "was cut off while it was read") from None
 
     def _declared_sums(self) -> dict[str, list[int]]:
-        """The checksums that the file tells, which must be as many as there are pieces."""
+        """The checksums in the file, one for each piece."""
         key = SUMS if SUMS in self.header.metadata else OLDER
         text = self.header.metadata.get(key)
         if text is None:

@@ -1,7 +1,7 @@
 """The header of a safetensors file: what lies where, as JSON behind eight bytes of its length.
 
 The format is public: a little-endian uint64 n, n bytes of JSON that begin with ``{``, then the
-tensors' bytes without gaps.  Of each tensor the JSON tells ``dtype``, ``shape`` and
+tensors' bytes without gaps.  Of each tensor the JSON has ``dtype``, ``shape`` and
 ``data_offsets``; ``__metadata__`` maps texts to texts.  A header is believed only where all of it
 fits together.
 """

@@ -41,7 +41,7 @@ def check_op(function: Function, samples: Sequence[Sequence[Any]], *, order: int
     :type samples: sequence of sequences of array_like
     :param order: How many times to differentiate.
     :param grads, compiled: Whether to check derivatives, and the compiled function.
-    :raises AssertionError: Where two of these disagree; the text tells which.
+    :raises AssertionError: Where two of these disagree; the text says which.
     :see: testing.check_grads, op
 
     >>> ag.testing.check_op(ag.tanh, [[[0.5, 1.0]], [[[0.0]]]])

@@ -112,7 +112,7 @@ class _Watching(Callback):
 class EarlyStopping(_Watching):
     """Ends the training when a number has not become better for some epochs.
 
-    :param monitor: A number that epochs tell, as ``"val_loss"``.
+    :param monitor: A number of an epoch's row, such as ``"val_loss"``.
     :param patience: How many epochs may pass without a better one.
     :param min_delta: By how much a better one is better at least.
     :param mode: Which values are better; by default low ones for names with ``loss``, ``error`` or

@@ -50,7 +50,7 @@ class History(list[dict[str, Any]]):
             raise AttributeError(f"'History' object has no attribute {name!r}", name=name, obj=self)
 
     def names(self) -> list[str]:
-        """Names of the numbers that rows tell.
+        """Names of the numbers in the rows.
 
         :returns: Without ``epoch`` and ``step``, in their order.
         """
@@ -62,8 +62,8 @@ class History(list[dict[str, Any]]):
         """One number of all rows.
 
         :param name: Its name.
-        :returns: NaN where a row does not tell it.
-        :raises KeyError: If no row tells it.
+        :returns: NaN where a row does not have it.
+        :raises KeyError: If no row has it.
         """
         if not any(name in row for row in self):
             raise MissingKeyError(at(f"no epoch tells {name!r}, but {self.names()}"))
@@ -75,7 +75,7 @@ class History(list[dict[str, Any]]):
         :param name: Of the number.
         :param width, height: Columns and lines; more epochs than columns are averaged.
         :returns: Lines of bars, the greatest and the least value beside them.
-        :raises KeyError: If no row tells the number.
+        :raises KeyError: If no row has the number.
         """
         values = _thinned(self.column(name), width)
         known = [v for v in values if math.isfinite(v)] or [0.0]
@@ -101,7 +101,7 @@ class History(list[dict[str, Any]]):
         :returns: The plot.
         :rtype: matplotlib.figure.Figure
         :raises ImportError: If matplotlib is not there.
-        :raises KeyError: If no row tells a number.
+        :raises KeyError: If no row has a number.
         """
         try:
             from matplotlib.figure import Figure

@@ -1,4 +1,4 @@
-"""Callbacks that write what epochs tell: to CSV, JSON lines and TensorBoard files."""
+"""Callbacks that write the numbers of epochs: to CSV, JSON lines and TensorBoard files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The learning-rate finder: a short training with rates that grow, and what its losses tell."""
+"""The learning-rate finder: a short training with growing rates, whose losses suggest one."""
 
 from __future__ import annotations
 

@@ -79,11 +79,11 @@ class Trainer(Written, Explained):
     loss : callable
         Takes the model's output and what batches end with, and gives a number.
     metrics : mapping of str to Metric, optional
-        What evaluations tell besides the loss.
+        What evaluations report besides the loss.
     schedule : optim.lr_scheduler.Scheduler, optional
         Steps after each epoch; after each update with ``schedule_every="step"``.
     callbacks : sequence of Callback
-        Are told of batches and epochs, and may stop the training.
+        Are called at batches and epochs, and may stop the training.
     precision : {"float32", "bfloat16"}
         In which type the model computes; parameters and updates stay float32.
     accumulate : int
@@ -162,7 +162,7 @@ class Trainer(Written, Explained):
         self._compiled: dict[tuple[str, bool], Any] = {}
 
     def loss_of(self, model: Module, *batch: Any) -> tuple[Any, Any]:
-        """The loss of a batch, and what metrics are told of it: for subclasses to replace.
+        """The loss of a batch, and what metrics are given of it: for subclasses to replace.
 
         :param model: The model, in the precision of the trainer.
         :type model: nn.Module

@@ -96,7 +96,7 @@ def scan(
     :param xs: Sequences, of one number of rows; ``f`` gets a row of each.  Without them, ``x`` is
         None.
     :type xs: nest of array_like, optional
-    :param length: How many steps to do: at most the number of rows.  Where a tensor tells it, later
+    :param length: How many steps to do: at most the number of rows.  Where it is a tensor, later
         rows of the results are zero; without ``xs`` there are as many rows as steps.
     :type length: int, Dim or Tensor, optional
     :param non_sequences: What ``f`` gets in every step, behind the row.
@@ -239,7 +239,7 @@ def while_loop(condition: Function, body: Callable[..., C], init: Any) -> C:
         if found is not None:
             return found
     if any(x.shape and (is_open(x.shape[0]) or x.shape[0] == 0) for x in carry.tensors):
-        found = growing_while(test, step, carry)  # nothing tells that a size changes
+        found = growing_while(test, step, carry)  # no size is seen to change
         if found is not None:
             return found
     try:

@@ -79,7 +79,7 @@ def apart(x: Any) -> Any:
 
 
 def changes(tensors: Sequence[Tensor]) -> list[int]:
-    """Numbers that tell whether tensors have been changed in place."""
+    """The version counters of tensors, which count changes in place."""
     return list(map(last_change, tensors))
 
 

@@ -1,4 +1,4 @@
-"""How a scan does its steps: in Python, as one operation, in parts, as many as a tensor tells."""
+"""The ways a scan runs: in Python, as one operation, in parts, with a step count from a tensor."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ class Loop:
         return carry, ys, steps
 
     def _none(self) -> tuple[Any, Any, Any]:
-        """No step: the body tells only of which types the results are."""
+        """No step: the body is traced only for the types of the results."""
         made = self._traced()
         first = len(self.carry.tensors) + len(made.states)
         rows = made.body.outputs[first:first + made.stacked]
@@ -445,7 +445,7 @@ def _from(begun: Tensor, y: Any) -> Any:
 
 
 def reversed_rows(rows: Tensor, count: Tensor | None) -> Tensor:
-    """Rows the other way round: the first ``count``, if only the run tells how many count."""
+    """Rows reversed: the first ``count`` of them, where the count is known only at run time."""
     if count is None:
         return rows[::-1]
     number = rows.shape[0]

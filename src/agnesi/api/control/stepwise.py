@@ -341,13 +341,13 @@ def stepped_while(owner: str, condition: Callable[..., Any], body: Callable[...,
 
 
 def _tellers(outputs: Sequence[Node]) -> list[Node]:
-    """The scalars that tell sizes in a graph."""
+    """The scalars of a graph whose values are sizes."""
     sizes = {d for n in open_sizes(*toposort(outputs)) for d in leaves_of(n)}
     return [d.node for d in sizes if isinstance(d, ValueDim)]
 
 
 def _copied(node: Node, sizes: dict[Size, Size]) -> Node:
-    """A free variable of the same type; sizes that values tell outside are sizes of its own."""
+    """A free variable of the same type; sizes that depend on values outside get new names."""
     copy = copied_leaf(node)
     copy.shape = tuple([
         sizes.setdefault(n, Dim()) if any(isinstance(d, ValueDim) for d in leaves_of(n)) else n

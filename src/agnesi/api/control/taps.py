@@ -100,7 +100,7 @@ class _Output:
 
 
 def _entry(given: Any, value: str, argument: str) -> Mapping[str, Any]:
-    """What is told of a sequence or output: a dict, or the value alone."""
+    """The description of a sequence or output: a dict, or the value alone."""
     if not isinstance(given, Mapping):
         return {value: given}
     if unknown := [key for key in given if key not in (value, "taps", "return_steps", "inplace")]:
@@ -150,7 +150,7 @@ class _Step:
         return rest, stop
 
     def probe(self, carry: Nest, rows: Sequence[Tensor], given: Sequence[Any]) -> bool:
-        """Return whether the function tells when to stop."""
+        """Return whether the function returns a condition to stop."""
         stepwise = can_be_stepwise(current_trace())
         with tracing(*carry.tensors, *rows) as trace:
             trace.finds_sizes = stepwise

@@ -261,7 +261,7 @@ class TracedScan:
     def apply(self, known: Mapping[Tensor, Tensor]) -> tuple[Any, Any, Tensor | None]:
         """The last carry, the stacked results, and the number of steps where that is open.
 
-        ``known`` tells with what states begin that a graph has changed before.
+        ``known`` maps states that a graph has changed before to their values then.
         """
         op = self.op()
         self.clear()

@@ -130,7 +130,7 @@ class Function:
 
     def __init__(self, *args: Any) -> None:
         if args:
-            self(*args)  # which tells how it is called
+            self(*args)  # which has the form of the call
 
     def __call__(self, *args: Any) -> Any:
         raise TypeError(at(f"{type(self).__name__} is not called itself: write "

@@ -178,7 +178,7 @@ def callback(function: Callable[..., Any], like: Any, *args: Any, effect: bool =
     other effects, whatever becomes of its result.  It has no derivative, and asking for one is an
     error: :func:`agnesi.op` and ``custom_vjp`` give one, ``stop_gradient`` keeps gradients out.
 
-    :param function: Takes an array for each of ``args``, and returns what ``like`` tells.
+    :param function: Takes an array for each of ``args``, and returns arrays like ``like``.
     :param like: What the results look like; only shapes and dtypes count.  None: no result, and an
         effect.
     :type like: nest of tensors or arrays, or None

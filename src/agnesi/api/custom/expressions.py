@@ -34,14 +34,14 @@ def parsed(text: str, parameters: str = "", owner: str = "elementwise"
         *before, last = [reader.visit(line) for line in module.body]
     except SyntaxError as error:
         why = str(error.msg)
-    if why:  # told from here, for the user's line
+    if why:  # raised here, where the user's line is known
         raise SyntaxError(at(f"{owner}: the expression {text!r} cannot be read: {why}"))
     names = reader.parameters
     frame: Any = ast.parse(f"def kernel({', '.join(names)}): pass")
     frame.body[0].body = [*before, ast.Return(last.value)]
     tree = ast.fix_missing_locations(frame)
     space: dict[str, Any] = {**reader.functions, **_CONSTANTS}
-    # As a file of the package, so that errors and nodes tell the line of whoever calls it.
+    # As a file of the package, so that errors and nodes have the line of the caller.
     exec(compile(tree, f"{__file__}: {text}", "exec"), space)
     return space["kernel"], names
 

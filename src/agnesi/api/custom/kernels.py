@@ -109,7 +109,7 @@ def elementwise(expression: Expression, *, name: str = "elementwise",
     :param expression: As in Python: ``"x*y + z"``.  It may use all elementwise functions of agnesi
         by their names, ``pi``, ``e``, ``inf``, ``nan``, ``a if c else b``, ``and``, ``or``,
         ``not``, comparisons; assignments before it, with semicolons or line ends between; and
-        commas for several results.  Or a function that does such things to tensors.
+        commas for several results.  Or a function of tensors that uses these operations.
     :type expression: str or callable
     :param name: Name for errors and listings.
     :param parameters: Names of the operands in their order, if it is not that of their first use.
@@ -137,7 +137,7 @@ def _normal(text: str) -> str:
     try:
         return ast.unparse(ast.parse(text.strip()))
     except SyntaxError:
-        return text  # told where it is read
+        return text  # reported where the text is parsed
 
 
 class _Reduction(_Kernel):

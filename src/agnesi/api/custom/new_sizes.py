@@ -1,4 +1,4 @@
-"""Results of users' operations whose sizes only running them tells, in programs.
+"""Results of users' operations whose sizes are known only at run time, in programs.
 
 Such an operation is two there: one runs it, keeps what it returned, and gives the sizes; the other
 one, whose types are known by these, hands the results on.

@@ -1,4 +1,4 @@
-"""The types of results of a user's operation that does not tell them: it is run on examples."""
+"""Result types of a user's operation without ``infer``: it is run on examples."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _unknown(op: Any) -> UnknownSizeError:
 
 
 def has_unknown(op: Any, found: Any) -> bool:
-    """Whether a size of a result is one that only running the operation tells."""
+    """Return whether a size of a result is known only once the operation has run."""
     return any(n is None for shape, _ in (found if op.outputs > 1 else (found,)) for n in shape)
 
 

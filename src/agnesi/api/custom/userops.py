@@ -69,7 +69,7 @@ class Op(core.Op):
     Annotated names are parameters, given to the constructor.  ``perform`` computes on arrays and
     returns one (a tuple, with ``outputs`` above 1), in memory of its own.  Everything else is
     optional: ``infer(*xs)`` gives ``(shape, dtype)`` of the result (one for each, with several;
-    None is a size that only running it tells) and is found out with arrays of ones if missing;
+    None is a size that is known only at run time) and is found out with arrays of ones if missing;
     ``vjp(g, y, *xs)`` and ``jvp(ts, y, *xs)`` are derivatives in tensors; ``lower(at, *reads)`` is
     one element of the result in the loop language,
     without which compiled code calls ``perform``; ``foreign(*xs)`` names a C function;
@@ -444,8 +444,8 @@ def op(function: Rule | None = None, *, outputs: int = 1, like: int | None = Non
     :param outputs: Number of results.
     :param like: The operand whose shape and dtype the results have.
     :param infer: ``infer(*xs)``: ``(shape, dtype)`` of the result (one for each, if there are
-        more); None is a size that only running it tells.  Without it and ``like``, the function is
-        run on ones and other numbers: a size that these decide is such a one.
+        more); None is a size that is known only at run time.  Without it and ``like``, the function
+        is run on ones and other numbers: a size that these decide is such a one.
     :type infer: callable, optional
     :param vjp, jvp: ``vjp(g, y, *xs)``: cotangents of the operands, from that of the result ``y``;
         ``jvp(ts, y, *xs)``: the result's tangent, from those of the operands (or None).  Both are
@@ -501,7 +501,7 @@ def op(function: Rule | None = None, *, outputs: int = 1, like: int | None = Non
 
 
 def _address(c: Any) -> int:
-    """Where a C function is, whoever tells it."""
+    """Return the address of a C function, given as any object that holds one."""
     if isinstance(c, int):
         return c
     if hasattr(c, "address"):  # numba's, and those of ``c_function``

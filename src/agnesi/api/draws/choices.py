@@ -1,4 +1,4 @@
-"""Draws from things at hand: categories, integers, orders, bytes."""
+"""Draws from finite sets: categories, integers, permutations, bytes."""
 
 from __future__ import annotations
 

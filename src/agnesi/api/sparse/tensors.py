@@ -31,7 +31,7 @@ from agnesi.ops.sparse.words import Words
 
 
 def _named_in_errors(name: str) -> Callable[[F], F]:
-    """Errors of an operator tell its name among the functions."""
+    """Let errors of an operator name the function that it is."""
 
     def named(function: F) -> F:
         function.__name__ = name
@@ -48,7 +48,7 @@ def _only_values(*xs: Tensor) -> bool:
 
 
 class SparseTensor(Words):
-    """A matrix that keeps some elements: ``data`` where ``indices`` and ``indptr`` tell.
+    """A matrix that keeps some elements: ``data``, at the positions in ``indices`` and ``indptr``.
 
     Entry ``k`` of ``data`` belongs to row (CSR) or column (CSC) ``i`` where ``indptr[i] <= k <
     indptr[i + 1]``, and to column (row) ``indices[k]``.  Entries at one place count together, in

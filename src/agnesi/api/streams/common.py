@@ -67,7 +67,7 @@ class Streams:
     def updates(self) -> list[tuple[StreamState, Tensor]]:
         """States and new states of all variables, as for ``ag.function(updates=...)``.
 
-        Functions make these updates by themselves, unless told not to (``no_default_updates``).
+        Functions make these updates by themselves, but for those in ``no_default_updates``.
 
         :returns: One for each variable.
         :rtype: list of (Shared, Tensor)

@@ -164,7 +164,7 @@ def _bound(name: str, function: Callable[..., Any], args: Any, keywords: Any) ->
     """Refuse a call that NumPy's function does not take."""
     try:
         shape = inspect.signature(function)
-    except (TypeError, ValueError):  # it tells none
+    except (TypeError, ValueError):  # it names none
         return
     try:
         shape.bind(*args, **keywords)

@@ -87,5 +87,5 @@ def _set_data(self: Tensor, value: Any) -> None:
     part(self, given.array)
 
 
-_set_data.__name__ = "data"  # which errors tell
+_set_data.__name__ = "data"  # which errors name
 set_data = explain_errors(_set_data)

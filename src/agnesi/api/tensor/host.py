@@ -306,7 +306,7 @@ def __int__(self: Tensor, /) -> int:  # noqa: N807
 
 def __float__(self: Tensor, /) -> float:  # noqa: N807
     _check_box(self, "float()")
-    found = float(_one(self, "float()"))  # what has no value yet tells more
+    found = float(_one(self, "float()"))  # the error for a tensor without a value says more
     _check_number(self)
     return found
 

@@ -187,7 +187,7 @@ def _operator(function: Method, name: str, unequal: frozenset[type] = frozenset(
                 found = own(other, self)
             if found is NotImplemented and (not unequal or isinstance(other, ARRAYS)):
                 raise
-            return found  # to == and != what holds no numbers is another thing, as to Python
+            return found  # == and != with what holds no numbers are False and True, as in Python
 
     return method
 
@@ -355,7 +355,7 @@ def table() -> dict[str, Any]:
 #: Methods that change what is recorded, to which programs assign a value where they mean a call.
 CALLED = """backward cleargrad register_hook register_post_accumulate_grad_hook requires_grad_
     retain_grad unchain_backward zero_grad"""
-#: What to write where a user sets an attribute that tells what a tensor is.
+#: What to write instead of setting an attribute that describes a tensor.
 _INSTEAD = {
     "shape": "x = x.reshape(shape)", "dtype": "x = x.astype(dtype)", "T": "x = y.mT",
     "real": "x = ag.complex(real, x.imag)", "imag": "x = ag.complex(x.real, imag)",

@@ -1,7 +1,7 @@
 """Advice in errors for Python code that needs the value of a symbolic or deleted tensor.
 
-The advice follows from what the user's line does with the value, which its syntax tells, and from
-who runs the line: ``jit``, ``vmap``, a loop's body, or nobody but the user, in a declared graph.
+The advice follows from the use of the value in the user's line, read from its syntax, and from who
+runs the line: ``jit``, ``vmap``, a loop's body, or nobody but the user, in a declared graph.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from agnesi.core.tensor import Tensor
 
 _CHOOSE = ("ag.where(condition, a, b) chooses between values, ag.cond(condition, then, otherwise) "
            "between computations")
-#: What to write for a use of a value; what is called is told with its parenthesis.
+#: What to write for a use of a value; the name of a method ends with its parenthesis.
 _INSTEAD = {
     "if": _CHOOSE,
     "and": "for `and`, `or`, `not` write a & b, a | b, ~a, with each comparison in parentheses",
@@ -45,7 +45,7 @@ _INSTEAD = {
     "index": "sizes and Python's indices must be numbers: give them as Python ints or sizes "
              "(x.shape[0]), or mask what lies beyond, and index a tensor, ag.asarray(array)[i]",
 }
-#: What uses that Python's syntax does not tell mean.
+#: Descriptions of uses that do not show in Python's syntax.
 _USES = {"tolist()": "out", "numpy()": "out", "item()": "out",
          "conversion to a NumPy array": "numpy", "pickle": "out", "deepcopy": "out",
          "format()": "print("}

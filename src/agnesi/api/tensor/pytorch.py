@@ -106,7 +106,7 @@ _median, _nanmedian = map(_middle, (ranked.median_with_index, ranked.nanmedian_w
 
 
 def _deviation(function: Form, args: Any, keywords: Any) -> Any:
-    """With ``dim`` somebody must say what to divide by: the libraries differ."""
+    """With ``dim`` the caller must say what to divide by: the libraries differ."""
     if len(args) == 2 and type(args[1]) is bool and not keywords:
         return function(args[0], correction=int(args[1]))
     options = {"correction", "unbiased", "ddof"} & keywords.keys()

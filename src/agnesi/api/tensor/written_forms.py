@@ -53,7 +53,7 @@ def solved(function: Form, args: Any, keywords: Any) -> Any:
     if left:
         return function(a, b, **words, **given)
     found: Any = function(_turned(a), _turned(b), **words, **given)
-    if hasattr(found, "_replace"):  # with what tells which were regular
+    if hasattr(found, "_replace"):  # with the mask of those that were regular
         return found._replace(result=_turned(found.result))
     return _turned(found)
 

@@ -189,7 +189,7 @@ def istft(x: TensorLike, n_fft: int, hop_length: int | None = None, win_length: 
                                "ValueError")
     elif found not in (wanted, kept if half else n_fft):
         raise ValueError(f"{text}{found}")
-    if half or not return_complex:  # of a real signal one half of them tells the other
+    if half or not return_complex:  # of a real signal one half of them determines the other
         parts = fft.irfft(frames[..., :kept], n_fft, norm=norm)
     else:
         parts = fft.ifft(frames, n_fft, norm=norm)

@@ -1,6 +1,6 @@
 """Docstrings of functions with PyTorch's names, put together from a line for each part.
 
-What a parameter means is told once, by its name, for all functions that have it.
+The description of a parameter stands once, under its name, for all functions that have it.
 """
 
 from __future__ import annotations

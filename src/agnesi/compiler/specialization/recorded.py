@@ -368,7 +368,7 @@ def spent(version: Any, results: Sequence[Node | None], arguments: Collection[An
 
 
 def join(version: Any, found: Any, leaves: Sequence[Any]) -> None:
-    """Tell the nodes of the results that raise when differentiated which arguments they depend on.
+    """Record in the nodes of results that raise when differentiated which arguments they depend on.
     """
     results = (found,) if isinstance(found, Tensor) else found
     given = [leaves[i] for i in version.fed]

@@ -47,7 +47,7 @@ def kind_of(value: Any) -> Any:
         hash(value)
     except (TypeError, ValueError):  # a memoryview that may be written to
         return ("object", id(value))
-    if is_users_object(type(value)):  # equal objects of the user's may hold different things
+    if is_users_object(type(value)):  # equal objects of the user's may have different attributes
         return ("object", id(value))
     return ("static", exact(value))
 

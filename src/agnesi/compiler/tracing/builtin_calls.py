@@ -43,7 +43,7 @@ class Module:
 
     def __init__(self, module: Any, functions: Mapping[str, Any]) -> None:
         self._module = module
-        #: By name, what stands for a function, and that: somebody may put another one there.
+        #: By name, what stands for a function, and that: a program may replace it.
         self._functions = {n: (getattr(module, n), f) for n, f in functions.items()}
 
     @property

@@ -173,7 +173,7 @@ _BY_TEXT = frozenset(("getattr", "setattr", "hasattr", "delattr"))
 
 @functools.lru_cache(maxsize=4096)
 def compared_in(code: CodeType) -> frozenset[str | None]:
-    """Return with what code compares the identity of things: names of its module, or None for
+    """Return the operands that code compares by identity: names of its module, or None for
     anything else but constants and classes.
 
     >>> def f(x, y, z=None):

@@ -1,6 +1,6 @@
 """Keep what a traced function checks of values that nobody reads.
 
-Eager code raises where an index is out of range, whether or not somebody looks at what was there.
+Eager code raises where an index is out of range, whether or not the element is used.
 Compiled code computes what results need, so operations that refuse some values, and that no result
 needs, leave their conditions behind; those of users run, for nobody knows what they refuse.  Bodies
 of loops and branches leave them in a state of the trace around, the witness, which nothing else

@@ -2,7 +2,7 @@
 
 ``loss.item()`` and ``float(loss)`` return a ``Number``. Arithmetic with numbers gives another one,
 a comparison decides (a specialization for each outcome, not for each value), and one that is put
-somewhere or returned is a result, which arrives there as Python's own. Whoever looks at the value
+somewhere or returned is a result, which arrives there as Python's own. Code that looks at the value
 itself (``math.erf``, an index) decides by it. What Python does with numbers and this does not
 raises ``LookedAtError``: the function is traced again with numbers of Python's.  Arguments that are
 floats are such numbers, too; one that is looked at is static.

@@ -29,7 +29,7 @@ from agnesi.core.tensor import Tensor
 
 SCALARS = (int, float, complex, str, bytes, bool, type(None), type(Ellipsis), np.generic, np.dtype,
             Tensor, np.ndarray)
-#: Types of things that are nothing but memory.
+#: Types of objects that are plain memory.
 RAW = (memoryview, ctypes.Array, ctypes._SimpleCData, ctypes.Structure)
 #: Modules whose objects users fill, and libraries for themselves.
 HOLDERS = ("_weakrefset", "configparser", "queue", "weakref")

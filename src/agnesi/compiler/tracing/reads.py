@@ -86,7 +86,7 @@ from agnesi.core.support.exports import module_of
 from agnesi.core.support.tree import flatten
 from agnesi.core.tensor import Tensor
 
-#: Letters of the name of a thing.
+#: Letters of the name of an object.
 _MAX_NAME_LETTERS = 200
 _MEMBER = type(vars(Tensor)["array"])
 #: Names that Python has, which nobody takes away.
@@ -109,7 +109,7 @@ class Reads(OwnedReads):
         self.replaced = Replaced()
         #: Containers of which code uses single entries.
         self.parts = Parts(self, borrowing)
-        #: Things, by identity, another read of which adds nothing.
+        #: Objects, by identity, another read of which adds nothing.
         self._quiet: set[int] = set()
         #: The filters of warnings, and where prints go.
         self.filters, self.stdout = warnings.filters, sys.stdout
@@ -117,7 +117,7 @@ class Reads(OwnedReads):
         self._weak: dict[int, Any] = {}
         #: Whether code compares the identity of what may be tensors or containers.
         self.identifies = False
-        #: Whether things that are no texts stand for texts among the arguments.
+        #: Whether objects that are no strings stand for strings among the arguments.
         self.passes_texts = passes_texts
         #: Whether the code converts objects to str.
         self._makes_text = False

@@ -32,7 +32,7 @@ _PLAIN = frozenset(("int", "None"))
 _NOWHERE = 1 << 30
 #: Nested containers that no function minds.
 _MAX_SHALLOW_NESTING = 100
-#: What is said of a tensor with axes where a parameter takes another thing.
+#: The advice for a tensor with axes where a parameter takes no tensor with axes.
 _MISPLACED = re.compile(r"(\w+) must be [^;]*, not \w+\[[^\[\]]+\]")
 #: Integers that are declared, see :func:`counts`.
 Counts = tuple[tuple[str, int, bool, int | None], ...]

@@ -1,7 +1,7 @@
 """Sizes that are run-time values of compiled code: polynomials over named sizes.
 
 An :class:`Extent` stands where a number would.  What is true for all its values is decided; what
-is not raises :class:`UnknownSizeError`, and whoever tried to compile for all sizes compiles for the
+is not raises :class:`UnknownSizeError`, and the compiler, which tried all sizes, compiles for the
 present one instead.
 """
 
@@ -95,7 +95,7 @@ class Extent(Dim):
 
     @property
     def span(self) -> Span:
-        """Both bounds; those of a sum are found when somebody asks, which few do."""
+        """Both bounds; those of a sum are computed when they are first read."""
         try:
             return self.ends
         except AttributeError:

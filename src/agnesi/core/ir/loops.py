@@ -386,7 +386,7 @@ def reduce_(kind: str, sizes: Sequence[int], body: Callable[..., Expr], avoid: I
 
     ``kind`` is a scalar operation: add, multiply, maximum, minimum, logical_and, logical_or.  Axes
     take the preferred ``slots`` unless that axis is in ``avoid``, so that reductions and loops
-    around them share axes wherever they run over the same thing.
+    around them share axes wherever they run over the same axis.
     """
     axes: list[Axis] = []
     taken = {*avoid}

@@ -2,7 +2,7 @@
 
 A counter says that a memory changed, and when. Where views look into it, the last few changes of
 parts are noted besides, as the second item of the counter's list, among the weak references to
-what looks into the memory. Whoever writes without a note here (compiled and native code) only
+what looks into the memory. Code that writes without a note here (compiled and native code) only
 numbers the change, which then counts as one of everything.
 """
 

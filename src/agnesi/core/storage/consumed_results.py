@@ -1,7 +1,7 @@
 """Results of a compiled step that has taken its gradients itself: there is no record behind them.
 
 Such a result requires a gradient, as it does when the step runs eagerly, and to differentiate it
-is an error at the user's line.  Whoever only reads its value meets nothing of this.
+is an error at the user's line.  Reading its value alone is not affected.
 """
 
 from __future__ import annotations

@@ -350,7 +350,7 @@ class Mode:
         #: Whether what runs writes down a symbolic program, whose floats are ``symbolic_float``;
         #: None if no program is being written, False if symbols stand for concrete values.
         self.symbolic: bool | str | None = None
-        #: Called with tensors right before they are changed in place, where somebody has to know.
+        #: Called with tensors right before they are changed in place, for traces.
         self.watch: Any = None
 
     def copy(self) -> Mode:
@@ -478,7 +478,7 @@ def environment() -> dict[Any, Any]:
 
 
 def shows_environment(value: Any) -> bool:
-    """Return whether a thing is what Python reads and changes these variables by."""
+    """Return whether an object is the mapping by which Python reads and changes these variables."""
     return value is os.environ
 
 

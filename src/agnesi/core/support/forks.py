@@ -41,7 +41,7 @@ _MAX_COLLECTOR_WAIT_SECONDS = (
     1.0  # the same for the collector, whose finalizers may themselves wait for the fork
 )
 # A handler of signals may raise an exception between any two lines: all changes below can be made
-# twice, and whoever owns the lock or the import lock twice gives them back as often.
+# twice, and a thread that owns the lock or the import lock twice releases them as often.
 _lock = threading.RLock()
 _inside: dict[int, int] = {}  # the threads of sections, by the number of the object
 _forking: set[int] = set()  # threads that wait to fork: nobody goes inside before they have

@@ -1,6 +1,6 @@
 """Names that users of PyTorch, JAX, NumPy and Theano know, and what stands for them here.
 
-They are named in the AttributeError; there is one way to write a thing.  The tables lie in
+They are named in the AttributeError; each function has one name.  The tables are in
 ``compat/hints`` and are imported when the first hint is wanted.  A hint names code between
 backquotes, which a test looks up; a line with the call of the other library is run beside it.
 """

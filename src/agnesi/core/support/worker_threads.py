@@ -128,7 +128,7 @@ class _Task:
         try:
             with unforked():
                 self.result = context.run(function, *args)
-        except BaseException as error:  # it belongs to whoever waits
+        except BaseException as error:  # it belongs to the thread that waits
             self.error = error
 
 

@@ -44,18 +44,18 @@ def launch(
 ) -> int:
     """Run a program in several processes that find each other by :func:`init`.
 
-    Their lines are printed behind their ranks.  If one fails, the others are told, given some
+    Their lines are printed behind their ranks.  If one fails, the others are notified, given some
     seconds, and ended: the job has one result.
 
     :param command: What each process runs, as for ``subprocess``.
     :param size: How many processes.
     :param restarts: How often a job that failed is started again, all processes anew, which
-        :func:`restart_count` tells them: they go on from the last checkpoint.
+        find by :func:`restart_count` that they go on from the last checkpoint.
     :param logs: A folder for a file per rank, ``rank0.log`` and so on, instead of printing.
     :param threads: Threads of compiled code in each process; by default the cores are shared out,
         unless ``AGNESI_NUM_THREADS`` is set.
     :param keep_going: Whether the others go on when one fails, as those of asynchronous rules can;
-        the job's result tells of the failure all the same.
+        the job's result reports the failure all the same.
     :param grace: Seconds in which the others may end by themselves, once one has failed.
     :returns: 0, or what the process returned that failed first; 128 and its signal's number, if one
         killed it.
@@ -86,7 +86,7 @@ def launch(
 def restart_count() -> int:
     """How often ``agnesi launch --restarts`` has started this job again.
 
-    :returns: 0 the first time: whoever finds more goes on from the last checkpoint.
+    :returns: 0 the first time; with more, a program goes on from the last checkpoint.
     :see: distributed.launch
 
     >>> from agnesi import distributed as dist

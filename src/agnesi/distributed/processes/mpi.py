@@ -30,7 +30,7 @@ _AT_ONCE = ("MPI_Allreduce_c", "MPI_Allgather_c", "MPI_Reduce_scatter_block_c", 
             "MPI_Alltoall_c")
 #: Bytes of what a process says of a collective; seconds between two looks whether others have.
 _SAID_BYTES, _POLL_SECONDS = 1536, 0.001
-#: Seconds that other processes get to tell why they end, and the launcher to read what was said.
+#: Seconds that other processes get to report why they end, and the launcher to read what was said.
 _GRACE_SECONDS = 1.0
 #: Within a control block: what another process said that it sends.
 _HEARD = 6144
@@ -58,7 +58,7 @@ def _end_job(group: MPIGroup) -> None:
     """End all processes where this one has failed, or MPI_Finalize would wait for ever.
 
     That waits for all processes, and for what was begun and given up.  Those of other machines are
-    told nothing by memory.
+    not notified through memory.
     """
     raised = hasattr(sys, "last_value") and not hasattr(sys, "ps1")
     if not (MPIGroup.begun or raised) or group.size == 1:
@@ -68,7 +68,7 @@ def _end_job(group: MPIGroup) -> None:
               f"{MPIGroup.begun[0]}", file=sys.stderr)
     sys.stdout.flush()
     sys.stderr.flush()
-    time.sleep(_GRACE_SECONDS)  # so that others tell theirs, and the launcher reads what was said
+    time.sleep(_GRACE_SECONDS)  # so that others report theirs, and the launcher reads what was said
     group.comm.Abort(1)
 
 

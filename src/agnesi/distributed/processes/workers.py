@@ -25,7 +25,7 @@ from agnesi.distributed.processes import world
 from agnesi.distributed.processes.group import TIMEOUT
 from agnesi.distributed.processes.launch import ended
 
-#: Seconds that others get once a process has failed, before they are told.
+#: Seconds that others get once a process has failed, before they are notified.
 _GRACE_SECONDS = 0.3
 
 
@@ -248,7 +248,7 @@ def serve(end: Connection, rank: int, count: int, threads: int, timeout: float) 
             world.shutdown()
             try:
                 world.init(rank, count, message[1], timeout=timeout)
-            except CollectiveError as error:  # of another one, that did not come: the call tells
+            except CollectiveError as error:  # of another one, that did not come: the call raises
                 refused = error
             continue
         number, call = message[1:]

@@ -21,7 +21,7 @@ from agnesi.distributed.processes.outside import Outside, checked
 
 #: What the launcher sets for each process that it starts.
 RANK, SIZE, PATH = "AGNESI_RANK", "AGNESI_WORLD_SIZE", "AGNESI_GROUP"
-#: What tells a process how often the job was started again.
+#: The variable that says how often the job was started again.
 RESTART = "AGNESI_RESTART"
 #: What starters of MPI programs set for a process: how many there are.
 _MPI = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MPI_LOCALNRANKS")
@@ -144,8 +144,8 @@ def make_group(size: int) -> str:
     """Make the shared memory for a group; for launchers of one's own.
 
     :param size: How many processes there will be.
-    :returns: The path that each gives to :func:`init`.  It is removed when all have come; whoever
-        makes it and starts no process has to remove it.
+    :returns: The path that each gives to :func:`init`.  It is removed when all have come; a program
+        that makes it and starts no process has to remove it.
     :raises MemoryError: If there is no memory for it.
     :see: distributed.init, distributed.launch
 

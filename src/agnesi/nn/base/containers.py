@@ -260,7 +260,7 @@ class _Dict(_Container):
         self.entries = {**self.entries, key: self._checked(entry)}
 
     def __delitem__(self, key: str) -> None:
-        self[key]  # or an error that tells what there is
+        self[key]  # or an error with the names that there are
         self.entries = {k: v for k, v in self.entries.items() if k != key}
 
     def update(self, entries: Any) -> None:

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 from agnesi.core.op import typed
 from agnesi.core.support.errors import at, warn
 
-#: Tells of a module, an attribute and its new value that they do not go together.
+#: Raises or warns where a new value of an attribute does not change a module.
 Rule: TypeAlias = Callable[[Any, str, Any], None]
 
 
@@ -48,7 +48,7 @@ def rules(names: str = "", **others: Rule) -> Mapping[str, Rule]:
 
 
 def check_fixed(module: Any, name: str, held: Any, value: Any) -> None:
-    """Tell of an option of a layer of ours that cannot be, or is not, changed by writing it."""
+    """Raise or warn where an option of a layer of ours does not change by assignment."""
     rule = type(module)._rules.get(name)
     if rule is None or value is held or (not hasattr(value, "shape") and value == held):
         return

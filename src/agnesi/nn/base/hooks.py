@@ -232,7 +232,7 @@ def _behind(module: Any, hook: Hook, args: Any, keywords: Any, output: Any) -> A
 
 
 def _found(module: Any, hook: Hook, form: str, *given: Any) -> Any:
-    """What a hook of the user's gives; one that does not take what it gets is told how it is
+    """What a hook of the user's gives; of one that does not fit, the error says how it is
     called."""
     return call_user(hook.function, (module, *given), {},
                      f"{type(module).__name__}, a {hook.kind} hook", f"hook(module, {form})")

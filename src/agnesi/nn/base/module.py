@@ -79,7 +79,7 @@ def _follow(cls: type) -> None:
                 base.__init__ = init  # type: ignore[misc]
 
 
-#: Types of arguments that modules keep, to tell how they were made.
+#: Types of arguments that modules keep, to describe how they were made.
 _PLAIN = frozenset((bool, int, float, str, tuple, Sizes, list, type(None)))
 
 
@@ -129,7 +129,7 @@ class Module(Stated, Lookups):
     #: Whether it has no parameters yet, but gets them by its first call.
     _waits: ClassVar[bool] = False
 
-    #: What is told where an option by which weights were made is written (``fixed.py``).
+    #: The advice where an option by which weights were made is written (``fixed.py``).
     _rules: ClassVar[Mapping[str, Rule]] = {}
 
     forward: Callable[..., Any]
@@ -149,7 +149,7 @@ class Module(Stated, Lookups):
             map(type, (*args, *keywords.values()))) else None
         return self
 
-    if not TYPE_CHECKING:  # ``__new__`` tells what layers take
+    if not TYPE_CHECKING:  # ``__new__`` has the parameters of layers
 
         def __init__(self) -> None:  # ends the chain: classes behind it are called by their names
             pass
@@ -702,7 +702,7 @@ class Module(Stated, Lookups):
 
 
 def waiting(layer: Module, where: str) -> str:
-    """What is told of a layer without parameters: where it is to be called first."""
+    """The advice for a layer without parameters: where it is to be called first."""
     return (f"{type(layer).__name__} has no parameters before its first call, which tells its "
             f"sizes: call the model once {where}")
 

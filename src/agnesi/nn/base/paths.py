@@ -11,14 +11,14 @@ from agnesi.core.support.errors import PACKAGE, at, typed
 from agnesi.core.support.migration_hints import with_keyword
 
 _PLACE = "\n  at "
-#: Names of a path that are told: so many from its beginning, and from its end.
+#: Names of a path that are shown: so many from its beginning, and from its end.
 _FIRST_NAMES, _LAST_NAMES = 8, 4
 #: Python's words where a function's arguments do not fit its parameters.
 _UNBOUND = re.compile(r"(forward|<lambda>|\w+)\(\) (missing|takes|got)\b")
 
 
 def with_layer_path(error: Exception, module: Any, args: tuple[Any, ...] = ()) -> Exception:
-    """An error on its way out of a module's call, which tells the layer's path from there.
+    """An error on its way out of a module's call, which takes the layer's path from there.
 
     It passes the modules from inside; each puts its name for the one before in front.
     """

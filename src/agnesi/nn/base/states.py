@@ -163,7 +163,7 @@ class Loading:
             n.startswith(p) and "." not in n[len(p):] for p in self._by_hand)]
 
     def report(self, keys: Any) -> Any:
-        """The names that do not fit, with those that modules have told."""
+        """The names that do not fit, with those that modules have reported."""
         keys.missing_keys.extend(k for k in self._missing if k not in keys.missing_keys)
         keys.unexpected_keys.extend(k for k in self._unexpected if k not in keys.unexpected_keys)
         return keys

@@ -97,7 +97,7 @@ def _row(line: Line) -> tuple[str, ...]:
 
 
 def summary(model: Module, *inputs: Any, **keywords: Any) -> Summary:
-    """Call a model once, and tell of every layer what it gives and costs.
+    """Call a model once, and list the outputs and the costs of every layer.
 
     :param model: The model; it is called as in evaluation mode, and nothing of it changes.
     :param *inputs: Its arguments.

@@ -17,7 +17,7 @@ from agnesi.nn.base.owned import is_parameter
 _MAX_SHOWN_LEVELS = 50
 #: Letters of a dotted name, at most.
 _MAX_NAME_LETTERS = 1 << 15
-#: Calls of modules in each other that tell of a deep model, or of one without an end.
+#: Nested calls of modules from which a model is deep, or contains itself.
 _MIN_DEEP_CALLS = 50
 #: Containers in each other, from how many on one may lie in itself.
 _MAX_UNCHECKED_LEVELS = 1000

@@ -96,7 +96,7 @@ def _forwards(module: Any) -> list[tuple[Any, Any]]:
 
 
 def _changed(module: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-    """A call of a layer in which somebody has given a class another ``forward``."""
+    """A call of a layer whose class was given another ``forward``."""
     object.__setattr__(module, "_whole", None)
     return module.forward(*args, **keywords)
 

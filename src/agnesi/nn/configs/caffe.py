@@ -56,7 +56,7 @@ class Net(Module):
     description : dict
         "inputs" with shapes, and "layers" with "type", "name", "inputs", "outputs", parameters.
     shapes : mapping of str to sequence of int
-        Shapes of inputs that it does not tell.
+        Shapes of inputs that it does not have.
     other : callable
         Makes layers that are not Caffe's of their entries.
 

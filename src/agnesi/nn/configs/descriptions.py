@@ -37,7 +37,7 @@ _READERS: dict[str, Callable[[str], Any]] = {
     ".json": _json, ".yaml": yamls.loads, ".yml": yamls.loads, ".prototxt": prototxt.loads}
 
 
-#: Parameters that the weight's shape tells: (shape, groups, whether the convolution is transposed).
+#: Parameters by the weight's shape: (shape, groups, whether the convolution is transposed).
 _SIZES: dict[str, Any] = {
     "in_features": lambda s, g, t: s[1], "out_features": lambda s, g, t: s[0],
     "num_embeddings": lambda s, g, t: s[0], "embedding_dim": lambda s, g, t: s[1],
@@ -60,7 +60,7 @@ def from_config(config: Any, *, shapes: Mapping[str, Sequence[int]] | None = Non
     :param config: A description, a text, or the name of a file that ends in ``.json``, ``.yaml`` or
         ``.prototxt``.
     :type config: dict, list, str or path
-    :param shapes: Shapes of a graph's inputs, with a batch axis, where the description tells none.
+    :param shapes: Shapes of a graph's inputs, with a batch axis, where the description has none.
     :type shapes: mapping of str to sequence of int, optional
     :returns: With fresh parameters.
     :raises ValueError: If a text cannot be read, or a description lacks something.
@@ -147,12 +147,12 @@ def _layer(config: Mapping[str, Any]) -> Module:
 def to_config(module: Module) -> dict[str, Any]:
     """The description of a module, of which :func:`from_config` makes one like it.
 
-    It tells the structure, not the values of parameters: those are in ``state_dict()``.
+    It is the structure, not the values of parameters: those are in ``state_dict()``.
 
     :param module: A layer of ``agnesi.nn``, a ``Sequential`` of such, or what :func:`from_config`
         made.
     :returns: Plain data, as JSON takes it.
-    :raises TypeError: If a module does not tell how it was made, as those with code of one's own.
+    :raises TypeError: If a module does not keep its arguments, as those with code of one's own.
     :raises ValueError: If a parameter of its class has a value that the class refuses.
     :raises NestingError: If modules lie more than 100 deep in each other.
     :see: nn.from_config, Module.state_dict

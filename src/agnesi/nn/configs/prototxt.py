@@ -26,7 +26,7 @@ _OLDER = {
 
 
 def is_like(text: str) -> bool:
-    """Return whether a text is a prototxt, as far as its words tell."""
+    """Return whether a text is a prototxt, by its words."""
     return re.search(r"^\s*layers?\s*\{", text, re.M) is not None
 
 
@@ -131,7 +131,7 @@ def _of_parameters(layer: dict[str, list[Any]]) -> dict[str, list[Any]]:
 def loads(text: str) -> dict[str, Any]:
     """The description of a network that :func:`agnesi.nn.from_config` takes.
 
-    Layers are those of training, where the text tells phases apart.
+    Layers are those of training, where the text has several phases.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ def loads(text: str) -> dict[str, Any]:
     Raises
     ------
     ValueError
-        If the text is no prototxt; the message tells the line.
+        If the text is no prototxt; the message has the line.
     """
     message = parsed(text)
     inputs: dict[str, Any] = {}

@@ -26,7 +26,7 @@ def loads(text: str) -> Any:
     Raises
     ------
     ValueError
-        If the text is something else; the message tells the line.
+        If the text is something else; the message has the line.
     """
     lines = []
     for number, line in enumerate(text.splitlines(), 1):

@@ -33,7 +33,7 @@ _DOC = """The greatest elements of windows at random places (Graham, 2014).
     output_ratio : float or tuple of float, optional
         Their share of the image's sizes, in place of ``output_size``.
     return_indices : bool
-        Whether to tell where the greatest lie, too.
+        Whether to return the indices of the maxima, too.
     generator : Generator, optional
         Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
 
@@ -178,7 +178,7 @@ class FractionalMaxPool2d(_FractionalMaxPool):
     :param output_size: How many windows there are along each axis.
     :param output_ratio: Their share of the image's sizes, in place of ``output_size``.
     :type output_ratio: float or tuple of float, optional
-    :param return_indices: Whether to tell where the greatest lie, too.
+    :param return_indices: Whether to return the indices of the maxima, too.
     :raises ValueError: If not exactly one of ``output_size`` and ``output_ratio`` is given.
     :see: nn.functional.fractional_max_pool2d, nn.MaxPool2d
 

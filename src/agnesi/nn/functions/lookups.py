@@ -34,7 +34,7 @@ def embedding(input: TensorLike, weight: TensorLike, padding_idx: int | None = N
     :param sparse: Whether ``backward`` gives the table a sparse gradient, of the rows in use, which
         :class:`agnesi.optim.SparseAdam`, ``SGD`` and ``Adagrad`` take.
     :returns: Of the shape of ``input`` and (features,).
-    :raises IndexError: If there is no such row; compiled code tells so too; or ``padding_idx`` is
+    :raises IndexError: If there is no such row; in compiled code too; or ``padding_idx`` is
         none.
     :raises DTypeError: If numbers of rows are not integers.
     :raises ShapeError: If ``weight`` is no matrix.

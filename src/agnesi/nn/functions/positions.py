@@ -86,7 +86,7 @@ class KeyValueCache(Module):
     Parameters
     ----------
     batch, num_heads, capacity, head_dim : int
-        Sizes: there is room for ``capacity`` steps.
+        Sizes: it holds ``capacity`` steps.
     dtype : dtype, optional
         Float type; ``config.default_float`` by default.
 
@@ -122,17 +122,17 @@ class KeyValueCache(Module):
 
     @property
     def capacity(self) -> int:
-        """For how many steps there is room."""
+        """The number of steps that it holds."""
         return int(self.keys.shape[2])
 
     def append(self, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Note new steps; also inside of compiled functions.
 
         :param key, value: (batch, heads, steps, head_dim).
-        :returns keys, values: All that there is room for.
+        :returns keys, values: All that it holds, filled or not.
         :returns positions: Of the new steps, (steps,).
-        :raises ShapeError: If the sizes are others, or there is no room; compiled code tells of an
-            index that is out of range.
+        :raises ShapeError: If the sizes are others, or it is full; compiled code reports an
+            index out of range.
         """
         full = (*self.keys.shape[:2], key.shape[2], self.keys.shape[3])
         if key.shape != full or value.shape != full or key.shape[2] > self.capacity:

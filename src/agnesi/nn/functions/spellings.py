@@ -82,7 +82,7 @@ _OUT = r"out : .*\n(    .*\n)+"
 
 
 def _with_indices(function: Any) -> Callable[..., tuple[Tensor, Tensor]]:
-    """The pool that tells where the greatest lie, too; of two results, so that there is no out."""
+    """The pool that returns indices of maxima, too; of two results, so that there is no out."""
     name = f"{function.__name__}_with_indices"
     signature = inspect.signature(function)
     rest = [p for p in signature.parameters.values() if p.name != "out"]

@@ -83,7 +83,7 @@ def normalize(input: TensorLike, p: Bound = 2.0, dim: int = 1,
 @planned
 @public
 def one_hot(input: TensorLike, num_classes: int = -1) -> Tensor:
-    """1 in the place that a label tells, 0 elsewhere, along a new last axis.
+    """1 at the index that is a label, 0 elsewhere, along a new last axis.
 
     :param input: Labels from 0.
     :type input: array_like of int
@@ -116,7 +116,7 @@ def one_hot(input: TensorLike, num_classes: int = -1) -> Tensor:
         classes: Any = num_classes
         message = f"one_hot({typed(labels)}): labels must go from 0"
         labels = F.astype(labels, "int64")  # to compare int8 with 200 classes
-        if num_classes == -1:  # checked by what tells the size: it may be 0
+        if num_classes == -1:  # checked where the size is computed: it may be 0
             classes = F.ensure(F.max(labels, initial=-1) + 1, F.all(labels >= 0), message)
         else:
             labels = F.ensure(labels, (labels >= 0) & (labels < num_classes),

@@ -168,7 +168,7 @@ class MultiheadAttention(Module):
         """An empty cache of keys and values, for calls with ``cache``.
 
         :param batch: Sequences side by side.
-        :param capacity: Steps that there is room for.
+        :param capacity: Steps that the cache holds at most.
         :returns: Of the layer's sizes and dtype.
         """
         return KeyValueCache(batch, self.num_heads, capacity, self.embed_dim // self.num_heads,
@@ -202,7 +202,7 @@ class MultiheadAttention(Module):
             Whether query i looks at the keys 0 to i only.
         cache : KeyValueCache, optional
             The steps so far, behind which these are noted; each query looks at its own step and
-            those before, and the keys are all that there is room for.
+            those before, and the keys are all that the cache holds.
 
         Returns
         -------

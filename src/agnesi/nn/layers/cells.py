@@ -45,7 +45,7 @@ def layer_count(stack: Module, value: Any, least: int = 1) -> int:
 class Kind:
     """How a recurrent step combines its gates.
 
-    ``gates`` tells how many blocks of rows the weights have, ``states`` how many values a step
+    ``gates`` is the number of blocks of rows of the weights, ``states`` how many values a step
     hands to the next; the first of them is the output.
     """
 

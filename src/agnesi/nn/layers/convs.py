@@ -310,7 +310,7 @@ class ConvTranspose1d(_ConvTranspose):
         whose adjoint it is, as the following.
     :param padding: The border of that convolution.
     :type padding: int, tuple, "valid", "same" or "full"
-    :param output_padding: How much larger the result is; a call may tell the ``output_size``
+    :param output_padding: How much larger the result is; a call may give the ``output_size``
         instead.
     :param groups: Channels and filters fall into so many groups that do not meet.
     :param bias: Whether to add a bias for each channel. The weight has the shape (in_channels,

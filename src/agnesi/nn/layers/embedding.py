@@ -1,4 +1,4 @@
-"""Embeddings: learned vectors for numbered things, one by one or in bags, sparse vectors too."""
+"""Embeddings: learned vectors for integer indices, one by one or in bags, sparse vectors too."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Layers whose first call tells how many features their inputs have."""
+"""Layers that infer the number of their inputs' features from their first call."""
 
 from __future__ import annotations
 
@@ -62,9 +62,9 @@ class _Lazy(Module):
 
 
 class LazyLinear(_Lazy):
-    """A :class:`Linear` layer whose first call tells the number of its input's features.
+    """A :class:`Linear` layer that infers its number of input features from its first call.
 
-    Before that call it has no parameters, and whoever asks for them gets an error: call the model
+    Before that call it has no parameters, and reading them is an error: call the model
     once, then make its optimizer.  The call makes it a layer of the other class.
 
     :param out_features: Size of the last axis of the result.
@@ -96,7 +96,7 @@ class _LazyConv(_Lazy):
 
 
 class LazyConv1d(_LazyConv):
-    """A :class:`Conv1d` whose first call tells the number of its input's channels.
+    """A :class:`Conv1d` that infers its number of input channels from its first call.
 
     :param out_channels: Channels of the result.
     :param kernel_size: Size of the filters.
@@ -119,7 +119,7 @@ class LazyConv1d(_LazyConv):
 
 
 class LazyConv2d(_LazyConv):
-    """A :class:`Conv2d` whose first call tells the number of its input's channels.
+    """A :class:`Conv2d` that infers its number of input channels from its first call.
 
     :like: LazyConv1d
     :see: nn.Conv2d, nn.LazyLinear
@@ -132,7 +132,7 @@ class LazyConv2d(_LazyConv):
 
 
 class LazyConv3d(_LazyConv):
-    """A :class:`Conv3d` whose first call tells the number of its input's channels.
+    """A :class:`Conv3d` that infers its number of input channels from its first call.
 
     :like: LazyConv1d
     :see: nn.Conv3d, nn.LazyLinear
@@ -154,7 +154,7 @@ class _LazyConvTranspose(_Lazy):
 
 
 class LazyConvTranspose1d(_LazyConvTranspose):
-    """A :class:`ConvTranspose1d` whose first call tells the number of its input's channels.
+    """A :class:`ConvTranspose1d` that infers its number of input channels from its first call.
 
     :like: LazyConv1d
     :param output_padding: Elements that are added at one end of the result.
@@ -168,7 +168,7 @@ class LazyConvTranspose1d(_LazyConvTranspose):
 
 
 class LazyConvTranspose2d(_LazyConvTranspose):
-    """A :class:`ConvTranspose2d` whose first call tells the number of its input's channels.
+    """A :class:`ConvTranspose2d` that infers its number of input channels from its first call.
 
     :like: LazyConvTranspose1d
     :see: nn.ConvTranspose2d, nn.LazyLinear
@@ -181,7 +181,7 @@ class LazyConvTranspose2d(_LazyConvTranspose):
 
 
 class LazyConvTranspose3d(_LazyConvTranspose):
-    """A :class:`ConvTranspose3d` whose first call tells the number of its input's channels.
+    """A :class:`ConvTranspose3d` that infers its number of input channels from its first call.
 
     :like: LazyConvTranspose1d
     :see: nn.ConvTranspose3d, nn.LazyLinear
@@ -201,7 +201,7 @@ class _LazyBatchNorm(_Lazy):
 
 
 class LazyBatchNorm1d(_LazyBatchNorm):
-    """A :class:`BatchNorm1d` whose first call tells the number of its input's channels.
+    """A :class:`BatchNorm1d` that infers its number of input channels from its first call.
 
     :param eps: Added to the variance.
     :param momentum: Share of the present batch in the running mean and variance; None for the mean
@@ -222,7 +222,7 @@ class LazyBatchNorm1d(_LazyBatchNorm):
 
 
 class LazyBatchNorm2d(_LazyBatchNorm):
-    """A :class:`BatchNorm2d` whose first call tells the number of its input's channels.
+    """A :class:`BatchNorm2d` that infers its number of input channels from its first call.
 
     :like: LazyBatchNorm1d
     :see: nn.BatchNorm2d, nn.LazyLinear
@@ -235,7 +235,7 @@ class LazyBatchNorm2d(_LazyBatchNorm):
 
 
 class LazyBatchNorm3d(_LazyBatchNorm):
-    """A :class:`BatchNorm3d` whose first call tells the number of its input's channels.
+    """A :class:`BatchNorm3d` that infers its number of input channels from its first call.
 
     :like: LazyBatchNorm1d
     :see: nn.BatchNorm3d, nn.LazyLinear
@@ -255,7 +255,7 @@ class _LazyInstanceNorm(_Lazy):
 
 
 class LazyInstanceNorm1d(_LazyInstanceNorm):
-    """An :class:`InstanceNorm1d` whose first call tells the number of its input's channels.
+    """An :class:`InstanceNorm1d` that infers its number of input channels from its first call.
 
     :like: LazyBatchNorm1d
     :see: nn.InstanceNorm1d, nn.LazyLinear
@@ -268,7 +268,7 @@ class LazyInstanceNorm1d(_LazyInstanceNorm):
 
 
 class LazyInstanceNorm2d(_LazyInstanceNorm):
-    """An :class:`InstanceNorm2d` whose first call tells the number of its input's channels.
+    """An :class:`InstanceNorm2d` that infers its number of input channels from its first call.
 
     :like: LazyBatchNorm1d
     :see: nn.InstanceNorm2d, nn.LazyLinear
@@ -281,7 +281,7 @@ class LazyInstanceNorm2d(_LazyInstanceNorm):
 
 
 class LazyInstanceNorm3d(_LazyInstanceNorm):
-    """An :class:`InstanceNorm3d` whose first call tells the number of its input's channels.
+    """An :class:`InstanceNorm3d` that infers its number of input channels from its first call.
 
     :like: LazyBatchNorm1d
     :see: nn.InstanceNorm3d, nn.LazyLinear

@@ -29,7 +29,7 @@ def Buffer(data: TensorLike, persistent: bool = True) -> Tensor:  # noqa: N802 -
     :param data: Its value; shares memory with a tensor that is given.
     :param persistent: True: ``register_buffer(persistent=False)`` is for others.
     :returns: Without a gradient.
-    :raises ValueError: If it is not persistent, which no tensor tells.
+    :raises ValueError: If it is not persistent, which no tensor records.
     :see: nn.Parameter, nn.Module
 
     >>> ag.nn.Buffer(ag.zeros(2))

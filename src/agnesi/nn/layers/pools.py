@@ -79,7 +79,7 @@ class MaxPool1d(_MaxPool):
     :param padding: Border, which never is the greatest.
     :type padding: int, tuple, "valid" or "same"
     :param dilation: Steps between the elements of a window.
-    :param return_indices: Whether to tell where the greatest lie, too, for :class:`MaxUnpool2d`.
+    :param return_indices: Whether to return indices of the maxima, too, for :class:`MaxUnpool2d`.
     :param cover_all: Whether a last, smaller window takes what is left over; also written
         ``ceil_mode``.
     :see: nn.MaxPool2d, max_pool
@@ -375,7 +375,7 @@ class AdaptiveMaxPool1d(_AdaptiveMax):
 
     :param output_size: Places on each axis.
     :type output_size: int
-    :param return_indices: Whether to tell where they lie, too, as :func:`agnesi.max_pool` does.
+    :param return_indices: Whether to return their indices, too, as :func:`agnesi.max_pool` does.
     :see: nn.AdaptiveMaxPool2d, nn.functional.adaptive_max_pool
 
     >>> ag.nn.AdaptiveMaxPool1d(2)(ag.ones((1, 2, 5))).shape

@@ -333,7 +333,7 @@ class RNN(RNNBase):
     >>> outputs.shape, last.shape
     ((5, 2, 4), (1, 2, 4))
 
-    Sequences of unequal lengths are filled up to one, and ``lengths`` tells where they end:
+    Sequences of unequal lengths are filled up to one, and ``lengths`` says where they end:
 
     >>> outputs, last = layer(ag.ones((5, 2, 3)), lengths=[5, 2])
     >>> (outputs[:, 1] != 0).all(-1)

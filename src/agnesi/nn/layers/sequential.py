@@ -118,7 +118,7 @@ class Sequential(ModuleSequence):
         if name in names:
             self[names.index(name)] = value
         else:
-            self.names = names  # places no longer tell
+            self.names = names  # indices no longer name them
             self._change(lambda pairs: pairs.append((name, value)))
 
     def __delattr__(self, name: str) -> None:

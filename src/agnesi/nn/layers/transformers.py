@@ -211,7 +211,7 @@ class TransformerDecoderLayer(_Layer):
 
 
 def _count(stack: Any, name: str, value: Any) -> None:
-    """Tell that another number of layers changes none."""
+    """Warn where another number of layers is assigned, which adds and removes none."""
     if value != len(stack.layers):
         kind = type(stack).__name__
         warn(f"{kind}.num_layers = {value} changes no layers: there are {len(stack.layers)}; "
@@ -232,7 +232,7 @@ class _Stack(Module):
         """Empty caches of keys and values for the self-attention of each layer.
 
         :param batch: Sequences side by side.
-        :param capacity: Steps that there is room for.
+        :param capacity: Steps that the cache holds at most.
         :returns: One for each layer.
         """
         return [layer.self_attn.make_cache(batch, capacity) for layer in self.layers]

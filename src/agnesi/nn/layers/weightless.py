@@ -113,7 +113,7 @@ class Dropout1d(_Dropout):
 class Dropout2d(_Dropout):
     """Set random whole channels of images to zero in training.
 
-    Near elements of an image tell the same, so that dropping single ones would change little
+    Neighbours in an image are correlated, so that dropping single ones would change little
     (Tompson et al. 2015).
 
     :like: Dropout1d

@@ -63,7 +63,7 @@ def l1_unstructured(module: M, name: str, amount: float,
     """Prune the smallest elements of a parameter.
 
     :like: random_unstructured
-    :param importance_scores: What tells how important elements are, instead of their values.
+    :param importance_scores: The importance of each element, instead of their magnitudes.
     :see: nn.utils.prune.global_unstructured
 
     >>> layer = ag.nn.utils.prune.l1_unstructured(ag.nn.Linear(2, 3), "weight", amount=0.5)
@@ -96,7 +96,7 @@ def ln_structured(module: M, name: str, amount: float, n: Order, dim: int,
     :like: random_unstructured
     :param n: Of the norm.
     :param dim: The axis of the channels.
-    :param importance_scores: What tells how important elements are, instead of their values.
+    :param importance_scores: The importance of each element, instead of their magnitudes.
     :see: nn.utils.prune.random_structured
 
     >>> layer = ag.nn.utils.prune.ln_structured(ag.nn.Conv2d(5, 4, 2), "weight", 0.5, n=1, dim=0)
@@ -116,7 +116,7 @@ def global_unstructured(parameters: Iterable[tuple[Module, str]],
     :param parameters: Modules and names.
     :type parameters: iterable of pairs
     :param pruning_method: The class of it, whose ``PRUNING_TYPE`` is unstructured.
-    :param importance_scores: By module and name, what tells how important elements are, instead of
+    :param importance_scores: By module and name, the importance of each element, instead of
         their values.
     :type importance_scores: mapping, optional
     :param **kwargs: What the class takes, such as ``amount``.

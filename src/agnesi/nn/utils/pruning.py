@@ -71,7 +71,7 @@ class BasePruningMethod:
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
         """Choose what stays.
 
-        :param t: The parameter, or what tells how important its elements are.
+        :param t: The parameter, or the importance of each of its elements.
         :param default_mask: Ones, or the mask so far.
         :returns: A mask of ``t``'s shape, zero for what goes.
         :raises NotImplementedError: Always: subclasses define it.
@@ -94,7 +94,7 @@ class BasePruningMethod:
         :param module: Whose parameter it is.
         :param name: Of the parameter.
         :param *args: For the class.
-        :param importance_scores: What tells how important elements are, instead of their values.
+        :param importance_scores: The importance of each element, instead of their magnitudes.
         :param **kwargs: For the class.
         :returns: The method, or the container of it and those before it.
         :raises ValueError: If there is no such parameter.
@@ -130,7 +130,7 @@ class BasePruningMethod:
 
         :param t: The tensor.
         :param default_mask: A mask so far.
-        :param importance_scores: What tells how important elements are, instead of their values.
+        :param importance_scores: The importance of each element, instead of their magnitudes.
         :returns: The product.
         :raises ShapeError: If the scores have another shape than the tensor.
         """

@@ -34,7 +34,7 @@ class _Steps(NamedTuple):
 class PackedSequence(_Steps):
     """Sequences by their steps: the first step of all, then the second of all that have one, ...
 
-    Recurrent layers take and give them, as those whose ``lengths`` are told.
+    Recurrent layers take and return them, like padded ones with ``lengths``.
 
     :param data: All steps, (sum of lengths, ...).
     :type data: Tensor

@@ -54,7 +54,7 @@ def singular_vectors(weight: Tensor, dim: int, eps: float, steps: int) -> tuple[
 
 
 def spectral_share(weight: Tensor, u: Tensor, v: Tensor, dim: int) -> Tensor:
-    """The weight over its largest singular value, as two vectors tell."""
+    """The weight over its largest singular value, estimated from two vectors."""
     u, v = F.copy(u), F.copy(v)  # later steps change them
     return weight / F.sum(u * F.matmul(as_matrix(weight, dim), v))
 

@@ -288,7 +288,7 @@ def _converted(array: np.ndarray, dtype: np.dtype) -> np.ndarray:
 
 
 def _way_out(x: Any, array: np.ndarray) -> str:
-    """Return the end of an error message about an array of other things than numbers: what the user
+    """Return the end of an error message about an array of no numbers: what the user
     may write instead."""
     kind = array.dtype.kind
     if type(x).__name__ == "Generator":

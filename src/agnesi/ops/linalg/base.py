@@ -231,7 +231,7 @@ def ensured(x: Tensor, holds: Tensor, message: str, subject: str) -> Tensor:
 
 
 def all_ensured(xs: Sequence[Tensor], holds: Tensor, message: str, subject: str) -> list[Tensor]:
-    """Several results of one routine, each as :func:`ensured` gives it: whoever reads one of them
+    """Several results of one routine, each as :func:`ensured` gives it: reading one of them
     need not read the others."""
     return [ensured(x, holds, message, subject) for x in xs]
 

@@ -391,7 +391,7 @@ def shuffle(x: Tensor | np.ndarray | MutableSequence[Any], axis: int = 0, *,
 
 
 def _order(n: int, generator: Generator | None) -> np.ndarray:
-    """The numbers below ``n`` in random order, which Python moves things by."""
+    """A random permutation of the integers below ``n``, by which Python reorders a sequence."""
     drawn = permutation(n, generator=generator)
     if not is_known(drawn):
         raise TraceError(at("shuffle: a compiled function moves no items of lists or NumPy arrays: "

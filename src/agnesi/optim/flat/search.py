@@ -24,7 +24,7 @@ class Point(NamedTuple):
 
 
 def pair(found: Any, name: str, what: str) -> tuple[Any, Any]:
-    """Refuse what a user's function returned unless it is two things."""
+    """Refuse what a user's function returned unless it is a pair."""
     if not isinstance(found, (tuple, list)) or len(found) != 2:
         raise TypeError(at(f"{name}(x) must return {what} gives both, not {typed(found)}"))
     return found[0], found[1]

@@ -1,7 +1,7 @@
 """``ag.save`` and ``ag.load``: values, graphs and modules in files that hold data only.
 
 The file is a safetensors file: its arrays are constants and, if asked for, weights; its metadata
-tell the kind, the version of the format, and the graph as JSON.
+hold the kind, the version of the format, and the graph as JSON.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def save(what: Any, path: Path_, *, weights: bool | None = None,
     :param what: Tensors with values, arrays, numbers, texts and None in any nest, such as a
         ``state_dict``, are written as they are.  Symbolic tensors, alone or in a list, tuple or
         dict, are outputs: all that they are computed from is written.  Of a module its structure,
-        as ``nn.to_config`` tells it, and its weights.
+        as ``nn.to_config`` describes it, and its weights.
     :type what: Tensor, nest of list, tuple and dict, or Module
     :param path: The file, conventionally ``*.agnesi``; an old one is replaced.  PyTorch's endings
         (``.pt``, ``.pth``) are taken, those of other formats (``.onnx``, ``.npz``, ...) are not.  A

@@ -135,7 +135,7 @@ def _small(op: Any, inputs: Sequence[Node], types: Sequence[Any], numbers: Seque
                      for shape, n in zip(shapes, inputs, strict=True)]
             made = op.infer(*stand)
         except (ValueError, TypeError, IndexError):
-            return None  # sizes that must be equal, which a call will tell
+            return None  # sizes that must be equal, which is known in a call
         types = made if op.outputs > 1 else (made,)
     sizes = [*shapes, *(s for s, _ in types), *_padded(op, shapes)]
     if min((n for shape in sizes for n in shape), default=0) < 0 or sum(

@@ -31,7 +31,7 @@ Row = dict[str, Any]
 class Writer:
     """Rows, sizes and arrays of a graph.
 
-    :ivar rows, sizes: What the file tells.
+    :ivar rows, sizes: What the file contains.
     :ivar arrays: Constants, and with ``weights`` the values of parameters.
     """
 

@@ -15,7 +15,7 @@ from agnesi.core.ir.extents import surely
 
 
 def share(b: Builder, total: Size | Value, parts: int | Value, part: Value) -> tuple[Value, Value]:
-    """Return the begin and end of share ``part`` of ``total`` things cut into ``parts``."""
+    """Return the begin and end of share ``part`` of ``total`` items cut into ``parts``."""
     count, by = b.size(total), b.size(parts)
     if by.ref == "1":
         return i64(0), count

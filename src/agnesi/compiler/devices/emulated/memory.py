@@ -59,7 +59,7 @@ class Memory:
 class Array:
     """An array in the memory of the device, in row-major order.
 
-    It has no elements for the host: whoever wants them copies them there.
+    The host cannot read its elements; they are copied there first.
     """
 
     device = "emulated"

@@ -31,7 +31,7 @@ OBJECTS = "objects"
 IN_SIGNATURES = frozenset((NAME, LEAF))
 #: With which the queries of attributes begin that programs gave arguments.
 ATTRIBUTE = "."
-#: Things of which each is compared with each.
+#: Objects up to which each is compared with each.
 _MAX_PAIRED = 4
 Facts = tuple[Any, ...]
 

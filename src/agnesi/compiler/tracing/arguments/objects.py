@@ -18,7 +18,7 @@ from agnesi.compiler.tracing.arguments.facts import containers
 from agnesi.compiler.tracing.object_kinds import is_users_object
 from agnesi.core.support.tree import Tree, flatten, is_registered
 
-#: Things in an object, and in what it holds, that are looked through for one that holds itself.
+#: Objects in an object, at any depth, that are searched for one that contains itself.
 _MAX_LOOKED_THROUGH = 1024
 
 

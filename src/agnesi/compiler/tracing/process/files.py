@@ -1,4 +1,4 @@
-"""Files that a trace would open once, whoever opens them: such a function runs eagerly.
+"""Files that a trace would open once, from any code: such a function runs eagerly.
 
 ``np.load``, ``ag.save`` or ``pandas.read_csv`` open files by the builtin ``open``, which has a
 stand-in while there are traces; in other threads, and for the compiler's own files, it does what it

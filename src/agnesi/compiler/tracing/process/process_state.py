@@ -1,6 +1,6 @@
 """State of the process that code reads through libraries: contexts, filters, folders, the clock.
 
-Whether code reads such a thing is seen in the module and the names that it has.  An answer that
+Whether code reads such state is seen in the module and the names that it has.  An answer that
 stays as a rule is a source, which is asked again before each call; what has another answer in each
 call lets the function run eagerly.
 """
@@ -169,7 +169,7 @@ def answers_of(value: Any, names: AbstractSet[str]) -> Iterator[tuple[Any, Calla
     that their class has; see :func:`answers`.
     """
     module = home(value)
-    if getattr(module, "__name__", "") not in _QUESTIONS:  # of nearly all things, in each trace
+    if getattr(module, "__name__", "") not in _QUESTIONS:  # of nearly all objects, in each trace
         return iter(())
     if isinstance(value, (FunctionType, BuiltinFunctionType)):
         return answers(module, frozenset((value.__name__,)))
