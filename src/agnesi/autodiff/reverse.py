@@ -118,13 +118,9 @@ def tensor_of(node: Node, since: int) -> Tensor:
     return t
 
 
-def backprop(
-    seeds: Mapping[Node, Tensor],
-    wrt: Sequence[Node] | None = None,
-    constants: Collection[Node] = (),
-    sparse: bool = False,
-    flags: Any = None,
-) -> dict[Node, Tensor]:
+def backprop(seeds: Mapping[Node, Tensor], wrt: Sequence[Node] | None = None,
+             constants: Collection[Node] = (), sparse: bool = False,
+             flags: Any = None) -> dict[Node, Tensor]:
     """Cotangents by node: of ``wrt``, or of all leaves and retained nodes.
 
     Leaves may get sparse ones (``COO``) if ``sparse``; all others are dense.

@@ -452,13 +452,8 @@ def _fill_outputs(table: Context, spec: EntrySpec, wrapper: Wrapper | None,
     table.size_count, table.measured_count = len(spec.sizes), first if spec.sizes else 0
 
 
-def _fill_buffers(
-    table: Context,
-    spec: EntrySpec,
-    heads: ArrayHeads,
-    constants: Sequence[np.ndarray],
-    keep: list[Any],
-) -> None:
+def _fill_buffers(table: Context, spec: EntrySpec, heads: ArrayHeads,
+                  constants: Sequence[np.ndarray], keep: list[Any]) -> None:
     keep += (heads, *constants)
     addresses = [0] * table.first_output + heads.addresses + [a.ctypes.data for a in constants]
     table.first_output = len(addresses)

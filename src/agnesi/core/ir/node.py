@@ -46,19 +46,10 @@ class Node:
         "serial", "shape", "value", "version", "weak", "where",
     )
 
-    def __init__(
-        self,
-        op: Any,
-        inputs: tuple[Node, ...],
-        shape: Shape,
-        dtype: np.dtype,
-        weak: bool = False,
-        requires_grad: bool = False,
-        where: Where = None,
-        value: np.ndarray | None = None,
-        handle: Callable[[], Any] | None = None,
-        name: str | None = None,
-    ) -> None:
+    def __init__(self, op: Any, inputs: tuple[Node, ...], shape: Shape, dtype: np.dtype,
+                 weak: bool = False, requires_grad: bool = False, where: Where = None,
+                 value: np.ndarray | None = None, handle: Callable[[], Any] | None = None,
+                 name: str | None = None) -> None:
         self.op = op
         self.inputs = inputs
         self.shape = shape

@@ -430,12 +430,8 @@ class Switch:
             self._leave()
             raise
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
         before, mine, around = self._stack
         if MODE.get() is mine:
             MODE.set(before)
@@ -576,12 +572,8 @@ class traced(switched):  # noqa: N801 - used as a function
         TRACES.add(self)
         super().__enter__()
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
         super().__exit__(kind, error, trace)
         TRACES.remove(self)
 

@@ -32,16 +32,9 @@ _POLL_SECONDS = 0.02
 _GRACE_SECONDS = 5.0
 
 
-def launch(
-    command: Sequence[str],
-    size: int,
-    *,
-    restarts: int = 0,
-    logs: str | None = None,
-    threads: int | None = None,
-    keep_going: bool = False,
-    grace: float = _GRACE_SECONDS,
-) -> int:
+def launch(command: Sequence[str], size: int, *, restarts: int = 0, logs: str | None = None,
+           threads: int | None = None, keep_going: bool = False,
+           grace: float = _GRACE_SECONDS) -> int:
     """Run a program in several processes that find each other by :func:`init`.
 
     Their lines are printed behind their ranks.  If one fails, the others are notified, given some

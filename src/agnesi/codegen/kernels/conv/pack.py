@@ -207,16 +207,8 @@ def _put_piece(b: Builder, type_: str, source: Value, target: Value, piece: Piec
     b.store(value, target, nbytes(type_))
 
 
-def _pack_transposed(
-    b: Builder,
-    type_: str,
-    source: Value,
-    step: Number,
-    count: Value,
-    piece: Piece,
-    target: Value,
-    pitch: Number,
-) -> None:
+def _pack_transposed(b: Builder, type_: str, source: Value, step: Number, count: Value,
+                     piece: Piece, target: Value, pitch: Number) -> None:
     """Pack one piece from memory that is contiguous along the pixels: blocks are transposed on the
     way.
     """

@@ -159,16 +159,8 @@ class DotUnit(Unit):
             return None
         return lanes_of(vector("i1", lanes), [n < active for n in range(lanes)])
 
-    def _loop(
-        self,
-        rows: int,
-        columns: int,
-        x: _Lines,
-        y: _Lines,
-        stop: Value,
-        chains: int,
-        sums: list[Value],
-    ) -> list[Value]:
+    def _loop(self, rows: int, columns: int, x: _Lines, y: _Lines, stop: Value, chains: int,
+              sums: list[Value]) -> list[Value]:
         b, lanes, size = self.b, self.plan.lanes, len(sums) // chains
         with b.loop(i64(0), stop, lanes * chains, sums, nonempty=stop.ref.isdigit()) as loop:
             new: list[Value] = []
@@ -181,16 +173,8 @@ class DotUnit(Unit):
             loop.carry(*new)
         return loop.results
 
-    def _step(
-        self,
-        rows: int,
-        columns: int,
-        x: _Lines,
-        y: _Lines,
-        k: Value,
-        mask: Value | None,
-        sums: list[Value],
-    ) -> list[Value]:
+    def _step(self, rows: int, columns: int, x: _Lines, y: _Lines, k: Value, mask: Value | None,
+              sums: list[Value]) -> list[Value]:
         """Multiply one vector of every line, pairwise."""
         b, lanes = self.b, self.plan.lanes
 

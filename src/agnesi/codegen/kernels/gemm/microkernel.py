@@ -37,21 +37,10 @@ def zeros(type_: str, rows: int, pieces: Sequence[Piece]) -> list[Value]:
     return [const(vector(type_, p.lanes), 0) for _ in range(rows) for p in pieces]
 
 
-def sum_products(
-    b: Builder,
-    type_: str,
-    rows: int,
-    pieces: Sequence[Piece],
-    a: Source,
-    source: Source | ReadRow,
-    start: Value,
-    stop: Value,
-    sums: list[Value],
-    chains: int = 1,
-    beside: At | None = None,
-    *,
-    nonempty: bool = False,
-) -> list[Value]:
+def sum_products(b: Builder, type_: str, rows: int, pieces: Sequence[Piece], a: Source,
+                 source: Source | ReadRow, start: Value, stop: Value, sums: list[Value],
+                 chains: int = 1, beside: At | None = None, *,
+                 nonempty: bool = False) -> list[Value]:
     """Add the products for k in [start, stop) to ``sums``; returns rows-major accumulators.
 
     ``chains > 1`` keeps that many independent sums, so that a small tile does not wait for the
@@ -82,20 +71,9 @@ def _moved(b: Builder, type_: str, source: Source, iterations: Value) -> Source:
     return replace(source, pointer=at, ahead=0)
 
 
-def _run(
-    b: Builder,
-    type_: str,
-    rows: int,
-    pieces: Sequence[Piece],
-    a: Source,
-    source: Source | ReadRow,
-    start: Value,
-    stop: Value,
-    sums: list[Value],
-    chains: int,
-    beside: At | None = None,
-    nonempty: bool = False,
-) -> list[Value]:
+def _run(b: Builder, type_: str, rows: int, pieces: Sequence[Piece], a: Source,
+         source: Source | ReadRow, start: Value, stop: Value, sums: list[Value], chains: int,
+         beside: At | None = None, nonempty: bool = False) -> list[Value]:
     """The loop over k; pointers are carried so that every load is base + constant."""
     pointers = [a.pointer] + ([source.pointer] if isinstance(source, Source) else [])
     with b.loop(start, stop, chains, [*pointers, *sums], nonempty=nonempty) as loop:
@@ -133,17 +111,8 @@ def _read(
     return found
 
 
-def _iteration(
-    b: Builder,
-    type_: str,
-    rows: int,
-    pieces: Sequence[Piece],
-    a: Source,
-    pointer: Value,
-    iteration: int,
-    row: list[Value],
-    sums: list[Value],
-) -> list[Value]:
+def _iteration(b: Builder, type_: str, rows: int, pieces: Sequence[Piece], a: Source,
+               pointer: Value, iteration: int, row: list[Value], sums: list[Value]) -> list[Value]:
     """Emit one iteration of k: broadcast each row's element of A and multiply it into the
     accumulators.
     """

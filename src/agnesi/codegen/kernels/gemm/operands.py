@@ -49,13 +49,8 @@ class Operands:
     interrupted: Callable[[], Value] | None = None
 
 
-def direct(
-    pointer: Value,
-    type_: str,
-    strides: tuple[Any, ...],
-    axes: str,
-    batch_stride: Size | Callable[[Builder, Value], Value] = 0,
-) -> Operand:
+def direct(pointer: Value, type_: str, strides: tuple[Any, ...], axes: str,
+           batch_stride: Size | Callable[[Builder, Value], Value] = 0) -> Operand:
     """An operand in memory; ``axes`` names its two axes, ``"mk"`` for A and ``"kn"`` for B.
 
     ``batch_stride`` may be a function that finds the offset of a batch member.
@@ -69,15 +64,8 @@ def direct(
             at = b.add(at, b.mul(batch, b.size(batch_stride)))
         return b.gep(type_, pointer, at)
 
-    def load(
-        b: Builder,
-        batch: Value,
-        row: Value,
-        column: Value,
-        lanes: int,
-        mask: Value | None,
-        along: str,
-    ) -> Value:
+    def load(b: Builder, batch: Value, row: Value, column: Value, lanes: int, mask: Value | None,
+             along: str) -> Value:
         stride = strides[axes.index(along)]
         return load_strided(b, address(b, batch, row, column), type_, stride, lanes, mask)
 
@@ -91,15 +79,8 @@ def transposed(operands: Operands) -> Operands:
     def transposed(operand: Operand) -> Operand:
         inner = operand.address
 
-        def load(
-            b: Builder,
-            batch: Value,
-            row: Value,
-            column: Value,
-            lanes: int,
-            mask: Value | None,
-            along: str,
-        ) -> Value:
+        def load(b: Builder, batch: Value, row: Value, column: Value, lanes: int,
+                 mask: Value | None, along: str) -> Value:
             return operand.load(b, batch, column, row, lanes, mask, swap[along])
 
         def address(b: Builder, batch: Value, row: Value, column: Value) -> Value:
@@ -108,16 +89,8 @@ def transposed(operands: Operands) -> Operands:
 
         return Operand(load, address if inner is not None else None)
 
-    def epilogue(
-        b: Builder,
-        sums: Value,
-        batch: Value,
-        i: Value,
-        j: Value,
-        lanes: int,
-        mask: Value | None,
-        along: str,
-    ) -> None:
+    def epilogue(b: Builder, sums: Value, batch: Value, i: Value, j: Value, lanes: int,
+                 mask: Value | None, along: str) -> None:
         operands.epilogue(b, sums, batch, j, i, lanes, mask, swap[along])
 
     inner = operands.call

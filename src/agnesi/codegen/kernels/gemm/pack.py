@@ -23,17 +23,8 @@ Address = Callable[[Builder, Value, Value], Value]
 _LINES_AHEAD, _PIECES_AHEAD = 2, 16
 
 
-def copy_lines(
-    b: Builder,
-    type_: str,
-    lines: Value,
-    count: Value,
-    read: Read,
-    target: Value,
-    pitch: int,
-    lanes: int,
-    address: Address | None = None,
-) -> None:
+def copy_lines(b: Builder, type_: str, lines: Value, count: Value, read: Read, target: Value,
+               pitch: int, lanes: int, address: Address | None = None) -> None:
     """``target[y * pitch + x] = read(y, x)``, neighbours along x, in vectors, then one by one.
 
     With an ``address`` of (y, x) later lines are prefetched: those of a matrix lie far apart.
@@ -50,16 +41,8 @@ def copy_lines(
                 b.store(read(b, y.index, x.index, size, None), b.gep(type_, line, x.index), align)
 
 
-def copy_pieces(
-    b: Builder,
-    type_: str,
-    lines: Value,
-    pieces: Sequence[Piece],
-    read: Read,
-    target: Value,
-    pitch: int,
-    address: Address | None = None,
-) -> None:
+def copy_pieces(b: Builder, type_: str, lines: Value, pieces: Sequence[Piece], read: Read,
+                target: Value, pitch: int, address: Address | None = None) -> None:
     """Copy lines that are cut into pieces; unused lanes become zero."""
     with b.loop(i64(0), lines) as y:
         line = b.gep(type_, target, b.mul(y.index, i64(pitch)))
@@ -71,16 +54,8 @@ def copy_pieces(
             b.store(value, b.gep(type_, line, i64(piece.offset)), nbytes(type_))
 
 
-def copy_transposed(
-    b: Builder,
-    type_: str,
-    count: Value,
-    tail: int | None,
-    pieces: Sequence[Piece],
-    along: Along,
-    target: Value,
-    pitch: int,
-) -> None:
+def copy_transposed(b: Builder, type_: str, count: Value, tail: int | None, pieces: Sequence[Piece],
+                    along: Along, target: Value, pitch: int) -> None:
     """``target[y * pitch + x]`` for x in the pieces from memory whose neighbours lie along y.
 
     Blocks of a few y by one piece are transposed inside of 128-bit lanes, which every machine does
@@ -96,17 +71,8 @@ def copy_transposed(
                 _transpose_strip(b, type_, count, tail, x.index, some[0], along, target, pitch)
 
 
-def _transpose_strip(
-    b: Builder,
-    type_: str,
-    count: Value,
-    tail: int | None,
-    x: Value,
-    piece: Piece,
-    along: Along,
-    target: Value,
-    pitch: int,
-) -> None:
+def _transpose_strip(b: Builder, type_: str, count: Value, tail: int | None, x: Value, piece: Piece,
+                     along: Along, target: Value, pitch: int) -> None:
     """Transpose all lines of one piece."""
     depth = 16 // nbytes(type_)
     strip = b.gep(type_, target, x)
@@ -147,15 +113,8 @@ def _transposed_block(
     return [lanes_from(b, row, 0, piece.lanes) for row in zip_rounds(b, rows, depth)]
 
 
-def neighbours(
-    operand: Operand,
-    type_: str,
-    batch: Value,
-    origin: tuple[Value, Value],
-    stride: Size,
-    y_axis: int,
-    along: str,
-) -> Along:
+def neighbours(operand: Operand, type_: str, batch: Value, origin: tuple[Value, Value],
+               stride: Size, y_axis: int, along: str) -> Along:
     """Return how :func:`copy_transposed` reads an operand: y is its row (0) or column
     (1), x the other.
 

@@ -80,13 +80,8 @@ _LEAST_ROWS, _FEW_ROWS = 128, 2 * TALL_TILE_ROWS
 Rest = tuple[Piece, int]
 
 
-def plan(
-    spec: GemmSpec,
-    target: Target,
-    *,
-    long_epilogue: bool = False,
-    policy: CompilePolicy = FAST_RUN,
-) -> GemmPlan:
+def plan(spec: GemmSpec, target: Target, *, long_epilogue: bool = False,
+         policy: CompilePolicy = FAST_RUN) -> GemmPlan:
     """Plan a product for the vectors, cache sizes and vector registers of a target.
 
     ``long_epilogue`` says that the epilogue is much code (an ``exp``, say), so that it should be
@@ -315,7 +310,7 @@ def _is_flat(spec: GemmSpec, machine: Machine) -> bool:
     caches = 1 if machine.far_l3 else _MIN_FLAT_L2
     far = spec.m * spec.n * spec.itemsize >= caches * machine.l2
     wide = spec.n >= _MIN_FLAT_VECTORS * machine.lanes
-    return far and wide and 0 < spec.k <= _CALLS_FROM and spec.a_direct and spec.b_direct
+    return far and wide and 0 < spec.k < _CALLS_FROM and spec.a_direct and spec.b_direct
 
 
 def _is_tall(spec: GemmSpec, machine: Machine) -> bool:

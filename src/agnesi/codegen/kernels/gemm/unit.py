@@ -40,16 +40,8 @@ _LONG_LINES = 256
 class Unit:
     """A chunk of row tiles and a group of column panels of one batch member."""
 
-    def __init__(
-        self,
-        b: Builder,
-        plan: GemmPlan,
-        operands: Operands,
-        scratch: Value,
-        batch: Value,
-        chunk: Value,
-        group: Value,
-    ) -> None:
+    def __init__(self, b: Builder, plan: GemmPlan, operands: Operands, scratch: Value, batch: Value,
+                 chunk: Value, group: Value) -> None:
         self.b, self.plan, self.operands, self.batch = b, plan, operands, batch
         self.type = plan.spec.type
         self.packed_a = scratch
