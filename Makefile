@@ -32,7 +32,7 @@ SEED ?=
 QUICKLY := tests/test_house.py tests/core tests/schedule/test_*.py tests/rewrite tests/errors tests/compiler/jit/test_jit.py \
 	tests/compiler/tracing/test_python_numbers.py tests/schedule/transforms/test_repeated_work.py tests/ops/test_edges.py \
 	tests/ops/test_accumulation.py tests/autodiff/test_vmap.py tests/nn/test_layers.py docs README.md \
-	$(addprefix --ignore=tests/core/,test_depth.py test_gc_pause.py test_interrupts.py)
+	$(addprefix --ignore=tests/core/,test_depth.py support/test_gc_pause.py support/test_interrupts.py)
 
 TYPES = $(VENV)/bin/mypy && $(VENV)/bin/mypy tests/api/test_typing.py
 

@@ -7,8 +7,8 @@ entry of the cache that cannot be read) must not take these for its own.
 
 from __future__ import annotations
 
-import _signal  # whose numbers cost no enumerations
 import contextlib
+import signal
 from types import CodeType, TracebackType
 from typing import Any
 
@@ -37,8 +37,8 @@ def is_from_signal(error: BaseException) -> bool:
     True
     >>> _ = signal.signal(signal.SIGTERM, before)
     """
-    handlers = {code for number in range(1, _signal.NSIG)
-                if (code := _code(_signal.getsignal(number))) is not None}
+    handlers = {code for number in signal.valid_signals()
+                if (code := _code(signal.getsignal(number))) is not None}
     step: TracebackType | None = error.__traceback__ if handlers else None
     while step is not None:
         if step.tb_frame.f_code in handlers:

@@ -37,7 +37,7 @@ _ODD = frozenset(("sinh", "tanh", "erf"))
 #: Those of which f(x) and f(-x) add up to a number.
 _SYMMETRIC = frozenset(("sigmoid", "ndtr", "erfc"))
 #: Up to where log((exp(x) - 1) / x) is x / 2 + x * x / 24.
-_NEAR = 1e-4
+_SERIES_BELOW = 1e-4
 #: Functions with values between 0 and 1.
 _PROBABILITIES = ("sigmoid", "ndtr", "softmax")
 Made = Callable[[Node, int, bool], "Tensor | None"]
@@ -298,7 +298,7 @@ def _less_one(node: Node, depth: int, term: bool) -> Tensor | None:
     x, inner = symbol(node.inputs[0]), log_of(node.inputs[0], depth, True)
     if inner is None:
         return x + log_one_minus_exp(-x)
-    near = x < _NEAR
+    near = x < _SERIES_BELOW
     close, far = where(near, x, 0), where(near, 1, x)
     return where(near, inner + close * (0.5 + close / 24), far + log_one_minus_exp(-far))
 

@@ -68,14 +68,14 @@ def arrays(nest):
 def test_families_of_operations(name, monkeypatch):
     """They run in another thread if they are long, with the same results."""
     call, seen = FAMILIES[name], []
-    with monkeypatch.context() as patch:
-        patch.setattr(module, "MIN_ASIDE_NANOSECONDS", 1 << 60)
-        wanted = arrays(call())
     plain = module._Task.run
-    monkeypatch.setattr(module, "MIN_ASIDE_NANOSECONDS", 100)
-    monkeypatch.setattr(module._Task, "run", lambda self: (seen.append(1), plain(self)))
-    found = arrays(call())
+    with monkeypatch.context() as patch:  # first, as calls that come again have plans
+        patch.setattr(module, "MIN_ASIDE_NANOSECONDS", 100)
+        patch.setattr(module._Task, "run", lambda self: (seen.append(1), plain(self)))
+        found = arrays(call())
     assert seen
+    monkeypatch.setattr(module, "MIN_ASIDE_NANOSECONDS", 1 << 60)
+    wanted = arrays(call())
     for a, b in zip(found, wanted, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12)
 
