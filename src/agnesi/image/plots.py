@@ -40,6 +40,7 @@ def imshow(image: TensorLike, path: str | os.PathLike[str] | None = None, **opti
     :returns: The picture.
     :rtype: matplotlib.figure.Figure
     :raises ImportError: If matplotlib is not there.
+    :raises TypeError: If a string is given for numbers; a file is named by ``path=``.
     :raises ShapeError: If it is no image.
     :see: image.hist, image.plot, data.write_image
 
@@ -70,6 +71,7 @@ def hist(x: TensorLike, bins: int = 30, path: str | os.PathLike[str] | None = No
     :returns: The plot.
     :rtype: matplotlib.figure.Figure
     :raises ImportError: If matplotlib is not there.
+    :raises TypeError: If a string is given for numbers; a file is named by ``path=``.
     :see: image.plot, histogram
 
     >>> import agnesi as ag

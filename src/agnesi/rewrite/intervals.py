@@ -54,6 +54,8 @@ _ARITHMETIC = frozenset(
 )
 
 
+#: Comparisons by an order: whether the first operand is the greater one.
+_ORDERS = {"greater": True, "greater_equal": True, "less": False, "less_equal": False}
 #: Bounds of nodes that rules have asked for.
 _FOUND: weakref.WeakKeyDictionary[Node, Interval] = weakref.WeakKeyDictionary()
 
@@ -132,7 +134,7 @@ def _cast(node: Node, x: Interval) -> Interval:
 def _combined(name: str, node: Node, xs: list[Interval]) -> Interval:
     """Return the bounds of an arithmetic operation, given those of its operands."""
     if name == "where":
-        _, a, b = xs
+        a, b = _selected(node, 1, xs[1]), _selected(node, 2, xs[2])
         return Interval(min(a.low, b.low), max(a.high, b.high), a.zero or b.zero)
     a = xs[0]
     if name == "negative":
@@ -157,6 +159,22 @@ def _combined(name: str, node: Node, xs: list[Interval]) -> Interval:
     if node.inputs[0] is node.inputs[1] or (a.low >= 0 and b.low >= 0):
         return Interval(0.0, _INF, zero)
     return Interval(zero=zero)
+
+
+def _selected(node: Node, position: int, found: Interval) -> Interval:
+    """Return the bounds of an operand of ``where`` in the elements in which it is selected: those
+    of the operand, and the number that the condition compares it with.
+    """
+    condition, operand = node.inputs[0], node.inputs[position]
+    if condition.op_name not in _ORDERS or operand not in condition.inputs:
+        return found
+    side = condition.inputs.index(operand)
+    bound = scalar(condition.inputs[1 - side])
+    if bound is None or bound != bound:
+        return found
+    if _ORDERS[condition.op_name] == (side == position - 1):  # it is the greater one
+        return Interval(max(found.low, float(bound)), found.high, found.zero)
+    return Interval(found.low, min(found.high, float(bound)), found.zero)
 
 
 def at_least(node: Node, bound: float) -> bool:

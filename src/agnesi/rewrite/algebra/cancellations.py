@@ -88,7 +88,7 @@ _rule((x + log_one_minus_exp(-x)) - x, where(x < np.inf, log_one_minus_exp(-x) +
       "log_of_expm1_minus")
 _rule(square(0 - expm1(x)) - 1, exp(x) * (exp(x) - 2) + 0, "square_of_complement_less_one")
 _rule(sqrt(exp(a) + exp(b)),
-      where(maximum(a, b) < np.inf, exp(0.5 * logaddexp(a, b)), where(a > b, exp(a), exp(b))),
+      where(maximum(a, b) == np.inf, where(a > b, exp(a), exp(b)), exp(0.5 * logaddexp(a, b))),
       "root_of_two_exps", lambda a, b: a.dtype.kind == "f")
 _rule(sqrt(1 + exp(x)), exp(0.5 * softplus(x)), "root_of_one_plus_exp")
 _rule((log1p(x) + 0) - log(x), where(x < 0, np.nan, log1p(reciprocal(x + 0))), "log_of_next")

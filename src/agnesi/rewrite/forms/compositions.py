@@ -12,7 +12,7 @@ from agnesi.core.ir.node import Node
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.base.arith import abs as abs_
 from agnesi.ops.base.arith import reciprocal, square
-from agnesi.ops.base.select import where
+from agnesi.ops.base.select import minimum, where
 from agnesi.ops.elementwise.explog import exp, expm1, log, log1p, logaddexp, sigmoid, softplus
 from agnesi.ops.elementwise.hyperbolic import atanh, cosh, tanh
 from agnesi.ops.special.normal import erfcx, log_ndtr, ndtr
@@ -164,7 +164,8 @@ def slope_of_mean_softplus(node: Node) -> Tensor | None:
         if p.below() == [x] and q.below() == [x, x] and x.shape == node.shape:
             u = symbol(x)
             size = abs_(u)
-            rest = (softplus(-size) + size * sigmoid(-size)) / u / u
+            slope = minimum(size, 1000) * sigmoid(-size)  # 0 from there on, of inf too
+            rest = (softplus(-size) + slope) / u / u
             return rest * -p.number
     return None
 
