@@ -18,7 +18,6 @@ from typing import Any, NoReturn, TypeVar
 
 from agnesi.core import options
 from agnesi.core.calls.arguments import form, nested, stranger
-from agnesi.core.calls.written_names import spelt
 from agnesi.core.op import EXPLAINED, explain, in_user_code, is_accident, typed
 from agnesi.core.support.docstrings import numpydoc
 from agnesi.core.support.errors import (
@@ -33,6 +32,7 @@ from agnesi.core.support.errors import (
 from agnesi.core.support.exports import shown
 from agnesi.core.support.foreign import has
 from agnesi.core.support.migration_hints import nearest, with_keyword
+from agnesi.core.support.spelling import spelt
 
 F = TypeVar("F", bound=Callable[..., Any])
 C = TypeVar("C", bound=type)

@@ -14,7 +14,6 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
-from agnesi.core.calls.written_names import spelt
 from agnesi.core.ir.dims import Dim
 from agnesi.core.ir.node import Node
 from agnesi.core.support.dtypes import fits
@@ -30,6 +29,7 @@ from agnesi.core.support.errors import typed as typed
 from agnesi.core.support.foreign import attribute_of, has
 from agnesi.core.support.migration_hints import with_keyword
 from agnesi.core.support.record import record, replace
+from agnesi.core.support.spelling import spelt
 
 #: The names of the library's operations, as far as they are loaded.
 OWN_NAMES: set[str] = set()

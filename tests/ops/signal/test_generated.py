@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import agnesi as ag
-from agnesi.core.support.roots import roots
+from agnesi.core.ir.roots import roots
 
 pytestmark = pytest.mark.native_plans
 RNG = np.random.default_rng(3)

@@ -7,7 +7,6 @@ these.
 - ``arguments.py``: checks of arguments against a function's declaration, and what was wrong.
 - ``spellings.py``: names and positions of PyTorch's and NumPy's parameters.
 - ``watched.py``: calls that the two libraries answer differently.
-- ``written_names.py``: by which of its names the line of the user calls a function.
 - ``modules.py``: modules of PyTorch's programs, in which some calls mean what they do there.
 - ``plans.py``: the operations of a call, by types, sizes and plain values of its arguments.
 

@@ -15,10 +15,10 @@ from agnesi.core.dispatch import apply
 from agnesi.core.ir import foreign
 from agnesi.core.ir.dims import product
 from agnesi.core.ir.extents import surely
+from agnesi.core.ir.roots import roots
 from agnesi.core.support import dtypes
 from agnesi.core.support.config import HOOKS
 from agnesi.core.support.record import record
-from agnesi.core.support.roots import roots
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.arith import conj, multiply
 from agnesi.ops.base.creation import constant, spread_constant

@@ -29,7 +29,7 @@ from agnesi.codegen.library.lanes.shared import COUNT, WORKSPACE, Step, write_sh
 from agnesi.codegen.library.lanes.tables import Table, pairs, radices
 from agnesi.codegen.llvm.builder import Builder, Loop, Module, Value, const, i64
 from agnesi.codegen.llvm.register_tiles import TYPES, Tiles, transposed
-from agnesi.core.support.roots import roots
+from agnesi.core.ir.roots import roots
 from agnesi.core.target import Target
 
 #: Numbers of a transform from which it looks for signals itself: about a millisecond.

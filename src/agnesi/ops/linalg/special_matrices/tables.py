@@ -9,11 +9,11 @@ import numpy as np
 
 from agnesi.core.integers import known_integer
 from agnesi.core.ir.dims import is_settled
+from agnesi.core.ir.roots import roots
 from agnesi.core.parameter_types import DTypeLike, TensorLike
 from agnesi.core.public import public
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import ShapeError, check_allocatable
-from agnesi.core.support.roots import roots
 from agnesi.core.support.worker_threads import aside
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith
