@@ -14,6 +14,7 @@ from agnesi.compiler.tracing import hooks
 from agnesi.core.support import gc_pause
 from agnesi.core.support.config import MODE, TRACES, WITNESSES, Mode, config
 from tests.share import share
+from tests.strikes import Striking
 
 ROOT = os.path.dirname(ag.__file__)
 #: Files whose lines switch something, and undo it.
@@ -24,36 +25,6 @@ SWITCHES = tuple(os.path.join(ROOT, *name.split("/")) for name in (
     "compiler/specialization/specialization.py",
     "compiler/jit.py", "autodiff/recording.py", "autodiff/reverse.py", "autodiff/checkpoint.py",
     "autodiff/bodies.py", "autodiff/transforms.py", "autodiff/vmap.py", "api/control/traced.py"))
-
-
-class _Interrupting:
-    """Raises KeyboardInterrupt where a line is reached for the first time."""
-
-    def __init__(self, files, at=None):
-        self.files, self.at, self.seen = files, at, {}
-
-    def __enter__(self):
-        self.before = sys.gettrace()  # coverage measures by it, too
-        sys.settrace(self._call)
-        return self
-
-    def __exit__(self, *error):
-        sys.settrace(self.before)
-
-    def _call(self, frame, event, argument):
-        code = frame.f_code
-        if code.co_name == "__del__" or not code.co_filename.startswith(self.files):
-            return None  # Python prints what destructors raise, and goes on
-        return self._line
-
-    def _line(self, frame, event, argument):
-        if event == "line":
-            place = frame.f_code.co_filename, frame.f_lineno
-            if place == self.at and place not in self.seen:
-                self.seen[place] = True
-                raise KeyboardInterrupt
-            self.seen[place] = True
-        return self._line
 
 
 def _switched():
@@ -132,14 +103,14 @@ def test_an_interrupt_at_any_line_leaves_nothing_switched(make, files, each):
     step = make()
     step()
     before = _switched()
-    with _Interrupting(files) as lines:
+    with Striking(files) as lines:
         step()
     assert _switched() == before
     assert len(lines.seen) > 40
     interrupted, places = 0, share(list(lines.seen)[::each], 3, make.__name__)
     for place in places:
         try:
-            with _Interrupting(files, place):
+            with Striking(files, place):
                 step()
         except KeyboardInterrupt:
             interrupted += 1
@@ -194,7 +165,7 @@ def test_an_interrupt_before_the_mode_is_restored(file, run):
         lines = [i for i, line in enumerate(text, 1) if line.strip() == "MODE.set(mode)"]
     before, reached = _switched(), 0
     for _ in range(5):
-        with _Interrupting((path,), (path, lines[0])):
+        with Striking((path,), (path, lines[0])):
             try:
                 run()
             except KeyboardInterrupt:

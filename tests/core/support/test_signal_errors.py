@@ -11,38 +11,14 @@ import pytest
 import agnesi as ag
 from agnesi.core.support.signal_errors import ignored, is_from_signal
 from tests.share import share
+from tests.strikes import Striking
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
 ROOT = os.path.dirname(ag.__file__)
 
 
-class _Signalled:
-    """Sends this process a signal where a line is reached for the first time."""
-
-    def __init__(self, at=None):
-        self.at, self.seen = at, {}
-
-    def __enter__(self):
-        self.before = sys.gettrace()  # coverage measures by it, too
-        sys.settrace(self._call)
-        return self
-
-    def __exit__(self, *error):
-        sys.settrace(self.before)
-
-    def _call(self, frame, event, argument):
-        code = frame.f_code
-        if code.co_name == "__del__" or not code.co_filename.startswith(ROOT):
-            return None  # Python prints what destructors raise, and goes on
-        return self._line
-
-    def _line(self, frame, event, argument):
-        if event == "line":
-            place = frame.f_code.co_filename, frame.f_lineno
-            first, self.seen[place] = place not in self.seen, True
-            if first and place == self.at:
-                signal.raise_signal(signal.SIGUSR1)
-        return self._line
+def _signal():
+    signal.raise_signal(signal.SIGUSR1)
 
 
 def _compiled():
@@ -67,14 +43,14 @@ def test_a_time_limit_ends_a_call_at_any_line():
         raise TimeoutError
 
     _compiled()
-    with _Signalled() as lines:
+    with Striking(ROOT) as lines:
         _compiled()
     assert len(lines.seen) > 5000
     places = random.Random(0).sample(list(lines.seen), 60)
     before = signal.signal(signal.SIGUSR1, handler)
     try:
         for place in share(places, 3):
-            with _Signalled(place) as lines:
+            with Striking(ROOT, place, _signal) as lines:
                 try:
                     _compiled()
                 except TimeoutError:

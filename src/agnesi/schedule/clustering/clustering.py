@@ -237,7 +237,7 @@ class Clustering:
             cluster.swept = max(cluster.swept, read * reduces)
             cluster.rereads |= rereads
             if direction:
-                cluster.directions |= {direction}
+                cluster.directions.add(direction)
             if sweep is not None:
                 cluster.sweeps[sweep] = None
 
