@@ -17,9 +17,10 @@ def test_an_infinity_that_is_written_stays(algebra, sign):
     """Over one denominator all other terms are nothing beside it, and it is no term to be left."""
     x, y = ag.symbolic.vectors("x", "y")
     infinity = sign * math.inf
-    forms = [infinity + x / y, x / y - infinity, (x / y + 1) * infinity, 2 / y + x / y + infinity]
+    forms = [infinity + x / y, x / y - infinity, (x / y + 1) * infinity, 2 / y + x / y + infinity,
+             x - y - (x + infinity), (x - y) / infinity - (x + y) * infinity]
     found = ag.function([x, y], forms, algebra=algebra)([1.0, 2.0], [2.0, 4.0])
-    expected = [infinity, -infinity, infinity, infinity]
+    expected = [infinity, -infinity, infinity, infinity, -infinity, -infinity]
     np.testing.assert_array_equal(found, [[v, v] for v in expected])
 
 

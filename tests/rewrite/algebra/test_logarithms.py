@@ -40,3 +40,17 @@ def test_a_logarithm_does_not_go_into_itself():
     assert len(str(f.graph).splitlines()) < 200
     np.testing.assert_allclose(value.numpy(), -1.7508355095566490, rtol=1e-13)
     assert np.isfinite(slope.numpy()).all()
+
+
+@pytest.mark.parametrize("form", [
+    lambda x: ag.log(-ag.log(ag.sigmoid(x))), lambda x: -ag.log(-ag.log(ag.sigmoid(x) + 0.0)),
+    lambda x: ag.log(0 - (0 - ag.softplus(-x))),
+], ids=["of a sigmoid", "beside 0", "differences from 0"])
+def test_logarithms_of_negated_logarithms(form):
+    """Gumbel noise; a difference from 0 is no sum of exponentials, and -inf is no coefficient."""
+    x = np.array([-700.0, -2.0, -0.1, 0.0, 2.0, 30.0])
+    value, slope = ag.jit(lambda x: (form(x), ag.grad(lambda x: form(x).sum())(x)))(ag.tensor(x))
+    inside = np.logaddexp(0, -x)
+    sign = -1 if float(value[0]) < 0 else 1
+    np.testing.assert_allclose(value.numpy(), sign * np.log(inside), rtol=1e-14)
+    np.testing.assert_allclose(slope.numpy(), -sign / (1 + np.exp(x)) / inside, rtol=1e-13)

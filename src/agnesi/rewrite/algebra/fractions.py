@@ -141,7 +141,7 @@ def _polynomial(node: Node, known: dict[Node, Polynomial]) -> Polynomial:
 
 def _made(node: Node, known: dict[Node, Polynomial]) -> Polynomial:
     value = scalar(node)
-    if value is not None:
+    if value is not None and math.isfinite(value):
         return {_ONE: float(value)}
     name = node.op_name
     if name in ("add", "subtract"):
@@ -154,7 +154,7 @@ def _made(node: Node, known: dict[Node, Polynomial]) -> Polynomial:
         return {m: -c for m, c in _polynomial(node.inputs[0], known).items()}
     if name in ("multiply", "safe_multiply", "square"):
         return _times(*(_polynomial(n, known) for n in (node.inputs * 2)[:2]))
-    if name == "divide" and (by := scalar(node.inputs[1])):
+    if name == "divide" and (by := scalar(node.inputs[1])) and math.isfinite(by):
         return {m: c / float(by) for m, c in _polynomial(node.inputs[0], known).items()}
     return {frozenset(((node, 1),)): 1.0}
 

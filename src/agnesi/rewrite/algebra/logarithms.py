@@ -228,10 +228,12 @@ def _times(n: Tensor, inner: Tensor) -> Tensor:
 def _difference(node: Node, depth: int, term: bool) -> Tensor | None:
     """log(exp(a) - exp(b)), and log(1 - exp(b))."""
     a, b = node.inputs
+    if scalar(b) == 0:
+        return log_of(a, depth, term)
+    if scalar(a) == 0:
+        return log_of(graph_node(-symbol(b)), depth, term)
     if term:
         return None
-    if scalar(a) == 0 and b.op_name == "expm1":
-        return log_one_minus_exp(symbol(b.inputs[0]))
     if scalar(a) == 1 and b.op_name == "square":
         return log1p(-symbol(b))
     a, b = in_small_tails(a, b) or (a, b)
@@ -264,7 +266,8 @@ def _negated(node: Node, depth: int, term: bool) -> Tensor | None:
     if name == "expm1":
         return None if term else log_one_minus_exp(symbol(x.inputs[0]))
     if name == "subtract":
-        inside = symbol(x.inputs[1]) - symbol(x.inputs[0])
+        a, b = map(symbol, x.inputs)
+        inside = b if scalar(x.inputs[0]) == 0 else b - a
     elif name in _ODD:
         inside = apply(x.op, -symbol(x.inputs[0]))
     elif name in ("add", "multiply"):
