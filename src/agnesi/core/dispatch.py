@@ -62,6 +62,7 @@ from agnesi.core.support.errors import (
     oversized,
     user_where,
 )
+from agnesi.core.support.tracing import outermost
 from agnesi.core.support.worker_threads import aside
 from agnesi.core.tensor import Tensor, keep, register, symbol, wrap
 
@@ -347,8 +348,11 @@ def make_node(op: Op, xs: tuple[Tensor, ...]) -> Node:
     inputs = tuple([graph_node(x) for x in xs] if known is None else known)
     where = mode.line or user_where(3) if mode.placing else None
     node = node_of_type(op, inputs, types, where)
-    if "raises" in op.traits and mode.trace is not None and mode.examples is None:
-        mode.trace.raising.append(node)
+    if "raises" in op.traits and mode.trace is not None:
+        if (caught := getattr(outermost(), "caught", None)) is not None:
+            caught.note_check(op)
+        if mode.examples is None:
+            mode.trace.raising.append(node)
     return node
 
 

@@ -22,6 +22,7 @@ from agnesi.core.support.errors import (
     DeclaredShapeError,
     DTypeError,
     location,
+    note_error,
     oversized,
     user_where,
 )
@@ -397,6 +398,7 @@ def explain(error: Exception, name: str, args: tuple[Any, ...], where: Any = Non
     already has a line is returned as it is; one that no operation raises by itself gets a
     note.  What was raised in a function of the user's keeps the way there.
     """
+    note_error()
     if getattr(error, "located", False):
         return error
     error = oversized(error)

@@ -66,7 +66,8 @@ def no_value(x: Tensor, use: str) -> TraceError:
                 f"{needed}: its trace is over, and what was computed there is gone. Return it, or "
                 "keep it in a tensor that is changed in place (state.copy_(x))"))
     error = TraceError(at(f"{needed}, which {_situation(_advice(use, own))}"))
-    getattr(outermost(), "unanswered", []).append(error)
+    if (caught := getattr(outermost(), "caught", None)) is not None:
+        caught.unanswered.append(error)
     return error
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import sys
 import time
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import nullcontext
@@ -103,7 +104,7 @@ class Version(Flows):
         trace.precomputed = SizeQueries(arguments, symbols, inputs, computed, pattern is None)
         trace.decisions = self._decisions(inputs, leaves, pattern)
         with trace.precomputed.found(owner, pattern):
-            nodes, reads, token = self._traced(trace, symbols)
+            nodes, reads, token = self._traced(trace, symbols, pattern is not None)
         self.assumed = assumed(trace, reads, leaves[: tree.leaves + len(hidden)], tree,
                                owner.versions.queries, bool(self.effects))
         if pattern is not None and not trace.precomputed.all_queried:
@@ -175,16 +176,18 @@ class Version(Flows):
                    or (i >= self.argument_tree.leaves and type(leaves[i]) is float)]
         return Decisions(known, sizes, numbers, self.owner.versions.deferral)
 
-    def _traced(self, trace: Trace, symbols: Sequence[Any]) -> tuple[list[Any], Reads, Any]:
+    def _traced(self, trace: Trace, symbols: Sequence[Any], open_sizes: bool
+                ) -> tuple[list[Any], Reads, Any]:
         """Trace; return the results, the recorded reads, and a token that exists only if Python
         decides the same again.
         """
+        trace.caught.begin(sys._getframe().f_code)
         with tracing(trace):
             reads = copy_context().run(self._run, symbols)  # which context variables are undone by
             trace.refuse_flags()
             #: Whether it registers hooks on gradients of what it computes.
             self.hears = any(hooks for _, hooks in trace.hooks)
-            trace.refuse_caught()
+            trace.caught.refuse(open_sizes)
             attributes.refuse(trace, reads, symbols, (*self.tensors, *self.effects.tensors))
             self.renewed = NewMemory(trace, symbols)
             self.take_gradients(trace, symbols)

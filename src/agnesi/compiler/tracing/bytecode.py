@@ -7,10 +7,12 @@ import dis
 import functools
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from opcode import opmap
 from types import CodeType
 from typing import Any, NamedTuple
+
+from agnesi.core.support.errors import ours
 
 _EXTENDED, _GLOBAL, _NAME = map(opmap.get, ("EXTENDED_ARG", "LOAD_GLOBAL", "LOAD_NAME"))
 
@@ -130,6 +132,75 @@ def missed_in(code: CodeType) -> frozenset[str]:
                 i.opname == "CHECK_EXC_MATCH" for i in instructions(inner))):
             found.update(inner.co_names)
     return frozenset(found)
+
+
+#: Names of what catches errors in a ``with`` block.
+CATCHING = frozenset(("suppress", "raises", "assertRaises"))
+#: Classes that no operation raises for values of its operands.
+_OF_OTHER_CAUSES = frozenset((
+    "AttributeError", "EOFError", "FileNotFoundError", "ImportError", "KeyError",
+    "KeyboardInterrupt", "ModuleNotFoundError", "NameError", "OSError", "StopIteration"))
+_NAMED = frozenset(("LOAD_GLOBAL", "LOAD_NAME", "LOAD_ATTR", "LOAD_DEREF", "LOAD_FAST"))
+
+
+def caught_at(frame: Any, root: CodeType | None) -> tuple[CodeType, int] | None:
+    """Return the line of the first frame, from ``frame`` out to that of ``root``, in which an
+    ``except`` or ``suppress`` may catch what an operation raises; None if there is none.
+    """
+    while frame is not None and frame.f_code is not root:
+        code = frame.f_code
+        if code.co_exceptiontable and not ours(code.co_filename) and _is_caught(
+                code, frame.f_lasti):
+            return code, frame.f_lasti
+        frame = frame.f_back
+    return None
+
+
+@functools.lru_cache(maxsize=4096)
+def _is_caught(code: CodeType, offset: int) -> bool:
+    """Return whether code may catch what is raised at an instruction of its own.
+
+    >>> def f(x):
+    ...     try:
+    ...         return x[0]
+    ...     except IndexError:
+    ...         return x
+    >>> [i.opname for i in instructions(f.__code__) if _is_caught(f.__code__, i.offset)][:2]
+    ['LOAD_FAST', 'LOAD_CONST']
+    """
+    entries = getattr(dis.Bytecode(code), "exception_entries", ())
+    every = instructions(code)
+    for _ in entries:  # each leads to one further out at most
+        target = next((e.target for e in entries if e.start <= offset < e.end), None)
+        if target is None:
+            return False
+        handler = [i for i in every if i.offset >= target]
+        end = next((k for k, i in enumerate(handler) if i.opname == "RERAISE"), len(handler))
+        if _catches(code, handler[:end]):
+            return True
+        if end == len(handler):
+            return False
+        offset = handler[end].offset
+    return False
+
+
+def _catches(code: CodeType, handler: Sequence[dis.Instruction]) -> bool:
+    """Return whether the instructions of a handler, before it raises again, may catch an error."""
+    names = [i.opname for i in handler]
+    if "PUSH_EXC_INFO" not in names[:1]:
+        return False
+    if "WITH_EXCEPT_START" in names[:3]:
+        return not CATCHING.isdisjoint(code.co_names)
+    classes: list[str] = []
+    for i in handler[1:]:
+        if i.opname in _NAMED:
+            classes.append(str(i.argval))
+        elif i.opname == "CHECK_EXC_MATCH":
+            if not _OF_OTHER_CAUSES.issuperset(classes):
+                return True
+        elif i.opname != "BUILD_TUPLE":
+            classes = []
+    return names[1:2] == ["POP_TOP"]  # a clause without a class
 
 
 @functools.lru_cache(maxsize=4096)

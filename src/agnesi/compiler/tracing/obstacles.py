@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
+from types import CodeType
 from typing import Any
 
+from agnesi.compiler.tracing.bytecode import caught_at
 from agnesi.compiler.tracing.containers.borrowed_arrays import stored_at
 from agnesi.core.calls.arguments import missing_key
+from agnesi.core.ir.extents import UnknownSizeError
 from agnesi.core.ir.node import toposort
-from agnesi.core.support.errors import TraceError, location, raised_by_us
+from agnesi.core.op import Op, title_of
+from agnesi.core.support.errors import TraceError, errors_made, location, ours, raised_by_us
 from agnesi.core.tensor import Tensor
 
 
@@ -57,6 +62,48 @@ class LookedAtError(BaseException):
         behind = set(toposort(self.nodes))
         self.indices = [i for i, s in enumerate(symbols)
                        if isinstance(s, Tensor) and s.weak and s.node in behind]
+
+
+class CaughtErrors:
+    """What the user's ``except`` catches, or may catch, while a function is traced: errors raised
+    for values that are not known, for sizes that change from call to call, and those that compiled
+    code raises for some values.
+    """
+
+    def __init__(self) -> None:
+        #: Errors of code that needs values which are not there.
+        self.unanswered: list[TraceError] = []
+        self._root: CodeType | None = None
+        self._made_before = 0
+        self._checks: list[str] = []
+
+    def begin(self, root: CodeType) -> None:
+        """Begin: ``root`` is the code that calls the traced function."""
+        self._root, self._made_before = root, errors_made()
+
+    def note_check(self, op: Op) -> None:
+        """Record an operation that checks values if it stands where its error may be caught."""
+        where = caught_at(sys._getframe(2), self._root)
+        if where is not None:
+            self._checks.append(f"{title_of(op)} raises at {location((*where, ''))}")
+
+    def refuse(self, open_sizes: bool) -> None:
+        """End the trace if an error was, or may be, caught that eager code does not raise, or
+        raises at other values: run eagerly.
+
+        With ``open_sizes``, raise UnknownSizeError if it may depend on a size.
+        """
+        for error in self.unanswered:  # its traceback begins at who caught it
+            trace = error.__traceback__
+            if trace is not None and not ours(trace.tb_frame.f_code.co_filename):
+                raise OnlyEagerError(f"an except clause catches that {error}", _OUTSIDE)
+        if open_sizes and (self._checks or errors_made() != self._made_before):
+            raise UnknownSizeError("whether an error is caught depends on a size")
+        if self._checks:
+            raise OnlyEagerError(f"an except clause may catch what {self._checks[0]}", _OUTSIDE)
+
+
+_OUTSIDE = "Write the try around the call of the compiled function"
 
 
 def note_failure(error: BaseException, versions: Any, symbols: Sequence[Any], changed: bool

@@ -18,7 +18,12 @@ from agnesi.autodiff.recording import Reads, begun, behind, looking
 from agnesi.compiler.binding.new_memory import Renewed
 from agnesi.compiler.tracing.arguments.arrived import Left
 from agnesi.compiler.tracing.arguments.facts import FLAGS, GRAD, IDENTITY, LEAF, REQUIRES
-from agnesi.compiler.tracing.obstacles import ExampleReadError, OnceEagerError, OnlyEagerError
+from agnesi.compiler.tracing.obstacles import (
+    CaughtErrors,
+    ExampleReadError,
+    OnceEagerError,
+    OnlyEagerError,
+)
 from agnesi.core.ir.extents import Extent, UnknownSizeError
 from agnesi.core.ir.node import Node, next_serial, toposort
 from agnesi.core.op import typed
@@ -26,7 +31,13 @@ from agnesi.core.storage.layout_queries import Query
 from agnesi.core.storage.memory_order import Layout
 from agnesi.core.storage.views import looking_through
 from agnesi.core.support.config import MODE, STATE, traced, witnessed
-from agnesi.core.support.errors import GradientError, TraceError, at, location, ours, user_where
+from agnesi.core.support.errors import (
+    GradientError,
+    TraceError,
+    at,
+    location,
+    user_where,
+)
 from agnesi.core.support.forks import Lock
 from agnesi.core.support.tracing import current_trace, finish, query_fact
 from agnesi.core.tensor import CONSUMED, Tensor, symbol, wrap
@@ -131,8 +142,8 @@ class Trace:
         #: Sizes that data decides (``specialization.precomputed_sizes``), and Python's decisions.
         self.precomputed: Any = None
         self.decisions: Any = None
-        #: Errors of code that needs values which are not there.
-        self.unanswered: list[TraceError] = []
+        #: Errors that code of the user's caught, or may catch (``obstacles.py``).
+        self.caught = CaughtErrors()
         #: What is known of arguments, and what code asks of that (``arguments/facts.py``).
         self.facts: dict[int, Any] = {}
         self.questions: set[str] = set()
@@ -229,16 +240,6 @@ class Trace:
         """
         flows = version.parameters or self.begun or any(version.assumed.requiring)
         return version.recording and bool(flows) and (reads.asks(FLAGS) or bool(self.gradients))
-
-    def refuse_caught(self) -> None:
-        """End the trace if the user's ``except`` caught the error raised for a value that is not
-        known while tracing: run eagerly, there is none.
-        """
-        for error in self.unanswered:  # its traceback begins at who caught it
-            trace = error.__traceback__
-            if trace is not None and not ours(trace.tb_frame.f_code.co_filename):
-                raise OnlyEagerError(f"an except clause catches that {error}",
-                                     "Write the try around the call of the compiled function")
 
     def refuse_text(self, x: Tensor) -> None:
         """Raise if text of a value is made that is not known while a whole function is traced."""

@@ -13,6 +13,7 @@ import math
 import opcode
 import re
 import sys
+import threading
 import warnings
 from collections.abc import Iterator
 from itertools import islice
@@ -377,8 +378,28 @@ def shown(x: Any) -> str:
         return f"a deeply nested {type(x).__name__}"
 
 
+class _Made(threading.local):
+    """How many errors with the user's line were made in this thread."""
+
+    count = 0
+
+
+_MADE = _Made()
+
+
+def errors_made() -> int:
+    """Return how many errors with the user's line were made in this thread."""
+    return _MADE.count
+
+
+def note_error() -> None:
+    """Count an error."""
+    _MADE.count += 1
+
+
 def at(message: str, where: Where = None) -> str:
     """The message followed by the user's line."""
+    note_error()
     line = location(where if where is not None else _user_line(2))
     return f"{message}\n  at {line}"
 

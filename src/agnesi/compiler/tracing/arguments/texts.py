@@ -15,7 +15,7 @@ from types import CodeType
 from typing import Any, NoReturn
 
 from agnesi.compiler.binding.call_adapter import ANY_TEXT
-from agnesi.compiler.tracing.bytecode import codes, instructions
+from agnesi.compiler.tracing.bytecode import CATCHING, codes, instructions
 from agnesi.compiler.tracing.obstacles import LookedAtError
 from agnesi.core.tensor import Tensor
 
@@ -79,12 +79,8 @@ def refuse_catching(code: CodeType) -> None:
         raise TextReadError
 
 
-#: Names of what catches errors in a ``with`` block.
-_CATCHING = frozenset(("suppress", "raises", "assertRaises"))
-
-
 @functools.lru_cache(maxsize=4096)
 def _catches(code: CodeType) -> bool:
     names = [i.opname for i in instructions(code)]
-    return (code.co_name in ("__exit__", "__aexit__") or not _CATCHING.isdisjoint(code.co_names)
+    return (code.co_name in ("__exit__", "__aexit__") or not CATCHING.isdisjoint(code.co_names)
             or names.count("PUSH_EXC_INFO") > names.count("WITH_EXCEPT_START"))
