@@ -21,6 +21,7 @@ from agnesi.rewrite import (
     rewrite,
     rewrite_rule,
     rules,
+    tensor_of,
     trial,
     variables,
 )
@@ -325,3 +326,16 @@ def test_replacements_of_another_shape_are_refused(replacement):
     with pytest.raises(ShapeError, match="'bad': the replacement has"):
         rewrite_rule(ag.sinh(x), replacement(x), name="bad")
     assert not any(r.name == "bad" for r in rules())
+
+
+def test_tensors_that_rules_compute_or_hold_are_constants(own_rule):
+    """They were arguments that compiled code did not have: a KeyError."""
+    kept = ag.tensor(np.array([2.0, 3.0]))
+    own_rule(name="kept", ops=[ag.sin])(lambda node: tensor_of(node.inputs[0]) * kept)
+    x, y = ag.tensor(np.array([0.3, 0.7])), ag.tensor(np.array([1.2, 0.4]))
+    np.testing.assert_allclose(ag.jit(ag.sin)(x).numpy(), [0.6, 2.1])
+
+    def ratio(x):
+        return (ag.cosh(x) / ag.cosh(y) / (ag.cosh(x) / ag.cosh(y))).sum()
+
+    np.testing.assert_array_equal(ag.jit(ag.grad(ratio))(x).numpy(), 0.0)

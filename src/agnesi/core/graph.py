@@ -177,6 +177,17 @@ def _leaf_key(node: Node) -> Any:
     return ("constant", value.tobytes(), node.shape, node.dtype)
 
 
+def frozen_leaf(node: Node) -> Node:
+    """Return a leaf that a rewrite rule made, with a tensor that it computed or holds as a
+    constant: the compiled code's arguments are known before."""
+    t = None if type(node.handle) is Held else live_tensor(node)
+    if t is None:
+        return node
+    value = t.array.copy()
+    value.setflags(write=False)
+    return Node(None, (), node.shape, node.dtype, value=value)
+
+
 def _closed_leaf(node: Node) -> Node:
     """Return a leaf for a closed graph: a live tensor, held strongly, or a constant."""
     t = live_tensor(node)

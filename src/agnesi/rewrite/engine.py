@@ -18,7 +18,7 @@ from collections.abc import Set as AbstractSet
 from typing import Any
 
 from agnesi.core.expansion import Simpler, expanded, expanded_inside, inherit
-from agnesi.core.graph import FunctionGraph, Interner, constant_value
+from agnesi.core.graph import FunctionGraph, Interner, constant_value, frozen_leaf
 from agnesi.core.ir.node import Node
 from agnesi.core.op import Item
 from agnesi.core.substitution import copied
@@ -200,8 +200,8 @@ class Settler:
         """Return the outputs of a graph, rewritten until no rule of the stage applies."""
         settled, known = self.settled, self.interner.known
         for node in graph.nodes:
-            if node.op is None and node in known:
-                settled.setdefault(node, node)
+            if node.op is None:
+                settled.setdefault(node, node if node in known else self.interner.add(node))
             elif node not in settled:
                 # Operands come first: most nodes are settled in one step.
                 following = None if node in self.became else self._step(node, [])
@@ -245,6 +245,8 @@ class Settler:
             return None
         if inputs == node.inputs and node in self.interner.known:
             one = node
+        elif node.op is None:
+            one = self.interner.add(frozen_leaf(node))
         elif self.bodies is not None:
             one = self.bodies.rebuilt(node, inputs)
         else:
