@@ -24,6 +24,8 @@ from agnesi.compiler.tracing.arguments.texts import Text, TextReadError
 from agnesi.compiler.tracing.builtin_calls import STAND_INS, OfAttributes
 from agnesi.compiler.tracing.containers.borrowed_arrays import BorrowedArray
 from agnesi.compiler.tracing.numbers import Number
+from agnesi.core.ir.dims import STAND_INS as OF_SIZES
+from agnesi.core.ir.extents import Extent
 from agnesi.core.support.config import STATE
 from agnesi.core.tensor import Tensor
 
@@ -167,10 +169,13 @@ def _type(*args: Any, **keywords: Any) -> Any:
         raise TextReadError
     if len(args) == 1 and isinstance(args[0], _STANDING):
         return _kind(args[0])
+    if len(args) == 1 and type(args[0]) is Extent:
+        return int
     found = type(*args, **keywords)
     return found if STATE.reads is None or len(args) != 1 else STATE.reads.kind(found)
 
 
+OF_SIZES.add(_isinstance.__code__)
 STAND_INS.update({id(isinstance): _isinstance, id(issubclass): _issubclass, id(type): _type})
 STAND_INS.update({id(f): OfAttributes(_by_name(f)) for f in (getattr, hasattr, setattr, delattr)})
 STAND_INS.update({id(f): OfAttributes(_of_all(f)) for f in (vars, dir)})

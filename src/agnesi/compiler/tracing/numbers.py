@@ -25,6 +25,7 @@ from agnesi.compiler.tracing.builtin_calls import STAND_INS, Module
 from agnesi.compiler.tracing.obstacles import LookedAtError, OnlyEagerError
 from agnesi.compiler.tracing.process.output import print_, warn
 from agnesi.core.dispatch import apply
+from agnesi.core.ir.dims import STAND_INS as OF_SIZES
 from agnesi.core.ir.node import Node
 from agnesi.core.support import dtypes
 from agnesi.core.support.config import STATE, switched
@@ -479,6 +480,9 @@ def _hash(value: Any, /) -> int:
     if by_identity and (reads := STATE.reads) is not None and id(value) in reads.built:
         _refuse_identity(type(value).__name__)
     return hash(value)
+
+
+OF_SIZES.add(_hash.__code__)
 
 
 def _refuse_identity(kind: str) -> NoReturn:

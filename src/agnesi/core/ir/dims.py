@@ -13,6 +13,7 @@ import os
 import sys
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import CodeType
 from typing import Any, ClassVar
 
 from agnesi.core.support import tree
@@ -260,14 +261,27 @@ EVALUATE: dict[str, Callable[[int, int], int]] = {
 }
 
 
+#: The code of what stands for builtins such as ``hash`` while a function is traced.
+STAND_INS: set[CodeType] = set()
+#: Modules that call methods of sizes for others.
+_PASSED_ON = frozenset((*sys.stdlib_module_names, _OWN[:-1]))
+
+
 def from_user_code() -> bool:
-    """Return whether the comparison that asks stands in code outside of this package.
+    """Return whether the method of a size that asks this is called, by Python's own library or
+    directly, by code outside of this package.
 
     The library looks for sizes that are surely equal, and goes the general way if they are not.
     """
-    name = sys._getframe(2).f_globals.get("__name__", "")
-    return (not name.startswith(_OWN) and name.partition(".")[0] not in sys.stdlib_module_names) \
-        or name == "__main__"
+    frame: Any = sys._getframe(2)
+    while frame is not None:
+        name = frame.f_globals.get("__name__", "")
+        if name.startswith(_OWN) and frame.f_code not in STAND_INS:
+            return False
+        if name == "__main__" or name.partition(".")[0] not in _PASSED_ON:
+            return True
+        frame = frame.f_back
+    return False
 
 
 @functools.cache

@@ -90,7 +90,7 @@ class Extent(Dim):
         new.op, new.args = "sum", left
         new.key = ("sum", *left)
         new.terms = left
-        new.guess = sum(c * _product(a.guess for a in m) for m, c in left)
+        new.guess = sum(c * math.prod(a.guess for a in m) for m, c in left)
         return INTERNED.setdefault(key, new)
 
     @property
@@ -112,7 +112,13 @@ class Extent(Dim):
         """An upper bound of its values."""
         return self.span[1]
 
+    #: ``int`` for the traced function, where a size is one.
+    __class__ = property(
+        lambda _: int if current_reads() is not None and from_user_code() else Extent)
+
     def __hash__(self) -> int:
+        if current_reads() is not None and from_user_code():  # it looks up what depends on it
+            raise _unknown("the hash of a size")
         try:
             return self.hashed
         except AttributeError:
@@ -377,13 +383,6 @@ def _without(monomial: Monomial, by: Monomial) -> Monomial | None:
 
 
 # -- bounds ---------------------------------------------------------------------------------
-def _product(values: Iterable[int]) -> int:
-    result = 1
-    for v in values:
-        result *= v
-    return result
-
-
 def _bounds(terms: Terms) -> Span:
     """Bounds of a polynomial; None where there is no bound."""
     for monomial, factor in terms:
@@ -405,7 +404,7 @@ def _bounds(terms: Terms) -> Span:
     # A common factor leaves the sign to the rest: n - n*m is not positive.
     rest = Extent._of({_without(m, tuple(common)): c for m, c in grows})  # type: ignore[misc]
     under, over = _span(rest)
-    times = _product(a.least for a in common)  # type: ignore[misc]
+    times = math.prod(a.least for a in common)  # type: ignore[misc]
     return _meet((low, high), (
         number + under * times if under is not None and under >= 0 else None,
         number + over * times if over is not None and over <= 0 else None,
@@ -420,8 +419,8 @@ def _meet(a: Span, b: Span) -> Span:
 
 def _without_quotients(terms: Terms) -> tuple[int, Size]:
     """A multiple, with ``n - n % 2`` for ``2 * (n // 2)``, and how many times; 0 if none is."""
-    divided = [_product(a.args[1] for a in m if _is_part(a)) for m, _ in terms]
-    if _product(divided) == 1:
+    divided = [math.prod(a.args[1] for a in m if _is_part(a)) for m, _ in terms]
+    if math.prod(divided) == 1:
         return 0, 0
     times = math.lcm(*(by // math.gcd(by, c) for by, (_, c) in zip(divided, terms, strict=True)))
     total: Any = 0
@@ -445,7 +444,7 @@ def _without_remainders(terms: Terms) -> Span:
     for rest, top, (_, factor) in zip(rests, tops, terms, strict=True):
         for end, counts in (under, factor < 0), (over, factor > 0):
             if counts or not top:
-                end[rest] = end.get(rest, 0) + factor * _product(top)  # type: ignore[arg-type]
+                end[rest] = end.get(rest, 0) + factor * math.prod(top)  # type: ignore[arg-type]
     return _span(Extent._of(under))[0], _span(Extent._of(over))[1]
 
 
