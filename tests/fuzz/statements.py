@@ -33,12 +33,15 @@ NUMBERS = (
     "float(ag.max(V))", "t.shape[1]", "x.size", "int(ag.argmax(V))", "sum(L)", "len(L)", "L[-1]",
     "sorted(L)[0]", "held.count", "held.best", "g(N, N)", "sum(k * N for k in L)",
     "math.hypot(N, N)", "len([k for k in L if k < N])", "(V).tolist()[I]", "dict(a=N, b=N)['a']",
-    "(lambda k: k + N)(N)",
+    "(lambda k: k + N)(N)", "y.shape[0]", "len(y)", "y.size % 3", "{1: N, 3: N}.get(len(y), N)",
+    "held.names.setdefault(y.shape, N)", "[N, N, 0.5, N, 1, N][len(y)]", "int(y.shape[0] ** 0.5)",
 )
 CONDITIONS = (
     "N < N", "N >= N", "N < N <= N", "not C", "(C and C)", "(C or C)", "N == N", "bool(N)",
     "N in (1, 2, 0.5)", "bool((V > N).any())", "ag.sum(V) > N", "isinstance(N, int)", "N in L",
     "any(k > N for k in L)", "held.last is None", "'%.1f' % N == '1.0'", "ag.all(V > N)",
+    "len(y) > N", "y.shape == (3,)", "isinstance(y.shape[0], int)", "y.shape[0] in (1, 3)",
+    "hash(len(y)) % 2 == 0",
 )
 VECTORS = (
     "(V + N)", "(V * N)", "(N - V)", "(V * V)", "ag.where(V > N, V, N)", "ag.full((3,), N)",
@@ -47,7 +50,9 @@ VECTORS = (
     "ag.maximum(V, N)", "ag.concat([(V)[:1], (V)[1:]])", "(V if C else V)", "held.rows",
     "ag.stack([V, V]).sum(0)", "ag.tensor([float(k) * N for k in V])", "ag.sort(V)",
     "(held.last if held.last is not None else V)", "(t @ V)[[0, 1, 0]]",
-    "ag.stack([k + N for k in V])", "ag.fori_loop(0, 2, lambda k, w: w * s + k, V * 1.0)",
+    "(V + y)", "y.reshape(3)", "y[[0, -1, 0]]", "(y.mean() * V)", "ag.concat([y, V])[-3:]",
+    "(ag.ones((3, 2)) @ y)", "ag.stack([k + N for k in V])",
+    "ag.fori_loop(0, 2, lambda k, w: w * s + k, V * 1.0)",
 )
 STATEMENTS = (
     *4 * ("Vx = V",), *4 * ("Nx = N",), "Lx = [N, N]", "Q.append(N)", "Q[0] = N", "A = V", "F = N",
@@ -56,7 +61,10 @@ STATEMENTS = (
     "for Nx, Nx in zip(L, range(2)):B", "for Nx, Vx in enumerate(t):B",
     "for Nx in range(3):\n    if C: J\n    Vx = V\nelse:B",
     "Tx = 3\nwhile Z and C:\n    Z -= 1;B",
-    "try:B\nexcept ValueError:B", "try:B\nexcept Exception as error:B\nfinally:B",
+    "try:\n    Vx = V + y\nexcept ValueError:B",
+    "try:\n    Vx = y.reshape(-1, 3)[0]B\nexcept Exception:B",
+    "try:\n    Vx = V[n:][K]\nexcept (IndexError, KeyError):B", "try:B\nexcept ValueError:B",
+    "try:B\nexcept Exception as error:B\nfinally:B",
     "if C: return V, N", "if C: raise ValueError('no')", "assert N < 4",
     "Vx = ag.copy(V) * 1.0\nZ[K] = N", "Vx = ag.copy(V) * 1.0\nZ[K] += N",
     "def inner(p, k=N):\n    return p * N + k\nNx = inner(N)",
@@ -81,7 +89,7 @@ def h(w, p):
     return w * p if w[0] > p else ag.cos(w) + g(p, 1.5)
 '''
 WAY = BY_NAME["statements"]
-CALLS = 3
+CALLS = 4
 #: Errors that a program may end with.
 ERRORS = (ArithmeticError, LookupError, TypeError, ValueError, AssertionError, NameError)
 _HOLE = re.compile(r"\b(?:[A-Z]|[NVLT]x)\b")
@@ -163,15 +171,16 @@ class Text:
         """Python that defines it."""
         body = "\n".join("    " + line for line in self.lines)
         around = "\n".join(self.around)
-        return f"import math, types\nimport agnesi as ag\n{around}\ndef f(x, t, n, s):\n{body}\n"
+        return f"import math, types\nimport agnesi as ag\n{around}\ndef f(x, t, n, s, y):\n{body}\n"
 
     def arguments(self, call: int, nudge: float = 0) -> tuple[Any, ...]:
         """Tensors and numbers of a call, all of them moved a little."""
         rng = np.random.default_rng([self.seed, call])
         x, t = (np.round(rng.normal(size=size) * 2, int(rng.integers(3))) for size in (3, (2, 3)))
         s = round(float(rng.normal() * 2), int(rng.integers(2)))
-        return (ag.tensor(x * (1 + nudge)), ag.tensor(t * (1 + nudge)), int(rng.integers(4)),
-                s * (1 + nudge))
+        n, y = int(rng.integers(4)), rng.normal(size=int(rng.integers(1, 6)))
+        return (ag.tensor(x * (1 + nudge)), ag.tensor(t * (1 + nudge)), n, s * (1 + nudge),
+                ag.tensor(y * (1 + nudge)))
 
     def smaller(self) -> Iterator[Text]:
         """Without some statement, or with its block in its place."""

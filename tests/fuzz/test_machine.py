@@ -30,7 +30,7 @@ from tests.fuzz.oracles.wide import as_near
 from tests.fuzz.program import Body, Input, Program, Step
 from tests.fuzz.reduce import reduced
 from tests.fuzz.run import Case
-from tests.fuzz.statements import ERRORS, Script, Text
+from tests.fuzz.statements import CALLS, ERRORS, Script, Text
 from tests.fuzz.steps import elementwise
 from tests.fuzz.watch import Watch
 from tests.fuzz.ways import BY_NAME, WAYS
@@ -269,12 +269,12 @@ def test_what_decides_within_rounding_of_a_step_may_have_either_outcome():
             count=0, best=0.5, last=None, rows=ag.zeros(3, dtype="float64"), seen=[], names={}))]
 
     root = of("a1 = divmod(math.sqrt(abs(3)) ** 2, 3)[0]")
-    assert not root.difference(root.expected(), other(range(3), lambda n: 1.0))
-    assert root.difference(root.expected(), other(range(3), lambda n: 2.0))
+    assert not root.difference(root.expected(), other(range(CALLS), lambda n: 1.0))
+    assert root.difference(root.expected(), other(range(CALLS), lambda n: 2.0))
     for exact in ("a1 = divmod(math.sqrt(abs(4)) ** 2, 4)[0]",
                   "a1 = 1.0 if 0.5 + 0.25 == 0.75 else 0.0", "a1 = 1.0 if n * 2 >= n + n else 0.0"):
         script = of(exact)
-        assert script.difference(script.expected(), other(range(3), lambda n: 0.0))
+        assert script.difference(script.expected(), other(range(CALLS), lambda n: 0.0))
 
 
 @pytest.mark.parametrize(("first", "free"), [

@@ -66,8 +66,17 @@ def remembered():
     return lambda x: x * mask(x.shape[0])
 
 
+def quotients():
+    def function(x):
+        n = x.shape[0] / 2
+        return (n, [0.5 + x.shape[0], x.shape[0] ** 0.5], isinstance(n, float), max(n, 1.2),
+                type(x.shape[0] * 0.5).__name__, f"{n:.2f}", n > 1.2, {1.5: 2}.get(n), x * n)
+
+    return function
+
+
 @pytest.mark.parametrize("make", [
-    shapes_as_keys, sizes_as_keys, sizes_in_sets, counted, hashes, classes, remembered])
+    shapes_as_keys, sizes_as_keys, sizes_in_sets, counted, hashes, classes, remembered, quotients])
 def test_sizes_are_looked_up_as_eagerly(make):
     """A version for several sizes took them for keys that are nowhere, and for no numbers."""
     function, run = make(), ag.jit(make())

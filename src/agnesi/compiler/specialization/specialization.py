@@ -46,7 +46,7 @@ from agnesi.compiler.tracing.effects import Arguments, Effects, Hidden, refuse_s
 from agnesi.compiler.tracing.hooks import taking
 from agnesi.compiler.tracing.leaves import argument_of, memory_of, plain, symbol_of
 from agnesi.compiler.tracing.numbers import Number
-from agnesi.compiler.tracing.obstacles import note_failure
+from agnesi.compiler.tracing.obstacles import LookedAtError, note_failure
 from agnesi.compiler.tracing.process.foreign_generators import refuse_draws, states, undone_draws
 from agnesi.compiler.tracing.process.settings_left import refuse_settings, restored, settings
 from agnesi.compiler.tracing.reads import Reads
@@ -183,7 +183,12 @@ class Version(Flows):
         """
         trace.caught.begin(sys._getframe().f_code)
         with tracing(trace):
-            reads = copy_context().run(self._run, symbols)  # which context variables are undone by
+            try:  # in a context of its own, by which changes of context variables are undone
+                reads = copy_context().run(self._run, symbols)
+            except LookedAtError as error:
+                if error.indices or not open_sizes:
+                    raise
+                raise UnknownSizeError("Python decides by a number that sizes give") from None
             trace.refuse_flags()
             #: Whether it registers hooks on gradients of what it computes.
             self.hears = any(hooks for _, hooks in trace.hooks)

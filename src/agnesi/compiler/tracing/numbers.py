@@ -28,7 +28,7 @@ from agnesi.core.dispatch import apply
 from agnesi.core.ir.dims import STAND_INS as OF_SIZES
 from agnesi.core.ir.node import Node
 from agnesi.core.support import dtypes
-from agnesi.core.support.config import STATE, switched
+from agnesi.core.support.config import HOOKS, STATE, switched
 from agnesi.core.support.errors import TraceError, location, user_where
 from agnesi.core.support.exports import module_of
 from agnesi.core.support.tracing import current_trace
@@ -171,6 +171,9 @@ def number_of(x: Tensor, dtype: Any, bound: int = MOST_GIVEN, given: bool = Fals
     assert node is not None
     node.weak = True
     return standing_for(node, bound, given)
+
+
+HOOKS.traced_number = lambda x: number_of(x, x.dtype)
 
 
 def standing_for(node: Node | None, bound: int = MOST_GIVEN, given: bool = False) -> Number:

@@ -43,6 +43,8 @@ class Hooks:
     each: Callable[..., np.ndarray | None] = staticmethod(lambda op, arrays, work, few=0: None)
     #: Compiled code of an operation, to be called with arrays.
     native: Callable[..., Callable[..., np.ndarray]] | None = None
+    #: What stands for Python's float in a traced function, given a tensor that has its value.
+    traced_number: Callable[[Any], Any] = staticmethod(lambda x: x)
     #: Whether there is a compiler.
     compiles: Callable[[], bool] = staticmethod(lambda: False)
     #: A function whose calls ``(args, keywords)`` are compiled where that pays, or at the first one

@@ -8,7 +8,11 @@ import numpy as np
 
 from agnesi.core.dispatch import apply
 from agnesi.core.ir.dims import Dim, combine
+from agnesi.core.ir.extents import Extent, UnknownSizeError
 from agnesi.core.support import dtypes
+from agnesi.core.support.config import HOOKS
+from agnesi.core.support.errors import at
+from agnesi.core.support.tracing import current_reads
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith, compare
 from agnesi.ops.base.convert import Cast, as_tensor
@@ -20,6 +24,8 @@ _FUNCTIONS: dict[str, Any] = {
     "gt": compare.greater, "ge": compare.greater_equal,
 }
 _PRECISE = Cast(dtypes.float64)
+#: Operands of the traced function that are numbers eagerly.
+_NUMBERS = (Extent, int, float)
 _OPERANDS = (Dim, int, float, complex, Tensor, np.ndarray, np.generic)
 
 
@@ -45,5 +51,17 @@ def with_tensors(name: str, a: Any, b: Any) -> Any:
     if any(isinstance(x, np.integer) for x in (a, b)) and len(name) < 3 and name in "+-*//%":
         return combine(name, *(int(x) if isinstance(x, np.integer) else x for x in (a, b)))
     exact = name == "/" or any(isinstance(x, (float, complex)) for x in (a, b))
-    return _FUNCTIONS[name](*(
+    found = _FUNCTIONS[name](*(
         apply(_PRECISE, as_tensor(x)) if exact and isinstance(x, Dim) else x for x in (a, b)))
+    numbers = current_reads() is not None and all(type(x) in _NUMBERS for x in (a, b))
+    return _as_number(found) if numbers else found
+
+
+def _as_number(found: Tensor) -> Any:
+    """Return what stands for Python's number in the traced function: eagerly, sizes are such."""
+    if found.dtype.kind == "f":
+        return HOOKS.traced_number(found)
+    if found.dtype.kind == "b":
+        return bool(found)
+    raise UnknownSizeError(at("an integer that is no polynomial of sizes depends on a size that "
+                              "changes from call to call"))
