@@ -12,7 +12,7 @@ from agnesi.core.ir.extents import Extent, UnknownSizeError
 from agnesi.core.support import dtypes
 from agnesi.core.support.config import HOOKS
 from agnesi.core.support.errors import at
-from agnesi.core.support.tracing import current_reads
+from agnesi.core.support.tracing import current_reads, is_number_of_trace
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith, compare
 from agnesi.ops.base.convert import Cast, as_tensor
@@ -53,7 +53,8 @@ def with_tensors(name: str, a: Any, b: Any) -> Any:
     exact = name == "/" or any(isinstance(x, (float, complex)) for x in (a, b))
     found = _FUNCTIONS[name](*(
         apply(_PRECISE, as_tensor(x)) if exact and isinstance(x, Dim) else x for x in (a, b)))
-    numbers = current_reads() is not None and all(type(x) in _NUMBERS for x in (a, b))
+    numbers = current_reads() is not None and all(
+        [type(x) in _NUMBERS or is_number_of_trace(x) for x in (a, b)])
     return _as_number(found) if numbers else found
 
 
