@@ -1,25 +1,31 @@
-"""``agnesi.amp``: mixed precision as PyTorch's programs write it; dtypes of operands decide here.
+"""``agnesi.amp``: mixed precision as PyTorch's programs write it.
 
 Examples
 --------
 >>> import agnesi as ag
->>> with ag.amp.autocast("cuda", dtype=ag.float16):
-...     y = ag.ones(2) * 2
->>> y.dtype
-dtype('float32')
+>>> layer, x = ag.nn.Linear(4, 3), ag.ones(2, 4)
+>>> with ag.amp.autocast("cpu", dtype=ag.bfloat16):
+...     y = layer(x)
+...     loss = ag.nn.functional.cross_entropy(y, ag.tensor([0, 2]))
+>>> y.dtype, loss.dtype
+(dtype('bfloat16'), dtype('float32'))
 """
 
 from __future__ import annotations
 
 import contextlib
+import functools as _functools
 from collections.abc import Callable as _Callable
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from agnesi.api import functions as _F
 from agnesi.autodiff.recording import no_grad as _no_grad
+from agnesi.core.calls.autocasting import cast as _cast
+from agnesi.core.calls.autocasting import casting as _casting
 from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.parameter_types import DTypeLike as _DTypeLike
+from agnesi.core.support.config import MODE as _MODE
 from agnesi.core.support.dtypes import as_dtype as _as_dtype
 from agnesi.core.support.dtypes import is_inexact as _is_inexact
 from agnesi.core.support.errors import DTypeError as _DTypeError
@@ -28,64 +34,99 @@ from agnesi.core.support.errors import typed as _typed
 from agnesi.core.support.errors import warn as _warn
 from agnesi.core.tensor import Tensor
 
+#: What :class:`autocast` may compute in.
+_FEWER = ("bfloat16", "float16")
+
 
 class autocast(contextlib.ContextDecorator):  # noqa: N801
-    """A region that PyTorch computes in fewer bits; here operands have their dtypes in it.
+    """A region in which some functions compute in fewer bits, as a ``with`` block or a decorator.
+
+    Products, convolutions, linear layers and attention cast operands to ``dtype``; losses, linear
+    algebra, transforms, ``prod``, ``quantile`` and others that lose too much cast them to float32;
+    all others take operands as they are.  The lists are PyTorch's for processors
+    (``core/calls/autocasting.py``); recurrent layers are in none.  float64 stays.  Gradients come
+    in the dtypes of what they belong to.
 
     For GPUs, of which there are none, PyTorch leaves such a region as it is, and so does this one.
-    For "cpu" it warns: results have the dtype of the operands, which is never less precise.
 
-    :param device_type: What computes.
-    :param dtype: In what it would.
+    :param device_type: What computes: "cpu", else nothing changes.
+    :param dtype: bfloat16 or float16; bfloat16 by default.
     :type dtype: dtype, optional
-    :param enabled: Whether it does.
-    :param cache_enabled: Taken from PyTorch's calls.
-    :see: training.Trainer, Tensor.bfloat16
+    :param enabled: Whether functions cast; False in a region: they do not in this part of it.
+    :param cache_enabled: Taken from PyTorch's calls: compiled code casts a weight once anyway.
+    :raises DTypeError: If the dtype is none of floats.
+    :see: training.Trainer, Tensor.bfloat16, is_autocast_enabled
 
-    >>> with ag.amp.autocast("cpu", enabled=False):
-    ...     y = ag.ones(2)
+    >>> with ag.amp.autocast("cpu", dtype=ag.bfloat16):
+    ...     y = ag.ones(2, 2) @ ag.ones(2, 2)
+    >>> y.dtype
+    dtype('bfloat16')
     """
 
     def __init__(self, device_type: str = "cuda", dtype: _DTypeLike = None, enabled: bool = True,
                  cache_enabled: bool | None = None) -> None:
-        if dtype is not None and not _is_inexact(_as_dtype(dtype)):
-            raise _DTypeError(_at(f"autocast: dtype must be one of floats, not {_as_dtype(dtype)}"))
-        self.device_type, self.enabled = device_type, enabled and device_type == "cpu"
-        if self.enabled:
-            _warn("autocast: operands keep their dtypes; `model.to('bfloat16')` or "
-                  "training.Trainer(precision='bfloat16') compute in fewer bits")
+        found = _as_dtype("bfloat16" if dtype is None else dtype)
+        if not _is_inexact(found):
+            raise _DTypeError(_at(f"autocast: dtype must be one of floats, not {found}"))
+        self.device_type, self._dtype = device_type, found
+        self.enabled = enabled and device_type == "cpu"
+        if self.enabled and str(found) not in _FEWER:
+            _warn(f"autocast: dtype must be bfloat16 or float16, not {found}: nothing is cast")
+            self.enabled = False
+        self._entered: list[_casting] = []
 
     def __enter__(self) -> autocast:
+        block = _casting((self._dtype if self.enabled else None) if self.device_type == "cpu"
+                         else _MODE.get().autocast)
+        block.__enter__()
+        self._entered.append(block)
         return self
 
-    def __exit__(self, *error: object) -> None:
-        """Nothing is to be undone."""
+    def __exit__(self, *error: Any) -> None:
+        self._entered.pop().__exit__(*error)
 
 
 def custom_fwd(fwd: _Callable[..., Any] | None = None, *, device_type: str = "cuda",
                cast_inputs: _DTypeLike = None) -> Any:
-    """The ``forward`` of an ``autograd.Function`` as it is: no region computes in fewer bits.
+    """The ``forward`` of an ``autograd.Function`` with operands in one dtype inside of
+    :class:`autocast`, or as that says.
 
     :param fwd: The function; without it a decorator is returned.
-    :param device_type: Taken from PyTorch's calls.
-    :param cast_inputs: Likewise.
-    :returns: The function itself.
+    :param device_type: As in the region.
+    :param cast_inputs: The dtype that it casts tensors of floats to; the function then casts
+        nothing itself.
+    :type cast_inputs: dtype, optional
+    :returns: The function, or a decorator.
     :rtype: callable
     :see: amp.custom_bwd, amp.autocast
 
-    >>> @ag.amp.custom_fwd(device_type="cuda")
+    >>> @ag.amp.custom_fwd(device_type="cpu", cast_inputs=ag.float32)
     ... def forward(ctx, x):
     ...     return x * 2
     """
-    return (lambda found: found) if fwd is None else fwd
+    if fwd is None:
+        return _functools.partial(custom_fwd, device_type=device_type, cast_inputs=cast_inputs)
+    if device_type != "cpu":
+        return fwd
+
+    @_functools.wraps(fwd)
+    def call(ctx: Any, *args: Any, **keywords: Any) -> Any:
+        ctx._autocast = dtype = _MODE.get().autocast
+        if dtype is None or cast_inputs is None:
+            return fwd(ctx, *args, **keywords)
+        ctx._autocast, target = None, _as_dtype(cast_inputs)
+        with _casting(None):
+            return fwd(ctx, *_cast(args, target), **_cast(keywords, target))
+
+    return call
 
 
 def custom_bwd(bwd: _Callable[..., Any] | None = None, *, device_type: str = "cuda") -> Any:
-    """The ``backward`` of an ``autograd.Function`` as it is, as :func:`custom_fwd` its forward.
+    """The ``backward`` of an ``autograd.Function``, which casts as its :func:`custom_fwd` did.
 
     :param bwd: The function; without it a decorator is returned.
-    :param device_type: Taken from PyTorch's calls.
-    :returns: The function itself.
+    :param device_type: As in the region.
+    :returns: The function, or a decorator.
     :rtype: callable
     :see: amp.custom_fwd, amp.autocast
 
@@ -93,7 +134,17 @@ def custom_bwd(bwd: _Callable[..., Any] | None = None, *, device_type: str = "cu
     ... def backward(ctx, g):
     ...     return g * 2
     """
-    return (lambda found: found) if bwd is None else bwd
+    if bwd is None:
+        return _functools.partial(custom_bwd, device_type=device_type)
+    if device_type != "cpu":
+        return bwd
+
+    @_functools.wraps(bwd)
+    def call(ctx: Any, *gradients: Any) -> Any:
+        with _casting(getattr(ctx, "_autocast", None)):
+            return bwd(ctx, *gradients)
+
+    return call
 
 
 class GradScaler:

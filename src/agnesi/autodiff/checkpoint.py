@@ -14,6 +14,7 @@ from agnesi.autodiff.forward import push
 from agnesi.autodiff.recompute import segment
 from agnesi.autodiff.recording import alias, detach, enable_grad, last_change
 from agnesi.autodiff.reverse import backprop
+from agnesi.core.calls.autocasting import casting
 from agnesi.core.dispatch import current, record_many
 from agnesi.core.ir.node import Node, next_serial, toposort
 from agnesi.core.op import Op, typed
@@ -179,6 +180,7 @@ class Rerun(Op):
     def __init__(self, function: Callable[..., Any], leaves: Sequence[Any], tree: Tree) -> None:
         self.function = function
         self.tree = tree
+        self.autocast = MODE.get().autocast
         self.flowing = [i for i, v in enumerate(leaves)
                         if isinstance(v, Tensor) and v._requires_grad]
         self.given = [leaves[i] for i in self.flowing]
@@ -241,7 +243,7 @@ class Rerun(Op):
         fresh = [alias(x) for x in xs[: len(self.flowing)]]
         wrt: list[Any] = [current(x) for x in fresh] + [x.node for x in xs[len(fresh) :]]
         since = next_serial()
-        with as_before(self.state), enable_grad(), same_draws():
+        with as_before(self.state), casting(self.autocast, recording=True), same_draws():
             outputs, _ = flatten(self._call(fresh))
         found = [current(v) for v in outputs if isinstance(v, Tensor) and v._requires_grad]
         if len(found) != self.outputs:

@@ -12,6 +12,7 @@ from agnesi.autodiff.reached import asked
 from agnesi.autodiff.recording import Settled, alias, is_leaf
 from agnesi.autodiff.rules import Unknown, at_known_sizes, cotangents, tangents
 from agnesi.autodiff.stable import stable_roots
+from agnesi.core.calls.autocasting import casting
 from agnesi.core.dispatch import current
 from agnesi.core.ir.node import Node, executed, toposort, waiting
 from agnesi.core.op import Item, explain, item_of, title_of, typed
@@ -128,6 +129,9 @@ def backprop(seeds: Mapping[Node, Tensor], wrt: Sequence[Node] | None = None,
     ``seeds`` maps result nodes to their cotangents; gradients stop at the nodes in ``constants``.
     ``flags`` (``flows.Flags``) marks those that are absent in some steps of a loop.
     """
+    if MODE.get().autocast is not None:  # rules have operands of the dtypes that were computed in
+        with casting(None):
+            return backprop(seeds, wrt, constants, sparse, flags)
     if not is_tracing():
         for n, g in seeds.items():
             if n.serial > 0 or (type(g) is Tensor and g.array is None):

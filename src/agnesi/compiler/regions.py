@@ -84,7 +84,7 @@ class Regions:
         """
         mode = MODE.get()
         if is_tracing() or not (config._compiles or config.compiles) or not (
-                mode.watch is mode.examples is None and not mode.fixed):
+                mode.watch is mode.examples is mode.autocast is None and not mode.fixed):
             return self.function(*args, **keywords)
         types: list[Any] = []
         for x in args:  # ``_type`` of each, written out

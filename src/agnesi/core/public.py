@@ -11,7 +11,7 @@ from typing import Any, NoReturn, TypeVar
 
 from agnesi.core import options
 from agnesi.core.backend import DEVICES
-from agnesi.core.calls import arguments, modules
+from agnesi.core.calls import arguments, autocasting, modules
 from agnesi.core.calls.overriding import overridden
 from agnesi.core.calls.plans import Plans
 from agnesi.core.calls.spellings import DEVICE as DEVICE
@@ -281,13 +281,19 @@ def planned(function: F) -> F:
     After some calls that agree in these, and in how operands lie in memory, it is traced once, and
     later calls apply the operations of the graph, without the layers in which it finds them out.
     """
-    plans = Plans(function)
+    plans, otherwise = Plans(function), autocasting.casts(function)
 
     def call(*args: Any, **keywords: Any) -> Any:
         found = HOOKS.replayed(plans, args, keywords)
-        return function(*args, **keywords) if found is NotImplemented else found
+        return otherwise(*args, **keywords) if found is NotImplemented else found
 
     return _standing_for(function, call)
+
+
+def autocasts(function: F) -> F:
+    """A public function, not :func:`planned`, that ``amp.autocast`` casts the operands of."""
+    found: Any = autocasting.casts(function)
+    return function if found is function else _standing_for(function, found)
 
 
 def where_torch(function: F) -> F:

@@ -108,16 +108,17 @@ def get_float32_matmul_precision() -> str:
 
 @strict
 def is_autocast_enabled(device_type: str | None = None) -> bool:
-    """Whether operations choose the precision of their operands: never, dtypes decide it.
+    """Whether functions choose the dtype that they compute in, inside of ``amp.autocast``.
 
-    :param device_type: Any: there is one device.
-    :returns: False, also inside of ``amp.autocast``, which changes nothing.
-    :see: set_default_dtype
+    :param device_type: "cpu", or a device that is not there; without one GPUs are meant.
+    :returns: False for devices that are not there.
+    :see: set_default_dtype, amp.autocast
 
-    >>> ag.is_autocast_enabled()
-    False
+    >>> with ag.autocast("cpu"):
+    ...     print(ag.is_autocast_enabled("cpu"))
+    True
     """
-    return False
+    return device_type == "cpu" and MODE.get().autocast is not None
 
 
 @strict_class

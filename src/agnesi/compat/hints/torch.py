@@ -120,8 +120,8 @@ get_num_interop_threads set_num_interop_threads init_num_threads : `ag.set_num_t
 get_default_device set_default_device get_device get_device_module Stream Event : nothing: there is
     one device, the CPU
 set_printoptions get_printoptions : `numpy.set_printoptions`
-get_autocast_dtype set_autocast_enabled clear_autocast_cache :
-    `model.to('bfloat16')`, or operands `x.bfloat16()`: precision follows from dtypes
+get_autocast_dtype set_autocast_enabled set_autocast_dtype clear_autocast_cache :
+    a block `with ag.autocast("cpu", dtype=ag.bfloat16):`
 GradScaler : `ag.amp.GradScaler`
 set_anomaly_enabled is_anomaly_enabled is_anomaly_check_nan_enabled : `ag.ensure(x,
     ag.isfinite(x).all())`
@@ -193,7 +193,7 @@ FORMS = (
     ("miopen_*", "functions of `nn.functional`: kernels are generated"),
     ("native_*", "functions of `nn.functional`: kernels are generated"),
     ("batch_norm_*", "`nn.functional.batch_norm`"),
-    ("*autocast*", "`x.bfloat16()`, `x.half()`: precision follows from dtypes"),
+    ("*autocast*", "`ag.is_autocast_enabled('cpu')`, `with ag.autocast('cpu'):`"),
     ("*Storage*", "`x.numpy()`, the array that holds the values"),
     ("*Tensor", "`ag.tensor(data, dtype)`"),
     ("*Type", "`ag.Tensor`: there is no script with types of its own; see `ag.jit`"),

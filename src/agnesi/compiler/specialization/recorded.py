@@ -17,12 +17,13 @@ from agnesi.autodiff.reverse import existing, overwritten
 from agnesi.compiler.specialization.invalidation import Retired
 from agnesi.compiler.tracing.arguments.numpy_numbers import NumPyNumber
 from agnesi.compiler.tracing.process.output import silent
+from agnesi.core.calls.autocasting import casting
 from agnesi.core.dispatch import current, record, record_many
 from agnesi.core.graph import live_tensor
 from agnesi.core.ir.node import Node, next_serial, toposort
 from agnesi.core.op import Op
 from agnesi.core.storage.consumed_results import SpentNode
-from agnesi.core.support.config import STATE, switched
+from agnesi.core.support.config import STATE
 from agnesi.core.support.errors import GradientError, at
 from agnesi.core.support.tracing import current_trace, is_tracing, share_facts
 from agnesi.core.support.tree import flatten
@@ -157,7 +158,7 @@ class CompiledCall(Op):
             then += [(p, v) for p, v in zip(version.hidden.values(), hidden, strict=False)
                      if p.now() is not v]
         if version.blind or not still_seen()(version.watched_at):
-            with switched(recording=version.recording):  # as it runs again
+            with casting(version.autocast, recording=version.recording):  # as it runs again
                 then += [(p, p.value) for p in version.sources
                          if not p.holds() and type(p) is not Retired]
         return then
@@ -207,7 +208,8 @@ def pullback_of(version: Any) -> Any:
         for i in version.mutated:
             given, leaves[i] = leaves[i], copy(as_tensor(leaves[i]))
             _let_answer(leaves[i], given)
-        with _holding(version.changed, state), switched(recording=version.recording), same_draws():
+        mode = casting(version.autocast, recording=version.recording)
+        with _holding(version.changed, state), mode, same_draws():
             for i in arguments:
                 given, leaves[i] = leaves[i], alias(leaves[i])
                 _let_answer(leaves[i], given)

@@ -87,7 +87,7 @@ class Version(Flows):
         shapes: Any = shapes_of(leaves)
         shapes = shapes if pattern is None else in_shapes(pattern, shapes)
         self.owner, self.argument_tree = owner, tree
-        self.recording, since = STATE.recording, next_serial()
+        self.recording, self.autocast, since = STATE.recording, STATE.autocast, next_serial()
         given = [(v, n, i >= tree.leaves or i in dynamic)
                  for i, (v, n) in enumerate(zip(leaves, shapes, strict=True))]
         symbols = [symbol_of(v, i, *how) for i, (v, *how) in enumerate(given)]
@@ -299,7 +299,8 @@ class Version(Flows):
         guards += [Guard(owner, "_grad", before) for owner, before in self.expected]
         guards += [Guard(x, "_requires_grad", x._requires_grad) for x, *_ in self.state]
         guards.append(Guard(config, "_float_dtype", config.float_dtype))
-        guards.append(Guard(WITNESSES, "running", 0))
+        # within a region of ``amp.autocast``, Python finds the version; native code knows of none
+        guards.append(Guard(WITNESSES, "running", 0 if self.autocast is None else -1))
         return guards
 
     def tangled(self, leaves: Sequence[Any]) -> bool:

@@ -460,7 +460,7 @@ class Versions:
     def key_of(self, leaves: Sequence[Any], tree: Tree, computed: Sequence[Computed] = ()) -> Any:
         """Return the key of a specialization: all but what it reads besides its arguments."""
         kinds = tuple(kinds_of(leaves, tree.leaves, self.dynamic.get(tree, ())))
-        return (tree, kinds, STATE.recording, config.default_float,
+        return (tree, kinds, (STATE.recording, STATE.autocast), config.default_float,
                 tuple([c.number for c in computed]), facts_of(leaves, self.queries))
 
     # -- what keeps changing ----------------------------------------------------------------
@@ -550,14 +550,14 @@ class Versions:
 
     def _difference(self, key: Any) -> str:
         """Describe the difference from the most similar arguments seen before."""
-        tree, kinds, recording, default, _, facts = key
+        tree, kinds, mode, default, _, facts = key
         alike = [k for k in reversed(self._seen) if k[0] == tree and len(k[1]) == len(kinds)]
         if not alike:
             hidden = [p.path for p in self.hidden.values()]
             if hidden and any(k[0] == tree for k in self._seen):
                 return f"{', '.join(hidden)} kept changing: the code takes it at run time"
             return "the arguments had a new structure"
-        _, known_kinds, known_recording, known_default, _, known_facts = min(
+        _, known_kinds, known_mode, known_default, _, known_facts = min(
             alike, key=lambda k: sum(a != b for a, b in zip(k[1], kinds, strict=True)))
         changed = [
             f"argument {i} was {describe_kind(a)}, now {describe_kind(b)}"
@@ -566,10 +566,10 @@ class Versions:
         if facts != known_facts:
             changed.append("the names or attributes of arguments, or whether they are leaves, "
                            "changed")
-        if recording != known_recording:
-            changed.append("no_grad was switched")
-        if default != known_default:
-            changed.append("config.default_float was changed")
+        changed += [text for text, a, b in (
+            ("no_grad was switched", mode[0], known_mode[0]),
+            ("amp.autocast was entered or left", mode[1], known_mode[1]),
+            ("config.default_float was changed", default, known_default)) if a != b]
         return "; ".join(changed) or "it was called with these arguments for the first time"
 
 

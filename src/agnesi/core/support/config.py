@@ -328,7 +328,7 @@ class Mode:
     """
 
     __slots__ = (
-        "around", "examples", "fixed", "line", "placing", "reads", "recording", "ruled",
+        "around", "autocast", "examples", "fixed", "line", "placing", "reads", "recording", "ruled",
         "symbolic", "trace", "watch",
     )
 
@@ -336,6 +336,8 @@ class Mode:
         #: The mode of the enclosing block.
         self.around: Mode | None = None
         self.recording = True
+        #: The dtype of ``amp.autocast``, which some functions compute in; None outside of it.
+        self.autocast: np.dtype | None = None
         self.trace: Any = None
         #: What takes down which attributes the traced function reads, if it is traced for ``jit``.
         self.reads: Any = None
@@ -360,6 +362,7 @@ class Mode:
         new = _new(Mode)
         new.around = self
         new.recording = self.recording
+        new.autocast = self.autocast
         new.trace = self.trace
         new.reads = self.reads
         new.examples = self.examples
@@ -391,6 +394,7 @@ class State:
     """The fields of the present mode."""
 
     recording = property(lambda self: MODE.get().recording)
+    autocast = property(lambda self: MODE.get().autocast)
     trace = property(lambda self: MODE.get().trace)
     reads = property(lambda self: MODE.get().reads)
     examples = property(lambda self: MODE.get().examples)

@@ -9,7 +9,7 @@ from agnesi.api import functions as F
 from agnesi.core.op import typed
 from agnesi.core.options import Counts, Share
 from agnesi.core.parameter_types import PerAxis, TensorLike
-from agnesi.core.public import public
+from agnesi.core.public import autocasts, public
 from agnesi.core.shapes import surely_less
 from agnesi.core.support.errors import ShapeError, at
 from agnesi.core.tensor import Tensor
@@ -138,7 +138,7 @@ def _ranked(rank: int, both: bool) -> Callable[..., Any]:
     pool.__doc__ = _DOC.format(
         name=name, layer=f"FractionalMaxPool{rank}d", rank=rank, size=", size" * rank,
         ones=", 7" * rank, threes=", 3" * rank, first="[0]" * both)
-    return public(pool)
+    return autocasts(public(pool))
 
 
 fractional_max_pool2d = _ranked(2, False)

@@ -10,7 +10,7 @@ from typing import Any
 
 from agnesi.core.op import typed
 from agnesi.core.parameter_types import TensorLike
-from agnesi.core.public import public
+from agnesi.core.public import autocasts, public
 from agnesi.core.support.docstrings import kind_of
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor
@@ -129,6 +129,7 @@ max_pool1d_with_indices, max_pool2d_with_indices, max_pool3d_with_indices = map(
      pool.adaptive_max_pool1d, pool.adaptive_max_pool2d, pool.adaptive_max_pool3d))
 
 
+@autocasts
 @public
 def conv_tbc(input: TensorLike, weight: TensorLike, bias: TensorLike, pad: int = 0) -> Tensor:
     """Convolution of sequences that come as (time, batch, channels).

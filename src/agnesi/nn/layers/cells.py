@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any, ClassVar, Literal
 
+from agnesi.core.calls.autocasting import in_float32
 from agnesi.core.op import typed
 from agnesi.core.options import Count
 from agnesi.core.parameter_types import DTypeLike
@@ -213,6 +214,7 @@ class _Cell(RNNCellBase):
         super().__init__(input_size, hidden_size, bias, kind.gates, dtype=dtype)
         self._kind = kind
 
+    @in_float32
     def forward(self, x: Tensor, state: Any = None) -> Any:
         x = as_tensor(x)
         if x.ndim not in (1, 2) or not fits(x.shape[-1:], (self.input_size,)):

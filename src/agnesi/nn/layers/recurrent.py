@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from agnesi.api.control.loops import scan
+from agnesi.core.calls.autocasting import in_float32
 from agnesi.core.ir.dims import is_static
 from agnesi.core.op import typed
 from agnesi.core.options import Count, Share, Size
@@ -126,6 +127,7 @@ class RNNBase(Renewed, Module):
     def flatten_parameters(self) -> None:
         """Do nothing: weights need no special layout in memory here."""
 
+    @in_float32
     def forward(self, x: Tensor | PackedSequence, state: Any = None,
                 lengths: TensorLike | None = None) -> Any:
         """Outputs of all steps, and the last states of all layers and directions.

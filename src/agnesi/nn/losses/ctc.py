@@ -9,7 +9,7 @@ from agnesi.core.ir.dims import is_static
 from agnesi.core.op import typed
 from agnesi.core.options import Size
 from agnesi.core.parameter_types import TensorLike
-from agnesi.core.public import public
+from agnesi.core.public import autocasts, public
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import DTypeError, ShapeError
 from agnesi.core.support.tracing import is_known
@@ -32,6 +32,7 @@ from agnesi.ops.reductions.running import cumsum
 _LOG_ZERO = -1e30
 
 
+@autocasts
 @public
 def ctc_loss(log_probs: TensorLike, targets: TensorLike, input_lengths: TensorLike,
              target_lengths: TensorLike, blank: int = 0, reduction: str = "mean",

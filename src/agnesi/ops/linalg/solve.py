@@ -11,7 +11,7 @@ from agnesi.core.integers import known_integer
 from agnesi.core.ir import dims
 from agnesi.core.op import called
 from agnesi.core.parameter_types import TensorLike
-from agnesi.core.public import planned, public
+from agnesi.core.public import autocasts, planned, public
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.support.record import record
@@ -276,6 +276,7 @@ def lu_factor_ex(a: TensorLike, *, pivot: bool = True, check_errors: bool = Fals
     return LUFactorExResult(factors, pivots, _first_zero(zero, regular))
 
 
+@autocasts
 @public
 def tensorsolve(a: TensorLike, b: TensorLike, axes: Any = None, *, out: Tensor | None = None
                 ) -> Tensor:
@@ -306,6 +307,7 @@ def tensorsolve(a: TensorLike, b: TensorLike, axes: Any = None, *, out: Tensor |
     return reshape(solve(reshape(a, (n, n)), reshape(b, (n,))), shape)
 
 
+@autocasts
 @public
 def tensorinv(a: TensorLike, ind: int = 2, *, out: Tensor | None = None) -> Tensor:
     """The inverse of ``x -> tensordot(a, x, ind)``.

@@ -14,7 +14,7 @@ from agnesi.core.ir.dims import product
 from agnesi.core.op import Op, typed
 from agnesi.core.options import Count, NotNegative
 from agnesi.core.parameter_types import TensorLike
-from agnesi.core.public import planned, public
+from agnesi.core.public import autocasts, planned, public
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import DTypeError, ShapeError
 from agnesi.core.support.numpy_warnings import silently
@@ -129,6 +129,7 @@ def _per_channel(channels: Any, ndim: int) -> tuple[Any, ...]:
     return (1, channels, *(1,) * (ndim - 2))
 
 
+@autocasts
 @public
 def batch_norm(x: Any, running_mean: Any = None, running_var: Any = None, weight: Any = None,
                bias: Any = None, training: bool = False, eps: NotNegative = 1e-5, *,
