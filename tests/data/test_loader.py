@@ -579,3 +579,8 @@ def test_datasets_are_joined_named_by_type_and_streams_are_datasets():
     for both, right in ((Rows(3) + Rows(2), [[0, 1], [2, 0], [1]]),
                         (Sized() + Sized(), [[1, 2], [3, 1], [2, 3]]), (Sized(), [[1, 2], [3]])):
         assert [b.tolist() for b in data.DataLoader(both, batch_size=2)] == right
+
+
+def test_another_word_for_the_number_of_workers_is_told():
+    with pytest.raises(TypeError, match="use `num_workers`"):
+        data.DataLoader([1, 2, 3], workers=2)

@@ -204,6 +204,7 @@ size fill_value | unique* compress extract mask_indices flatnonzero : `ag.argwhe
 fill_value mode indices_are_sorted unique_indices wrap_negative_indices | take take_along_axis
     put_along_axis gather scatter* delete : nothing: an index out of range raises
 size | * : `shape`
+workers | *DataLoader *loader : `num_workers`
 out_sharding sharding accuracy lapack_driver lwork driver disp workers method assume_a
     symmetrize_input cudnn_enabled cudnn_enable indices_are_sorted unique_indices _dot_general
     numpy_resid allow_downcast strict tolerate_inplace_aliasing add_names
