@@ -21,7 +21,7 @@ from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.control.body import Body
 from agnesi.ops.identity import ALIAS, STOP
 
-#: How deep bodies may lie in each other; deeper ones come from recursion without an end.
+#: How deep bodies may be nested; deeper ones come from recursion without an end.
 _MAX_NESTED_BODIES = 40
 #: Constants up to this size stay inside of a body; greater ones are given to it.
 _INSIDE_BYTES = 1 << 12

@@ -51,11 +51,11 @@ def vmap(f: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0, axis_size: int 
     differ between examples, as that of ``unique(x)``, these may be computed one by one.
 
     :param f: A function of tensors, or of nested containers of them.
-    :param in_axes: Along which axis of each argument the examples lie; None where it is the same
+    :param in_axes: Along which axis of each argument the examples are; None where it is the same
         for all.  A tuple has an entry for each argument; an entry may be a nest that begins like
         the argument.
     :type in_axes: int, None, or nest
-    :param out_axes: Where examples lie in results; None for results that are the same for all.
+    :param out_axes: Where examples are in results; None for results that are the same for all.
     :type out_axes: int, None, or nest
     :param axis_size: The number of examples, where no argument has it.
     :param randomness: Whether each example draws random numbers of its own.  With "different", a

@@ -67,7 +67,7 @@ def function(
     :param memory_limit: Bytes ("512MB") that arguments, state, results and temporaries may take
         together; values are then computed again instead of being kept.
     :type memory_limit: number or str, optional
-    :param save_dtype: How to keep large values that lie idle while memory is short;
+    :param save_dtype: How to keep large values that are idle while memory is short;
         ``config.save_dtype`` by default.
     :param algebra: Whether NaN, infinities and signs of zero are kept, or numbers taken for real
         ones ("real").

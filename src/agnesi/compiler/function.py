@@ -393,7 +393,7 @@ class Function(Direct, Inspectable):
             the same dtype and number of axes.
         :type swap: mapping of Shared to Shared, optional
         :param updates: Whether the copy changes state as the original does.
-        :param share_memory: Whether intermediate values of the copy lie in the same memory as those
+        :param share_memory: Whether intermediate values of the copy are in the same memory as those
             of others: like every function, it then takes memory from the pool for a call and gives
             it back. Otherwise it keeps what it takes for itself, until it is deleted.  Results are
             never touched by other calls.

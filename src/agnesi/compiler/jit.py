@@ -309,7 +309,7 @@ class Jit(Direct, Inspectable, Generic[P, R]):
         return MISSED if call is None else call(*args, **keywords)
 
     def _packed(self, args: Sequence[Any], keywords: dict[str, Any]) -> Any:
-        """The result of the version in use, given copies of what does not lie in order in memory,
+        """The result of the version in use, given copies of what is not contiguous,
         and plain tensors for those that require gradients where nothing is recorded; ``MISSED``
         where there is no such argument, or code might see that it is another.
         """
@@ -373,7 +373,7 @@ class Jit(Direct, Inspectable, Generic[P, R]):
         :param *args: Arguments of the types and sizes that it will get; their values do not matter.
         :param form: "pointers": ``int f(const T *in, ..., T *out, ...)``, with a pointer to a
             contiguous array for each tensor among the arguments and then the results; results must
-            not lie over anything else, and 0 is returned unless a check failed.  "values": ``double
+            not be over anything else, and 0 is returned unless a check failed.  "values": ``double
             f(double, ...)`` for functions of scalars.  "vector": ``double f(int, double *)``.
         :type form: {"pointers", "values", "vector"}
         :returns: With ``address``, ``signature`` and ``ctypes``; keep it as long as the address is
@@ -520,7 +520,7 @@ def jit(
     appended, kept and returned without a version for each value.  A function that makes text of one
     or prints it runs eagerly, with a warning that names the line.
 
-    Results lie in memory of their own, also where the function returns or keeps an argument, or a
+    Results are in memory of their own, also where the function returns or keeps an argument, or a
     view of one or of other state, which are the same or share memory when it runs eagerly.  What it
     computes and keeps in several places, as a whole and as views, shares memory as in eager code.
     No gradient flows on from the results of a training step, which has taken it: to differentiate
@@ -553,7 +553,7 @@ def jit(
         may take together. Values are then computed again instead of being kept, the cheapest for
         their size first.
     :type memory_limit: number or str, optional
-    :param save_dtype: How to keep large values that lie idle while memory is short;
+    :param save_dtype: How to keep large values that are idle while memory is short;
         ``config.save_dtype`` by default.
     :param algebra: Whether rewrite rules keep NaN, infinities and signs of zero ("exact"), or
         simplify as with real numbers: ``x / x`` is 1; ``config.algebra`` by default.

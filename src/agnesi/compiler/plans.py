@@ -87,7 +87,7 @@ def plan(function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str
     if much and not apart:
         return None
     if much and not all(y.array.flags.c_contiguous for y in found):
-        return made  # compiled results lie in row-major order
+        return made  # compiled results are in row-major order
     if made.quick and apart and (not records or (much and not _is_taped(made))):
         calls = made.calls_again = _calls_before_region(made, arrays, much)
         made.calls_left = np.array([calls])
@@ -503,7 +503,7 @@ def _layout(x: Any, y: Any) -> bytes | None:
     """Return the layout of a view ``y`` of an array ``x`` as int64 words: whether it is writeable,
     the offset in bytes, the number of axes, sizes and strides.
 
-    None if ``y`` lies elsewhere, has another dtype, or ``x`` is read-only.
+    None if ``y`` is elsewhere, has another dtype, or ``x`` is read-only.
     """
     owner = y.base
     if owner is None or not x.size or not x.flags.writeable or y.dtype != x.dtype:

@@ -164,7 +164,7 @@ class Op:
     #: Whether ``parts`` reads an element of an operand once, so that it may be computed there.
     inlines: ClassVar[bool] = False
     #: Whether the result is the first operand with some elements changed, so that it may be made
-    #: where that is; else ``parts`` that inline lie apart.
+    #: where that is; else ``parts`` that inline are apart.
     changes: ClassVar[bool] = False
     #: Index of an operand, one bool, that must hold where the result is needed.
     condition: ClassVar[int | None] = None
@@ -177,7 +177,7 @@ class Op:
     #: ``perform`` does, and what it takes behind the operands; or None.  It runs without NumPy's
     #: warnings.
     c_call: Callable[..., tuple[Callable[..., Any], tuple[Any, ...]] | None] | None = None
-    #: ``fill(out, *arrays) -> bool``: ``perform`` into an array of the result's type, which may lie
+    #: ``fill(out, *arrays) -> bool``: ``perform`` into an array of the result's type, which may be
     #: over an operand; False where that does not go.
     fill: Callable[..., bool] | None = None
 

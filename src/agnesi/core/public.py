@@ -278,7 +278,7 @@ def public(function: F) -> F:
 def planned(function: F) -> F:
     """A public function of which the operations follow from types and plain arguments.
 
-    After some calls that agree in these, and in how operands lie in memory, it is traced once, and
+    After some calls that agree in these, and in operands' memory orders, it is traced once, and
     later calls apply the operations of the graph, without the layers in which it finds them out.
     """
     plans, otherwise = Plans(function), autocasting.casts(function)

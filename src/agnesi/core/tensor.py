@@ -116,7 +116,7 @@ class Tensor(metaclass=_Listed):
     tensor([2., 4., 6.])
     """
 
-    #: Whether it stands for elements under a mask, on which operations may work as they lie among
+    #: Whether it stands for elements under a mask, on which operations may work as they are among
     #: the others (``ops/indexing/masked.py``).
     _lazy = False
     #: Whether its elements are in the memory of a device (``core/storage/device_tensors.py``).

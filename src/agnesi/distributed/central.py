@@ -93,7 +93,7 @@ def met(rule: Rule, local: np.ndarray, centre: np.ndarray, last: np.ndarray
 
 
 class _Elementwise(Rule):
-    """A rule that is a formula of elements: compiled code evaluates it, where values lie."""
+    """A rule that is a formula of elements: compiled code evaluates it, where values are."""
 
     def numbers(self) -> tuple[float, ...]:
         """What the formula takes beside values."""
@@ -317,7 +317,7 @@ class Central(Explained):
 
     @no_grad()
     def _meet(self, rule: _Elementwise) -> None:
-        """The worker's parameters and the new half of the centre are written where they lie, part
+        """The worker's parameters and the new half of the centre are written where they are, part
         by part, in whatever order others leave them.
         """
         meet = functools.partial(_in_place(rule.formula, rule.reads_last), rule.numbers())

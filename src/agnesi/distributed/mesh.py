@@ -18,7 +18,7 @@ from agnesi.ops.base.convert import as_tensor
 
 
 class Mesh(Explained):
-    """All processes arranged as a grid; neighbouring ranks lie along the last axis.
+    """All processes arranged as a grid; neighbouring ranks are along the last axis.
 
     Parameters
     ----------

@@ -36,7 +36,7 @@ class Part:
 def parts_of(parameters: Iterable[Any]) -> list[Part]:
     """Parts of parameters: many of one length, which one compiled program exchanges, and the rest.
 
-    Parameters that do not lie in row order are in one piece.
+    Parameters that are not in row order are in one piece.
     """
     equal, rest = list[Part](), list[Part]()
     gathered, size = list[tuple[int, tuple[int, int] | None]](), 0

@@ -41,7 +41,7 @@ class Shares(Explained):
 
         :param *tensors: With the same number of examples.
         :type *tensors: array_like
-        :param axis: Along which they lie.
+        :param axis: The axis along which they are.
         :returns: One for each of ``tensors``.
         :rtype: Tensor or tuple of Tensor
         :raises ShapeError: If the numbers differ.

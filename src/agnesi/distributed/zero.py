@@ -219,7 +219,7 @@ class Zero(Shares):
         return found
 
     def whole_shapes(self) -> dict[str, tuple[int, ...] | None]:
-        """The shapes of what lies in shards; None for what each process has as a whole.
+        """The shapes of what is in shards; None for what each process has as a whole.
 
         :returns: With the names of :meth:`state_dict`.
         :rtype: dict of str to tuple of int, or None

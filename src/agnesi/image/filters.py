@@ -21,7 +21,7 @@ from agnesi.ops.elementwise.explog import exp
 
 
 def _squares(size: int, sigma: TensorLike) -> Tensor:
-    """Half the squares of how far elements lie from the middle, in units of ``sigma``, a share of
+    """Half the squared distances of the elements from the middle, in units of ``sigma``, a share of
     the size."""
     return square(wrap((np.arange(size) - (size - 1) / 2) / size) / sigma) * 0.5
 

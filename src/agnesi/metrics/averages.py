@@ -196,7 +196,7 @@ class Perplexity(Metric):
     """The exponential of the mean negative log-likelihood of the targets.
 
     :param ignore_index: Targets that do not count, as those of padding.
-    :param axis: Along which the scores of classes lie.
+    :param axis: The axis of the classes' scores.
     :see: metrics.Mean, nn.CrossEntropyLoss
 
     >>> perplexity = ag.metrics.Perplexity()

@@ -1,6 +1,6 @@
 """Batching rules: an operation on examples as operations on all of them at once.
 
-``op.batch(node, xs, rows, length)`` gives the result of a node for ``length`` examples, which lie
+``op.batch(node, xs, rows, length)`` gives the result of a node for ``length`` examples, which are
 along the first axis of those operands that ``rows`` marks (at least one), and of the result (a
 tuple, where there are several); or None, where there is no rule.  ``vmap`` evaluates functions with
 these rules, and the compiler takes work out of loops with some of them

@@ -303,7 +303,7 @@ class Optimizer(Hooked, Written):
                            "or make the layer with sparse=False"))
 
     def _empty_slot(self, name: str, p: Tensor) -> Tensor:
-        """Zeros, whose axes lie in memory as those of the parameter do."""
+        """Zeros in the parameter's memory order."""
         shape = self.slot_shape(name, p)
         axes = axes_in_memory(p.array) if shape == tuple(p.shape) else tuple(range(len(shape)))
         zeros = np.zeros([shape[axis] for axis in axes], dtypes.computed(p.dtype))

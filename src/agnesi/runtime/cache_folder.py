@@ -1,6 +1,6 @@
 """The folder of the disk cache, and which of its files can be trusted.
 
-What lies there runs as the user's own code.  So the folder is opened once and everything else is
+Its files run as the user's own code.  So the folder is opened once and everything else is
 found relative to it: nobody can exchange it in between.  What is looked at is the opened file, not
 what its name led to a moment before.
 """

@@ -31,9 +31,9 @@ class Callback:
 
     :ivar function: Takes one ndarray per input and returns one per output (a tuple unless there is
         one).
-    :ivar inputs, outputs: What lies behind the addresses that the code passes, inputs first.
+    :ivar inputs, outputs: What is behind the addresses that the code passes, inputs first.
     :ivar views: Where each input begins behind its address, and its strides, in elements; without
-        them the inputs lie there whole.
+        them the inputs are there whole.
     :ivar copy: Whether inputs are copied.  Without it they are read-only views which must not
         outlive the call.
     :ivar translate: From an exception to the one that the user shall see.
@@ -49,7 +49,7 @@ class Callback:
 
 @record
 class ForSizes:
-    """A callback for run-time sizes, which lie behind the addresses.
+    """A callback for run-time sizes, which are behind the addresses.
 
     :ivar make: Gives the :class:`Callback` for sizes.
     :ivar addresses: How many addresses there are.
@@ -188,7 +188,7 @@ def _call(callback: _Prepared, bufs: int) -> None:
 
 def _view(kind: np.dtype, shape: tuple[int, ...],
           line: tuple[int, tuple[int, ...]] | None) -> Callable[[int], np.ndarray]:
-    """Return a function from an address to the array that lies there, or to the strided view
+    """Return a function from an address to the array that is there, or to the strided view
     ``line`` (first element and strides, in elements) of it.
     """
     size = kind.itemsize

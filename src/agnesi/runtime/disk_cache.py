@@ -2,7 +2,7 @@
 
 Every entry is one file, written under a unique temporary name and moved into place, so a reader
 sees all of it or nothing.  Its checksum binds it to its name, which is a digest of everything that
-it depends on: what is damaged, or lies under another entry's name, counts as absent and is removed.
+it depends on: what is damaged, or has another entry's name, counts as absent and is removed.
 A folder or a file that another user may have written is not read (:mod:`.cache_folder`).
 """
 

@@ -262,7 +262,7 @@ def bind(
     """A builtin function that checks its arguments, runs ``body`` and makes the result.
 
     :param slow: Called with the same arguments when they, a state, a guard or a pair do not match.
-    :param heads: How the states' arrays lay in memory when code was made for them; without it, as
+    :param heads: The layouts of the states' arrays when code was made for them; without it, as
         they do now.
     :param watched: What else is compared before each call.
     :param failed: Called with the body's code when that is not 0, or with -1 - i where there is no

@@ -114,7 +114,7 @@ def _bytearray_words(container: bytearray, held: bytes) -> list[Word]:
 
 def bytes_words(start: int, count: int) -> list[Word]:
     """Return guards that ``count`` bytes from address ``start`` on stay as they are, by words of 8
-    bytes.  The last bytes are compared by a masked word if they are aligned, so that it lies in the
+    bytes.  The last bytes are compared by a masked word if they are aligned, so that it is in the
     same page, else by a word that overlaps the one before; none where neither is possible."""
     words = [Word(start, at, _word(start, at), extent=count, late=True)
              for at in range(0, count - 7, 8)]
@@ -132,8 +132,8 @@ def bytes_words(start: int, count: int) -> list[Word]:
 
 
 def elements_words(array: np.ndarray, held: bytes, objects: Any = None) -> list[Word]:
-    """Return guards that a small array lies where it did and holds the bytes ``held``; ``objects``
-    are its elements if it holds Python objects.
+    """Return guards that a small array has kept its address and holds the bytes ``held``;
+    ``objects`` are its elements if it holds Python objects.
     """
     if array.dtype.hasobject and objects is None:
         return []

@@ -17,7 +17,7 @@ import numpy as np
 from agnesi.core.support.cached_attributes import cached_property
 from agnesi.core.support.record import record
 
-#: Whether every change of a dict gives it another tag; attributes that lie in their object give
+#: Whether every change of a dict gives it another tag; attributes stored in their object give
 #: none from CPython 3.13 on.
 TAGGED = sys.version_info < (3, 13)
 ALL_BITS = (1 << 64) - 1
@@ -25,7 +25,7 @@ TYPE_AT, DICT_AT, USED_AT, TAG_AT, CELL_AT = 8, -24, 16, 24, 16
 #: Where an ndarray has its data, number of axes, sizes, dtype and flags; and the flags that count.
 DATA_AT, RANK_AT, SIZES_AT, DTYPE_AT, FLAGS_AT = 16, 24, 32, 56, 64
 CONTIGUOUS, LASTING_FLAGS = 0x1, 0x401
-#: Blocks of an ndarray in which these lie, and the bits of them that count.
+#: Blocks of an ndarray in which these are, and the bits of them that count.
 _LOW = (1 << 32) - 1
 _HEAD_MASK = np.array((ALL_BITS, _LOW, ALL_BITS, 0, 0, ALL_BITS, LASTING_FLAGS), np.uint64)
 _WHERE_BLOCK, _WHERE_MASK = DATA_AT, (ALL_BITS, _LOW, ALL_BITS, 0)
@@ -295,7 +295,7 @@ def _memory(found: Iterable[_Rows | None], keep: list[Any]) -> _Memory:
 
 
 def _groups(kind: _Kind) -> Iterable[tuple[int, list[int]]]:
-    """Words of one object that lie in 32 bytes from some offset on, all of which may be read."""
+    """Words of one object that are in 32 bytes from some offset on, all of which may be read."""
     group: list[int] = []
     start = 0
     for at, column in sorted([(offset, i) for i, (offset, _, _) in enumerate(kind)]):

@@ -1,6 +1,6 @@
 """Locks of compiled state: threads that use memory which a call changes run one after the other.
 
-A lock belongs to memory, whichever tensors lie in it, or to an object whose attributes are changed.
+A lock belongs to memory, whichever tensors are in it, or to an object whose attributes are changed.
 Native code takes and gives locks (``native/state_locks.ll``); this module makes them, and takes
 them for code in Python.
 """

@@ -31,7 +31,7 @@ def save_checkpoint(path: Path_, /, **parts: Any) -> None:
 
     The file is a safetensors file, written aside, brought to disk and then renamed: at any moment
     there is the old one or the new one, whole.  Tensors of modules and optimizers are written from
-    where they lie and must not change meanwhile.
+    where they are and must not change meanwhile.
 
     :param path: The file, conventionally ``*.safetensors``.
     :param **parts: By names of your own: objects with ``state_dict()`` (modules, optimizers,

@@ -48,7 +48,7 @@ def save_file(tensors: Mapping[str, Any], path: Path_,
 
     The file can be read by everything that reads safetensors (PyTorch's and JAX's libraries do).
     Its metadata has checksums, which :func:`load_file` compares.  Nothing is copied but tensors
-    that do not lie in row-major order, one at a time.
+    that are not in row-major order, one at a time.
 
     :param tensors: Values by name, as ``state_dict()`` gives them.
     :type tensors: mapping of str to array_like
@@ -205,7 +205,7 @@ class TensorFile(Mapping[str, Stored], AbstractContextManager["TensorFile"]):
         return wrap(np.asarray(self[name]))
 
     def read_into(self, name: str, array: np.ndarray) -> None:
-        """Read one tensor into an array of its dtype and shape that lies in row-major order.
+        """Read one tensor into an array of its dtype and shape that is in row-major order.
 
         :param name: Its name in the file.
         :param array: Where to.

@@ -1,4 +1,4 @@
-"""The header of a safetensors file: what lies where, as JSON behind eight bytes of its length.
+"""The header of a safetensors file: what is where, as JSON behind eight bytes of its length.
 
 The format is public: a little-endian uint64 n, n bytes of JSON that begin with ``{``, then the
 tensors' bytes without gaps.  Of each tensor the JSON has ``dtype``, ``shape`` and
@@ -62,7 +62,7 @@ _NAMES = {name: token for token, name in _TOKENS.items()}
 
 
 class Entry(NamedTuple):
-    """One tensor of a file: its type, and where its bytes lie behind the header."""
+    """One tensor of a file: its type, and where its bytes are behind the header."""
 
     dtype: np.dtype
     shape: tuple[int, ...]
@@ -222,7 +222,7 @@ def _are_sizes(values: Any) -> bool:
 
 
 def _check_places(entries: Mapping[str, Entry], size: int, name: str) -> None:
-    """Tensors' bytes lie one behind the other, and are all of the file."""
+    """Tensors' bytes are contiguous, and are all of the file."""
     end = 0
     for key, e in sorted(entries.items(), key=lambda pair: (pair[1].begin, pair[1].end)):
         if e.begin != end:

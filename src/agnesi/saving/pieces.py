@@ -23,14 +23,14 @@ SHARED_BYTES = 1 << 20
 
 
 def flat(array: np.ndarray) -> memoryview:
-    """The bytes of an array as files hold them; of a copy where it does not lie so."""
+    """The bytes of an array as files hold them; of a copy where it is in another order."""
     little = array.dtype.newbyteorder("<") if array.dtype.kind in "iufc" else array.dtype
     array = np.ascontiguousarray(array, little)
     return bytes_of(array)
 
 
 def bytes_of(array: np.ndarray) -> memoryview:
-    """The memory of an array that lies in row-major order."""
+    """The memory of an array that is in row-major order."""
     raw: Any = array.reshape(-1).view(np.uint8)
     return memoryview(raw)
 

@@ -29,7 +29,7 @@ What must hold after every pass, and is checked after each in all tests (``verif
   it is still needed.
 - No value is recomputed needlessly. A nest evaluates it in the loops from the outermost one to the
   innermost one that it depends on (``evaluation_counts.py``; which loop is innermost,
-  ``core/ir/lanes.py``). Where other loops lie between, the value is materialized
+  ``core/ir/lanes.py``). Where other loops are between, the value is materialized
   (``transforms/hoist_reductions.py``), and so is an expensive one that is evaluated at three
   points or moved to three (``Clustering._is_repeated`` in ``clustering/clustering.py``). Kernels
   take at most twice the expensive instructions of the single operations and four times all; of

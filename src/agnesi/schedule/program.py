@@ -32,7 +32,7 @@ class Request:
     :ivar target: What code is made for.
     :ivar prefers: What convolutions cost with which orders of axes in memory.
     :ivar library: What evaluates matrix products.
-    :ivar replaced: Which outputs, by number, are to lie like the buffers that they replace.
+    :ivar replaced: Which outputs, by number, are to be laid out like the buffers that they replace.
     :ivar inner: Whether they are the body of a loop or branch.
     :ivar updates: State buffers, each with the number of the output that replaces it.
     :ivar carried: The same, where a result gets the buffer's memory only where that needs no copy.
@@ -97,14 +97,14 @@ class Program:
     :ivar schedule: Schedules another request: that of a body.
     :ivar counts: What each pass did so far, by its name; those of bodies included.
     :ivar order: The graph's nodes, makers first.
-    :ivar prefers, orders: What convolutions cost, where axes may lie in any order; the orders of
+    :ivar prefers, orders: What convolutions cost, where axes may have any order; the orders of
         axes in memory, by node id, where they are not the usual ones.
     :ivar separate: Products, by node id, that are no part of the kernel that uses them.
     :ivar plan: Which values get memory, and which kernel fills them.
     :ivar kernels, outputs, buffers: The kernels in order, the buffers of the results, and all
         buffers.
     :ivar groups: Kernels that run at the same time.
-    :ivar shared: Buffers that lie in the memory of others.
+    :ivar shared: Buffers that are in the memory of others.
     :ivar lifetimes: The first and last kernel that touches each buffer.
     :ivar owners: The buffers with memory of their own in the arena, and the last kernels that need
         it.

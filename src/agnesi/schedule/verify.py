@@ -1,7 +1,7 @@
 """Checks of a program's invariants, run after each pass in all tests.
 
 Every buffer is written before it is read, stores and loads have the types of their buffers and stay
-inside, loops are different ones, no value lies where another one is still needed, kernels compute
+inside, loops are different ones, no value is put where another one is still needed, kernels compute
 little twice, and nothing that lasts is written before all is done that may stop the call.
 """
 

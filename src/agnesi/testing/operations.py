@@ -28,7 +28,7 @@ def check_op(function: Function, samples: Sequence[Sequence[Any]], *, order: int
              grads: bool = True, compiled: bool = True) -> None:
     """Check that what an operation says about itself is consistent, on sample operands.
 
-    For each sample: wherever elements lie in memory, the eager result is the same; the types that
+    For each sample: wherever elements are in memory, the eager result is the same; the types that
     a symbolic call infers are those of the eager result; the graph evaluates to the eager
     result, for known and for unknown sizes, and after its operations are replaced by simpler
     ones where they say how; so does the compiled function; derivatives agree with finite

@@ -1,4 +1,4 @@
-"""``agnesi.utils``: PyTorch's paths to what lies elsewhere: ``utils.data``, ``utils.checkpoint``.
+"""``agnesi.utils``: PyTorch's paths to what is elsewhere: ``utils.data``, ``utils.checkpoint``.
 
 In: imports of PyTorch's programs. Out: the names of :mod:`agnesi.data`, of checkpointing and of
 exchange. What must hold: nothing is defined here.

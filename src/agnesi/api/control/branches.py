@@ -65,7 +65,7 @@ def associative_scan(f: Callable[..., R], xs: Any, reverse: bool = False, axis: 
 
     :param f: ``f(a, b)``, associative, of nests like ``xs`` with any size of the axis, which it
         keeps.
-    :param xs: The elements lie along the axis, of which all tensors have one size.
+    :param xs: The elements are along the axis, of which all tensors have one size.
     :type xs: nest of Tensor
     :param reverse: Whether to begin at the end: what comes later is the first operand.
     :param axis: The axis.

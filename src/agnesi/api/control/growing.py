@@ -153,7 +153,7 @@ class _Growing:
         return tuple(leaves[k] for k in self.kept), rows
 
     def _appended(self, k: int, new: Tensor) -> Tensor:
-        """Return the part of the next carry that lies behind the present one."""
+        """Return the part of the next carry that is behind the present one."""
         parts = _parts_behind(current(new), self.free[k])
         if not parts:
             _refuse(f"{self.carry.paths[k]} begins as {typed(self.carry.tensors[k])} and becomes "

@@ -60,13 +60,13 @@ def tracing(*operands: Tensor) -> Iterator[BodyTrace]:
 
 
 def can_be_stepwise(trace: Any) -> bool:
-    """Whether a loop in this trace may call its steps: it lies in no body but of such loops."""
+    """Whether a loop in this trace may call its steps: it is in no body but of such loops."""
     return STATE.examples is None and (trace is None or getattr(
         trace, "finds_sizes", False) or (trace.around is None and bool(trace.of_values)))
 
 
 class _RowOf(Op):
-    """How a row of a sequence lies in memory."""
+    """How a row of a sequence is laid out in memory."""
 
     name = "row"
 

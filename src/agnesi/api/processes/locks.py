@@ -16,7 +16,7 @@ THERE = _fcntl is not None
 
 
 def hold(file: int, place: int) -> bool:
-    """Take the lock of a byte, which may lie behind the end; False if another process has it."""
+    """Take the lock of a byte, which may be behind the end; False if another process has it."""
     if _fcntl is None:
         return True
     try:

@@ -1,4 +1,4 @@
-"""Tensors whose values lie in shared memory: pickles between processes carry handles of them."""
+"""Tensors whose values are in shared memory: pickles between processes carry handles of them."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ def coo(data: TensorLike, coordinates: TensorLike, shape: ShapeLike | None = Non
     :param shape: By default the least that has all entries.
     :type shape: (int, int), optional
     :returns: Of the dtype of ``data``.
-    :raises IndexError: If an entry lies outside.
+    :raises IndexError: If an entry is outside.
     :raises ShapeError: If the vectors differ in length.
     :see: sparse.csr, sparse.csc
 

@@ -11,7 +11,7 @@ from agnesi.core.support import dtypes
 
 #: ``DLDataTypeCode`` of DLPack's header.
 _UINT, _BFLOAT = 1, 4
-#: Where the code lies in a capsule's structure, by the capsule's name.
+#: Where the code is in a capsule's structure, by the capsule's name.
 _PLACES = {b"dltensor": 20, b"dltensor_versioned": 52}
 
 

@@ -450,7 +450,7 @@ def nbytes(self: Tensor) -> Size:
 
 
 def is_contiguous(self: Tensor, *, memory_format: object = None) -> bool:
-    """Return whether the elements lie in memory one after another, in C order.
+    """Return whether the elements are contiguous in memory, in C order.
 
     :param memory_format: Taken from PyTorch's calls, and not needed.
     :type memory_format: object
@@ -465,7 +465,7 @@ def is_contiguous(self: Tensor, *, memory_format: object = None) -> bool:
 
 
 def contiguous(self: Tensor, *, memory_format: object = None) -> Tensor:
-    """The tensor itself if its elements lie in C order, else a copy that does.
+    """The tensor itself if its elements are in C order, else a copy that does.
 
     :param memory_format: Taken from PyTorch's calls, and not needed.
     :type memory_format: object

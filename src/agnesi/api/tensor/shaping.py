@@ -69,14 +69,14 @@ def reshape(self: Tensor, *shape: Any, order: str = "C") -> Tensor:
 @planned
 @public
 def view(self: Tensor, *shape: Any) -> Tensor:
-    """Like :func:`reshape`, never a copy: what does not lie so in memory is an error.
+    """Like :func:`reshape`, never a copy: what is laid out otherwise in memory is an error.
 
     With a dtype in place of sizes it is :func:`bitcast`, as in NumPy and PyTorch.
 
     :param *shape: Sizes, as several arguments or one tuple; or a dtype; all of it with nothing.
     :type *shape: int
     :returns: A view.
-    :raises ValueError: If the elements do not lie so in memory.
+    :raises ValueError: If the elements are laid out otherwise in memory.
     :raises ShapeError: If the shape does not hold as many elements.
     """
     if not shape and self.ndim:
@@ -255,7 +255,7 @@ def to(self: Tensor, *target: Any, dtype: DTypeLike = None, device: object = Non
     """The values as another dtype, as that of another tensor, or on another device; the tensor
     itself if it is so.
 
-    How memory is copied or lies says nothing here.
+    How memory is copied or laid out says nothing here.
 
     :param *target: What to become like.
     :type *target: dtype, Tensor or device

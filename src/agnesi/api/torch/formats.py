@@ -1,4 +1,4 @@
-"""PyTorch's words for how memory lies, which change nothing here: the compiler lays it out."""
+"""PyTorch's names of memory formats, which are ignored here: the compiler chooses layouts."""
 
 from __future__ import annotations
 

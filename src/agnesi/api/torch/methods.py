@@ -154,7 +154,7 @@ def view_as(self: Tensor, other: TensorLike) -> Tensor:
 
     :param other: It gives the shape.
     :returns: A view of that shape.
-    :raises ValueError: If the elements do not lie so in memory.
+    :raises ValueError: If the elements are laid out otherwise in memory.
     :raises ShapeError: If there is another number of elements.
     """
     return self.view(as_tensor(other).shape)

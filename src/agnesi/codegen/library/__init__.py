@@ -12,6 +12,6 @@ and logarithms of matrices take Schur's form from LAPACK and finish on its trian
 (``triangles.py``). Eager operations call the same code (``ops/base/native.py``).
 
 In: the name of a function, which holds its dtypes and parameters. Out: the text of a module that
-defines it. What must hold: the arguments lie in memory as ``core/ir/calls/sorting.py`` and the
+defines it. What must hold: the arguments are in memory as ``core/ir/calls/sorting.py`` and the
 callers in ``compiler`` say; the result does not depend on the number of threads.
 """

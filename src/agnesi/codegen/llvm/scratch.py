@@ -1,7 +1,7 @@
 """The workspace of a function for one call: small arrays on the stack, the others in one block.
 
 Threads of users may have small stacks.  So a function keeps at most :data:`MAX_STACK_BYTES` bytes
-of arrays there, the smallest ones, which LLVM may put into registers.  The others lie in one block,
+of arrays there, the smallest ones, which LLVM may put into registers.  The others are in one block,
 which it takes from the runtime when it begins and gives back wherever it returns
 (``runtime/native/scratch.ll``).  Where there is none, it returns at once, and the runtime, which
 has counted that, makes it a MemoryError of the call.

@@ -1,6 +1,6 @@
 """Blocked transposition: nests whose reads run across the order of their stores.
 
-Lanes run along what is written.  What lies the other way round in memory would be gathered, an
+Lanes run along what is written.  What is the other way round in memory would be gathered, an
 element at a time.  Instead squares of it are read row by row, transposed in registers, and kept
 in a block close by, of which the nest then reads rows.
 """

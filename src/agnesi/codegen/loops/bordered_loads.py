@@ -1,7 +1,7 @@
 """Loads that count only inside of an axis, such as those of windows at the border of an image.
 
 ``where(0 <= i and i < n, x[clip(i, 0, n - 1)], other)`` along lanes would gather, for what lanes
-read no longer lies at constant steps.  What the choice drops need not be read: it is loaded from
+read no longer is at constant steps.  What the choice drops need not be read: it is loaded from
 ``x[i]``, under a mask.
 """
 
@@ -21,7 +21,7 @@ from agnesi.core.ir.kernels import Buffer, walk
 from agnesi.core.ir.loops import Affine, Axis, Expr, Substitution
 from agnesi.core.ir.mapping import LONGEST_STEP, Period, period_of
 
-#: The operation of a load of elements that lie inside of an axis; the others are zeros.
+#: The operation of a load of elements that are inside of an axis; the others are zeros.
 BORDERED = "bordered load"
 _END = 1 << 31
 

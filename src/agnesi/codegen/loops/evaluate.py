@@ -106,7 +106,7 @@ class Scope:
         self.wanted: list[Expr] = []
         #: Whether what is stored is read again soon, so that it must not go past the caches.
         self.rereads: bool = parent is not None and parent.rereads
-        #: Where what is loaded lies, by the names of addresses.
+        #: The addresses of what is loaded, by name.
         self.loaded: frozenset[str] = frozenset() if parent is None else parent.loaded
         #: How long loops look for signals.
         self.watch: Watch | None = None if parent is None else parent.watch

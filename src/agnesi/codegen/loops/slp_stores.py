@@ -1,6 +1,6 @@
 """SLP vectorization of stores: those of one iteration that fill a run of memory become vectors.
 
-Lanes that lie every few elements apart would be scattered, an element at a time; where other stores
+Lanes that are every few elements apart would be scattered, an element at a time; where other stores
 fill the gaps between them, the vectors are shuffled into the order of memory before.
 """
 

@@ -16,7 +16,7 @@ from agnesi.core.support.errors import at, typed
 
 
 def create_huffman_tree(word_counts: Mapping[int, int]) -> Any:
-    """The binary tree in which frequent words lie near the root.
+    """The binary tree in which frequent words are near the root.
 
     :param word_counts:
     :type word_counts: mapping of int to int

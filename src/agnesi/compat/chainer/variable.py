@@ -245,7 +245,7 @@ class Variable:
     def backward(self, retain_grad: bool = False) -> None:
         """Send gradients back to what it was computed from, adding to those of root variables.
 
-        :param retain_grad: Whether gradients of what lies between are kept.
+        :param retain_grad: Whether gradients of what is between are kept.
         :raises ValueError: If there are several elements and no ``grad`` was set.
         """
         if self._grad is None and not self._in_another():

@@ -246,7 +246,7 @@ class View:
         return self._offset + 1
 
     def stride(self, dim: int | None = None) -> Any:
-        """How far the next element along an axis lies, or all of these."""
+        """The stride of an axis in elements, or the strides of all."""
         return Storage(list(self._steps), "int64") if dim is None else self._steps[self._axis(dim)]
 
     def size(self, dim: int | None = None) -> Any:
@@ -266,7 +266,7 @@ class View:
     numel = nElement
 
     def isContiguous(self) -> bool:
-        """Return whether elements lie behind each other."""
+        """Return whether elements are contiguous."""
         return bool(self.array.flags.c_contiguous)
 
     def isSameSizeAs(self, other: View) -> bool:

@@ -23,7 +23,7 @@ def _bounds(array: np.ndarray) -> tuple[int, int]:
 
 
 class Regions:
-    """The memory of arrays that lie apart from each other, searched by address."""
+    """The memory of arrays that do not overlap, searched by address."""
 
     def __init__(self, arrays: Sequence[np.ndarray]) -> None:
         spans = sorted([(*_bounds(a), i) for i, a in enumerate(arrays) if a.size])

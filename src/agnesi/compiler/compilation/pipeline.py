@@ -266,7 +266,7 @@ class Call:
 
 
 def check_writeable(written: Sequence[Any], values: Callable[[], Sequence[Node]]) -> None:
-    """Raise ValueError where a tensor or array that is changed lies in read-only memory, at the
+    """Raise ValueError where a tensor or array that is changed is in read-only memory, at the
     line of its new value, which is one of ``values``."""
     for k, t in enumerate(written):
         memory = t.array if isinstance(t, Tensor) else t

@@ -29,7 +29,7 @@ _KINDS = {Product: "product", Convolution: "convolution", Callback: "python", Ch
 
 
 class Place(NamedTuple):
-    """Where one buffer lies, and when.
+    """The address of one buffer, and when it is live.
 
     :ivar name, role: What the listing calls it; "argument", "state", "constant", "output" or
         "temporary".

@@ -21,7 +21,7 @@ _GLOBAL, _NULL, _CONST, _NOP = (opmap[n] for n in ("LOAD_GLOBAL", "PUSH_NULL", "
 _EXTENDED, _CACHE, _ATTRIBUTE = (opmap[n] for n in ("EXTENDED_ARG", "CACHE", "LOAD_ATTR"))
 _CALLS = tuple(opmap[n] for n in ("PRECALL", "CALL") if n in opmap)
 _OF_OWNERS = tuple(opmap[n] for n in ("LOAD_ATTR", "LOAD_METHOD") if n in opmap)
-#: Whether a callee lies above the NULL that belongs to it.
+#: Whether a callee is above the NULL that belongs to it.
 _NULL_FIRST = sys.version_info < (3, 13)
 _MAX_CONSTANTS = 256
 #: What stands for functions while they are called, and for modules, by identity.

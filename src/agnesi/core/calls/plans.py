@@ -43,7 +43,7 @@ _calls = 0
 
 #: An operation, indices of what it reads, and its C function with what that takes besides; None
 #: with a stock of random numbers (``core.calls.stocks``), from which native code takes them, or
-#: with the words that say how a view lies.  An operation with several results is a function of
+#: with the layout of a view, encoded as words. An operation with several results is a function of
 #: tensors, and each of the results a number, with None in the place of what they take.
 Step = tuple[Any, tuple[int, ...], tuple[Any, ...] | None]
 
@@ -105,7 +105,7 @@ class RegionPlan:
         self.regions = regions
         #: Whether gradients flow from an operand.
         self.records = records
-        #: For each operand the order of axes in which it lies row by row, as the region takes it,
+        #: For each operand the order of axes in which it is row-major, as the region takes it,
         #: where that is another; and the words by which native code turns it.
         self.orders, self.layouts = orders, tuple(layouts)
         #: The compiled function, once native code may call it, and what makes one value of its

@@ -54,7 +54,7 @@ FOREIGN: dict[str, list[str]] = {}
 for _ours, _words in _NAMES.items():
     for _word in _words.split():
         FOREIGN.setdefault(_word, []).append(_ours)
-#: Keywords that say nothing about values, but where memory lies, how it is copied, what computes.
+#: Keywords that say nothing about values, but about memory, copies and devices.
 _IDLE = frozenset("""
     non_blocking pin_memory memory_format layout _stacklevel driver compute_mode sparse_grad sorted
     check_invariants assume_unique

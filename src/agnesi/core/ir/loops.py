@@ -438,7 +438,7 @@ class Read:
 
 @record
 class Part:
-    """A region of a result: element ``i`` of the part lies at ``start + step * i`` on each axis.
+    """A region of a result: element ``i`` of the part is at ``start + step * i`` on each axis.
 
     Steps are positive.  ``function(at)`` is the part's element at ``at``, counted in the part's
     own ``shape``.  Parts of one result are written in order, later ones over earlier ones.

@@ -33,7 +33,7 @@ class Node:
     :ivar weak: Whether the value came from Python scalars only and does not decide over dtypes.
     :ivar requires_grad: Whether gradients flow through this node.
     :ivar value: The value, where a gradient rule needs it, or the value of a leaf.
-    :ivar version: The counter of changes of the memory in which ``value`` lies.
+    :ivar version: The counter of changes of the memory of ``value``.
     :ivar handle: Returns the tensor that a leaf (or a retained node) stands for, or None.
     :ivar name: The user's name for it.
     :ivar where: The user's line that wrote it (see ``core.support.errors.location``).

@@ -90,8 +90,8 @@ class Query:
 
 
 def _sizes_of(op: Op | None, base: Tensor) -> tuple[list[Dim], list[int]]:
-    """The named sizes that decide how a tensor and what an operation makes of it lie, and the sizes
-    beside them that are known."""
+    """The named sizes that decide the memory orders of a tensor and of an operation's result, and
+    the known sizes beside them."""
     names: dict[Dim, None] = {}
     numbers: dict[int, None] = {}
 

@@ -1,6 +1,6 @@
 """Memory order of values that have no memory yet: whether a reshape of one is a view or a copy.
 
-Elementwise results have the memory order of their operands, all others are row-major (``Op.lie``).
+Elementwise results have the memory order of their operands, all others are row-major (``Op.layout_of``).
 A trace asks the same question on symbols, so eager and compiled code agree on what is a view.
 """
 
@@ -117,7 +117,7 @@ def has_rows(array: np.ndarray) -> bool:
 
 
 def shape_in_rows(xs: Sequence[np.ndarray]) -> tuple[int, ...] | None:
-    """The shape of operands that lie in row-major order without gaps; beside them there may be
+    """The shape of operands that are in row-major order without gaps; beside them there may be
     numbers.  None where they are others."""
     shape: tuple[int, ...] = ()
     for x in xs:
@@ -154,7 +154,7 @@ def _result_layout(op: Op, layouts: Sequence[tuple[np.dtype, Any, Any]]) -> np.n
 
 
 def _plain(operands: Sequence[Tensor], laid: dict[int, Any]) -> bool:
-    """Return whether it is known at once that tensors lie in row-major order."""
+    """Return whether it is known at once that tensors are in row-major order."""
     for x in operands:
         if x.array is not None:
             if not x.array.flags.c_contiguous:
@@ -197,7 +197,7 @@ def _layout_of(op: Op, operands: Sequence[Tensor], known: Callable[[Size], Size]
 
 
 def is_row_major(x: Tensor) -> bool:
-    """Return whether the elements lie in memory one after another, in C order, as far as is
+    """Return whether the elements are contiguous in memory, in C order, as far as is
     known."""
     array = laid_out(x)
     return array is None or array.flags.c_contiguous

@@ -88,7 +88,7 @@ def element_view(t: Tensor) -> View | None:
 
 
 def _alias(view: np.ndarray, base: np.ndarray) -> bool:
-    """Return whether two arrays may lie in the same memory."""
+    """Return whether two arrays may be in the same memory."""
     owner = view.base
     if owner is not None and (owner is base or owner is base.base):
         return True

@@ -22,7 +22,7 @@ from agnesi.core.support.undo import Block
 
 
 def cache_home() -> str:
-    """Where XDG_CACHE_HOME says that caches lie; empty where it says nothing, or no full path."""
+    """The folder of caches by XDG_CACHE_HOME; empty where it is unset, or no full path."""
     home = os.environ.get("XDG_CACHE_HOME", "")
     return home if os.path.isabs(home) else ""
 
@@ -63,7 +63,7 @@ class Hooks:
     #: The result of a row (``ops.base.elementwise.ready``) on eager operands, or NotImplemented:
     #: ``mapped(row, *operands)``.
     mapped: Callable[..., Any] = staticmethod(lambda *call: NotImplemented)
-    #: A tensor once a row's result lies in its memory, or NotImplemented:
+    #: A tensor once a row's result is in its memory, or NotImplemented:
     #: ``written(row, x, *operands)`` (``api.tensor.inplace``).
     written: Callable[..., Any] = staticmethod(lambda *call: NotImplemented)
     #: The result of a public function's call by its plan, or NotImplemented:
@@ -149,7 +149,7 @@ class Config:
     :ivar algebra: (str) What rewrite rules of ``ag.jit`` take for granted: "exact" keeps NaN,
         infinities and signs of zero as the Python computes them, but where a result nearer to the
         exact one exists; "real" simplifies as with real numbers, so that ``x / x`` is 1.
-    :ivar save_dtype: (str) Type in which compiled functions keep large values that lie idle while
+    :ivar save_dtype: (str) Type in which compiled functions keep large values that are idle while
         memory is short: activations, mostly, between forward and backward pass.  "float16" halves
         that memory and rounds gradients; values above 65504 overflow.  "" keeps them as they are.
     :ivar compile: (bool) False runs functions of ``ag.jit`` as the Python that they are, where

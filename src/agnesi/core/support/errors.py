@@ -117,7 +117,7 @@ class OversizeError(MemoryError):
 
 
 class NestingError(ValueError):
-    """Containers, modules or calls lie deeper in each other than can be followed."""
+    """Containers, modules or calls are nested deeper than can be followed."""
 
 
 class MissingInputError(ValueError):
@@ -137,7 +137,7 @@ class UnusedInputError(ValueError):
 
 
 class DeviceError(RuntimeError):
-    """A device cannot do this, or what lies on another one was used without being moved."""
+    """A device cannot do this, or what is on another one was used without being moved."""
 
 
 class CollectiveError(RuntimeError):
@@ -341,7 +341,7 @@ def _slice(x: slice) -> str:
     return f"{begin}:{end}" + (f":{step}" if step else "")
 
 
-#: Where an object without a text of its own lies.
+#: The address in the text of an object that has no text of its own.
 _ADDRESS = re.compile(" at 0x[0-9a-fA-F]+")
 
 

@@ -1,4 +1,4 @@
-"""Paths of PyTorch's programs to names that lie elsewhere: ``distributions.normal.Normal``."""
+"""Paths of PyTorch's programs to names that are elsewhere: ``distributions.normal.Normal``."""
 
 from __future__ import annotations
 

@@ -113,7 +113,7 @@ class Tree:
     :ivar extra: What its class needs beside the children (keys of a dict, names of fields).
     :ivar children: The nests inside.
     :ivar leaves, size, depth: How many leaves it has, how many trees :meth:`walk` gives, and how
-        many containers lie in each other at most.
+        many containers are nested at most.
     """
 
     __slots__ = ("_hash", "children", "depth", "extra", "kind", "leaves", "size")
@@ -175,7 +175,7 @@ class Tree:
         return f"{self.kind.__name__}({', '.join(inner)})"
 
     def paths(self, name: str = "") -> list[str]:
-        """How to reach each leaf from a nest called ``name``: ``name['w'][0]``; what lies deeper
+        """How to reach each leaf from a nest called ``name``: ``name['w'][0]``; what is deeper
         than a few containers is described by the outer ones.
 
         Parameters
@@ -476,7 +476,7 @@ def flatten(nest: object, is_leaf: Callable[[Any], bool] | None = None,
 
 
 def check_ends(outer: Iterable[Any]) -> None:
-    """Refuse containers of which one lies in itself."""
+    """Refuse containers that contain themselves."""
     seen: set[int] = set()
     for nest in outer:
         if id(nest) in seen:
@@ -486,7 +486,7 @@ def check_ends(outer: Iterable[Any]) -> None:
 
 
 def nested_beyond(nest: Any, levels: int) -> bool:
-    """Return whether lists and tuples lie in each other more than ``levels`` deep; dicts, too.
+    """Return whether lists and tuples are nested more than ``levels`` deep; dicts, too.
 
     >>> from agnesi.core.support.tree import nested_beyond
     >>> nested_beyond([[1, [2]]], 3), nested_beyond([[1, [2]]], 2)

@@ -1,4 +1,4 @@
-"""Copies and pickles of modules that lie deep in each other.
+"""Copies and pickles of deeply nested modules.
 
 Both follow attributes and would come to the end of Python's stack.  So the attributes of the
 outermost module name all modules inside before, innermost first: each then finds those inside of
@@ -118,8 +118,7 @@ def resume(module: Any, state: Any) -> None:
 
 
 def _inside(module: Any, children: Callable[[Any], list[Any]]) -> tuple[list[Any], int, Any]:
-    """The modules in one, innermost first, how deep they lie, and one to which others refer back.
-    """
+    """The modules in one, innermost first, their depth, and one to which others refer back."""
     order: list[Any] = []
     seen, around = {id(module)}, {id(module)}
     stack = [(module, iter(children(module)))]

@@ -522,7 +522,7 @@ class Module(Stated, Lookups):
         :returns: A named tuple: ``missing_keys``, which the state lacks, and ``unexpected_keys``,
             which the module lacks; both are empty if ``strict``.
         :raises KeyError: If names are missing or unknown, and ``strict``.
-        :raises ValueError: If shapes differ, or something lies in read-only memory; nothing is
+        :raises ValueError: If shapes differ, or something is in read-only memory; nothing is
             changed then.
         :raises TypeError: If values are of another kind, as complex ones for floats; nothing is
             changed then.

@@ -19,7 +19,7 @@ _MAX_SHOWN_LEVELS = 50
 _MAX_NAME_LETTERS = 1 << 15
 #: Nested calls of modules from which a model is deep, or contains itself.
 _MIN_DEEP_CALLS = 50
-#: Containers in each other, from how many on one may lie in itself.
+#: Nested containers, from how many on one may contain itself.
 _MAX_UNCHECKED_LEVELS = 1000
 
 
@@ -91,7 +91,7 @@ def children_of(module: Any) -> Iterator[tuple[str, Any]]:
 
 
 def dotted(prefix: str, name: Any) -> str:
-    """The name of what lies in something that has a name."""
+    """The name of what is in something that has a name."""
     if len(prefix) > _MAX_NAME_LETTERS:
         raise NestingError(at(f"modules or containers lie too deep in each other to have names: "
                               f"{prefix[:40]}... would have more than {_MAX_NAME_LETTERS} letters"))
@@ -161,7 +161,7 @@ def table(module: Any) -> str:
 
 def _lines(module: Any) -> Iterator[tuple[str, int]]:
     totals = _totals(module)
-    around: list[int] = []  # modules in which the one at hand lies
+    around: list[int] = []  # modules in which the one at hand is
     stack = [(0, "", module)]
     while stack:
         depth, name, value = stack.pop()

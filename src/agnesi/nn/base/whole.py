@@ -82,7 +82,7 @@ def called(module: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
 
 
 def _is_deep() -> bool:
-    """Return whether the layer that is called lies in so many that are being called."""
+    """Return whether the layer that is called is nested in so many that are being called."""
     frame, calls = sys._getframe(1), 0
     while frame is not None and calls <= _MOST_DEEP:
         calls += frame.f_code is called.__code__

@@ -18,7 +18,7 @@ from agnesi.nn.configs.caffe import Net, activation_for
 from agnesi.nn.functions.elementary import Identity
 from agnesi.nn.layers.sequential import Sequential
 
-#: Modules that lie in each other, at most: Python reads and writes texts by calls in each other.
+#: Nested modules, at most: Python reads and writes texts by nested calls.
 _MOST_NESTED = 100
 #: Keys of an entry that are no parameters of its class.
 _OWN = frozenset(("type", "name", "inputs", "outputs", "activation", "layers"))
@@ -154,7 +154,7 @@ def to_config(module: Module) -> dict[str, Any]:
     :returns: Plain data, as JSON takes it.
     :raises TypeError: If a module does not keep its arguments, as those with code of one's own.
     :raises ValueError: If a parameter of its class has a value that the class refuses.
-    :raises NestingError: If modules lie more than 100 deep in each other.
+    :raises NestingError: If modules are nested more than 100 deep.
     :see: nn.from_config, Module.state_dict
 
     >>> ag.nn.to_config(ag.nn.Sequential(ag.nn.Linear(4, 2), ag.nn.ReLU()))["layers"][0]
@@ -164,7 +164,7 @@ def to_config(module: Module) -> dict[str, Any]:
 
 
 def _described(module: Module, depth: int) -> dict[str, Any]:
-    """The description of a module that lies in so many others."""
+    """The description of a module that is nested in so many others."""
     if depth > _MOST_NESTED:
         raise NestingError(at(
             f"to_config: modules lie more than {_MOST_NESTED} deep in each other, which no text "

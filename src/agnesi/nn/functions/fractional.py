@@ -1,4 +1,4 @@
-"""Maxima over windows that lie at random places (Graham, 2014)."""
+"""Maxima over windows that are at random places (Graham, 2014)."""
 
 from __future__ import annotations
 

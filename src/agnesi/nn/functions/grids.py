@@ -78,7 +78,7 @@ def grid_sample(input: TensorLike, grid: TensorLike, mode: str = "bilinear",
     :param grid: (batch, ..., 2) or (batch, ..., 3): x, y and z of each place, from -1 to 1.
     :param mode: How elements are mixed; "bicubic" for images only.
     :type mode: {"bilinear", "nearest", "bicubic"}
-    :param padding_mode: What lies outside: zeros, the nearest element, or the image mirrored.
+    :param padding_mode: What is outside: zeros, the nearest element, or the image mirrored.
     :returns: (batch, channels, ...), of the grid's places.
     :raises ValueError: If there is no such mode.
     :see: nn.functional.affine_grid, nn.functional.interpolate

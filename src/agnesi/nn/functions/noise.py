@@ -87,7 +87,7 @@ def rrelu(input: TensorLike, lower: float = 1 / 8, upper: float = 1 / 3, trainin
     """``x``, and a random share of it where it is negative (Xu et al., 2015).
 
     :param input: Real numbers.
-    :param lower, upper: Between which shares lie; their mean is taken unless in training.
+    :param lower, upper: The shares are drawn between these; their mean is taken unless in training.
     :param training: Whether shares are random, one for each element.
     :returns: Of the shape of ``input``.
     :raises ValueError: If ``lower`` is larger than ``upper``.
@@ -151,7 +151,7 @@ class FeatureAlphaDropout(_AlphaDropout):
 class RReLU(Overwriting):
     """Leaky ReLU whose slope for negative elements is random in training (Xu et al., 2015).
 
-    :param lower, upper: Between which shares lie; their mean is taken unless in training.
+    :param lower, upper: The shares are drawn between these; their mean is taken unless in training.
     :see: nn.functional.rrelu, nn.LeakyReLU
 
     >>> ag.nn.RReLU(0.25, 0.75).eval()(ag.tensor([-4.0, 1.0]))

@@ -85,7 +85,7 @@ class MultiheadAttention(Module):
     batch_first : bool
         Whether sequences come as (batch, length, features) instead of (length, batch, features).
     positions : {"rotary", "alibi"}, optional
-        How heads see where queries and keys lie: by rotation, or by a bias that grows with the
+        How heads see positions of queries and keys: by rotation, or by a bias that grows with the
         distance; by default they do not.
     dtype : dtype, optional
         Float type; ``config.default_float`` by default.

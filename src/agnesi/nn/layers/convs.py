@@ -89,7 +89,7 @@ class _Conv(Renewed, Module):
         self.bias = bias_for(self.weight, out_channels) if bias else None
 
     def _order(self) -> tuple[int, ...]:
-        """How the filters lie in memory: the axes from the outermost to the innermost."""
+        """How the filters are laid out in memory: the axes from the outermost to the innermost."""
         return (*range(2, 2 + self.rank), 1, 0)
 
     def _channels(self, before: int, after: int) -> tuple[int, int]:

@@ -66,7 +66,7 @@ class RNNBase(Renewed, Module):
     :param batch_first: Whether sequences come as (batch, length, features) instead of (length,
         batch, features).
     :param dropout: Share of each layer's outputs but the last one's that become zero in training.
-    :param bidirectional: Whether there are weights for the other direction too; outputs lie side by
+    :param bidirectional: Whether there are weights for the other direction too; outputs are side by
         side then.
     :param proj_size: Size to which outputs of an LSTM are brought; 0 for none.
     :param dtype: Float type; ``config.default_float`` by default.
@@ -133,7 +133,7 @@ class RNNBase(Renewed, Module):
         """Outputs of all steps, and the last states of all layers and directions.
 
         ``lengths`` are those of sequences which differ in length and are filled up to one: what
-        lies behind the end of a sequence is not looked at, outputs are 0 there, last states are
+        is behind the end of a sequence is not looked at, outputs are 0 there, last states are
         those of its last step, and the other direction begins with it.
 
         :param x: (length, batch, features), (batch, length, features) with ``batch_first``, or
@@ -308,7 +308,7 @@ class RNN(RNNBase):
     dropout : float
         Share of each layer's outputs but the last one's that become zero in training.
     bidirectional : bool
-        Whether there are weights for the other direction too; outputs lie side by side then.
+        Whether there are weights for the other direction too; outputs are adjacent then.
     dtype : dtype, optional
         Float type; ``config.default_float`` by default.
 
@@ -386,7 +386,7 @@ class GRU(RNNBase):
     :param batch_first: Whether sequences come as (batch, length, features) instead of (length,
         batch, features).
     :param dropout: Share of each layer's outputs but the last one's that become zero in training.
-    :param bidirectional: Whether there are weights for the other direction too; outputs lie side by
+    :param bidirectional: Whether there are weights for the other direction too; outputs are side by
         side then.
     :param dtype: Float type; ``config.default_float`` by default.
     :see: nn.GRUCell, nn.RNN, nn.LSTM

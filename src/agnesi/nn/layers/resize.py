@@ -21,7 +21,7 @@ class Upsample(Module):
     :param mode: "nearest", "nearest-exact", "linear", "bilinear", "trilinear", "bicubic" or "area",
         as for :func:`agnesi.nn.functional.interpolate`.
     :type mode: str
-    :param align_corners: Whether the first and last places, and not the borders of the images, lie
+    :param align_corners: Whether the first and last places, and not the borders of the images, are
         upon each other; for modes that interpolate.
     :param recompute_scale_factor: Whether places are as far apart as the sizes say, in the place of
         the ``scale_factor``.

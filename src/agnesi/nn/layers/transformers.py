@@ -80,7 +80,7 @@ class TransformerEncoderLayer(_Layer):
     dropout : float
         Share of the elements that become zero in training.
     activation : {"relu", "gelu"} or callable
-        What lies between the network's layers.
+        What is between the network's layers.
     layer_norm_eps : float
         Added to the variance.
     batch_first : bool
@@ -149,7 +149,7 @@ class TransformerDecoderLayer(_Layer):
     dropout : float
         Share of the elements that become zero in training.
     activation : {"relu", "gelu"} or callable
-        What lies between the network's layers.
+        What is between the network's layers.
     layer_norm_eps : float
         Added to the variance.
     batch_first : bool
@@ -308,7 +308,7 @@ class Transformer(Module):
     dropout : float
         Share of the elements that become zero in training.
     activation : {"relu", "gelu"} or callable
-        What lies between the networks' layers.
+        What is between the networks' layers.
     custom_encoder, custom_decoder : Module, optional
         In place of the usual ones.
     layer_norm_eps : float

@@ -71,7 +71,7 @@ def ctc_loss(log_probs: TensorLike, targets: TensorLike, input_lengths: TensorLi
     ShapeError, DTypeError
         If operands are of other shapes or dtypes than these.
     ValueError
-        If lengths are longer than what there is, targets are no labels, or those that lie one
+        If lengths are longer than what there is, targets are no labels, or those that are one
         behind the other are not as many as their lengths say; compiled code says so too.
 
     See Also
@@ -155,7 +155,7 @@ def _of_one(length: Any) -> Tensor:
 
 
 def _in_rows(targets: Tensor, lengths: Tensor) -> Tensor:
-    """Targets that lie one behind the other, each in a row; lengths that are not known yet may be
+    """Targets that are concatenated, each in a row; lengths that are not known yet may be
     all of them."""
     total = targets.shape[0]
     longest = int(lengths.array.max(initial=0)) if is_known(lengths) else total

@@ -65,7 +65,7 @@ class PackedSequence(_Steps):
         return found if self.unsorted_indices is None else found[np.asarray(self.unsorted_indices)]
 
     def _filled(self) -> tuple[Tensor, Any]:
-        """The sequences as (length, batch, ...) in their own order, whatever lies behind their
+        """The sequences as (length, batch, ...) in their own order, whatever is behind their
         ends, and their lengths."""
         if self._padded is not None and self._padded[2] is self.data.node:
             return self._padded[:2]
@@ -139,7 +139,7 @@ def pack_padded_sequence(input: Tensor, lengths: Any, batch_first: bool = False,
     :param lengths: Of each sequence. Lists are known before a compilation; those in a tensor may be
         others in each call of a compiled function.
     :type lengths: array_like of int
-    :param batch_first: Whether sequences lie along the first axis.
+    :param batch_first: Whether sequences are along the first axis.
     :param enforce_sorted: Whether lengths must fall; else sequences are sorted by them.
     :returns: Without what fills up.
     :raises ValueError: If lengths are not between 1 and the longest, or do not fall though they

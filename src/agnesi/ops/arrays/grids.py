@@ -260,7 +260,7 @@ def geomspace(start: TensorLike, stop: TensorLike, num: int = 50, endpoint: bool
     :param num: How many elements.
     :param endpoint: Whether ``stop`` is the last element.
     :param dtype: Type of the elements; by default that of the ends, or the default float dtype.
-    :param axis: Where the numbers lie in the result of ends that have axes.
+    :param axis: Where the numbers are in the result of ends that have axes.
     :returns: A vector, for each pair of ends that have axes; gradients flow to the ends.
     :raises ValueError: If an end is 0, or ``num`` is negative.
     :see: logspace, linspace

@@ -17,7 +17,7 @@ from agnesi.ops.base.convert import as_tensor, cast, check_unmasked
 
 
 class Stored:
-    """A value that lies in a file: its type is known at once, its elements are read into place."""
+    """A value that is in a file: its type is known at once, its elements are read into place."""
 
     __slots__ = ("dtype", "shape")
 
@@ -78,7 +78,7 @@ def _array(name: str, value: Any) -> Any:
 def write_all(mine: Mapping[str, Tensor], state: Mapping[str, Any]) -> None:
     """Copy values into tensors by name: into all of them, or into none where one does not fit.
 
-    :raises ValueError: If a shape differs, or a tensor lies in read-only memory.
+    :raises ValueError: If a shape differs, or a tensor is in read-only memory.
     :raises TypeError: If values are of a kind that a tensor cannot hold.
     """
     arrays = fitting(mine, state)
@@ -99,7 +99,7 @@ def finished(write: Callable[[], None]) -> None:
 def fitting(mine: Mapping[str, Tensor], state: Mapping[str, Any]) -> dict[str, Any]:
     """Return values by name as arrays (as symbols in a trace) that fit the tensors of these names.
 
-    :raises ValueError: If a shape differs, or a tensor lies in read-only memory.
+    :raises ValueError: If a shape differs, or a tensor is in read-only memory.
     :raises TypeError: If values are of a kind that a tensor cannot hold.
     """
     arrays = {name: _array(name, v) for name, v in state.items()}

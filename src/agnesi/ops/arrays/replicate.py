@@ -230,7 +230,7 @@ def repeated(x: Tensor, shape: Shape, counts: Shape, before: bool) -> Tensor:
         wide += [count, n] if before else [n, count]
     spreaded = spread.broadcast_to(reshape(x, tuple(apart)), tuple(wide))
     sizes = tuple(n * c for n, c in zip(shape, counts, strict=True))
-    # A copy: what is repeated once would otherwise lie where the operand does.
+    # A copy: what is repeated once would otherwise share the operand's memory.
     if not is_known(x):
         return apply(COPY, reshape(spreaded, sizes))
     found = reshape(apply(COPY, spreaded), sizes)
@@ -328,7 +328,7 @@ class Unfold(LinearOp):
 
 
 def _starts(op: Unfold, make: Any, x: Tensor) -> Tensor:
-    """Where the elements of windows lie on the last axis; ``make`` gives values or graph nodes."""
+    """Where the elements of windows are on the last axis; ``make`` gives values or graph nodes."""
     count = op._count(x.shape[-1])
     starts = reshape(make(Arange(0, op.step, count, _INT64), count), (count, 1))
     inside: Tensor = make(Arange(0, 1, op.size, _INT64), op.size)

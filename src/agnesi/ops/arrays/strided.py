@@ -62,7 +62,7 @@ class Strided(LinearOp):
         return take(x, self.offsets(lambda op, _: symbolic(op, ())), -1)
 
     def offsets(self, make: Any) -> Tensor:
-        """Where the elements lie on the last axis; ``make`` gives values or graph nodes."""
+        """Where the elements are on the last axis; ``make`` gives values or graph nodes."""
         found = make(Arange(self.start, 1, 1, dtypes.int64), 1)
         for n, step in zip(self.size, self.stride, strict=True):
             along = make(Arange(0, 1, n, dtypes.int64), n) * step
@@ -79,14 +79,14 @@ def as_strided(x: TensorLike, size: ShapeLike, stride: ShapeLike,
     The result looks into ``x``: later changes of ``x`` show in it, and it cannot be changed itself,
     as an element may stand in several places of it.
 
-    :param x: Its elements lie one behind the other, in row-major order.
+    :param x: Its elements are contiguous, in row-major order.
     :param size: Sizes of the result.
     :param stride: Elements of ``x`` from one to the next along each axis of the result.
     :param storage_offset: Where the first one is; 0 by default.
     :returns: Of the dtype of ``x``.
-    :raises ShapeError: If an element lies behind the end.
+    :raises ShapeError: If an element is behind the end.
     :raises ValueError: If a number is negative, there are not as many steps as sizes, or ``x`` does
-        not lie in row-major order, where steps depend on how it does.
+        not be in row-major order, where steps depend on its memory order.
     :see: unfold, sliding_window_view, Tensor.stride
 
     >>> ag.as_strided(ag.arange(6), (3, 2), (2, 1))

@@ -87,7 +87,7 @@ class Reshape(LinearOp):
 
 
 def remap(at: Any, shape: Sequence[int], other: Sequence[int]) -> Any:
-    """Where the element at ``at`` of ``shape`` lies in ``other``, a shape of as many elements.
+    """Where the element at ``at`` of ``shape`` is in ``other``, a shape of as many elements.
 
     Groups of axes with equal products are matched first, so that indices stay simple.
     """
@@ -283,7 +283,7 @@ def _reversed_axes(x: Tensor, order: str) -> Tensor:
 
 
 def contiguous(x: Tensor) -> Tensor:
-    """The tensor itself if its elements lie in C order, else a copy that does."""
+    """The tensor itself if its elements are in C order, else a copy that does."""
     result = x if is_row_major(x) else apply(COPY, x)
     note(x, result)
     return result

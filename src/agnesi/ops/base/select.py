@@ -308,7 +308,7 @@ def clip(input: TensorLike, min: TensorLike | None = None, max: TensorLike | Non
         with in_program():
             return clip(input, min, max, out=out)
     input = operand("clip", input)
-    if input.dtype.kind in "iu":  # no element lies beyond what its dtype holds
+    if input.dtype.kind in "iu":  # no element is beyond what its dtype holds
         limits = np.iinfo(input.dtype)
         min = None if type(min) is int and min < limits.min else min
         max = None if type(max) is int and max > limits.max else max

@@ -175,7 +175,7 @@ def slice_part(key: Key, shape: Sequence[int], new: Any) -> loops.Part:
 
 
 def region(key: Key, shape: Sequence[Size]) -> tuple[int, ...] | None:
-    """Where a key's first element lies; None if it has numbers, steps or unknown sizes."""
+    """Where a key's first element is; None if it has numbers, steps or unknown sizes."""
     starts = []
     for entry, n in zip(key, shape, strict=True):
         if isinstance(entry, int) or not isinstance(n, int) or entry[2] not in (None, 1):

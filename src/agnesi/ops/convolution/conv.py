@@ -323,7 +323,7 @@ class ConvGradW(_Bilinear):
 
 # -- in the loop language -----------------------------------------------------------------------
 def _times(value: Any, factor: Any, pixels: tuple[Pixel, ...]) -> Any:
-    """The product, or zero where the pixel lies outside."""
+    """The product, or zero where the pixel is outside."""
     return inside_or(0, value, pixels) * factor
 
 

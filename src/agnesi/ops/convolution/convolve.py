@@ -113,7 +113,7 @@ def convolve(a: TensorLike, v: TensorLike, /, mode: str = "full", *, out: Tensor
 
     :param a, v: Vectors (or numbers) of any dtype.
     :param mode: All ``n + m - 1`` elements, the ``max(n, m)`` in the middle, or those in which the
-        shorter vector lies fully within the other.
+        shorter vector is fully within the other.
     :type mode: {"full", "same", "valid"}
     :param out: Takes the result.
     :returns: A vector of the promoted dtype.
@@ -161,7 +161,7 @@ def fftconvolve(in1: TensorLike, in2: TensorLike, /, mode: str = "full", axes: A
 
     :param in1, in2: Of equally many axes; those beside ``axes`` are broadcast.
     :param mode: All elements, as many as ``in1`` from the middle, or those in which one operand
-        lies fully within the other.
+        is fully within the other.
     :type mode: {"full", "same", "valid"}
     :param axes: All by default.
     :type axes: int or sequence of int, optional

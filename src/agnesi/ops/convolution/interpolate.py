@@ -125,13 +125,13 @@ class _Axis(NamedTuple):
         return np.minimum(found, self.n - 1)
 
     def step(self, corners: bool) -> float:
-        """How far apart pixels lie."""
+        """The distance of neighbouring pixels."""
         if corners:
             return (self.n - 1) / (self.wanted - 1) if self.wanted > 1 else 0.0
         return self.n / self.wanted if self.scale is None else 1 / self.scale
 
     def positions(self, corners: bool) -> np.ndarray:
-        """Where each pixel lies between the elements, which lie at whole numbers."""
+        """Where each pixel is between the elements, which are at whole numbers."""
         i, step = np.arange(self.wanted), self.step(corners)
         return i * step if corners else (i + 0.5) * step - 0.5
 
@@ -189,7 +189,7 @@ def interpolate(x: TensorLike, size: ShapeLike | None = None,
         two and three axes: the element is on a straight line between those around it.  "bicubic",
         over two: on Keys' curve through four (1981, with -0.75).  "area": the mean of those that
         the pixel covers.
-    :param align_corners: Whether the first and last pixels, and not the borders of the images, lie
+    :param align_corners: Whether the first and last pixels, and not the borders of the images, are
         upon each other; for modes that interpolate.
     :param recompute_scale_factor: Whether pixels are as far apart as the sizes say, instead of
         the ``scale_factor``.

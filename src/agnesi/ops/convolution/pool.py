@@ -332,7 +332,7 @@ def _most(x: Tensor, axis: int, k: int) -> Tensor:
 
 
 def _parts(x: Tensor, axis: int, rows: Sequence[tuple[int, int]]) -> list[Tensor]:
-    """What lies in each window of one axis behind the channels."""
+    """What is in each window of one axis behind the channels."""
     before = (slice(None),) * (axis + 2)
     return [x[(*before, slice(a, b))] for a, b in rows]
 

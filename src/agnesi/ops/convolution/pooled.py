@@ -133,7 +133,7 @@ class PoolTaps(_Pool):
         return np.where(found == 0, first, found).astype(tap_dtype(self.kernel))
 
     def _first(self, output: Ints) -> np.ndarray:
-        """The first element of each window that lies in the image."""
+        """The first element of each window that is in the image."""
         found: Any = np.zeros((), np.int64)
         for n, k, s, (low, _), d in zip(output, self.kernel, self.windows.stride,
                                         self.windows.padding, self.windows.dilation, strict=True):
@@ -141,7 +141,7 @@ class PoolTaps(_Pool):
         return found
 
     def _first_lowered(self, at: Any) -> Any:
-        """The first element of one window that lies in the image, as an expression."""
+        """The first element of one window that is in the image, as an expression."""
         found: Any = None
         for axis, (i, s, (low, _), d) in enumerate(zip(
                 at[2:], self.windows.stride, self.windows.padding, self.windows.dilation,
@@ -188,7 +188,7 @@ class PoolTaps(_Pool):
 
 
 def _greatest(at: Any, x: Any, runs: Any) -> Any:
-    """The greatest element of a window; what lies outside of the image does not count."""
+    """The greatest element of a window; what is outside of the image does not count."""
 
     def term(pixels: tuple[Pixel, ...]) -> Any:
         return inside_or(_least(x.dtype), x(*at[:2], *(p.at for p in pixels)), pixels)

@@ -1,4 +1,4 @@
-"""Where the greatest elements of windows lie, and the way back: max-pooling's partial inverse."""
+"""Where the greatest elements of windows are, and the way back: max-pooling's partial inverse."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ MAX_UNROLLED_ELEMENTS = 32
 
 @record
 class Windows:
-    """How windows lie on the spatial axes: steps between them, border, steps inside them."""
+    """Windows on the spatial axes: the steps between them, the border, the steps inside them."""
 
     stride: Ints
     padding: Pads
@@ -131,7 +131,7 @@ def number(i: Affine) -> Expr:
 
 
 def _within(i: Affine, least: int, most: int, n: int) -> tuple[Affine, Expr | None]:
-    """A position known to lie in [least, most], moved into [0, n); and whether it was there.
+    """A position known to be in [least, most], moved into [0, n); and whether it was there.
 
     Where that is not sure for all run-time sizes, it is tested.
     """
@@ -160,7 +160,7 @@ def all_of(tests: list[Expr] | list[Expr | None]) -> Expr | None:
 
 
 def inside_or(beyond: Any, value: Expr, pixels: Sequence[Pixel]) -> Expr:
-    """The value read at these positions; ``beyond`` where one of them lies outside."""
+    """The value read at these positions; ``beyond`` where one of them is outside."""
     inside = all_of([p.inside for p in pixels])
     return value if inside is None else loops.where(inside, value, beyond)
 
@@ -251,7 +251,7 @@ def fold(kind: str, runs: list[Run], at: At, term: Callable[[tuple[Pixel, ...]],
 
 
 def within_kernel(tap: Affine, size: int) -> Affine:
-    """A tap that may lie outside of the kernel, moved to where it can be read."""
+    """A tap that may be outside of the kernel, moved to where it can be read."""
     if not tap.terms:
         return Affine(min(tap.const, size - 1))
     return loops.atom_of(loops.call("minimum", loops.index(tap), size - 1))

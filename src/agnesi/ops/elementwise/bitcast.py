@@ -26,7 +26,7 @@ from agnesi.ops.elementwise.complexes import view_as_complex, view_as_real
 class Bitcast(Op):
     """The bits of real elements as elements of another dtype, as a view.
 
-    Smaller ones lie along a new last axis, larger ones replace the last axis.
+    Smaller ones are along a new last axis, larger ones replace the last axis.
     """
 
     source: np.dtype

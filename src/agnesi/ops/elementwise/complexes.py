@@ -200,7 +200,7 @@ class PutPairs(Op):
 
 @record
 class AsComplex(LinearOp):
-    """Pairs along the last axis as complex numbers, as a view where they lie side by side."""
+    """Pairs along the last axis as complex numbers, as a view where they are adjacent."""
 
     name = "view_as_complex"
     view = True

@@ -74,7 +74,7 @@ class Diagonal(LinearOp):
 
 
 def _within(at: loops.Affine, n: int) -> loops.Affine:
-    """The index itself where it always lies in [0, n), else the nearest that does."""
+    """The index itself where it always is in [0, n), else the nearest that does."""
     bounds = at.bounds()
     if bounds is not None and bounds[0] >= 0 and bounds[1] < n:
         return at
@@ -145,7 +145,7 @@ class PutDiagonal(Op):
 
 
 def _on_diagonal(k: int, at: Any, x: Any) -> tuple[Any, Any]:
-    """Whether an element of matrices lies on diagonal ``k``, and which of ``x`` it is there; None
+    """Whether an element of matrices is on diagonal ``k``, and which of ``x`` it is there; None
     where no element does."""
     *rest, row, column = at
     if x.shape[-1] == 0:

@@ -73,7 +73,7 @@ def _chosen(x: Any = None, key: Any = None, *more: Any) -> Any:
         found = data[key]
     except IndexError:  # the function raises it in the user's words
         return NotImplemented
-    return wrap(found if found.flags.c_contiguous else found.copy())  # as operations lay it out
+    return wrap(found if found.flags.c_contiguous else found.copy())  # row-major, as results are
 
 
 @planned

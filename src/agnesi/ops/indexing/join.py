@@ -422,7 +422,7 @@ def pad(x: Any, pad_width: Any, mode: str = "constant", constant_values: Any = 0
         n = x.shape[axis]
         if isinstance(n, Extent) or n >= max(before, after) + 2:
             x = concat(_continued(x, axis, before, after, mode), axis)
-        else:  # from elements that lie in the border themselves
+        else:  # from elements that are in the border themselves
             positions: Any = np.arange(operator.index(n))
             check_allocatable((n + before + after,), positions.dtype)
             x = take(x, np.pad(positions, (before, after), mode), axis)  # type: ignore[call-overload]

@@ -1,4 +1,4 @@
-"""Sums of values that each lie in a region of a larger shape: stencils and their adjoints."""
+"""Sums of values that each are in a region of a larger shape: stencils and their adjoints."""
 
 from __future__ import annotations
 

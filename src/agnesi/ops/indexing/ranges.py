@@ -278,7 +278,7 @@ def linspace(start: Any, stop: Any, /, num: int = 50, dtype: DTypeLike = None, *
         Integer types truncate.
     :param endpoint: Whether ``stop`` is the last element; otherwise the spacing is ``(stop - start)
         / num``.
-    :param axis: Where the numbers lie in the result of ends that have axes.
+    :param axis: Where the numbers are in the result of ends that have axes.
     :returns: A vector of ``num`` elements, for each pair of ends that have axes; gradients flow to
         the ends.
     :raises ValueError: If ``num`` is negative.

@@ -58,7 +58,7 @@ class Runs(Op):
 
 
 def _source(i: loops.Affine, runs: tuple[Run, ...]) -> loops.Affine:
-    """Where the operand's element lies that is number ``i`` of the runs."""
+    """The position in the operand of element ``i`` of the runs."""
     start, ends, sources = 0, [], []
     for run in runs:
         sources.append((i + -start) * run.step + run.first)

@@ -78,7 +78,7 @@ def spans_of(x: Tensor, key: Any) -> tuple[list[tuple[int, Tensor, int | None]],
 
 
 def _indices(e: slice, n: Any) -> Tensor:
-    """Where the elements of a slice of an axis of size ``n`` lie."""
+    """Where the elements of a slice of an axis of size ``n`` are."""
     step = as_tensor(1) if e.step is None else _step(e.step)
     size = as_tensor(n)
     forwards: Any = step > 0 if is_bound(e.step) else bool(step.array > 0)

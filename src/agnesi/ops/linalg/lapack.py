@@ -95,7 +95,7 @@ def _substitute(a: np.ndarray, x: np.ndarray, lower: bool, transposed: bool, uni
 def potrf(a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Cholesky factors in the lower triangles, and for each 0 if there is one.
 
-    What lies in the other triangle is left there.
+    What is in the other triangle is left there.
     """
     n = a.shape[-1]
     factors = _stack(a)

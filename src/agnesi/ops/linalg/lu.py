@@ -312,7 +312,7 @@ def _within(name: str, n: Any, pivots: Tensor) -> list[Any]:
 
 def _parts(factors: Tensor, pivots: Tensor, permute_l: bool = False, p_indices: bool = False
            ) -> Any:
-    """The factors that lie in one matrix, and the order of rows, as a matrix or as it is."""
+    """The factors that are in one matrix, and the order of rows, as a matrix or as it is."""
     m, k = factors.shape[-2], pivots.shape[-1]
     lower = apply(Triangle(-1, False), factors)[..., :, :k] + eye(m, k, dtype=factors.dtype)
     upper = apply(Triangle(0, True), factors)[..., :k, :]

@@ -71,7 +71,7 @@ def norm(x: TensorLike, /, ord: Order = None, axis: Axis = None, keepdims: bool 
     :param x: Real or complex numbers.
     :param ord: By default the root of the sum of squares, of all elements if there is no ``axis``.
     :type ord: number or {"fro", "nuc"}, optional
-    :param axis: Where the vectors or the matrices lie; without it, ``x`` itself is one, or the
+    :param axis: Where the vectors or the matrices are; without it, ``x`` itself is one, or the
         other.
     :type axis: int or tuple of two int, optional
     :param keepdims: Whether these axes stay, with size 1.
@@ -118,7 +118,7 @@ def matrix_norm(x: TensorLike, /, ord: Order = "fro", axis: Axis = (-2, -1),
     :param ord: The root of the sum of squares; the sum of singular values; the greatest (least) sum
         of absolute values of a column; the greatest (least) singular value; that sum of a row.
     :type ord: {"fro", "nuc", 1, -1, 2, -2, inf, -inf}
-    :param axis: Where the matrices lie.
+    :param axis: Where the matrices are.
     :type axis: tuple of two int
     :param keepdims: Whether the matrices' axes stay, with size 1.
     :returns: Real, of the shape of ``x`` without the matrices' axes.
@@ -142,7 +142,7 @@ def vector_norm(x: TensorLike, /, ord: float = 2, axis: Axis = None, keepdims: b
 
     :param x: Real or complex numbers.
     :param ord: A number, inf or -inf; 0 counts what is not 0.
-    :param axis: Where the vectors lie; all elements are one by default.
+    :param axis: Where the vectors are; all elements are one by default.
     :param keepdims: Whether these axes stay, with size 1.
     :returns: Real, of the shape of ``x`` without these axes.
     :raises ShapeError: For ``inf`` and ``-inf`` of no elements.

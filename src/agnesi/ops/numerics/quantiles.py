@@ -48,7 +48,7 @@ METHODS = (
 
 
 def _position(method: str, n: Any, q: Tensor) -> Tensor:
-    """Where a quantile lies among ``n`` elements in order, counted from 0."""
+    """Where a quantile is among ``n`` elements in order, counted from 0."""
     if method in _CONTINUOUS:
         alpha, beta = _CONTINUOUS[method]
         return q * n + (q * (1 - alpha - beta) + alpha) - 1
@@ -202,7 +202,7 @@ def _of_shares(x: Tensor, q: Tensor, how: tuple[Any, ...]) -> Tensor:
 def quantile(x: TensorLike, q: TensorLike, axis: Axis = None, *, method: str = "linear",
              keepdims: bool = False, weights: TensorLike | None = None,
              out: Tensor | None = None) -> Tensor:
-    """The value below which a share ``q`` of the elements lies.
+    """The value below which a share ``q`` of the elements is.
 
     :param x: Real numbers; integers become the default float dtype.
     :param q: Between 0 and 1; the axes of several come first in the result.

@@ -274,9 +274,9 @@ def _counted(x: Tensor, length: int, weights: Any) -> Tensor:
 @public
 def digitize(x: TensorLike, bins: TensorLike, right: bool = False, *, out: Tensor | None = None
              ) -> Tensor:
-    """In which bin each element lies: of the edges ``bins``, how many lie below.
+    """In which bin each element is: of the edges ``bins``, how many are below.
 
-    :param x: Of any shape; NaN lies behind all edges.
+    :param x: Of any shape; NaN is behind all edges.
     :param bins: A vector of edges that rise or fall.
     :param right: Whether bins hold their upper edge instead of the lower.
     :returns: int64.
@@ -420,9 +420,9 @@ class Histogram(NamedTuple):
 @public
 def histogram(x: TensorLike, bins: TensorLike = 10, range: Sequence[float] | None = None,
               density: bool = False, weights: TensorLike | None = None) -> Histogram:
-    """How many elements lie in each bin, and the edges of the bins.
+    """How many elements are in each bin, and the edges of the bins.
 
-    :param x: Of any shape; what lies outside of the range does not count, nor does NaN where a
+    :param x: Of any shape; what is outside of the range does not count, nor does NaN where a
         range or edges are given.
     :param bins: How many, or their edges, or one of NumPy's rules, such as "auto".
     :type bins: int, array_like or str
@@ -457,7 +457,7 @@ def histogram(x: TensorLike, bins: TensorLike = 10, range: Sequence[float] | Non
 @public
 def histogramdd(sample: TensorLike, bins: Any = 10, range: Sequence[Sequence[float]] | None = None,
                 density: bool = False, weights: TensorLike | None = None) -> Histogram:
-    """How many points lie in each cell, and the edges along each coordinate.
+    """How many points are in each cell, and the edges along each coordinate.
 
     :param sample: Points, of shape (n, d), or d vectors of coordinates.
     :type sample: array_like or sequence of array_like
@@ -509,7 +509,7 @@ def histogramdd(sample: TensorLike, bins: Any = 10, range: Sequence[Sequence[flo
 def histogram2d(x: TensorLike, y: TensorLike, bins: Any = 10,
                 range: Sequence[Sequence[float]] | None = None, density: bool = False,
                 weights: TensorLike | None = None) -> tuple[Tensor, Tensor, Tensor]:
-    """How many points (x, y) lie in each cell, and the edges along both coordinates.
+    """How many points (x, y) are in each cell, and the edges along both coordinates.
 
     :param x, y: Vectors of coordinates.
     :param bins: How many, or their edges; for both coordinates or for each.

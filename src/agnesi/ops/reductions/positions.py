@@ -94,7 +94,7 @@ class ArgReduce(Op):
         return Call(f"extreme:{self.kind} {x.dtype.name}", table, units=units)
 
     def _stays(self, x: Tensor) -> bool:
-        """Return whether the function does it: on rows that lie in memory and are not short."""
+        """Return whether the function does it: on rows that are in memory and are not short."""
         node = graph_node(x)
         while node.op is not None and node.op.flat:
             node = node.inputs[0]

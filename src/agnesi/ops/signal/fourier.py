@@ -54,7 +54,7 @@ def _direct(name: str) -> Any:
 
 
 class _Transform(LinearOp):
-    """Base.  Axes count from the end, so that examples may lie in front of all others."""
+    """Base.  Axes count from the end, so that axes of examples may precede all others."""
 
     norm: str
     work = elements(8)

@@ -32,7 +32,7 @@ _MAX_LENGTH = 1 << 24
 #: Elements that are transformed in one pass where there are as many rows as lanes.
 _MAX_BATCHED_LENGTH = 256
 _ROWS, _LANES = 8, 4
-#: The longest columns that are transformed in one go, whatever lies between their numbers.
+#: The longest columns that are transformed in one go, whatever is between their numbers.
 _MAX_COLUMN_LENGTH = 4096
 #: Columns that a unit of work has at least.
 _MIN_UNIT_COLUMNS = 16

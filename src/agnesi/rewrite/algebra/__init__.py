@@ -38,7 +38,7 @@ forms are never less exact.
 - ``squares.py``: sums of squares that overflow or vanish before what is computed of them.
 - ``stable.py``: numerical stability: forms that overflow, vanish or cancel become those that do
   not.
-- ``finite_differences.py``: differences of one function at two arguments, by what lies between
+- ``finite_differences.py``: differences of one function at two arguments, by what is between
   them.
 - ``sums.py``: the terms of a sum, and their signs.
 - ``weighted.py``: sums of exponentials with weights of any sign: what overflows or vanishes is

@@ -44,7 +44,7 @@ _MOST_IN_SUM, _ROUNDING = 4, 1e-15
 #: Functions of which differences over a step are known, and a step over which digits are not lost.
 _STEPPING = frozenset(("sin", "cos", "tan", "sigmoid", "tanh", "softplus"))
 _FAR_APART = 60.0
-#: Halves of steps over which areas are computed by quadrature, and products of such with what lies
+#: Halves of steps over which areas are computed by quadrature, and products of such with what is
 #: in the middle, at most; places and weights of that on one side of 0.
 _WIDEST_HALF, _STEEPEST = 0.5, 0.5
 _GAUSS = [(float(x), float(w)) for x, w in zip(*np.polynomial.legendre.leggauss(8), strict=True)

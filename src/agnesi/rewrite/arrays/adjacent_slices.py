@@ -14,7 +14,7 @@ from agnesi.rewrite.rules import Book
 BOOK = Book()
 rewriter = BOOK.rewriter
 
-#: Runs on an axis, at most: there is code for what lies between any two.
+#: Runs on an axis, at most: there is code for what is between any two.
 _MAX_RUNS = 4
 #: Rows that vectors fill, and for which tables of indices are small.
 _MIN_ROW, _MAX_ROW = 16, 1 << 12

@@ -20,7 +20,7 @@ _MIN_ELEMENTS = 1 << 12
 #: How many more loops.
 _MAX_BOXES = 32
 
-#: An operand, and where its first element lies.
+#: An operand, and where its first element is.
 _Term = tuple[Tensor, tuple[int, ...]]
 
 

@@ -1,6 +1,6 @@
 """Max-pooling: what follows or precedes it is done for the winners of windows only.
 
-The gradient of a maximum lies where its window found it, and there the image has the value of the
+The gradient of a maximum goes where its window found it, and there the image has the value of the
 maximum: so factors that come of the image are known to the windows already.
 """
 

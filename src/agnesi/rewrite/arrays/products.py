@@ -91,7 +91,7 @@ def sum_of_products(node: Node) -> Tensor | None:
     if len(a.shape) != n + 2 or len(b.shape) != n + 2 or source.dtype.itemsize < 4:
         return None
     rows, columns = source.shape[-2:]
-    if _swaps(a):  # as it lies
+    if _swaps(a):  # in its memory order
         wide = permute_dims(reshape(symbol(a.inputs[0]), (-1, rows)), (1, 0))
     else:
         wide = reshape(permute_dims(symbol(a), (n, *range(n), n + 1)), (rows, -1))

@@ -151,7 +151,7 @@ def chosen_rows(node: Node) -> Tensor | None:
     return terms.onto(spread_constant(node.shape, 0, node.dtype))
 
 
-# -- terms that lie side by side ----------------------------------------------------------------
+# -- terms that are adjacent ----------------------------------------------------------------
 def _ranges(node: Node, axis: int) -> list[tuple[int, Tensor]] | None:
     """Return the values that fill ranges of an axis, with their starts, where all else is zero."""
     if node.op_name == "unslice":

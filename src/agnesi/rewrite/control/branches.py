@@ -1,7 +1,7 @@
 """Branches and while loops made better: without what nobody needs, and what the graph decides.
 
 A branch on a constant is the graph that it chooses.  Results that nobody uses are not computed,
-operands that nobody reads are not passed, equal ones are passed once, small constants lie inside.
+operands that nobody reads are not passed, equal ones are passed once, small constants are inside.
 Carries that stay what they are become constants, and those that nobody needs are left out.
 """
 

@@ -400,7 +400,7 @@ define internal i64 @share(ptr %g, i64 %n) nounwind {
   ret i64 %even
 }
 
-; Where byte %at of the part of process %q lies in a piece of %n bytes; its end, if there are fewer.
+; Where byte %at of the part of process %q is in a piece of %n bytes; its end, if there are fewer.
 define internal i64 @within(i64 %n, i64 %share, i64 %q, i64 %at) nounwind alwaysinline {
   %skip = mul i64 %share, %q
   %inside = call i64 @least(i64 %at, i64 %share)
@@ -691,7 +691,7 @@ end:
   ret i32 %told
 }
 
-; What lies between two processes: words posted and taken, a line of the cache each, two letters.
+; What is between two processes: words posted and taken, a line of the cache each, two letters.
 define internal ptr @box(ptr %g, i64 %from, i64 %to) nounwind {
   %base = load ptr, ptr %g
   %size = call i64 @word(ptr %g, i64 {size})

@@ -40,7 +40,7 @@ error:
   ret i32 -1
 }
 
-; The array of a generator's state, borrowed from the tensor, if it lies as new ones do; else null.
+; The array of a generator's state, borrowed from the tensor, if it is laid out as that of new ones is; else null.
 define internal ptr @state_array(ptr %table, ptr %state) nounwind {
 entry:
   %ndarray = call ptr @api_get(i64 2)

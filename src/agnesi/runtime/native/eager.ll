@@ -803,7 +803,7 @@ define internal i64 @number_of_dtype(ptr %descr) nounwind alwaysinline {
   ret i64 %found
 }
 
-; An operand by its type and how it lies in memory; false where Python has to look.
+; An operand by its type and how it is laid out in memory; false where Python has to look.
 define internal i1 @note_tensor(ptr %table, ptr %known, ptr %x) nounwind {
 entry:
   %ndarray = call ptr @api_get(i64 2)
@@ -1027,7 +1027,7 @@ no:
   ret i1 false
 }
 
-; A view of an array, which lies in it as the words say (`_layout` of compiler/plans.py); owned, or null
+; A view of an array, which is in it as the words say (`_layout` of compiler/plans.py); owned, or null
 ; with an error set.
 define internal ptr @view_of(ptr %table, ptr %array, ptr %layout) nounwind {
 entry:
@@ -1071,7 +1071,7 @@ no:
   ret ptr null
 }
 
-; What the C function of a step gives, a view as it lies, or the stock of a draw, without NumPy's warnings: %arguments has room for those behind
+; What the C function of a step gives, a view as it is in memory, or the stock of a draw, without NumPy's warnings: %arguments has room for those behind
 ; the first %n, which the function takes besides.  Owned; null with an error set, or with none where
 ; the context is in use: by another thread, or by this one further out.
 define internal ptr @call_directly(ptr %table, ptr %direct, ptr %arguments, i64 %n) nounwind {

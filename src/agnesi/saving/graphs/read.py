@@ -26,7 +26,7 @@ _ARITHMETIC = ("+", "-", "*", "//", "%", "max", "min", "broadcast")
 _AXES = 64
 #: Steps and borders of windows are less.
 _MAX_STEP = 1 << 31
-#: How deep parameters and graphs may lie in each other.
+#: How deep parameters and graphs may be nested.
 _DEPTH = 40
 
 Arrays = Mapping[str, np.ndarray]

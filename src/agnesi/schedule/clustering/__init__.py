@@ -7,7 +7,7 @@ which every group comes behind those that it reads.
 - ``clustering.py`` decides what is materialized, by what ``recomputation.py`` says of the graph and
   how often ``evaluations.py`` counts that a value would be computed; ``cluster.py`` merges clusters
   and keeps their order.
-- ``layout.py`` decides in which order the axes of each intermediate value lie in memory
+- ``layout.py`` decides in which order the axes of each intermediate value are in memory
   (``Buffer.strides``): channels last around convolutions, as ``codegen/kernels/conv/layouts.py``
   asks.
 - ``directions.py`` says whether reductions walk along memory or across it: one nest does either.

@@ -22,7 +22,7 @@ class Cluster:
     """Roots that one kernel fills, the kernels that use them, and the product they finish.
 
     Clusters hash to their number, so that sets of them have the same order in every process: the
-    code of a graph must not depend on where its nodes lie in memory.
+    code of a graph must not depend on its nodes' addresses.
     """
 
     __slots__ = (
@@ -188,7 +188,7 @@ class Order:
             needing = self._users_above([high], low.rank, [low], always=True)
             assert needing is not None, "clusters that need each other cannot become one"
             self._move(needing, self._makers_below(low, high.rank))
-            first._take_in(other)  # no rank of its users or makers lies between the two any more
+            first._take_in(other)  # no rank of its users or makers is between the two any more
         return first
 
     def _users_above(self, starts: Sequence[Cluster], rank: int, goals: Iterable[Cluster],

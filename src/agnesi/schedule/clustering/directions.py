@@ -16,7 +16,7 @@ from agnesi.schedule.clustering.node_facts import NodeFacts, long_sizes
 #: Bits of what reductions do: their innermost loop is over contiguous memory, or their outer one.
 ALONG, ACROSS = 1, 2
 #: Elements from which what is read in both directions gets memory (Zen 3: 0.6 of the time at 2**16
-#: of float32, a sixth at 2**20; below, it lies in the first caches).
+#: of float32, a sixth at 2**20; below, it is in the first caches).
 _MIN_MIXED_ELEMENTS = 1 << 16
 _NO_AXES: frozenset[int] = frozenset()
 

@@ -51,7 +51,7 @@ def channels_last(rank: int) -> Order:
 
 
 def strides_in(order: Order, shape: Sequence[int]) -> tuple[int, ...]:
-    """Strides of a dense array whose axes lie in this order, outermost first."""
+    """Strides of a dense array whose axes are in this order, outermost first."""
     strides, step = [0] * len(shape), 1
     for axis in reversed(order):
         strides[axis] = step
@@ -60,7 +60,7 @@ def strides_in(order: Order, shape: Sequence[int]) -> tuple[int, ...]:
 
 
 def by_memory(axes: tuple[Axis, ...], body: Sequence[Store]) -> tuple[Axis, ...]:
-    """The axes of a nest in the order in which its widest result lies in memory.
+    """The axes of a nest in the order in which its widest result is in memory.
 
     Axes that some results do not have stay inside of the others.
     """

@@ -532,7 +532,7 @@ class _Lowering:
             cut = cut_batch(batch, [strides[:-2]], [])
             if cut is not None and (len(cut[0]) < 2 or 1 in strides[-2:]):
                 return Matrix(buffer, offset.const, strides)
-            if strides[-2] < strides[-1]:  # as it lies: columns outside, rows inside
+            if strides[-2] < strides[-1]:  # in its memory order: columns outside, rows inside
                 every = (*batch, *reversed(pair))
         value = loops.Substitution({a: Affine() for a in every if a.extent == 1})(value)
         copy = Buffer(tuple(a.extent for a in every), operand.dtype, "temporary")

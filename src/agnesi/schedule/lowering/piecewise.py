@@ -42,7 +42,7 @@ def filled(root: Node, buffer: Buffer, parts: Iterable[Any]) -> list[Nest]:
 
 def finished(roots: Sequence[Node], parts: Iterable[Any], total: Buffer,
              stores: Callable[[At], list[Store]]) -> list[Nest] | None:
-    """The nests that write roots computed from a value whose regions lie side by side.
+    """The nests that write roots computed from a value whose regions are adjacent.
 
     ``stores(at)`` are those of an element, whose value they load from ``total``.  None where they
     need other elements too.

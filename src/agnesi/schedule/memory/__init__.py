@@ -1,4 +1,4 @@
-"""Memory: the order of kernels, and where each buffer lies.
+"""Memory: the order of kernels, and the address of each buffer.
 
 In: kernels with their dependences (``schedule/dependence.py`` finds the reads and writes of each
 once). Out: the same kernels in the order of the smallest peak that was found (``order.py``),

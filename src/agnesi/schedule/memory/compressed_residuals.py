@@ -1,4 +1,4 @@
-"""Compressed residuals: values that lie idle where memory is short are kept in fewer bits."""
+"""Compressed residuals: values that are idle where memory is short are kept in fewer bits."""
 
 from __future__ import annotations
 

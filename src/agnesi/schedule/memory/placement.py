@@ -280,7 +280,7 @@ def _reuse_donated(kernels: Sequence[Kernel], result: Buffer, donated: list[Buff
             last == first and overwrites_safely(kernels[first], argument, result)
         )
         if safe:
-            result.role = argument.role  # where that lies, and how it is aligned, is the caller's
+            result.role = argument.role  # where that is, and how it is aligned, is the caller's
             shared[result] = argument
             donated.remove(argument)
             return

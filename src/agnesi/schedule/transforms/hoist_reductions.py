@@ -1,6 +1,6 @@
 """Loop-invariant reduction hoisting: a reduction that a nest would repeat gets memory and a nest.
 
-A nest evaluates a value in the loops up to the last one that changes it.  Where others lie between,
+A nest evaluates a value in the loops up to the last one that changes it.  Where others are between,
 as in a column's sum of what each row was divided by, each of their iterations would compute the
 value again, and n**2 steps become n**3.
 """

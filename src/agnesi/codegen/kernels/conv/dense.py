@@ -43,7 +43,7 @@ class Span:
 
     @property
     def inside(self) -> bool:
-        """Whether every position of the axis lies inside the source (no padding)."""
+        """Whether every position of the axis is inside the source (no padding)."""
         last = self.origin + (self.count - 1) * self.stride + self.reach
         return self.origin >= 0 and surely(lambda: last <= self.size)
 
@@ -176,7 +176,7 @@ def folded(dense: Dense) -> Dense:
 
 
 def merged_stride(strides: Sequence[int], counts: Sequence[Any]) -> int | None:
-    """The stride of several axes that lie in memory as one; None if they do not."""
+    """The stride of several axes that are contiguous to each other as one; None if they are not."""
     step, span = 0, 1
     for stride, count in zip(reversed(strides), reversed(counts), strict=True):
         if count == 1:

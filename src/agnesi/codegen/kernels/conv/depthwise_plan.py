@@ -227,7 +227,7 @@ def written_out(dense: Dense) -> tuple[int, int]:
 
 def plan_depthwise(dense: Dense, type_: str, machine: Machine, weight: bool,
                    long_epilogue: bool) -> DepthwisePlan | None:
-    """The plan, if there is one filter for each channel and channels lie side by side."""
+    """The plan, if there is one filter for each channel and channels are adjacent."""
     other = dense.filters.group if weight else 1
     if not dense.single or dense.source.group != 1 or other != 1 or machine.lanes < 2:
         return None

@@ -58,7 +58,7 @@ def rows(b: Builder, type_: str, finish: Finish, along: int) -> FinishRow:
 def lines(b: Builder, type_: str, finish: Finish, dense: Dense, lanes: int,
           workspace: Value) -> FinishLine:
     """Return an epilogue for results that are contiguous along the pixels of a line, not along the
-    channels (columns), in which the sums lie.
+    channels (columns), in which the sums are.
 
     Sums are transposed in blocks of ``lanes`` by ``lanes``, through ``workspace``.  The
     last block also reads sums behind the line.
@@ -110,7 +110,7 @@ def apart(b: Builder, dense: Dense, type_: str, lanes: int, along: int,
           pointer: Callable[[Builder], Addresses]) -> Value:
     """Return the epilogue as a function of the address table, a row of sums and its position.
 
-    The call says how many vectors are in the row; some may lie beyond the last column.
+    The call says how many vectors are in the row; some may be beyond the last column.
     """
     parameters = [("ptr", "addresses"), ("ptr", "row"), ("i64", "width"),
                   *(("i64", f"x{i}") for i in range(6))]

@@ -140,7 +140,7 @@ def _squared(sizes: ConvSizes, lanes: int) -> bool:
 
 
 def store_cycles(step: int, itemsize: int) -> float:
-    """Cycles to store an element whose neighbours come with it and lie so many elements away."""
+    """Cycles to store an element whose neighbours come with it and are so many elements away."""
     if step == 1:
         return 0.0
     return (

@@ -273,7 +273,7 @@ def pack_filters(b: Builder, type_: str, source: Value, strides: Sequence[Any],
     """Rows of ``width`` elements, one for each tap and channel, from filters of any strides.
 
     ``strides`` are of (o, c, d, h, w), ``counts`` of (c, d, h, w), ``steps`` between rows of
-    neighbouring taps and of channels.  What lies behind a row, up to the next, may be anything.
+    neighbouring taps and of channels.  What is behind a row, up to the next, may be anything.
     Where kernels share code, numbers may be values.
     """
     copy = _copy_plainly if b.module.policy.shared_kernels else copy_pixels

@@ -89,7 +89,7 @@ class PackedLines:
                 copy_spread(b, plan.type, here, there, count, step * w.stride, plan.lanes)
 
     def _pixels(self, source: Value, target: Value) -> None:
-        """Pack one line of all channels, which lie side by side."""
+        """Pack one line of all channels, which are adjacent."""
         b, plan = self.b, self.plan
         w, step = plan.dense.spans[2], plan.dense.source.strides[4]
         start, stop = self._filled(0)
@@ -107,7 +107,7 @@ class PackedLines:
         return min(start, self.plan.part), min(stop, self.plan.part)
 
     def _nothing(self, target: Value, channels: int) -> None:
-        """Clear a packed line that lies outside of the source, where an older block may have left
+        """Clear a packed line that is outside of the source, where an older block may have left
         values.
         """
         b, plan = self.b, self.plan

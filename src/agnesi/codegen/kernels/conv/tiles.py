@@ -63,7 +63,7 @@ class Tile:
     rows: tuple[int, ...]
     columns: tuple[Piece, ...]
     vectors: bool = False
-    masked: bool = False  # whether columns lie in memory that must not be read past their lanes
+    masked: bool = False  # whether columns are in memory that must not be read past their lanes
     ahead: tuple[int, int] = (0, 0)  # elements to what is prefetched of rows, columns; 0 for none
     pitches: tuple[Value, ...] = ()  # 1 to ``_ROWS_PER_POINTER`` times a row's offset
 

@@ -139,7 +139,7 @@ def _cost(dense: Dense, machine: Machine, runs: Rows, outs: Rows) -> float:
     unit = unit_cycles(machine.lanes, machine.itemsize)
 
     def tile(_: Panel, size: int, wide: int) -> tuple[float, int]:
-        loads = 2 * unit * (wide + size)  # most of them lie across two lines of the cache
+        loads = 2 * unit * (wide + size)  # most of them are across two lines of the cache
         cycles = max(unit * wide * size, loads, 5.0) + 0.1 * loads
         return iterations * cycles + 8, wide * size
 

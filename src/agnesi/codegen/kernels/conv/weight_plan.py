@@ -47,7 +47,7 @@ class WeightPlan(Paneled, TilePlan):
 
     ``dense`` is the forward convolution with the cotangent instead of the filters.  Rows of
     sums are taps and channels: tiles have some tap ``lines`` and a part of the ``runs`` of
-    channels, or of channels of neighbouring taps where these lie side by side.  Unit ``u`` is
+    channels, or of channels of neighbouring taps where these are adjacent.  Unit ``u`` is
     (group or part of the blocks, panel group, row group), the last fastest.
     """
 
@@ -248,7 +248,7 @@ def elements(dense: Dense) -> tuple[int, int]:
 
 
 def _run(dense: Dense) -> int:
-    """Rows that lie side by side in a packed line."""
+    """Rows that are adjacent in a packed line."""
     w = dense.spans[2]
     return w.taps * dense.channels if w.step == 1 else dense.channels
 

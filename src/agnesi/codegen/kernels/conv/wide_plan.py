@@ -130,7 +130,7 @@ def plan_wide(dense: Dense, type_: str, machine: Machine, long_epilogue: bool,
               along_pixels: bool = False) -> WidePlan:
     """The cheapest cut for this machine.
 
-    Results may lie ``along_pixels`` of a line, rather than along channels.
+    Results may be ``along_pixels`` of a line, rather than along channels.
     """
     real, dense = dense, dense.typical
     cut = min(_cuts(dense, machine, real), key=lambda cut: cut.cost)

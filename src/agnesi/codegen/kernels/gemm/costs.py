@@ -54,7 +54,7 @@ def open_tiles(spec: GemmSpec, machine: Machine) -> Cut:
 
 
 def tall_tiles(spec: GemmSpec, machine: Machine) -> Cut:
-    """Tiles for strips of A that lie in a cache: narrow, tall tiles read B least often.  Where the
+    """Tiles for strips of A that are in a cache: narrow, tall tiles read B least often.  Where the
     third-level cache is as slow as memory, two vectors by as many rows as fit in registers.
     """
     if machine.wide_tiles:
@@ -181,7 +181,7 @@ def _dot_cut(spec: GemmSpec, machine: Machine, limit: int, columns: int) -> Cut:
 
 
 def line_cost(size: int, strides: tuple[int, ...]) -> float:
-    """Cycles to lay a whole operand of ``size`` elements out along k."""
+    """Cycles to pack a whole operand of ``size`` elements along k."""
     if strides[1] == 1:
         return COPY_CYCLES * size
     return (_TRANSPOSE_CYCLES if strides[0] == 1 else _GATHER_CYCLES) * size

@@ -28,7 +28,7 @@ class DotUnit(Unit):
     """A work unit whose accumulators are vectors of partial sums, one for each element of C."""
 
     def prepare(self) -> None:
-        """Lay a small operand out along k, whole; done once for each batch member."""
+        """Pack a small operand along k, whole; done once for each batch member."""
         spec = self.plan.spec
         if self.plan.pack_a:
             self._lay_out(self.operands.a, i64(0), spec.sizes[1], 0, self.packed_a)

@@ -16,7 +16,7 @@ from agnesi.codegen.llvm.type_names import nbytes
 from agnesi.core.ir.dims import Size
 
 Read = Callable[[Builder, Value, Value, int, Value | None], Value]
-# (builder, x, shift, y, lanes, mask): neighbours along y of what lies at (x + shift, y)
+# (builder, x, shift, y, lanes, mask): neighbours along y of the element at (x + shift, y)
 Along = Callable[[Builder, Value, Value, Value, int, Value | None], Value]
 Address = Callable[[Builder, Value, Value], Value]
 # How many lines, or short ones, to prefetch:
@@ -27,7 +27,7 @@ def copy_lines(b: Builder, type_: str, lines: Value, count: Value, read: Read, t
                pitch: int, lanes: int, address: Address | None = None) -> None:
     """``target[y * pitch + x] = read(y, x)``, neighbours along x, in vectors, then one by one.
 
-    With an ``address`` of (y, x) later lines are prefetched: those of a matrix lie far apart.
+    With an ``address`` of (y, x) later lines are prefetched: those of a matrix are far apart.
     """
     align = nbytes(type_)
     whole = b.sub(count, b.op("urem", count, i64(lanes)))
@@ -56,7 +56,7 @@ def copy_pieces(b: Builder, type_: str, lines: Value, pieces: Sequence[Piece], r
 
 def copy_transposed(b: Builder, type_: str, count: Value, tail: int | None, pieces: Sequence[Piece],
                     along: Along, target: Value, pitch: int) -> None:
-    """``target[y * pitch + x]`` for x in the pieces from memory whose neighbours lie along y.
+    """``target[y * pitch + x]`` for x in the pieces from memory whose neighbours are along y.
 
     Blocks of a few y by one piece are transposed inside of 128-bit lanes, which every machine does
     fast.  ``tail`` is what remains of ``count`` after whole blocks, where anything does; with None

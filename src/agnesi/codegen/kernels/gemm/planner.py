@@ -237,7 +237,7 @@ def _cut_for_tiles(spec: GemmSpec, machine: Machine, cut: Cut) -> tuple[int, int
     panels, width = sum(p.count for p in cut.panels), max(p.width for p in cut.panels)
     longest = int(machine.l1 * _L1_SHARE) // (cut.panels[0].rows.largest * spec.itemsize)
     capacity = int(machine.l2 * _L2_SHARE) // (width * spec.itemsize)  # lines of panels in cache
-    if machine.far_l3:  # where sums of blocks lie, too
+    if machine.far_l3:  # where sums of blocks are, too
         capacity = int(machine.l2 * _FAR_L2_SHARE) // (width * spec.itemsize)
         k_block = cut_k(spec, longest if spec.a_strides[1] != 1 else _MAX_STRIP_K)
         return k_block, -(-panels // max(1, capacity // k_block)), 1

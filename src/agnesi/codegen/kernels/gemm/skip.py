@@ -23,7 +23,7 @@ class SkipUnit(TileUnit):
     """Row by row in panels of a few vectors, block by block of k."""
 
     def prepare(self) -> None:
-        """Lay rows of a transposed A out along k."""
+        """Pack rows of a transposed A along k."""
         self._lay_out(self.operands.a, self.row, self.plan.chunk_rows, 0, self.packed_a)
 
     def emit(self) -> None:

@@ -1,4 +1,4 @@
-"""Few rows times a large matrix: B is read once, in the order in which it lies in memory.
+"""Few rows times a large matrix: B is read once, in its order in memory.
 
 Partial sums of a whole line of C stay in scratch while some lines of B at a time are added, so
 that memory is read in long runs; a register tile would read short pieces of far lines.

@@ -1,4 +1,4 @@
-"""Functions of many small problems at once, which lie in the lanes of vectors: C functions that
+"""Functions of many small problems at once, one in each lane of vectors: C functions that
 compiled code calls by name (``core/ir/foreign.py``).
 
 In: the name of a function, which holds its dtype and sizes. Out: a module of IR.

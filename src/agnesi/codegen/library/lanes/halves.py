@@ -1,7 +1,7 @@
 """Products of bfloat16 matrices by the processor's own instruction, added up in float32.
 
 ``vdpbf16ps`` adds the products of two pairs to every lane.  Tiles of the second matrix are packed,
-pairs of rows interleaved; pairs of the first one lie side by side in its rows.
+pairs of rows interleaved; pairs of the first one are adjacent in its rows.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Small systems, a matrix in every lane: elimination with partial pivoting, triangles, factors.
 
-Matrices lie in tiles, row by row.  The steps of elimination are written out, so that the pivots'
+Matrices are in tiles, row by row.  The steps of elimination are written out, so that the pivots'
 rows stay in registers; the rows that they change run in a loop.  Which rows are
 exchanged differs from lane to lane, so rows of the tile are selected by a mask for each lane.
 """

@@ -1,6 +1,6 @@
 """Blocks of memory at indices of rows: copied, each by whole lines of the cache.
 
-Lines are written whole but for a block's ends, which overlap what lies between them; where results
+Lines are written whole but for a block's ends, which overlap what is between them; where results
 are larger than the caches, past these.
 """
 

@@ -227,7 +227,7 @@ class IndexedRows:
             one(loop.index)
 
     def _prefetch(self, row: Value, i: Value) -> None:
-        """Prefetch memory that may lie beyond a row's end."""
+        """Prefetch memory that may be beyond a row's end."""
         address = self.b.value("ptr", f"getelementptr {self.type}, {row}, {i}")
         prefetch(self.b, address, near=True)
 

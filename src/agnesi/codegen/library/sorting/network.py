@@ -3,7 +3,7 @@
 A block is a number of groups of ``GROUP_VECTORS`` vectors.  Groups are put in order in registers
 (the merge-exchange of Batcher 1968), then merged pairwise: first with the second half in reverse,
 then by halves (his bitonic sorter, in the form whose exchanges all put the lesser element first, so
-that what lies behind the end of a block may be left out).
+that what is behind the end of a block may be left out).
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from agnesi.core.target import Target
 
 #: Runs that wait: the lesser of two is sorted first, so there are no more than bits of a length.
 _MAX_WAITING = 64
-#: Runs whose samples are the same in each call, so that what lies beside wanted positions is.
+#: Runs whose samples are the same in each call, so that elements beside wanted positions are.
 _MAX_REPEATABLE = 256
 #: Samples have that power of two words, from so many words on.
 _SAMPLES = ((5, 1 << 12), (7, 1 << 14))

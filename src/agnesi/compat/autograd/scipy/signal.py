@@ -66,7 +66,7 @@ def convolve(A: Any, B: Any, axes: Axes | None = None, dot_axes: Axes = ((), ())
         found = _slid(B, A, second, first, sums[::-1], [(0, 0)] * len(sizes))
     else:
         found = _slid(A, B, first, second, sums, [_margins(k, mode) for _, k in sizes])
-    # It has the convolved axes where they lay among those of the longer array, which come first.
+    # Its convolved axes have the places of those in the longer array, whose axes come first.
     longer, ours = (B, alone[1]) if turned else (A, alone[0])
     kept = [i for i in range(np.ndim(longer)) if i not in sums[1 if turned else 0]]
     places = [kept.index(i) for i in (second if turned else first)]

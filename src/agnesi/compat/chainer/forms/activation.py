@@ -91,7 +91,7 @@ def maxout(x: Any, pool_size: int, axis: int = 1) -> Any:
 
 
 def _gates(x: Any) -> tuple[Any, ...]:
-    """a, i, f and o of each unit, which lie beside each other along the second axis."""
+    """a, i, f and o of each unit, side by side along the second axis."""
     r = x.reshape((x.shape[0], x.shape[1] // 4, 4, *x.shape[2:]))
     return r[:, :, 0], r[:, :, 1], r[:, :, 2], r[:, :, 3]
 

@@ -23,7 +23,7 @@ _SECTION = re.compile(r"^[ \t]*#section[ \t]+(\w+)[ \t]*$", re.MULTILINE)
 class COp(Op):
     """Base of operations in a file of C code, in sections: ``#section support_code_apply``.
 
-    :param func_files: The files; relative ones lie beside the file that defines the class.
+    :param func_files: The files; relative ones are beside the file that defines the class.
     :type func_files: str or list of str
     :param func_name: The function that computes: of the inputs, and of the addresses of the
         outputs; it returns 0 where it went well.  Without one there is a section ``code``.
@@ -49,7 +49,7 @@ class COp(Op):
 
     @classmethod
     def get_path(cls, f: str) -> str:
-        """The path of a file that lies beside the file that defines the class."""
+        """The path of a file that is beside the file that defines the class."""
         if os.path.isabs(f):
             return f
         return os.path.abspath(os.path.join(os.path.dirname(inspect.getfile(cls)), f))

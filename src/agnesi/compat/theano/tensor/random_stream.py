@@ -121,7 +121,7 @@ def _betabinom(draw: Draw, size: Any, n: Any, a: Any, b: Any) -> Any:
 
 
 def _categorical(draw: Draw, size: Any, p: Any) -> Any:
-    """How many edges between things lie below a uniform number."""
+    """How many edges between things are below a uniform number."""
     p = as_tensor(p)
     u = draw("uniform", p.shape[:-1] if size is None else size)
     edges = cumsum(p, -1)[..., :-1]

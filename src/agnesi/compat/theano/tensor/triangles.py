@@ -1,4 +1,4 @@
-"""Triangles of matrices, whose diagonal may be a variable, and where they lie."""
+"""Triangles of matrices, whose diagonal may be a variable, and where they are."""
 
 from __future__ import annotations
 

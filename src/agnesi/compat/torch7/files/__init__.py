@@ -33,7 +33,7 @@ def save(filename: str | os.PathLike[str], object: Any, mode: str = "binary") ->
     :param filename: The file, conventionally ``*.t7``; an old one is replaced as a whole.
     :param object: Numbers, texts, booleans, None, lists, tuples, dicts, tensors, storages, modules
         and criterions of ``nn``, nested in any way.
-    :param mode: Numbers as they lie in memory, with sizes of 64 or 32 bits, or as text.
+    :param mode: Numbers as they are in memory, with sizes of 64 or 32 bits, or as text.
     :type mode: {"binary", "ascii", "b32", "b64"}
     :raises TypeError: If something in it is none of these.
     :raises OSError: If the file cannot be written; an old one stays.

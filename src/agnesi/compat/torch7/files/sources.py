@@ -1,4 +1,4 @@
-"""Numbers and texts of Torch7's files: as they lie in memory, or written out."""
+"""Numbers and texts of Torch7's files: as they are in memory, or written out."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Source:
 
 
 class Binary(Source):
-    """Numbers as they lie in memory, little-endian."""
+    """Numbers as they are in memory, little-endian."""
 
     def numbers(self, dtype: Any, count: int) -> np.ndarray:
         if not 0 <= count <= self.left() // dtype.itemsize:

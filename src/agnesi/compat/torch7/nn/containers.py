@@ -174,7 +174,7 @@ class ParallelTable(_Branches):
 
 
 class Concat(_Branches):
-    """Each module on the input; the results lie behind each other along an axis."""
+    """Each module on the input; the results are concatenated along an axis."""
 
     def __init__(self, dimension: int) -> None:
         super().__init__()
@@ -194,7 +194,7 @@ class Concat(_Branches):
 
 
 class Parallel(Concat):
-    """Each module on its slice of the input; the results lie behind each other along an axis."""
+    """Each module on its slice of the input; the results are concatenated along an axis."""
 
     def __init__(self, inputDimension: int, outputDimension: int) -> None:
         super().__init__(outputDimension)

@@ -221,7 +221,7 @@ class MapTable(Container):
 
 
 class DepthConcat(Concat):
-    """:class:`Concat` of results of several sizes: smaller ones lie in the middle of zeros."""
+    """:class:`Concat` of results of several sizes: smaller ones are in the middle of zeros."""
 
     def _windows(self, outputs: list[Any]) -> tuple[list[int], list[tuple[slice, ...]]]:
         shapes = [y.array.shape for y in outputs]

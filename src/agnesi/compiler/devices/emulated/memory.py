@@ -45,7 +45,7 @@ class Memory:
     def bytes_at(self, address: int, nbytes: int) -> np.ndarray:
         """The bytes from an address on, as the device sees them.
 
-        :raises DeviceError: If they do not all lie in one block.
+        :raises DeviceError: If they are not all in one block.
         """
         i = bisect.bisect_right(self._starts, address) - 1
         start = self._starts[i] if i >= 0 else 0

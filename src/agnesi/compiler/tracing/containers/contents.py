@@ -289,7 +289,7 @@ class Objects(Elements):
         now = self.now()
         if now[:2] != self.value[:2] or not same(now[2], self.value[2]):
             return False
-        self.value = now  # whose objects lie there: native code compares their addresses
+        self.value = now  # whose objects are there: native code compares their addresses
         return True
 
     def records(self) -> Iterable[Any]:

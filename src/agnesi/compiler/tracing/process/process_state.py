@@ -76,7 +76,7 @@ class _Decimals(Answer):
             return otherwise
         found, current = f"{name(None)}_", f"{name(module.getcontext)}()"
         parts = [f"{found}.{part} == {name(getattr(held, part))}" for part in _PARTS]
-        parts.append(f"{found}.traps == {name(held)}.traps")  # which lie in the context
+        parts.append(f"{found}.traps == {name(held)}.traps")  # which are in the context
         parts[0] = parts[0].replace(found, f"({found} := {current})", 1)
         return f"({' and '.join(parts)} or {otherwise})"
 

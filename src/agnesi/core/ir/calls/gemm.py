@@ -47,7 +47,7 @@ class Summed:
 def summed(body: Sequence[Store], total: Buffer) -> Summed | None:
     """The epilogue of a product, if it is one that a library knows.
 
-    ``base`` lies as the result does, element by element.
+    ``base`` is laid out as the result is, element by element.
     """
     (store, *others) = body
     if others or store.buffer.dtype != total.dtype:

@@ -1,4 +1,4 @@
-"""Elements at indices: read, written and added up, by whole rows where they lie so.
+"""Elements at indices: read, written and added up, by whole rows where possible.
 
 In: a tensor, and tensors of integers for some of its axes. Out: the elements there, or the tensor
 with them added or replaced.

@@ -119,7 +119,7 @@ class Window(Picked):
         return as_strided(x, shape, strides)
 
     def decompose(self, x: Tensor, *indices: Tensor) -> Tensor:
-        """Neighbours from some index on are read as they lie, without looking at each index."""
+        """Neighbours from some index on are read in order, without looking at each index."""
         (rows,) = indices
         node = graph_node(rows)
         parts = node.inputs if node.op_name == "add" else ()

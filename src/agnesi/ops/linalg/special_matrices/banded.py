@@ -1,6 +1,6 @@
 """Systems of equations with bands: LAPACK's solution, and derivatives that are bands again.
 
-Bands are kept as SciPy keeps them: element ``a[i, j]`` lies at ``ab[u + i - j, j]``.
+Bands are kept as SciPy keeps them: element ``a[i, j]`` is at ``ab[u + i - j, j]``.
 """
 
 from __future__ import annotations
@@ -185,7 +185,7 @@ def solve_banded(l_and_u: tuple[int, int], ab: TensorLike, b: TensorLike, *,
     :param l_and_u: Diagonals below that of ``a``, and above.
     :type l_and_u: (int, int)
     :param ab: Of shape (..., l + u + 1, n): the diagonals from the highest, ``ab[u + i - j, j]`` is
-        ``a[i, j]``.  What lies outside of the matrix is not read, and has gradient 0.
+        ``a[i, j]``.  What is outside of the matrix is not read, and has gradient 0.
     :param b: Of shape (n,) or (..., n, k).
     :returns: Of the shape of ``b``.
     :raises numpy.linalg.LinAlgError: For singular matrices.

@@ -7,7 +7,7 @@ products.  The constants are 0, 1 and 1/2, so that rounding stays as it is in pl
 
 More taps are sums of such convolutions, of squares further on, and those are taken in the other
 basis too: taps of depth, and runs of three taps along lines and columns.  Runs overlap by a tap,
-which the second lacks, so that it lies on the same squares; what becomes zero is left out: 49
+which the second lacks, so that it has the same squares; what becomes zero is left out: 49
 multiplications for 5 x 5 taps and not 100.  Squares of dilated taps have pixels as far apart.
 """
 
@@ -48,7 +48,7 @@ from agnesi.codegen.llvm.outlining import apart
 class Block:
     """Images [n, n_end), planes of results [z, z_end) and bands of lines [y, y_end) of a block.
 
-    Squares of results lie as [image][plane][line][across], those of the source too, where there
+    Squares of results are as [image][plane][line][across], those of the source too, where there
     may be more planes, from ``first`` on, and more lines and squares in them.
     """
 
@@ -76,13 +76,13 @@ class Block:
         return b.select(single, every, self.sheet)
 
     def read_first(self, image: Value, plane: Value) -> Value:
-        """Squares of the source that lie before those of a plane of an image."""
+        """Squares of the source that are before those of a plane of an image."""
         b = self.b
         planes = b.add(b.mul(b.sub(image, self.n), self.planes), b.sub(plane, self.first))
         return b.mul(planes, self.read_sheet)
 
     def result_first(self, image: Value, plane: Value) -> Value:
-        """Squares of the result that lie before those of a plane of an image."""
+        """Squares of the result that are before those of a plane of an image."""
         b = self.b
         planes = b.mul(b.sub(image, self.n), b.sub(self.z_end, self.z))
         return b.mul(b.add(planes, b.sub(plane, self.z)), self.sheet)
@@ -377,7 +377,7 @@ class Winograd(Both):
                 self._run(kind, nest, u, v, m, count)
                 return
             lines, each = block.lines, plan.wide.squares
-            if self.shape.shared:  # where squares of all lines lie side by side, they are one run
+            if self.shape.shared:  # where squares of all lines are adjacent, they are one run
                 alone = b.icmp("eq", plan.wide.parts, i64(1))
                 lines, each = b.select(alone, i64(1), lines), b.select(alone, count, each)
             with b.loop(i64(0), lines) as line:

@@ -122,7 +122,7 @@ class WinogradWeight(Both):
         read, made = (b.mul(sheet, pitch) for sheet, pitch in (
             (block.read_sheet, plan.channel_pitch), (block.sheet, plan.pitch)))
         deep_count, lines, each = b.sub(z_end, z), block.lines, plan.wide.squares
-        if self.shape.shared:  # where squares of all lines lie side by side, they are one run
+        if self.shape.shared:  # where squares of all lines are adjacent, they are one run
             alone = b.icmp("eq", plan.wide.parts, i64(1))
             single = b.icmp("ne", plan.single, i64(0))
             images, deep_count, lines = (

@@ -188,7 +188,7 @@ class WinogradPlan(Paneled, TilePlan):
 
     @property
     def run(self) -> int:
-        """Squares that lie side by side both in the source and the result."""
+        """Squares that are adjacent both in the source and the result."""
         return self.results if self.wide.parts == 1 else self.wide.squares
 
     @property

@@ -18,7 +18,7 @@ FILTER_TAPS = 3
 
 @record
 class Grid:
-    """How squares lie along an axis.
+    """How squares are laid out along an axis.
 
     Pixels of a square are ``step`` apart, as taps are; a band is ``step`` squares with every pixel
     between them.  Taps are covered by ``parts`` runs of three that overlap by one, which belongs to

@@ -24,7 +24,7 @@ def conv2d(input: Any, filters: Any, input_shape: Any = None,
     filters : Variable
         (filters, channels, rows, columns)
     border_mode : {"valid", "full", "half"} or int or pair
-        Where filters lie: inside, wherever they touch, centred, or with so many zeros around.
+        Where filters are: inside, wherever they touch, centred, or with so many zeros around.
     subsample, filter_dilation : pair of int
     filter_flip : bool
         Convolution (true) or cross-correlation.

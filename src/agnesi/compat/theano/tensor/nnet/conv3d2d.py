@@ -23,7 +23,7 @@ def conv3d(signals: Any, filters: Any, signals_shape: Any = None, filters_shape:
     :type filters: Variable
     :param signals_shape, filters_shape: What is known of their sizes.
     :type signals_shape: tuple of int or None
-    :param border_mode: Where filters lie: inside, wherever they touch, or centred.
+    :param border_mode: Where filters are: inside, wherever they touch, or centred.
     :type border_mode: {"valid", "full", "half"}
     """
     return _over_volumes(
