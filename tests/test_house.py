@@ -524,11 +524,16 @@ def prose_of(path: Path) -> str:
 
 
 def test_prose_names_what_it_is_about():
-    """Docstrings and comments, but those of ``compat``; messages are for users."""
+    """Docstrings and comments; messages are for users.
+
+    Values are stored, laid out, adjacent or nested, and facts are queried, checked or requested.
+    """
+    refused = r"\b([Ll]ies?|[Nn]obody|[Tt]old|[Tt]ells?|[Ww]hoever|[Ss]omebody|spots?)\b"
     vague = [f"{name_of(path)}: {found[0]}" for path in SOURCES
-             if path.relative_to(ROOT / "src/agnesi").parts[0] != "compat"
-             for found in re.finditer(r"\b([Tt]old|[Tt]ells?|[Ww]hoever|[Ss]omebody|spots?)\b",
-                                      prose_of(path))]
+             for found in re.finditer(refused, prose_of(path))]
+    vague += [f"{name_of(path)}: {found[0]}" for folder in BELOW_NAMES
+              for path in (ROOT / "src/agnesi" / folder).rglob("*.py")
+              for found in re.finditer(r"(?<!`)\b[Aa]sk(s|ed|ing)?\b(?!`|\()", prose_of(path))]
     assert vague == []
 
 

@@ -270,7 +270,7 @@ _LATE = {
 
 
 def __getattr__(name: str) -> Any:
-    if name == "__all__":  # what ``import *`` asks for: functions and classes, not Python's print
+    if name == "__all__":  # what ``import *`` requests: functions and classes, not Python's print
         return [n for n in __dir__()
                 if n != "print" and not n.startswith("_") and ":" in _LATE.get(n, ":")]
     found = _modules.get(f"{__name__}.{name}")  # loaded by an import that a signal ended

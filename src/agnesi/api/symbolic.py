@@ -347,7 +347,7 @@ if not TYPE_CHECKING:
     globals().update(_in_programs({**vars(functions), **_LOOPS}))
 
     def __getattr__(name: str) -> Any:
-        if name == "__all__":  # what ``import *`` asks for
+        if name == "__all__":  # what ``import *`` requests
             return [n for n in dir(sys.modules[__name__]) if not n.startswith("_")]
         if name not in NAMES:
             raise no_attribute("module 'agnesi.symbolic'", name)

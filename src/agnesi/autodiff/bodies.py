@@ -489,7 +489,7 @@ def enclosed(inputs: Sequence[Node], outputs: Sequence[Node]) -> Body:
 
 
 def _constant(capture: Capture) -> Node | None:
-    """The constant that a capture stands for, if it is a small one that nobody changes."""
+    """The constant that a capture stands for, if it is a small one that does not change."""
     node = capture.key
     if not isinstance(node, Node) or capture.changed or node.op is not None:
         return None

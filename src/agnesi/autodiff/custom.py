@@ -135,7 +135,7 @@ class custom_vjp(_Custom[P, R]):  # noqa: N801 - used as a decorator
     give those of higher order.  It works wherever operations do: on values, in records, in graphs,
     under ``jit`` and ``vmap``.
 
-    :param function: What to compute where nobody differentiates.
+    :param function: What to compute without derivatives.
     :type function: callable
     :param nondiff_argnums: Arguments without derivative, of any type; ``backward`` gets them first.
     :see: custom_jvp, vjp, op, stop_gradient

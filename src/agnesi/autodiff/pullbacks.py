@@ -1,6 +1,6 @@
 """Pullbacks of elementwise operations in a trace: made once for operands of a kind, then reused.
 
-The rule of an elementwise operation asks for types only, so the nodes that it gives are those of
+The rule of an elementwise operation reads types only, so the nodes that it gives are those of
 the first operation with operands of the same types, on other operands.  Rules that read no values,
 as those of sums, give the same cotangents wherever they are given the same one.
 """

@@ -3,7 +3,7 @@
 Eagerly only the branch that is chosen runs, and what only the other one reads has no gradient.  The
 pullback of a branch on symbols gives zeros there, beside a bool that says whether its operand was
 reached (:func:`set_reached`); in a backward pass the bools go along with the cotangents.  A traced
-function asks for them at the leaves, as Python does for the condition of an ``if``: there is a
+function reads them at the leaves, as Python does for the condition of an ``if``: there is a
 version of its code for each answer.
 """
 

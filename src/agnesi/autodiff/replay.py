@@ -1,7 +1,7 @@
 """Graphs computed once more, for other tensors: each operation is applied as if it were written.
 
 A graph with results whose sizes depend on values (``core.value_sizes``) cannot be the body of an
-operation, for the graph around it has to know these sizes.  Applied again, operations ask for them
+operation, for the graph around it has to know these sizes.  Applied again, operations read them
 where they are now: numbers eagerly, sizes of the trace under ``jit``.
 """
 

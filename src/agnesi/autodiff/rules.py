@@ -88,7 +88,7 @@ def check_linked(parts: Sequence[Any], gs: Sequence[Any], name: str) -> None:
 
 def at_known_sizes(error: TraceError, op: Op, moves: Any, xs: Sequence[Tensor], forward: bool
                   ) -> Any:
-    """What a rule gives once the sizes are known that it asked for in a program; else the error.
+    """What a rule gives once the sizes are known that it requested in a program; else the error.
     """
     found = Deferral.rule(op, moves, xs, forward)
     if found is NotImplemented:

@@ -295,13 +295,13 @@ def opened(nest: Any, owner: str = "jvp") -> tuple[Any, Callable[[Any], Any]]:
     return shape.build(parts), closed
 
 
-#: Stand-ins of transformations whose function has run: nobody can ask for gradients to them, though
+#: Stand-ins of transformations whose function has run: they have no gradients any more, though
 #: what a transformation around them records was computed from them.
 _FINISHED: WeakSet[Node] = WeakSet()
 
 
 def _begins(node: Node) -> bool:
-    """Return whether gradients may be asked for at a node: a leaf, or a stand-in of a derivative.
+    """Return whether gradients may be requested at a node: a leaf, or a stand-in of a derivative.
     """
     return (node.requires_grad and node not in _FINISHED
             and not any(n.requires_grad for n in node.inputs))
@@ -382,8 +382,8 @@ class Inputs:
 
     @contextmanager
     def sought(self, recorded: bool) -> Iterator[None]:
-        """A context for taking derivatives with respect to the stand-ins; after it nobody can ask
-        for them.
+        """A context for taking derivatives with respect to the stand-ins; after it there are
+        none.
         """
         _FINISHED.difference_update(self.nodes)
         with recording(recorded):

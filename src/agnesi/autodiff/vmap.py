@@ -165,7 +165,7 @@ class _Call:
         if self.length is None:
             raise ValueError(at("vmap: no argument has an axis of examples; give axis_size"))
         self.whole = whole
-        #: Whether the function has drawn numbers or had an effect, which nobody repeats.
+        #: Whether the function has drawn numbers or had an effect, which nothing repeats.
         self.acted = False
         self.since = next_serial()
         self.flowing: dict[Node, bool] = {}

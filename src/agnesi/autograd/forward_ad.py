@@ -1,7 +1,7 @@
 """Dual numbers: tangents that follow values through operations, by PyTorch's names.
 
 Operations on dual numbers are recorded as those on tensors that require gradients are; where a
-tangent is asked for, what was recorded is followed forward, as :func:`agnesi.jvp` does.
+tangent is requested, what was recorded is followed forward, as :func:`agnesi.jvp` does.
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ def _vectors(v: _Operands | None, like: Any, name: str) -> tuple[Tensor, ...]:
 
 
 def _dependent(func: Callable[..., Any], xs: tuple[Tensor, ...], strict: bool, name: str) -> None:
-    """Refuse operands that no result depends on, if that is asked for."""
+    """Refuse operands that no result depends on, if that is requested."""
     if not strict:
         return
     with _enable_grad():

@@ -17,7 +17,7 @@ from agnesi.core.ir.foreign import Walk
 from agnesi.core.ir.kernels import Convolution, Foreign, Kernel, Loop, Nest, Product, nested, walk
 from agnesi.core.ir.mapping import NestPlan
 
-#: Iterations of a loop of which nobody knows how many there are.
+#: Iterations of a loop whose count is unknown.
 _UNKNOWN_ITERATIONS = 100
 #: Scalar instructions that take as long as an element that is stored.
 _INSTRUCTIONS_PER_STORE = 8
@@ -25,7 +25,7 @@ _INSTRUCTIONS_PER_STORE = 8
 _SCATTERED_INSTRUCTIONS = 128
 #: Elements that are stored in a nanosecond.
 _STORES_PER_NANOSECOND = 2
-#: What a function of another library does, of which nobody knows either.
+#: The work of a function of another library, which is unknown, too.
 _FOREIGN_INSTRUCTIONS = 1 << 15
 #: Share of all work of a kernel that does little.
 _MAX_WORK_SHARE = 1 / 200
@@ -99,7 +99,7 @@ class Effort:
 
     @contextmanager
     def inside(self, kernel: Kernel) -> Iterator[None]:
-        """A context for asking about kernels inside of a loop, whose iterations count."""
+        """A context for estimates of kernels inside of a loop, whose iterations count."""
         outside, self._iterations = self._iterations, self._iterations * guess(_iterations(kernel))
         yield
         self._iterations = outside

@@ -73,7 +73,7 @@ def emit_program(kernels: Sequence[Kernel], target: Target, mapping: Mapping,
     says how loop nests run.  So many
     ``threads`` of ours share products that a library evaluates (``core.ir.calls.gemm.Library``).
     ``written`` is
-    given the function of each kernel as soon as there is one, and how to ask for the lines
+    given the function of each kernel as soon as there is one, and how to get the lines
     outside of functions then.  Kernels of one of the ``groups`` run at the same time.
     """
     module = Module(target, policy, mapping)

@@ -44,7 +44,7 @@ adopt(einops.__file__.rpartition("__init__")[0])
 
 
 def _telling(function: Callable[..., Any]) -> Any:
-    """The function, whose errors tell what it was called with, and where."""
+    """The function, whose errors say what it was called with, and where."""
 
     @functools.wraps(function)
     def call(*args: Any, **lengths: Any) -> Any:
@@ -69,7 +69,7 @@ reduce, repeat = _telling(einops.reduce), _telling(einops.repeat)
 
 
 class Backend(AbstractBackend):
-    """What einops asks of a library; einops finds it among the subclasses."""
+    """What einops needs of a library; einops finds it among the subclasses."""
 
     framework_name = "agnesi"
 

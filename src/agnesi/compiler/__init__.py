@@ -48,7 +48,7 @@ if not TYPE_CHECKING:
 
 
 def is_compiling() -> bool:
-    """Return False: compiled functions run the code that eager ones run, whatever it asks.
+    """Return False: compiled functions run the code that eager ones run, whatever it queries.
 
     :returns: False, as ``jit.is_scripting()`` does.
     """

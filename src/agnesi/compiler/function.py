@@ -207,7 +207,7 @@ class Function(Direct, Inspectable):
             for d, i in zip(self._sizes, self._positions, strict=True)])
 
     def _finished(self, results: Any, moved: Sequence[Tensor]) -> Any:
-        """Results in the form that the user asked for, after updates that change the sizes of
+        """Results in the form that the user requested, after updates that change the sizes of
         shared variables."""
         count = self._returned
         for t, value in zip(moved, results[count:], strict=False):

@@ -386,7 +386,7 @@ def _of_graph(ends: Sequence[Node], besides: Sequence[Node], numbers: dict[Node,
     """Return the plan of a graph: its constants, and one step for each operation; None where an
     operation is not one of a plan, there are too many, or a constant result is large.
 
-    ``besides`` are operations that nobody reads and that may raise; ``numbers`` has those of the
+    ``besides`` are operations that nothing reads and that may raise; ``numbers`` has those of the
     ``count`` operands, and gets those of all values; ``constants`` are the values of other
     nodes.
     """
@@ -407,7 +407,7 @@ def _of_graph(ends: Sequence[Node], besides: Sequence[Node], numbers: dict[Node,
     for n in stops:
         numbers[n] = numbers[n.inputs[0]]
     made: list[Step] = [(n.op, tuple([numbers[i] for i in n.inputs]), None) for n in steps]
-    for n in same:  # nobody may change it for others
+    for n in same:  # it must not change for others
         made.append((COPY, (numbers[n],), None))
     copies = iter(range(count + len(read) + len(steps), count + len(read) + len(made)))
     return Plan([fixed[n] for n in read], made,

@@ -83,7 +83,7 @@ def _recount() -> None:
 
 def _key(order: Sequence[Node], seeds: Mapping[Node, Any], wrt: Any) -> tuple[Any, ...]:
     """Return the key of a backward pass in the cache: its operations, their edges and types, the
-    seeds and the nodes whose gradients are asked for."""
+    seeds and the nodes whose gradients are requested."""
     numbers: dict[Node, int] = {}
     key: list[Any] = []
     add, number_of = key.append, numbers.get

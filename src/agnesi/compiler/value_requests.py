@@ -1,8 +1,8 @@
-"""Who asks for a tensor's value: the user's code by name, as ``float(x)`` does, or a C function.
+"""What requests a tensor's value: the user's code by name, as ``float(x)`` does, or a C function.
 
 Both call the same methods of the tensor.  The instruction that the caller runs distinguishes them,
 and the function that it calls, if names and constants of the code lead there.  What is not known
-to be asked for by name is not.
+to be requested by name is not.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _SORTING = (sorted, min, max, list.sort)
 _TAKING = frozenset(map(id, (list, tuple, set, frozenset, dict, sum, any, all, next, list.extend,
                              *_SORTING)))
 _ITERATING = ("FOR_ITER", "LIST_EXTEND", "SET_UPDATE", "UNPACK_SEQUENCE", "UNPACK_EX")
-#: So many callers are asked for the ``map`` whose elements are taken.
+#: So many callers are searched for the ``map`` whose elements are taken.
 _MOST_CALLERS = 8
 _UNKNOWN: Any = object()
 

@@ -10,7 +10,7 @@ from agnesi.core.support.errors import at, shown
 
 #: The name of the host, on which tensors are made.
 NAME = "cpu"
-#: Kinds that PyTorch's programs name before they ask whether one is there: it is refused where
+#: Kinds that PyTorch's programs name before they check whether one is there: it is refused where
 #: something is to be put there.
 _ELSEWHERE = ("cuda", "mps", "xpu", "hip", "hpu", "xla")
 

@@ -1,4 +1,4 @@
-"""Compute or record an operation: ``apply`` decides which (others ask ``core.support.tracing``).
+"""Compute or record an operation: ``apply`` decides which (others call ``core.support.tracing``).
 
 In: an operation and its operands. Out: tensors. Where no trace runs and all operands have values,
 the operation's own NumPy code (``Op.perform``) computes the result; a node is recorded besides if

@@ -28,7 +28,7 @@ def integer(value: Any, name: str, least: int | None = None) -> Any:
 
 def known_integer(value: Any, name: str, least: int | None = None) -> int:
     """Convert an integer argument that must be known while tracing, such as an axis, to an int; of
-    a symbolic scalar the trace is asked for its value."""
+    a symbolic scalar the trace gives its value."""
     check_integer(value, name, least)
     return operator.index(value)
 

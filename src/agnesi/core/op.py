@@ -132,9 +132,9 @@ class Op:
 
     #: Whether the result has the first input's elements in the same row-major order.
     flat: ClassVar[bool] = False
-    #: Whether ``decompose`` asks for nothing but the operands' types.
+    #: Whether ``decompose`` requests nothing but the operands' types.
     by_types: ClassVar[bool] = False
-    #: Whether ``infer`` asks for nothing but shapes and dtypes, which nodes have, too.
+    #: Whether ``infer`` requests nothing but shapes and dtypes, which nodes have, too.
     of_types: ClassVar[bool] = False
     #: What to do without a derivative rule, where gradients flow all the same.
     no_rule: ClassVar[str] = ""
@@ -144,7 +144,7 @@ class Op:
     copies: ClassVar[bool] = False
     #: Parameters that hold graphs (``ops.control.body.Body``).
     bodies: ClassVar[tuple[str, ...]] = ()
-    #: What planning and rules ask of it, of :data:`core.ir.costs.TRAITS`.
+    #: What planning and rules query of it, of :data:`core.ir.costs.TRAITS`.
     traits: ClassVar[frozenset[str]] = frozenset()
     #: The trait of operands over which it loses digits or range that other forms keep.
     unstable_over: ClassVar[str] = ""

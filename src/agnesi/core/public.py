@@ -340,8 +340,8 @@ def is_device(target: Any) -> bool:
 
 
 def target_dtype(owner: str, target: tuple[Any, ...], dtype: DTypeLike) -> Any:
-    """The dtype that ``to(*target, dtype=dtype)`` asks for, which may be that of a tensor, beside
-    devices and flags; None where it asks for none.
+    """The dtype that ``to(*target, dtype=dtype)`` requests, which may be that of a tensor, beside
+    devices and flags; None where it requests none.
 
     :raises TypeError: If there are several, or what stands there is no dtype.
     """

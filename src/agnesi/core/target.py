@@ -1,6 +1,6 @@
 """The target of code generation, as a value: a processor or device, its sizes, and costs of work.
 
-Scheduling, code generation, the compiler and the runtime are given a target and ask nothing else
+Scheduling, code generation, the compiler and the runtime are given a target and query nothing else
 about the machine (``core/support/host.py`` alone looks at the one that this process runs on).  A
 target belongs to the key of everything that is kept for it.
 """
@@ -36,7 +36,7 @@ class Costs:
     :ivar row_bytes: Bytes of a row that is kept between two sweeps of a loop nest, at most.
     :ivar ahead_bytes: Size of a buffer from which reads of it that are far apart are prefetched.
     :ivar private_bytes: Size of an accumulator of which loops keep several copies, at most.
-    :ivar l3_cycles: Cycles until a line that nobody prefetched comes from the third-level cache.
+    :ivar l3_cycles: Cycles until a line that was not prefetched comes from the third-level cache.
     :ivar multiply_add_bytes: Bytes of the vectors that multiply-adds start with in each cycle.
     :ivar bytes_per_operation, multiply_adds_per_operation: Bytes moved, and multiply-adds done, in
         the time of a scalar operation.

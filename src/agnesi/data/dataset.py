@@ -206,7 +206,7 @@ def _array(value: Any) -> np.ndarray:
 
 
 def _locked(view: np.ndarray) -> np.ndarray:
-    """A view that nobody can change the dataset by."""
+    """A view through which the dataset cannot be changed."""
     view.flags.writeable = False
     return view
 

@@ -12,7 +12,7 @@ from agnesi.core.support.foreign import parameters_of
 
 
 class _Batch(threading.local):
-    """The batch that a thread makes now: its seed, and the generator once it was asked for."""
+    """The batch that a thread makes now: its seed, and the generator once it was requested."""
 
     seed: tuple[int, ...] | None = None
     generator: np.random.Generator | None = None

@@ -133,7 +133,7 @@ def write_image(image: TensorLike, path: str | os.PathLike[str]) -> None:
 
 
 class ImageFolder(Dataset):
-    """Images in folders, one for each class, read by Pillow when they are asked for.
+    """Images in folders, one for each class, read by Pillow when they are requested.
 
     Parameters
     ----------

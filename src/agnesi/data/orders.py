@@ -1,4 +1,4 @@
-"""Orders of samples: sequences whose parts are made when they are asked for."""
+"""Orders of samples: sequences whose parts are made when they are requested."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class Blocks(Sequence[Any]):
 
 
 class Each(Sequence[Any]):
-    """What a function makes of each number below a count, when it is asked for."""
+    """What a function makes of each number below a count, when it is requested."""
 
     def __init__(self, count: int, make: Callable[[int], Any]) -> None:
         self._count, self._make = count, make

@@ -120,7 +120,7 @@ class Workers:
 
 
 def _listen(owner: weakref.ref[Workers], workers: list[_Worker]) -> None:
-    """Take what workers send, until one of them is gone or nobody wants it."""
+    """Take what workers send, until one of them is gone or it is not wanted."""
     while True:
         ready = wait([*(w.connection for w in workers), *(w.process.sentinel for w in workers)])
         for worker in workers:
@@ -172,7 +172,7 @@ def _stop(workers: list[_Worker], owner: int) -> None:
             worker.connection.send(None)
     for worker in workers:
         worker.process.join(0.2)
-        if worker.process.is_alive():  # it is at work on what nobody wants
+        if worker.process.is_alive():  # it works on what is not wanted
             worker.process.terminate()
             worker.process.join(1)
         if worker.process.is_alive():

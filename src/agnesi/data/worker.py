@@ -1,4 +1,4 @@
-"""The worker process of a loader: it makes batches until nobody asks for more."""
+"""The worker process of a loader: it makes batches until no more are requested."""
 
 from __future__ import annotations
 

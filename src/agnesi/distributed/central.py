@@ -62,7 +62,7 @@ class Rule:
 
     def exchange(self, local: np.ndarray, centre: np.ndarray, last: np.ndarray
                  ) -> tuple[np.ndarray, np.ndarray]:
-        """New values of the worker and of the centre; nobody else meets it meanwhile.
+        """New values of the worker and of the centre; no other worker reaches it meanwhile.
 
         :param local, centre: All parameters of one dtype, one behind the other; of the worker and
             of the centre, which must not be changed.
@@ -325,7 +325,7 @@ class Central(Explained):
         left = [*range(self._first, len(self._parts)), *range(self._first)]
 
         def one() -> bool:
-            """Whether there was a part that nobody else meets."""
+            """Whether there was a part that no other worker reaches."""
             for i in left:
                 if locks.hold(self._file, _MET + i):
                     try:
@@ -403,7 +403,7 @@ class Central(Explained):
 
     @contextlib.contextmanager
     def _all_locked(self) -> Iterator[None]:
-        """A section in which nobody else meets any part."""
+        """A section in which no other worker reaches any part."""
         with contextlib.ExitStack() as held:
             for i in range(len(self._parts)):
                 held.enter_context(self._locked(_MET + i))

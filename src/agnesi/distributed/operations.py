@@ -52,7 +52,7 @@ class Collective(Op):
     line : str
         The user's line, which others are shown.
     asked : str
-        What the user asked for, where several names mean one operation; it must agree, too.
+        What the user requested, where several names mean one operation; it must agree, too.
     declared : bool
         Whether a declared graph has it: it runs when that does, whatever is known before.
     """
@@ -198,7 +198,7 @@ def issue(op: Collective, x: Tensor) -> Tensor:
     if is_tracing() or (is_known(x) and not op.declared):
         return ordered(op, (x,))[0]
     op, x = replace(op, declared=True), symbol(graph_node(x))
-    return applied(op, wrap(np.zeros((), np.int8)), x)[1]  # whose results are asked for
+    return applied(op, wrap(np.zeros((), np.int8)), x)[1]  # whose results are requested
 
 
 def _for_all(op: Collective, many: bool, x: Tensor) -> Tensor:

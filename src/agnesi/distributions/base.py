@@ -149,13 +149,13 @@ class Distribution(Explained):
         return value
 
     def _value(self, value: Any) -> Tensor:
-        """A value whose probability is asked for."""
+        """A value whose probability is requested."""
         found = as_tensor(value)
         found = found if found.dtype.kind in "fcV" else F.astype(found, F.asarray(0.0).dtype)
         return self._check("value", found, self.support)
 
     def _share(self, value: Any) -> Tensor:
-        """A probability whose value is asked for."""
+        """A probability whose value is requested."""
         found = as_tensor(value)
         found = found if found.dtype.kind in "fcV" else F.astype(found, F.asarray(0.0).dtype)
         return self._check("value", found, unit_interval)

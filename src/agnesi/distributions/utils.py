@@ -147,7 +147,7 @@ def tril_matrix_to_vec(mat: TensorLike, diag: int = 0) -> Tensor:
 
 
 class lazy_property:  # noqa: N801
-    """A property that is computed once, when it is first asked for, and then kept as an attribute.
+    """A property that is computed once, when it is first requested, and then kept as an attribute.
 
     :param wrapped: Computes it from the object.
     :see: distributions.Distribution

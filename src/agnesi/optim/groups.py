@@ -46,7 +46,7 @@ class ParameterGroup(MutableMapping[str, Any]):
     def __init__(self, part: Any) -> None:
         self._part = part
 
-    def __getstate__(self) -> tuple[None, dict[str, Any]]:  # the oldest protocols ask for it
+    def __getstate__(self) -> tuple[None, dict[str, Any]]:  # the oldest protocols call it
         return None, {"_part": self._part}
 
     def __iter__(self) -> Iterator[str]:

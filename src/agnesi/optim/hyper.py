@@ -46,7 +46,7 @@ class Hyper:
 
     Users read and write a Python float; a traced step reads a weak scalar, which leaves float32
     parameters float32 as a Python float does.  Steps leave out the term of an ``optional`` one
-    that is 0, so that nobody pays for it; its optimizer is notified where it begins or ends.
+    that is 0, so that unused ones cost nothing; its optimizer is notified where it begins or ends.
     """
 
     def __init__(self, optional: bool = False, below: float = np.inf) -> None:

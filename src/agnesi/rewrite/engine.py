@@ -4,7 +4,7 @@ One worklist, each node settled once, so time grows with the graph. Operations w
 rule are expanded in the same pass where no rule about the whole graph may apply
 (``core/expansion.py``). One table merges nodes from stage to stage, so that a node that no stage
 changes stays the same object and meets new rules only. A rule that gives a number where the
-original has none (NaN, infinity) asks for a proof (``rewrite/intervals.py``), unless
+original has none (NaN, infinity) needs a proof (``rewrite/intervals.py``), unless
 ``algebra="real"`` (``docs/algebra.md``). Under ``fast_compile`` only canonicalization and what
 saves memory run, in one pass over the replacements.
 """

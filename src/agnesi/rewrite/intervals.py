@@ -1,6 +1,6 @@
 """Interval analysis: bounds of values that hold for all finite inputs, in exact arithmetic.
 
-Rules whose replacement has a number where the original has none ask here whether there is such a
+Rules whose replacement has a number where the original has none prove here whether there is such a
 case (R. E. Moore, Interval Analysis, 1966).
 """
 
@@ -56,7 +56,7 @@ _ARITHMETIC = frozenset(
 
 #: Comparisons by an order: whether the first operand is the greater one.
 _ORDERS = {"greater": True, "greater_equal": True, "less": False, "less_equal": False}
-#: Bounds of nodes that rules have asked for.
+#: Bounds of nodes that rules have requested.
 _FOUND: weakref.WeakKeyDictionary[Node, Interval] = weakref.WeakKeyDictionary()
 
 

@@ -11,7 +11,7 @@ from agnesi.core.support.foreign import imported
 from agnesi.rewrite.rules import STAGES, Book, Rule
 
 _FIRST, _STABLE, _LAST = STAGES
-#: The files of rules in the order of trial, with the stages and tags that a preset may ask for.
+#: The files of rules in the order of trial, with the stages and tags that a preset may request.
 _FILES = {
     "control.rules": STAGES,
     "algebra.canonical": (_FIRST,),
@@ -51,7 +51,7 @@ OWN = {"first": Book(), "last": Book()}
 @functools.cache
 def built_in(stages: tuple[str, ...] = STAGES, files: tuple[str, ...] | None = None
              ) -> tuple[Rule, ...]:
-    """The library's own rules in files that have some of the stages and tags asked for, or in some
+    """The library's own rules in files that have some of the stages and tags requested, or in some
     of these ``files`` only.
 
     They are made when a graph is first rewritten: they are written with operators, which tensors

@@ -215,7 +215,7 @@ class NodeRule(Rule):
 
 @functools.cache
 def _exactly(rule: Any) -> Rule:
-    """A rule that asks for its proof, or the function itself."""
+    """A rule that needs a proof, or the function itself."""
     if isinstance(rule, NodeRule) and rule.exact is not None:
         return NodeRule(rule.name, rule.stage, rule.tags, rule.ops, rule.exact, rule.operands)
     when, proof = rule.when, rule.proof

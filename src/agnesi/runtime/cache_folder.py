@@ -1,7 +1,7 @@
 """The folder of the disk cache, and which of its files can be trusted.
 
 Its files run as the user's own code.  So the folder is opened once and everything else is
-found relative to it: nobody can exchange it in between.  What is looked at is the opened file, not
+found relative to it: it cannot be exchanged in between.  What is looked at is the opened file, not
 what its name led to a moment before.
 """
 
@@ -23,7 +23,7 @@ MAX_ENTRY = 128 << 20
 """Bytes of the largest file that is read or written."""
 _RELATIVE = os.open in os.supports_dir_fd and os.scandir in os.supports_fd
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
-_NO_WAIT = getattr(os, "O_NONBLOCK", 0)  # a pipe that nobody writes to would be waited for
+_NO_WAIT = getattr(os, "O_NONBLOCK", 0)  # a pipe without a writer would be waited for
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH  # where there are access lists, the group's are theirs
 #: The key of ``getauxval`` for a process with raised rights.
 _AT_SECURE = 23
@@ -46,7 +46,7 @@ def path() -> str:
             path = os.path.join("~", *(["Library", "Caches"] if host.SYSTEM == "darwin"
                                         else [".cache"]))
         folder = os.path.join(cache_home() or os.path.expanduser(path), "agnesi")
-    if not os.path.isabs(folder):  # as it is where nobody knows the home folder
+    if not os.path.isabs(folder):  # as it is where the home folder is unknown
         raise DistrustError(f"there is no folder {folder}: name one in AGNESI_CACHE_DIR")
     return str(folder)
 
@@ -96,7 +96,7 @@ class Folder(Block):
     """The opened folder, as a ``with`` block.
 
     :raises DistrustError: At the beginning of the block, if others may have put files there.
-    :raises OSError: If it is not there, and ``create`` does not ask for it or it cannot be made.
+    :raises OSError: If it is not there, and ``create`` is false or it cannot be made.
     """
 
     _opened: Opened | None = None
@@ -139,7 +139,7 @@ class Folder(Block):
                       relative_to=self._descriptor)
 
     def read(self, name: str) -> tuple[bytes, os.stat_result]:
-        """The content of a file that nobody else can have written, and its status.
+        """The content of a file that no other user can have written, and its status.
 
         :raises OSError: If it is not there, or a :class:`DistrustError`.
         """

@@ -25,12 +25,12 @@ FIELDS = (
 )
 #: Bytes of what is to be done beside the computation (``native/overlap.ll``).
 JOBS = 64 * 64 * 8
-#: Whom the checker is asked about where a thread of this process is waited for, which may want
-#: Python's lock; and where it was waited for too long.
+#: What the checker is given instead of a process where a thread of this process is waited for,
+#: which may want Python's lock; and where it was waited for too long.
 GIVE_WAY, GIVE_UP = -(1 << 40), -(1 << 40) - 1
 #: Bytes from which on results go past the caches.
 _STREAM_BYTES = 8 << 20
-#: Bytes of a part that are given, reduced and taken in turn; how far ahead memory is asked for.
+#: Bytes of a part that are given, reduced and taken in turn; how far ahead memory is requested.
 _CHUNK_BYTES, _AHEAD_BYTES = 1 << 10, 1 << 11
 #: The offset of the first control block in the shared memory, and bytes of each.
 CONTROLS, CONTROL = 4096, 8192
@@ -51,7 +51,7 @@ _YIELD_SPINS = 4
 _POLLING_YIELD_SPINS = 2000
 #: Iterations that sleep for a time between two queries.
 _SLEEP_SPINS = 256
-#: Sleeps of a twentieth of a second before a thread is stopped that writes for nobody.
+#: Sleeps of a twentieth of a second before a thread is stopped that writes for no reader.
 _MAX_SLEEPS = 40
 
 _TYPES = {"int32": "i32", "int64": "i64", "float32": "float", "float64": "double"}

@@ -1,7 +1,7 @@
 """Long calls of other libraries out of compiled code, beside the main thread.
 
 LAPACK looks for no signals.  So such a call works on copies, in another thread, while the main
-thread waits and is interrupted at once: nobody looks at the copies then.
+thread waits and is interrupted at once: the copies are not read then.
 """
 
 from __future__ import annotations

@@ -107,7 +107,7 @@ def reset_peak() -> None:
 
 
 def set_limit(size: int) -> None:
-    """Keep at most ``size`` bytes that nobody uses (a quarter of the memory unless set)."""
+    """Keep at most ``size`` unused bytes (a quarter of the memory unless set)."""
     if size < 0:
         raise ValueError(f"set_limit: the limit must be at least 0 bytes, not {size}")
     support.variable("pool", _LIMIT).value = size

@@ -291,7 +291,7 @@ def variable(name: str, index: int = 0) -> ctypes.c_int64:
 
 
 def refused() -> int:
-    """Return how many bytes the last failed allocation of native code asked for."""
+    """Return how many bytes the last failed allocation of native code requested."""
     return variable("refused").value
 
 

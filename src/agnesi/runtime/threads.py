@@ -24,7 +24,7 @@ def set_num_threads(count: int) -> None:
     if not 1 <= count <= MAX_THREADS:
         raise ValueError(at(f"set_num_threads: need 1 to {MAX_THREADS} threads, not {count}"))
     config.threads = count
-    support.variable("thread_count").value = count  # more than there are cores, if asked so
+    support.variable("thread_count").value = count  # more than there are cores, if requested
 
 
 def get_num_threads() -> int:

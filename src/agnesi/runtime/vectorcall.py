@@ -40,7 +40,7 @@ def install(instance: Any, owner: type, run: Any) -> None:
 @once
 def _word(owner: type) -> int:
     """Where instances hold the address, in bytes: the slot ``_native``, which is an integer from
-    here on, so that nobody counts it as a reference."""
+    here on, so that it is not counted as a reference."""
     offset = slot_offset(owner, "_native")
     support.variable("run_offset").value = slot_offset(owner, "_run")
     ctypes.c_int.from_address(slot_record(owner, "_native") + 8).value = _WORD

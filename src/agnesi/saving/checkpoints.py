@@ -66,8 +66,8 @@ def load_checkpoint(path: Path_, /, **parts: Any) -> dict[str, Any]:
     """Load a checkpoint into objects: all of them, or none if something is wrong.
 
     :param path: What :func:`save_checkpoint` wrote.
-    :param **parts: Objects by the names under which they were saved; those of a file that nobody
-        asks for stay there.
+    :param **parts: Objects by the names under which they were saved; those of a file that no caller
+        requests stay there.
     :returns: The data that was saved with them.
     :rtype: dict of str to object
     :raises FileFormatError: If the file is no checkpoint, cut off, or damaged (a ValueError);

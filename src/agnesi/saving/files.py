@@ -1,4 +1,4 @@
-"""Tensors in a file of the safetensors format: written piece by piece, read when asked for."""
+"""Tensors in a file of the safetensors format: written piece by piece, read when requested."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ class StoredTensor(Stored):
 
 
 class TensorFile(Mapping[str, Stored], AbstractContextManager["TensorFile"]):
-    """Tensors of an open safetensors file by name, each read when it is asked for.
+    """Tensors of an open safetensors file by name, each read when it is requested.
 
     A mapping whose values have ``shape`` and ``dtype`` and become arrays where arrays are wanted;
     ``load_state_dict`` takes it as it is, reads straight into the memory of its tensors, and
@@ -288,7 +288,7 @@ def _opened(name: str) -> Any:
 
 
 def open_file(path: Path_) -> TensorFile:
-    """Open a safetensors file, whose tensors are read one by one when they are asked for.
+    """Open a safetensors file, whose tensors are read one by one when they are requested.
 
     :param path: The file.
     :returns: A mapping of names to array_likes, to be used in a ``with`` statement.

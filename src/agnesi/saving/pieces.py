@@ -50,7 +50,7 @@ def write(file: BinaryIO, data: memoryview, pool: ThreadPoolExecutor) -> list[in
 class Source:
     """A file that several threads read, each where it wants, from the system's own memory.
 
-    Nobody may shorten the file meanwhile, as our own writers never do: they put a new one in its
+    The file must not be shortened meanwhile, as our own writers never do: they put a new one in its
     place.  What is cut off before a piece is read is an EOFError.
     """
 
@@ -83,7 +83,7 @@ class Source:
             place, data = place + count, data[count:]
 
     def checksum(self, place: int, nbytes: int) -> int:
-        """The checksum of bytes that nobody keeps."""
+        """The checksum of bytes that are not kept."""
         found = self.kind()
         found.add(self._part(place, nbytes))
         return found.value()

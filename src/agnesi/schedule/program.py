@@ -37,7 +37,7 @@ class Request:
     :ivar updates: State buffers, each with the number of the output that replaces it.
     :ivar carried: The same, where a result gets the buffer's memory only where that needs no copy.
     :ivar donated: Arguments that results may be written over.
-    :ivar unread: Outputs, by number, that nobody gets: they are computed for the checks that they
+    :ivar unread: Outputs, by number, that are not returned: they are computed for checks that they
         pass.
     :ivar limit: Bytes that all buffers together may take.
     :ivar saved: The dtype in which idle values are kept; empty for their own.

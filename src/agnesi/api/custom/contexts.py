@@ -238,11 +238,11 @@ class _Call:
 
 
 def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
-    """A ``backward`` that has no derivative of its own; asking for one is an error.
+    """A ``backward`` that has no derivative of its own; requesting one is an error.
 
     :param backward: ``backward(ctx, *gradients)``; nothing in it is recorded.
     :returns: The same, under ``@staticmethod``.
-    :raises GradientError: If the derivative of what it gives is asked for.
+    :raises GradientError: If the derivative of what it gives is requested.
     :see: autograd.Function
 
     >>> class Double(ag.autograd.Function):

@@ -173,9 +173,9 @@ def _takes_nothing(function: Any) -> bool:
 def callback(function: Callable[..., Any], like: Any, *args: Any, effect: bool = False) -> Any:
     """A Python function of NumPy arrays in the middle of tensors, compiled code included.
 
-    It runs where its result is needed: never, if nobody does, or once for calls with equal
+    It runs where its result is needed: never, if it is not, or once for calls with equal
     arguments.  With ``effect`` it runs once each time this is reached, in program order with all
-    other effects, whatever becomes of its result.  It has no derivative, and asking for one is an
+    other effects, whatever becomes of its result.  It has no derivative, and requesting one is an
     error: :func:`agnesi.op` and ``custom_vjp`` give one, ``stop_gradient`` keeps gradients out.
 
     :param function: Takes an array for each of ``args``, and returns arrays like ``like``.

@@ -212,7 +212,7 @@ def settled(op: Any, perform: Callable[..., Any], xs: Sequence[np.ndarray]) -> A
     """What a user's function returns for ``xs``, as the arrays that it is said to return.
 
     They are of the types that it declares, in the byte order of this machine, and in memory that
-    nobody else knows: neither an operand's nor what the user keeps for the next call.
+    nothing else knows: neither an operand's nor what the user keeps for the next call.
     """
     found = reading(perform, *locked(xs))
     if (type(found) is np.ndarray and found.base is None and getrefcount(found) == _FRESH

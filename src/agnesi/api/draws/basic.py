@@ -14,7 +14,7 @@ from agnesi.ops.random.generators import Generator
 
 
 def _sizes(size: Any, *params: Any) -> Any:
-    """The shape asked for, or that which the parameters have together."""
+    """The shape requested, or that which the parameters have together."""
     if size is not None:
         return size
     if all(isinstance(p, (int, float)) for p in params):

@@ -83,7 +83,7 @@ class Draw:
 
 
 def _float(dtype: Any, tensors: list[Tensor]) -> np.dtype:
-    """The dtype that is asked for, else that of the parameters."""
+    """The dtype that is requested, else that of the parameters."""
     kinds = [t.dtype for t in tensors if is_float(t.dtype) and not t.weak]
     if dtype is None and kinds:
         return functools.reduce(dtypes.promote, kinds)

@@ -37,7 +37,7 @@ def folder() -> str:
 
 
 def own_name(kind: str) -> str:
-    """A path for a new segment, which nobody can guess and whose process :func:`sweep` knows."""
+    """A path for a new segment, which cannot be guessed and whose process :func:`sweep` knows."""
     sweep()
     return os.path.join(folder(), f"{_prefix()}-{os.getpid()}-{kind}-{os.urandom(12).hex()}")
 
@@ -52,7 +52,7 @@ def _prefix() -> str:
 def sweep() -> None:
     """Once in a process, remove what killed ones of this user have left in memory.
 
-    That is what nobody has opened, whose maker has ended, and that is old: a handle may be on its
+    That is what no process has opened, whose maker ended, and that is old: a handle may be on its
     way to who will open it.
     """
     if not host.process_space():

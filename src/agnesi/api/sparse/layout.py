@@ -49,7 +49,7 @@ def of_length(what: str, x: Tensor, wanted: Any) -> Tensor:
 
 
 def checked(data: Tensor, indices: Tensor, indptr: Tensor, shape: Any, major: int) -> Parts:
-    """The parts of a matrix that is given from outside, with indices that nobody can change."""
+    """The parts of a matrix that is given from outside, with indices that cannot be changed."""
     if len(tuple(shape)) != 2:
         raise ShapeError(f"a sparse matrix has two axes, so shape cannot be {tuple(shape)}")
     if indices.ndim != 1 or indptr.ndim != 1:
@@ -84,7 +84,7 @@ def guarded(indices: Tensor, indptr: Tensor, columns: Any) -> tuple[Tensor, Tens
 
 
 def _kept(x: Tensor, array: np.ndarray) -> Tensor:
-    """A copy that nobody can change, unless it is one already."""
+    """A copy that cannot be changed, unless it is one already."""
     return x if not array.flags.writeable else fixed(array.copy())
 
 

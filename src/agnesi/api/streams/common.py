@@ -141,7 +141,7 @@ _DRAWN = Drawn()
 def stream(generator: Any) -> StreamState:
     """A state for one variable of a program, which begins with numbers of a generator."""
     rng = _DRAWN.state(generator.beginning)
-    _DRAWN.state_updates.clear()  # nobody asks for them: functions find their states themselves
+    _DRAWN.state_updates.clear()  # they are not requested: functions find their states themselves
     return rng
 
 

@@ -75,7 +75,7 @@ def _called(own: Callable[..., Any], args: Any, keywords: dict[str, Any]) -> Any
 
 
 def _has_values(args: Any, keywords: Any) -> bool:
-    """Return whether NumPy can have all values, and no gradient is asked for."""
+    """Return whether NumPy can have all values, and no gradient is requested."""
     tensors = [x for x in flatten((tuple(args), dict(keywords)))[0] if isinstance(x, Tensor)]
     return not is_tracing() and all(x.array is not None and not x._requires_grad for x in tensors)
 

@@ -37,7 +37,7 @@ def __array_namespace__(self: Tensor, /, *, api_version: str | None = None) -> A
 
 
 class Info:
-    """Capabilities of this library, as the array API standard asks for them."""
+    """Capabilities of this library, as the array API standard defines them."""
 
     def capabilities(self) -> dict[str, Any]:
         """Return whether shapes may depend on values (not while a graph is written), and most
@@ -79,7 +79,7 @@ class Info:
 
 
 def __array_namespace_info__() -> Info:  # noqa: N807
-    """Return the capabilities of this library, as the array API standard asks for them.
+    """Return the capabilities of this library, as the array API standard defines them.
 
     Returns
     -------

@@ -204,7 +204,7 @@ def numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
 
 
 def exported(x: Tensor, use: str) -> np.ndarray:
-    """The array behind a tensor where nobody asked for one by name, so no gradient may be lost."""
+    """The array behind a tensor where it was not requested by name, so no gradient may be lost."""
     if is_known(x) and is_followed(x):
         raise lost(x, use)
     return value(x, use)
@@ -271,14 +271,14 @@ def __array__(self: Tensor, dtype: Any = None, copy: bool | None = None) -> np.n
 
 
 def _check_number(x: Tensor) -> None:
-    """Refuse to lose the gradient of a number for which nobody asked by name."""
+    """Refuse to lose the gradient of a number that was not requested by name."""
     if x._requires_grad and MODE.get().recording and (use := _implicit(sys._getframe(2))) and (
             not is_spent(x)):
         raise lost(x, use)
 
 
 def _implicit(frame: Any) -> str:
-    """What in a frame asks for a value without saying so; empty where the user does by name."""
+    """What in a frame reads a value without saying so; empty where the user does by name."""
     from agnesi.compiler.value_requests import implicit
 
     return implicit(frame)

@@ -1,4 +1,4 @@
-"""Methods that are functions of a module which is loaded when one is first asked for."""
+"""Methods that are functions of a module which is loaded when one is first requested."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NAMES = {
 
 
 class Late:
-    """A module's function as the method ``name``; once asked for, the function stands there."""
+    """A module's function as the method ``name``; once requested, the function stands there."""
 
     def __init__(self, name: str, module: str, function: str) -> None:
         self.name, self.module, self.function = name, module, function

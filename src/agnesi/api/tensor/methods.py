@@ -101,12 +101,12 @@ SHAPING = """
     expand expand_as flatten is_complex is_floating_point permute reshape reshape_as
     t tile to transpose type_as view
 """
-#: Methods of PyTorch's, from ``pytorch``, which is loaded when one is first asked for.
+#: Methods of PyTorch's, from ``pytorch``, which is loaded when one is first requested.
 PYTORCH = """
     cross equal median nanmedian new_empty new_full new_ones new_tensor new_zeros repeat sort split
     where
 """
-#: Methods that are functions which are loaded when one is first asked for.
+#: Methods that are functions which are loaded when one is first requested.
 LATE = """
     addbmm addcdiv addcmul addmv addr adjoint allclose aminmax argmax argmin argsort argwhere
     as_strided baddbmm bernoulli bincount broadcast_to chunk clamp_max clamp_min conj_physical

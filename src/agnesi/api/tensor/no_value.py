@@ -1,7 +1,7 @@
 """Advice in errors for Python code that needs the value of a symbolic or deleted tensor.
 
 The advice follows from the use of the value in the user's line, read from its syntax, and from who
-runs the line: ``jit``, ``vmap``, a loop's body, or nobody but the user, in a declared graph.
+runs the line: ``jit``, ``vmap``, a loop's body, or nothing but the user, in a declared graph.
 """
 
 from __future__ import annotations

@@ -96,7 +96,7 @@ def svd_lowrank(A: TensorLike, q: int | None = 6, niter: int = 2, M: TensorLike 
         a = a - M
     m, n = a.shape[-2:]
     least = smaller(m, n)
-    if not isinstance(q, Dim):  # of min(m, n) and more, which nobody gives
+    if not isinstance(q, Dim):  # of min(m, n) and more, which is never given
         q = known_integer(6 if q is None else q, "q", 0)
         text = f"q must not be above min(m, n) = {least} of {typed(a)}, not {q}"
         if surely_less(least, q):

@@ -66,7 +66,7 @@ def emit_product(b: Builder, product: Product, cut: GemmPlan,
                  pointer: Callable[[Buffer], Value], begin: Value, end: Value,
                  interrupted: Callable[[], Value] | None = None) -> None:
     """Emit work units [begin, end) of a product; ``interrupted`` emits the test whether a signal
-    asks to stop early.
+    requests to stop early.
     """
     *batches, at_i, at_j = product.axes
     axes = set(product.axes)

@@ -150,7 +150,7 @@ class _Writer:
         b.store(b.size(step), b.gep("i64", self.steps, i64(k)))
 
     def _buffer(self, k: int) -> int | None:
-        """The number of an argument's buffer; None for results that nobody wants."""
+        """The number of an argument's buffer; None for unused results."""
         if k < self.inputs:
             return k
         return self.inputs if k == self.wanted else None

@@ -18,7 +18,7 @@ Pair = tuple[Value, Value]
 MAX_DISTANCE_FROM_ONE = 0.25
 #: The degree of the approximant.
 DEGREE = 8
-#: Square roots that are taken, at most: far more than exponents of double precision ask for.
+#: Square roots that are taken, at most: far more than exponents of double precision need.
 MAX_ROOTS = 200
 
 

@@ -29,9 +29,9 @@ from agnesi.codegen.llvm.values import lanes as lanes
 from agnesi.core.ir.dims import Size
 from agnesi.core.ir.extents import Extent
 
-#: Asks for better code at LLVM's quickest level too.
+#: Requests better code at LLVM's quickest level too.
 HOT = 'nounwind noinline "hot"'
-#: Asks for that level where all functions of a unit do.
+#: Requests that level where all functions of a unit do.
 LIGHT = 'nounwind "light"'
 
 

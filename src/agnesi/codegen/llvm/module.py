@@ -16,7 +16,7 @@ from agnesi.core.target import Target
 class Module:
     """The text of one LLVM module: functions, declarations, read-only tables.
 
-    Emitters ask ``target`` what there is, ``policy`` what the compilation takes its time for, and
+    Emitters read in ``target`` what there is, in ``policy`` the effort of the compilation, and in
     ``mapping``, which modules with loop nests have, how loops run.
     """
 

@@ -1,7 +1,7 @@
 """Operands with Python operators, so that a formula reads like the formula.
 
 ``Lane`` arithmetic never carries fast-math flags: the error-free transformations below must not be
-contracted behind their back.  Fusion is always asked for, with :func:`mad`.
+contracted behind their back.  Fusion is always requested, with :func:`mad`.
 """
 
 from __future__ import annotations

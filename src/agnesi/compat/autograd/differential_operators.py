@@ -47,7 +47,7 @@ def _one(ans: Any) -> Any:
 
 @unary_to_nary
 def value_and_grad(fun: Function, x: Any) -> Any:
-    """Returns a function that computes both the value and the gradient, as SciPy asks for."""
+    """Returns a function that computes both the value and the gradient, as SciPy requests."""
     vjp, ans = _make_vjp(fun, x)
     return ans, vjp(_one(ans))
 

@@ -102,7 +102,7 @@ class _Call:
         return tuple(shape.build(row) for row, (_, shape) in zip(leaves, self.nests, strict=True))
 
     def run(self) -> Any:
-        """The result, with a record if somebody follows the arguments."""
+        """The result, with a record if the arguments are followed."""
         given = [self.nests[k][0][i] for k, i in self.places]
         if any(x.array is None for x in given):
             self.results = Parts(0.0)

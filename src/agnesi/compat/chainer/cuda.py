@@ -20,7 +20,7 @@ GPUArray = ndarray = np.ndarray
 
 
 class Device:
-    """A device, of which only the number is told; a ``with`` block selects it.
+    """A device, which has only a number; a ``with`` block selects it.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class Device:
         self.selected[-1] = self.id
 
     def synchronize(self) -> None:
-        """Nothing: the processor has done all it was told."""
+        """Nothing: the processor has finished all calls."""
 
     def __enter__(self) -> Device:
         self.selected.append(self.id)
@@ -74,7 +74,7 @@ def shutdown() -> None:
 
 
 def check_cuda_available() -> None:
-    """Nothing: what programs ask of a device, the processor does."""
+    """Nothing: what programs want of a device, the processor does."""
 
 
 def get_device(*args: Any) -> Any:

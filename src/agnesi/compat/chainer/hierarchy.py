@@ -33,7 +33,7 @@ def create_huffman_tree(word_counts: Mapping[int, int]) -> Any:
 
 
 class BinaryHierarchicalSoftmax(Link):
-    """The loss of words in a binary tree: each inner node tells left from right.
+    """The loss of words in a binary tree: each inner node distinguishes left from right.
 
     A call sums minus the logarithms of the words' chances over the batch, in time that grows with
     the depth of the tree.

@@ -461,7 +461,7 @@ class StatefulGRU(_Gates):
 
 
 class NegativeSampling(Link):
-    """How well vectors tell words from samples of others; see Mikolov et al. (2013)."""
+    """How well vectors distinguish words from samples of others; see Mikolov et al. (2013)."""
 
     W: Variable
 

@@ -28,7 +28,7 @@ class Applied(Formula):
 
     @property  # type: ignore[misc]
     def __class__(self) -> Any:
-        """What ``isinstance(y.creator, F.Linear)`` asks for."""
+        """What ``isinstance(y.creator, F.Linear)`` requests."""
         return type(self.called) if "called" in self.__dict__ else Applied
 
     @property

@@ -14,7 +14,7 @@ import numpy as np
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import at, no_attribute, typed
 
-#: What operators are, told by ``forms/math.py``: name -> function of variables and numbers.
+#: What operators are, set by ``forms/math.py``: name -> function of variables and numbers.
 OPERATORS: dict[str, Callable[..., Any]] = {}
 
 

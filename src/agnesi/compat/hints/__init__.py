@@ -1,11 +1,11 @@
 """Hints for names of other libraries: tables by library, read when a name is not found.
 
-In: nothing. Out: texts of lines ``names : what to use`` (the format is told in ``torch.py``), which
-``core/support/migration_hints.py`` reads; here is which of them speak of which module or class.
+In: nothing. Out: texts of lines ``names : what to use`` (the format stands in ``torch.py``), which
+``core/support/migration_hints.py`` reads; here is which of them are about which module or class.
 What must hold: no table is read before a name is missed.
 """
 
-#: Which texts tell of an owner's names: files and their names, the first ones first.
+#: Which texts are about an owner's names: files and their names, the first ones first.
 TEXTS = {
     "module 'agnesi'": "scipy.SCIPY torch.ORDERED torch.TORCH jax.JAX jax.JNP numpy.NUMPY "
                        "theano.THEANO jax.LAX theano.TENSOR jax_libraries.EQUINOX "
@@ -66,7 +66,7 @@ TEXTS = {
     "SparseTensor": "numpy.SPARSE_TENSOR", "COO": "numpy.SPARSE_TENSOR",
     "Tensor": "tensors.TENSOR", "Module": "layers.MODULE", "Optimizer": "layers.OPTIMIZER",
 }
-#: Which forms of names tell something where no text does.
+#: Which forms of names say something where no text does.
 FORMS = {
     "module 'agnesi'": ("torch", "jax", "theano"), "module 'agnesi.symbolic'": ("theano",),
     "module 'agnesi.nn.functional'": ("layers",), "module 'agnesi.optim'": ("jax_libraries",),

@@ -1,7 +1,7 @@
 """Keywords that users of other libraries know, and what stands for them here.
 
 A line is ``words | functions : what to use``: which words, for which functions (forms of names, as
-of files), and what is told.  The first line that fits counts.  What begins with the name of a
+of files), and the text.  The first line that fits counts.  What begins with the name of a
 parameter counts only for functions that have it.
 """
 

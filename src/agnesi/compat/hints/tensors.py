@@ -1,4 +1,4 @@
-"""Names of other libraries' tensors, which the class is told about when methods are bound.
+"""Names of other libraries' tensors, which the class gets when methods are bound.
 
 A line is ``call | what it is here``, or ``names : what to use``; operands are named as in
 :mod:`agnesi.compat.hints.torch`.

@@ -104,7 +104,7 @@ class _Section:
 
     @contextmanager
     def change_flags(self, *advice: Any, **values: Any) -> Iterator[None]:
-        """A block (or decorator) in which settings are others; a dict is told by place, names
+        """A block (or decorator) in which settings are others; a dict is given by position, names
         with dots have ``__`` in their place."""
         new = {k.replace("__", "."): v for given in (*advice, values) for k, v in given.items()}
         old = {k: ours.symbolic_float if k == "floatX" else _DEFAULTS.get(k, False) for k in new}

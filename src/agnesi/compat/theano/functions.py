@@ -334,7 +334,7 @@ def function(inputs: Sequence[Any], outputs: Any = None, mode: Any = None, updat
     allow_input_downcast : bool, optional
         Whether values are rounded to an input's dtype.
     profile : bool, optional
-        Whether ``profile`` of the function tells times of its kernels; else as
+        Whether ``profile`` of the function reports times of its kernels; else as
         ``config.profile`` says.
     on_unused_input : {"raise", "warn", "ignore"}, optional
         What is done about an input that nothing depends on.

@@ -88,7 +88,7 @@ def _result(x: Any) -> Any:
 
 
 def _is_updates(part: Any) -> bool:
-    """Return whether a list of pairs tells new values of shared variables."""
+    """Return whether a list of pairs has new values of shared variables."""
     return isinstance(part, (list, tuple)) and bool(part) and all(
         isinstance(p, tuple) and len(p) == 2 and isinstance(bare(p[0]), Shared) for p in part)
 
@@ -105,7 +105,7 @@ def scan(fn: Callable[..., Any], sequences: Any = None, outputs_info: Any = None
     outputs : Variable or list of Variable
     updates : OrderedUpdates
         New values of shared variables, for ``updates`` of :func:`function`; left out with
-        ``return_updates=False``, as PyTensor's programs ask, which is an error if there are some.
+        ``return_updates=False``, as PyTensor's programs want, which is an error if there are some.
     """
     fn, held = _beside_objects(fn, non_sequences)
     mention(*[x for x in tree.leaves((_tensors(sequences), bare(held))) if isinstance(x, Tensor)])
@@ -178,7 +178,7 @@ def scan_checkpoints(fn: Callable[..., Any], sequences: Any = None, outputs_info
 
 
 def _with_updates(found: Any, updates: Any, asked: bool) -> Any:
-    """Outputs and updates; without these, if they are not asked for."""
+    """Outputs and updates; without these, if they are not requested."""
     changes = OrderedUpdates(wrapped(dict(updates)))
     if asked:
         return found, changes

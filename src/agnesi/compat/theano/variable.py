@@ -48,7 +48,7 @@ def forwarding(where: str, module: Any, renamed: dict[str, str]) -> Callable[[st
 
 
 def floats() -> Any:
-    """Within it, floats that no operand tells the dtype of are ``config.floatX``."""
+    """Within it, floats whose dtype follows from no operand are ``config.floatX``."""
     return config(default_float=config.symbolic_float)
 
 
@@ -110,7 +110,7 @@ _OPERATORS: dict[str, Callable[..., Any]] = {
     "greater_equal": operator.ge, "bitwise_and": operator.and_, "bitwise_or": operator.or_,
     "bitwise_xor": operator.xor,
 }
-#: Methods and attributes of variables that the modules above tell.
+#: Methods and attributes of variables that the modules above define.
 METHODS: dict[str, Callable[..., Any]] = {}
 ATTRIBUTES: dict[str, Callable[[Any], Any]] = {}
 #: The function that returns the owner of a variable, which the module of types has.
@@ -122,7 +122,7 @@ OTHERS: list[tuple[type, Callable[[Any], Any]]] = []
 #: The variables of the results of operations that have several, by the node and their places.
 RESULTS: weakref.WeakKeyDictionary[Any, weakref.WeakValueDictionary[int, Variable]] = (
     weakref.WeakKeyDictionary())
-#: What is told of each new variable, where something is done about them.
+#: What is called with each new variable, where something is done about them.
 MADE: list[Callable[[Variable], None]] = []
 
 
@@ -216,7 +216,7 @@ class Variable:
         parts = key if isinstance(key, tuple) else (key,)
         if x.array is not None and not all(
                 p is None or p is Ellipsis or isinstance(p, (int, slice)) for p in parts):
-            x = symbol(graph_node(x))  # a graph tells set_subtensor what is selected of what
+            x = symbol(graph_node(x))  # a graph says for set_subtensor what is selected of what
         return wrapped(x[key])
 
     def __divmod__(self, other: Any) -> tuple[Any, Any]:

@@ -19,7 +19,7 @@ WRAPPERS.add(__file__)
 _PLACE = re.compile(r"index (-?\d+) is out of (?:bounds|range) for axis (\d+) "
                     r"(?:with|of) size (\d+)")
 _AXES = re.compile(r"axis (-?\d+) is out of (?:bounds|range) for (?:array of dimension )?(\d+)")
-#: What Python says of a call that does not fit, which :func:`agnesi.core.keywords.strict` tells.
+#: What Python says of a call that does not fit, which :func:`agnesi.core.keywords.strict` reports.
 _UNFIT = re.compile(r"\S+\(\) (takes|missing|got) ")
 #: What Python says where there are fewer arguments than a function takes.
 _FEW = ("tuple index out of range", "not enough values to unpack", "list index out of range")
@@ -38,7 +38,7 @@ _NO_NUMBER = ("ufunc ", "unsupported operand", "invalid literal", "could not con
 
 
 def counted_from_one(text: str) -> str:
-    """What is beyond an axis or a tensor, counted from 1; nothing where a text tells of neither."""
+    """What is beyond an axis or a tensor, counted from 1; nothing where a text names neither."""
     if found := _PLACE.search(text):
         place, axis, size = map(int, found.groups())
         return (f"{place + (place >= 0)} is out of range for dimension {axis + 1}, whose numbers "
@@ -50,8 +50,8 @@ def counted_from_one(text: str) -> str:
 
 
 def from_one(function: Callable[..., Any], name: str) -> Callable[..., Any]:
-    """A function or method whose errors tell its name, the types and sizes of its tensors, and
-    numbers from 1, where NumPy or an operation of ours told them from 0."""
+    """A function or method whose errors have its name, the types and sizes of its tensors, and
+    numbers from 1, where NumPy or an operation of ours counts them from 0."""
     @functools.wraps(function)
     def call(*args: Any, **keywords: Any) -> Any:
         try:
@@ -113,7 +113,7 @@ def _better(error: Any, name: str, args: tuple[Any, ...], doc: str) -> Exception
 
 
 def _given(name: str, args: tuple[Any, ...]) -> str:
-    """A call as errors tell it: of an operator, with what stands at its sides."""
+    """A call as errors describe it: of an operator, with what stands at its sides."""
     if " " in name:
         return f"{name} of {' and '.join(map(typed, args))}"
     return f"{name}({', '.join(map(typed, args))})"
@@ -160,7 +160,7 @@ def _has_view(x: Any) -> bool:
 
 
 def _no_tensors(error: Exception, args: tuple[Any, ...]) -> list[str]:
-    """What stands where a tensor is wanted, if an error tells of that."""
+    """What stands where a tensor is wanted, if an error is about that."""
     if text := str(error) if isinstance(error, AttributeError) else "":
         parts = [p for a in args for p in (a if isinstance(a, (list, tuple)) else [a])]
         return [typed(p) for p in parts if text.startswith(f"{type(p).__name__!r} ")]
@@ -187,7 +187,7 @@ def _summary(doc: str) -> str:
 
 
 def count_from_one(kind: type) -> None:
-    """Let all methods of a class tell numbers from 1."""
+    """Let all methods of a class count from 1 in errors."""
     for name, value in list(vars(kind).items()):
         if isinstance(value, FunctionType) and (not name.startswith("_") or name in _WRITTEN):
             setattr(kind, name, from_one(value, _WRITTEN.get(name, name)))

@@ -52,7 +52,7 @@ def gels(*args: Any) -> Any:
 
 def trtrs(*args: Any) -> Any:
     """x with ``a @ x = b`` for a triangular a: ``([x, ignored,] b, a, "U" or "L", "N" or "T", "N"
-    or "U")``; the last tells of ones on the diagonal."""
+    or "U")``; the last says whether there are ones on the diagonal."""
     targets, (b, a), others = _split(args, 2)
     letters = [str(o).upper() for o in others] + ["U", "N", "N"][len(others):]
     matrix = np.triu(a.array) if letters[0] == "U" else np.tril(a.array)

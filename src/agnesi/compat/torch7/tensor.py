@@ -209,7 +209,7 @@ class View:
         return {**self.__dict__, "_seen": None}
 
     def __typed__(self) -> str:
-        """The type and sizes, as errors tell them."""
+        """The type and sizes, as errors describe them."""
         sizes = "x".join(map(str, self._sizes)) or "0"
         return f"{NAMES[self.array.dtype.name]}Tensor of {sizes}"
 

@@ -102,7 +102,7 @@ class NewMemory:
                    if current(old) is not first]
         self._which = [i for i, _ in written]
         self.written = [y for _, y in written]
-        #: Arrays that were made here, with their references while nobody else sees them.
+        #: Arrays that were made here, with their references while no other code has one.
         self._own: dict[int, tuple[np.ndarray, int]] = {}
 
     def __bool__(self) -> bool:

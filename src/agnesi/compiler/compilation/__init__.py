@@ -1,6 +1,6 @@
 """Compilation: a closed graph goes in, a native function comes out.
 
-In: a closed graph, and what the functions around it ask for (threads, memory, passes left out).
+In: a closed graph, and what the functions around it request (threads, memory, passes left out).
 Out: a compiled function bound to its state, and the artifact of it that the disk cache keeps.
 
 - ``pipeline.py``: all stages, in order. What compile time is spent on is one object,

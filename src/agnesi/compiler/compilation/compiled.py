@@ -299,7 +299,7 @@ class Compiled:
     def reusable(self, rewritten: bool = False) -> Known:
         """Return what another function of the same graph need not compute again.
 
-        ``rewritten`` asks for the optimised graph even where the recipe came from the disk cache.
+        ``rewritten`` requests the optimised graph even where the recipe came from the disk cache.
         """
         optimised = self.rewritten[0] if rewritten or "rewritten" in self.__dict__ else None
         recipe = None if self.bound is None or self.recipe.callbacks else self.recipe

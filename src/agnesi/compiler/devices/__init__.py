@@ -7,7 +7,7 @@ processor is a function in ``cpu/backend.py`` and a choice in the settings.
 A *target* (``core/target.py``) is what code depends on: features and vector width of a processor,
 sizes of its caches, how many threads share a kernel, which kinds of kernels there is code for, and
 what work costs.  The scheduler, the emitters and LLVM are given it, and it belongs to the key of
-the compile cache; ``core/support/host.py`` alone asks the system about the machine.  A product or
+the compile cache; ``core/support/host.py`` alone queries the system about the machine. A product or
 convolution without a kernel of its own is a loop nest; what a target has no code for is refused by
 name.  A *backend* makes code for a target and runs it.  The folder ``cpu`` has two: "native", and
 "scalar", with one lane, one thread and loops instead of tiles, which shares little with the
@@ -16,9 +16,9 @@ native one, so that results that differ reveal a mistake in one of them.
 A tensor whose elements are on another device (``core/storage/device_tensors.py``) has a ``Storage``
 instead of an array.  Dispatch hands operations on it to the executor (``executor.py``), which
 compiles them for the device, one by one or as a jitted function; whatever else needs its elements
-raises an error that asks for a copy.
+raises an error that requests a copy.
 
-Another processor needs no target of its own: ``native`` asks LLVM and the system what there is.
+Another processor needs no target of its own: ``native`` queries LLVM and the system.
 What it finds out is in ``runtime/machine.py`` (vector width: anything but AVX2 and AVX-512 is
 taken for 128 bits, ARM's too), ``core/support/host.py`` (caches) and ``Target.registers``; what
 instructions cost is in ``codegen/kernels/machine.py``.

@@ -10,11 +10,11 @@ in shapes, loops and strides, and code loads it from a table. What cannot be dec
 (by the bounds of sums, quotients and products) is decided for a range around the present one, for
 sizes from one on, or for the multiples of a number that all sizes seen are multiples of. What a
 program cannot have as a run-time value it gets as a constant, and ``explain()`` says why. Native
-code computes the sizes of results and workspace before it asks for them.
+code computes the sizes of results and workspace before it requests them.
 
 **Sizes that are values.** A size of a declared program is a ``Dim``. Arithmetic on it gives a size
 where it can, else a tensor (``ops/base/sizes.py``); so do comparisons that a user writes, while
-the library asks whether sizes are *surely* equal (``from_user_code`` in ``core/ir/dims.py``). Back,
+the library checks whether sizes are *surely* equal (``from_user_code``, ``core/ir/dims.py``). Back,
 any integer scalar is a size (``size_of`` in ``core/value_sizes.py``): what is computed from sizes
 alone stays an expression over them, all else becomes a ``ValueDim``, which knows the scalar.
 ``ag.function`` collects those of its graph, computes their scalars by a function of its own, which
@@ -26,7 +26,7 @@ contiguous ones by ``Stretch`` in ``ops/base/gather/elements.py``), so where a m
 a value and its length a size. In the body of a loop a size may depend on what is outside
 (``BodyTrace.outward`` in ``autodiff/bodies.py``), not on the step. Under ``jit`` the scalars are
 found one by one while tracing and computed before each call (``precomputed_sizes.py``). Such a
-function also checks what Python decided before it asked for the size, and returns none on other
+function also checks what Python decided before it requested the size, and returns none on other
 branches.
 
 **Sizes that data decides.** ``x[mask]``, ``nonzero``, ``unique`` and their kin are made of

@@ -131,7 +131,7 @@ def deciding(graph: FunctionGraph, sizes: Sequence[int]) -> FunctionGraph:
 def last_rows_uncut(outputs: Sequence[Node]) -> list[Node]:
     """The outputs of a graph, with the last row of a loop's results read from all rows.
 
-    Rows behind the last step are like that of the last step, so nobody needs to know for it how
+    Rows behind the last step are like that of the last step, so it need not be known for it how
     many there are; the same holds for the row's gradient.
     """
     nodes = toposort(outputs)

@@ -45,29 +45,29 @@ class SizeWanted(BaseException):
     def __init__(self, outputs: Sequence[Node], forwarded: Sequence[Node], index: int, most: Any
                  ) -> None:
         super().__init__()
-        #: The scalar, what is forwarded, and what exists on the way only on which it is asked for
+        #: The scalar, what is forwarded, and what exists on the way only on which it is requested
         #: (``Decisions``).
         self.outputs, self.forwarded, self.most = outputs, forwarded, most
-        #: Which of the data-dependent sizes it is, in the order in which they are asked for.
+        #: Which of the data-dependent sizes it is, in the order in which they are requested.
         self.index = index
         #: The arguments before it, their sizes where some are run-time values; what makes the
         #: function that computes it, and that.
         self.inputs: Sequence[Node] = ()
         self.pattern: Any = None
-        #: What was read of Python before it was asked for.
+        #: What was read of Python before it was requested.
         self.sources: list[Any] = []
         self.make: Callable[[], Computed]
         self.made: Computed | None = None
 
 
 class SizeQueries:
-    """The data-dependent sizes of a trace, in the order in which it asks for them.
+    """The data-dependent sizes of a trace, in the order in which it requests them.
 
     :param arguments: Descriptions of the arguments of native code.
     :param symbols: The arguments in the trace, followed, for each known size, by an array of that
         size without elements and by the values that the code which computed it forwards.
     :param inputs: The nodes of the tensors among them. Forwarded values become arguments, in all
-        three lists, when their size is asked for.
+        three lists, when their size is requested.
     :param known: The functions that compute the sizes.
     :param exact: Whether static sizes must be those for which ``known`` was compiled.
     """
@@ -79,7 +79,7 @@ class SizeQueries:
         #: How many arguments before the end each size is.
         self.indices = [behind(known[i:]) for i in range(len(known))]
         self.sizes = [symbols[-n].shape[0] for n in self.indices]
-        #: The scalars of which the size was asked, and that.
+        #: The scalars of which the size was requested, and that.
         self.queried: list[tuple[Node, Any]] = []
 
     def next(self, node: Node, most: Any, given: Node | None, token: Node | None) -> Any:
@@ -108,7 +108,7 @@ class SizeQueries:
 
     @property
     def all_queried(self) -> bool:
-        """Whether the trace has asked for all sizes."""
+        """Whether the trace has requested all sizes."""
         return len(self.queried) == len(self.known)
 
     @contextmanager
@@ -162,7 +162,7 @@ class Computed:
 
     :param arguments: Descriptions of the arguments of native code.
     :param wanted: The scalar, the expensive values on the way to it, which are forwarded, and a
-        token that exists only if Python decides as it did before the size was asked for.
+        token that exists only if Python decides as it did before the size was requested.
     :param owner: The jitted function.
     :ivar most: Upper bound of a size that data determines.
     :ivar pattern: The sizes of the arguments that it takes, where some are dynamic.
@@ -229,7 +229,7 @@ class Computed:
 
     def results(self, leaves: Sequence[Any]) -> list[Any] | None:
         """Return an array that carries the size, and the forwarded values; None if Python decides
-        otherwise for these arguments before it asks for the size.
+        otherwise for these arguments before it requests the size.
         """
         read = next((read for read in self.sources if read.holds()), None)
         if read is None or not self._holds():

@@ -54,7 +54,7 @@ class RecompileCounts:
 
     def begin_again(self, key: Any, sources: Iterable[Source]) -> bool:
         """Return whether it is worth another trace, for what the last one depends on has settled;
-        to be asked in each call that runs eagerly."""
+        to be checked in each call that runs eagerly."""
         found = self._settled.setdefault(key, Settled()).is_so(sources)
         if found:
             self._counts[key] = 0
@@ -79,7 +79,7 @@ class StaticCounts:
 
     def refuse(self, versions: Any, leaves: Sequence[Any], tree: Tree) -> bool:
         """Return whether a call of a function with these ``versions`` runs eagerly for one of them,
-        and warn once; to be asked in each call that native code does not take."""
+        and warn once; to be checked in each call that native code does not take."""
         if {*map(type, leaves)} <= _AT_RUN_TIME:
             return False
         i = self._new_entry(versions.key_of(leaves, tree))

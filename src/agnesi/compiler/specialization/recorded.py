@@ -50,13 +50,13 @@ class CompiledCall(Op):
         self.leaves = leaves
         self.state = state
         self.arguments = tuple(arguments)
-        #: Tensors whose gradients the function asked for, each with what it had.
+        #: Tensors whose gradients the function requested, each with what it had.
         self.expected = version.expected
         #: The memory of what it reads without being given it: ``x.data = y`` gives other.
         self.memory = [x.array for x in version.read] if version.read else []
         self.types = [(t.array.shape, t.array.dtype) for t in results]
         #: The names of the leaves at the call, whether they required gradients, and the attributes
-        #: that programs gave them, if the function asks for such facts.
+        #: that programs gave them, if the function requests such facts.
         self.seen: Sequence[tuple[str | None, bool, dict[str, Any]]] = ()
         if version.assumed.queries:
             self.seen = [(v._name, v._requires_grad, dict(vars(v))) if isinstance(v, Tensor)

@@ -175,7 +175,7 @@ class Versions:
 
     def _guessed(self, taken: Sequence[Any], tree: Tree, chosen: Mapping[int, Computed]
                  ) -> tuple[Sequence[Any], tuple[Computed, ...]]:
-        """Return the arguments with the data-dependent sizes that a trace is expected to ask for,
+        """Return the arguments with the data-dependent sizes that a trace is expected to request,
         and the functions that computed them.
         """
         computed: tuple[Computed, ...] = ()
@@ -207,7 +207,7 @@ class Versions:
         """Compile a function that computes a data-dependent size before each call with such
         arguments.
         """
-        if wanted.pattern is not None:  # it was asked for while sizes were open
+        if wanted.pattern is not None:  # it was requested while sizes were open
             try:
                 self._version(taken, key[0], None, known)
             except SizeWanted as exactly:

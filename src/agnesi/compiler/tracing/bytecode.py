@@ -216,7 +216,7 @@ def assigned_in(code: CodeType) -> frozenset[str]:
 @functools.lru_cache(maxsize=4096)
 def given_to(code: CodeType, named: str, local: bool) -> frozenset[str]:
     """Names of attributes that code may give to what it knows by a name, or, ``local``, by any
-    local one; texts among them, where it asks or sets attributes by texts.
+    local one; texts among them, where it reads or sets attributes by texts.
 
     >>> def f(x):
     ...     dis.seen, x.kept = 1, 2
@@ -238,7 +238,7 @@ def given_to(code: CodeType, named: str, local: bool) -> frozenset[str]:
 
 
 _LOCAL = ("LOAD_FAST", "LOAD_DEREF")
-#: What asks for, sets or deletes an attribute that a text names.
+#: What requests, sets or deletes an attribute that a text names.
 _BY_TEXT = frozenset(("getattr", "setattr", "hasattr", "delattr"))
 
 
@@ -271,7 +271,7 @@ def compared_in(code: CodeType) -> frozenset[str | None]:
 
 
 def _is_class(code: CodeType, n: int) -> bool:
-    """Return whether a step asks for a class, by ``type(x)``, as the methods of frozen dataclasses
+    """Return whether a step queries a class, by ``type(x)``, as the methods of frozen dataclasses
     do, and the next one only loads what that is compared with."""
     step, behind = steps_of(code)[n:n + 2]
     return (step.name == "CALL" and step.arg == 1 and behind.name.startswith("LOAD_")
@@ -279,8 +279,7 @@ def _is_class(code: CodeType, n: int) -> bool:
 
 
 def _is_shortcut(code: CodeType, before: Step) -> bool:
-    """Return whether ``__eq__`` asks first whether it is given the object itself, as in dataclasses
-    of Python 3.13."""
+    """Return whether ``__eq__`` first checks for identity, as in dataclasses of Python 3.13."""
     return (code.co_name == "__eq__" and before.name.startswith("LOAD_FAST")
             and before.argval == code.co_varnames[1])
 

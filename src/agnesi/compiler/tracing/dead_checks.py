@@ -1,10 +1,10 @@
-"""Keep what a traced function checks of values that nobody reads.
+"""Keep what a traced function checks of values that are not used.
 
 Eager code raises where an index is out of range, whether or not the element is used.
 Compiled code computes what results need, so operations that refuse some values, and that no result
-needs, leave their conditions behind; those of users run, for nobody knows what they refuse.  Bodies
+needs, leave their conditions behind; those of users run, as it is unknown what they refuse. Bodies
 of loops and branches leave them in a state of the trace around, the witness, which nothing else
-changes.  ``vmap`` drops what nobody reads in both modes.
+changes.  ``vmap`` drops what is not read in both modes.
 """
 
 from __future__ import annotations

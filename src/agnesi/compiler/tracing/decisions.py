@@ -299,7 +299,7 @@ def _has_effect(node: Node) -> bool:
         map(_has_effect, (n for name in op.bodies for n in getattr(op, name).graph.nodes))))
 
 
-# -- what compiled code asks ---------------------------------------------------------------------
+# -- what compiled code checks -------------------------------------------------------------------
 def _holds(node: Node, kind: str, answer: Any) -> Tensor:
     """Return a boolean tensor: whether Python would get the same value from this node again."""
     x = symbol(node)

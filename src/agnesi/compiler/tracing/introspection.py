@@ -1,7 +1,7 @@
-"""What code asks of functions, classes, arrays and containers about themselves, besides what they
+"""What code reads of functions, classes, arrays and containers about themselves, besides what they
 hold.
 
-What code asks of it is seen in the names that it has; the answers are asked again by each call.
+What code queries is seen in the names that it has; the answers are checked again by each call.
 Names of attributes that code spells are known from it.  Classes, functions and modules do not show
 of reads as other objects do (``hooks``), so a name that code computes is taken down where
 ``getattr`` or its kin is called with it.

@@ -62,7 +62,7 @@ OUTSIDE = "Do that outside, and pass its result as an argument"
 
 
 _LIBRARY = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(__file__))), "")
-#: Attributes of tensors that Python's numbers have not, apart from those that NumPy asks for.
+#: Attributes of tensors that Python's numbers have not, apart from those that NumPy requests.
 _TENSORS_OWN = frozenset(n for n in dir(Tensor) if n[0] != "_" and not hasattr(float, n)) | {
     "__len__", "__iter__", "__getitem__", "__contains__"}
 

@@ -169,7 +169,7 @@ def restore_contents(error: BaseException, contents: tuple[Any, ...]) -> None:
     vars(error).update(contents[1])
 
 
-#: How to ask exceptions what they hold, and to restore it.
+#: How to read what exceptions hold, and to restore it.
 ERROR_CONTENTS = contents_of, restore_contents
 
 

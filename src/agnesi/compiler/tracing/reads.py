@@ -89,7 +89,7 @@ from agnesi.core.tensor import Tensor
 #: Letters of the name of an object.
 _MAX_NAME_LETTERS = 200
 _MEMBER = type(vars(Tensor)["array"])
-#: Names that Python has, which nobody takes away.
+#: Builtin names, which are never deleted.
 _BUILTINS = frozenset(dir(builtins))
 #: What is neither a tensor nor a container.
 _DISTINCT = (type, ModuleType, FunctionType, Enum, int, str)
@@ -460,7 +460,7 @@ class Reads(OwnedReads):
                 raise OnlyEagerError(f"it has {described(thing)} by a weak reference only")
 
     def settle_writes(self) -> None:
-        """Record what the function has put where nobody reports it."""
+        """Record what the function has put where changes are not seen."""
         self.parts.settle()
         self._attributes_put()
 

@@ -3,7 +3,7 @@ them.
 
 A source answers ``now()`` with what it holds, ``holds()`` with whether that is what it was (the
 same object, or an equal number or text of the same type), and lists the ``records`` by which native
-code sees that nothing was changed.  Where it has none, ``holds`` is asked before each call.
+code sees that nothing was changed.  Where it has none, ``holds`` is called before each call.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""What code asks of tensors that it has, besides their values: types, names, gradients, memory, and
-the attributes that programs give them."""
+"""What code reads of tensors besides their values: types, names, gradients, memory, and the
+attributes that programs give them."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ class TensorFacts(ModuleReads):
         self._missed: set[str] = set()
         #: Tensors that code has, their names, and the attributes that programs gave them before.
         self._attributed: dict[int, tuple[Tensor, str, dict[str, Any]]] = {}
-        #: Tensors that code has by attributes, which it may ask for their type, with their memory.
+        #: Tensors that code has by attributes, whose type it may query, with their memory.
         self._typed: dict[int, tuple[Tensor, str, Any]] = {}
         #: A function that reads the attribute ``array`` of something that is no module.
         self._takes_memory: Any = None
 
     def _flag(self, value: Tensor, path: str) -> None:
-        """Whether a tensor requires a gradient, if code asks for that of any; and its type."""
+        """Whether a tensor requires a gradient, if code requests that of any; and its type."""
         if value.array is not None:
             self._typed.setdefault(id(value), (value, path, value.array))
             if id(value) not in self._attributed:
@@ -83,7 +83,7 @@ class TensorFacts(ModuleReads):
             self.meet(value, path)
 
     def asks_tensor(self, x: Tensor, name: str | None) -> None:
-        """Code asks a tensor by ``getattr`` or its kin for an attribute, or for all."""
+        """Code reads an attribute of a tensor, or all, by ``getattr`` or its kin."""
         if id(x) in self._attributed:
             if name is None:
                 self._all_of_tensor(x)

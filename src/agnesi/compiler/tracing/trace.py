@@ -106,7 +106,7 @@ class Trace:
         self.unheard: list[Tensor] = []
         #: Tensors at which the function registers hooks, and those that are registered now.
         self.hooks: list[tuple[Tensor, Mapping[int, Any]]] = []
-        #: Tensors that ask for gradients and held another value for a while.
+        #: Tensors that require gradients and held another value for a while.
         self.borrowed: list[Tensor] = []
         self.leaves: dict[int, tuple[Tensor, Node]] = {}
         self.nodes: dict[int, Node] = {}
@@ -129,7 +129,7 @@ class Trace:
         self.laid: dict[int, Layout] = {}
         self.outside: dict[Node, Node] = {}
         #: Operations that refuse some values of their operands, and what bodies that check values
-        #: which nobody reads change (``dead_checks.py``).
+        #: which nothing reads change (``dead_checks.py``).
         self.raising: list[Node] = []
         self.begun_witness = Node(None, (), (), np.dtype(np.int8), value=np.zeros((), np.int8))
         self.witness: Tensor | None = None
@@ -144,7 +144,7 @@ class Trace:
         self.decisions: Any = None
         #: Errors that code of the user's caught, or may catch (``obstacles.py``).
         self.caught = CaughtErrors()
-        #: What is known of arguments, and what code asks of that (``arguments/facts.py``).
+        #: What is known of arguments, and what code queries of that (``arguments/facts.py``).
         self.facts: dict[int, Any] = {}
         self.questions: set[str] = set()
 

@@ -1,4 +1,4 @@
-"""About how much a scalar operation of the loop language takes, and what else is asked of one."""
+"""About how much a scalar operation of the loop language takes, and what else is known of one."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from importlib import import_module
 
 from agnesi.core.support.host import SYSTEM
 
-#: What planning and rules ask of an operation of a graph (``Op.traits``), and what each means.
+#: What planning and rules query of an operation of a graph (``Op.traits``), and what each means.
 TRAITS = {
     "cheap": "takes less for an element than the element's way through memory",
     "heavy": "worth keeping rather than repeating",
@@ -104,7 +104,7 @@ _SAVED = {
 }
 
 
-#: Nanoseconds that compiled code saves in a call, from which it is asked for.
+#: Nanoseconds that compiled code saves in a call, from which it is requested.
 FEW_NANOSECONDS = 5_000
 
 

@@ -105,7 +105,7 @@ class Dim:
         return hash(self) == hash(other) and bool(self.key == other.key)
 
     def _compared(self, name: str, other: Any) -> Any:
-        """Return whether sizes are equal, as the user asks: known when the function runs."""
+        """Return whether sizes are equal, as a user compares them: known when the function runs."""
         if other is None or isinstance(other, (str, tuple, list, dict)):
             return name == "ne"
         return Dim.with_tensors(name, self, other)
@@ -268,8 +268,7 @@ _PASSED_ON = frozenset((*sys.stdlib_module_names, _OWN[:-1]))
 
 
 def from_user_code() -> bool:
-    """Return whether the method of a size that asks this is called, by Python's own library or
-    directly, by code outside of this package.
+    """Return whether a method of a size is called, by Python's own library or directly, by code outside of this package.
 
     The library looks for sizes that are surely equal, and goes the general way if they are not.
     """

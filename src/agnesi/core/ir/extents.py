@@ -519,7 +519,7 @@ def _record_threshold(size: Extent, value: int) -> None:
 
 
 def _is_negative(difference: Size, a: Any, b: Any) -> bool:
-    """Return whether ``a < b``; decisions that only matter for speed ask for a ``guess``
+    """Return whether ``a < b``; decisions that only matter for speed request a ``guess``
     instead."""
     low, high = _span(difference)
     if high is not None and high < 0:

@@ -98,7 +98,7 @@ class Expr:
     """A scalar value: operation name, arguments, dtype name, parameter, free axes.
 
     Python's operators make expressions, as :func:`call` does; ``&``, ``|`` and ``~`` are logical.
-    Only ``==`` asks for identity: the operations are ``eq`` and ``ne``.
+    Only ``==`` needs identity: the operations are ``eq`` and ``ne``.
 
     ``buffers`` are those it loads from, and where, set by the first call of ``kernels.reads_of``;
     ``loads`` and ``reduces`` are true if it contains a load, a reduction.

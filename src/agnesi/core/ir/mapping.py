@@ -1,7 +1,7 @@
 """How loop nests are mapped to lanes, threads and blocks: what the schedule gives code generators.
 
 ``schedule/mapping`` makes the decisions.  A plan holds what can be said of a nest as a whole; how
-many lanes a loop has is asked loop by loop, as sums and hoisted values get loops of their own.
+many lanes a loop has is decided loop by loop, as sums and hoisted values get loops of their own.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Memory order of values that have no memory yet: whether a reshape of one is a view or a copy.
 
-Elementwise results have the memory order of their operands, all others are row-major (``Op.layout_of``).
-A trace asks the same question on symbols, so eager and compiled code agree on what is a view.
+Elementwise results have their operands' memory order, others are row-major (``Op.layout_of``).
+A trace decides the same on symbols, so eager and compiled code agree on what is a view.
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         with file:
             yield file
             os.fsync(file.fileno())
-            if fcntl is not None:  # under the lock, so that nobody takes it for left over
+            if fcntl is not None:  # under the lock, so that it is not taken for left over
                 os.replace(aside[-1], target)
         if fcntl is None:
             os.replace(aside[-1], target)
@@ -141,7 +141,7 @@ def _aside(target: Path, names: list[Path]) -> Any:
 
 
 def sweep(folder: Path) -> None:
-    """Remove temporary files in a folder that killed writers left: those that nobody locks."""
+    """Remove temporary files in a folder that killed writers left: those that are not locked."""
     for found in folder.glob(f".*{ENDING}"):
         with contextlib.suppress(OSError), open(found, "rb") as file:
             _lock(file, wait=False)

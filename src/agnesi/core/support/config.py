@@ -175,7 +175,7 @@ class Config:
     :ivar seed: (int or None) Where the default generator of random numbers begins, if it is set
         before the first draw; None takes the system's entropy.
     :ivar threads: (int) The most threads that compiled code uses, from the next call on; 0 means as
-        many as there are cores, which is the most it can name.  ``ag.set_num_threads`` may ask for
+        many as there are cores, which is the most it can name.  ``ag.set_num_threads`` may request
         more.  The threads are the process's: blocks in several threads bound them for all, the last
         one does.
 
@@ -551,7 +551,7 @@ class Count:
 #: Runs that want to see every operation or change: traces for functions, and checkpoints.  Compiled
 #: functions go the slow way while there are any.
 WITNESSES = Count()
-#: Traces.  While there are none, operations need not ask for that of their thread.
+#: Traces.  While there are none, operations need not look for that of their thread.
 TRACES = Count()
 
 

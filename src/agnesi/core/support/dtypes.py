@@ -3,7 +3,7 @@
 Where the array API leaves mixed kinds open, a float (or complex) operand decides over an integer
 one, as in PyTorch and JAX: ``int64 + float32`` is ``float32``.  Python scalars are weak.
 
-bfloat16 is that of ``ml_dtypes``; its kind is ``V`` for NumPy, so questions about floats are asked
+bfloat16 is that of ``ml_dtypes``; its kind is ``V`` for NumPy, so properties of floats are decided
 here. Floats of 16 bits are summed in float32; matrix products of dtypes without register tiles
 become products of other dtypes (``rewrite/arrays/product_dtypes.py``).
 """
@@ -26,7 +26,7 @@ float16, float32, float64 = (np.dtype(f"float{n}") for n in (16, 32, 64))
 complex64, complex128 = np.dtype("complex64"), np.dtype("complex128")
 
 FLOATS = (float16, float32, float64)
-#: Floats of 16 bits, whose sums are float32; ``bfloat16`` joins them when it is first asked for.
+#: Floats of 16 bits, whose sums are float32; ``bfloat16`` joins them when it is first requested.
 HALVES: tuple[np.dtype, ...] = (float16,)
 COMPLEX = (complex64, complex128)
 INTEGERS = (int8, int16, int32, int64, uint8, uint16, uint32, uint64)
@@ -187,7 +187,7 @@ def floating(dtype: np.dtype) -> np.dtype:
     return dtype if dtype.kind in "fcV" else config.float_dtype
 
 
-#: The largest integer that is an int64 where nobody says what it is.
+#: The largest integer that is an int64 where no dtype is given.
 MAX_INT64 = 2**63 - 1
 
 

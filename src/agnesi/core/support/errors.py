@@ -64,7 +64,7 @@ class RankError(ShapeError, TypeError):
 
 
 class GradientError(RuntimeError):
-    """A gradient cannot be computed as asked."""
+    """A gradient cannot be computed as requested."""
 
 
 class MissingRuleError(GradientError, NotImplementedError):
@@ -76,11 +76,11 @@ class TraceError(TypeError):
 
 
 class BodySizeError(TraceError):
-    """The body of a loop or branch asks for a size that only its steps know."""
+    """The body of a loop or branch requests a size that only its steps know."""
 
 
 class ExampleSizeError(TraceError):
-    """A function of one example, in ``vmap``, asks for a size that differs between examples."""
+    """A function of one example, in ``vmap``, requests a size that differs between examples."""
 
 
 for _kind in (BodySizeError, ExampleSizeError):  # only ours distinguish them
@@ -121,7 +121,7 @@ class NestingError(ValueError):
 
 
 class MissingInputError(ValueError):
-    """A compiled function depends on a variable that nobody gives it."""
+    """A compiled function depends on a variable that is not given."""
 
     #: The variable's node, if one is to blame.
     variable: Any = None
@@ -256,9 +256,9 @@ def format_bytes(nbytes: int) -> str:
     return f"{nbytes} bytes"
 
 
-#: The beginning of the memory pool's error, which does not name the operation that asked.
+#: The beginning of the memory pool's error, which does not name the operation.
 _POOLED = "no memory is left for a large result"
-#: Arrays of fewer bytes are not asked about.
+#: Arrays of fewer bytes are not looked for.
 _SMALL_BYTES = 1 << 24
 #: What NumPy says of arrays of more elements or bytes than 64 bits count.
 _OVERSIZE = re.compile("array is too big|iterator is too large|Maximum allowed (dimension|size) ")
@@ -518,7 +518,7 @@ class Explained:
 
 
 def _instruction(frame: Any) -> int:
-    """Return the instruction by which a module is asked for a name."""
+    """Return the instruction by which a name of a module is read."""
     while frame and frame.f_code.co_name in ("__getattr__", "missing"):
         frame = frame.f_back
     return frame.f_code.co_code[frame.f_lasti] if frame else 0

@@ -18,7 +18,7 @@ _PACKAGE = __name__.partition(".")[0]
 
 def imported(name: str) -> Any:
     """The module of this name if it has been imported, else None; what another thread is still
-    importing lacks some of its names, and nobody has got anything of it yet.
+    importing lacks some of its names, and no name was taken from it yet.
     """
     module = sys.modules.get(name)
     return None if is_initializing(module) else module

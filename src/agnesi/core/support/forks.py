@@ -2,7 +2,7 @@
 tables.
 
 Only the thread that forks goes on in the child.  A lock that another thread holds at that moment
-stays locked there for ever, so the parent forks when nobody is inside such a section: while LLVM
+stays locked there for ever, so the parent forks when no thread is inside such a section: while LLVM
 works or any shared library is opened, and while a module of this library is imported (Python has
 a lock for each module).  It also waits while Python's collector is at work, which in the child
 would never be over.
@@ -44,7 +44,7 @@ _MAX_COLLECTOR_WAIT_SECONDS = (
 # twice, and a thread that owns the lock or the import lock twice releases them as often.
 _lock = threading.RLock()
 _inside: dict[int, int] = {}  # the threads of sections, by the number of the object
-_forking: set[int] = set()  # threads that wait to fork: nobody goes inside before they have
+_forking: set[int] = set()  # threads that wait to fork: no thread enters before they have
 _struck: list[BaseException] = []  # what was raised while they did
 _ACQUIRE_IMPORT_LOCK = _imp.acquire_lock
 
@@ -93,7 +93,7 @@ def _wait() -> None:
     _imp.acquire_lock = _acquire_import_lock
     while True:
         _lock.acquire()
-        if not _is_busy(me, begun):  # nobody waits for the import lock now
+        if not _is_busy(me, begun):  # no thread waits for the import lock now
             _ACQUIRE_IMPORT_LOCK()
             if not _is_busy(me, begun):
                 return

@@ -1,4 +1,4 @@
-"""The machine that this process runs on: the one file that asks the system about it."""
+"""The machine that this process runs on: the one file that queries the system about it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SECOND_NODE = "/sys/devices/system/node/node1"
 def _architecture() -> str:
     if hasattr(os, "uname"):
         return os.uname().machine
-    import platform  # late: Windows asks its registry
+    import platform  # late: Windows reads its registry
 
     return platform.machine()
 

@@ -47,7 +47,7 @@ _FOR_CALLS = {"agnesi.hub": None, "agnesi.onnx": None, "agnesi.utils.model_zoo":
 
 def absent(owner: str, name: str, advice: str = "") -> type:
     """What an import of a name gets that is not here, and whose call says what to use: a class, as
-    programs ask whether something is an instance of it."""
+    programs check whether something is an instance of it."""
 
     def refuse(cls: type, *args: Any, **keywords: Any) -> NoReturn:
         raise NotImplementedError(at(f"there is no {owner}.{name}"
@@ -91,7 +91,7 @@ class Hints:
 
     @staticmethod
     def find_spec(name: str, path: object = None, target: object = None) -> ModuleSpec | None:
-        """Raise an error with a hint if this name has one; it is the last finder asked."""
+        """Raise an error with a hint if this name has one; it is the last finder called."""
         if name in _FOR_CALLS:
             return ModuleSpec(name, Hints)  # type: ignore[arg-type]
         if name == "agnesi.jit":

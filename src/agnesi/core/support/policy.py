@@ -1,6 +1,6 @@
 """Compilation policy: which work a compilation does, chosen by the name of an optimizer.
 
-The passes of rewriting and all of code generation ask its fields.
+The passes of rewriting and all of code generation read its fields.
 Under ``fast_compile`` the stages that only make code faster are left out (the fields that it sets
 say which), a BLAS evaluates matrix products, expensive functions are outlined and shared, and LLVM
 compiles at its quickest level, except for tiles and transforms of convolutions, which are functions

@@ -1,6 +1,6 @@
 """Whether a trace is under way, which decides if an operation computes at once or is written down.
 
-Outside of ``core`` everybody asks here; only what is written out flat for speed reads ``MODE``.
+Outside of ``core`` code calls these; only what is written out flat for speed reads ``MODE``.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def current_reads() -> Any:
 def is_known(*xs: Any) -> bool:
     """Return whether Python may read the values of tensors: all have one, and no trace must freeze
     it."""
-    if TRACES.running and MODE.get().trace is not None:  # as is_tracing: eager programs ask often
+    if TRACES.running and MODE.get().trace is not None:  # is_tracing written out for speed
         return False
     for x in xs:  # noqa: SIM110 - a generator takes longer
         if x.array is None:
@@ -40,7 +40,7 @@ def is_known(*xs: Any) -> bool:
 
 
 def query_fact(x: Any, fact: str, of_computed: bool = False) -> Any:
-    """Return what is known of a symbol that is an argument of a traced function, where code asks
+    """Return what is known of a symbol that is an argument of a traced function, where code reads
     for a fact of it: its name, for example; None for others.
 
     :param of_computed: Whether the fact of what is computed depends on that of arguments.

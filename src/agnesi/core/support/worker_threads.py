@@ -121,7 +121,7 @@ class _Task:
         self.error: BaseException | None = None
 
     def run(self) -> None:
-        """Compute it; a fork waits for that, also where nobody else does any more: at one beside a
+        """Compute it; a fork waits for that, also where no other thread does: at one beside a
         product, NumPy's library of products (OpenBLAS) waits for ever."""
         context, function, args = self.call
         self.call = None
@@ -155,7 +155,7 @@ def aside(work: int, function: Callable[..., Any], *args: Any) -> Any:
     """``function(*args)``, which takes so many nanoseconds and can be interrupted if that is long.
 
     :param work: Elements that the function computes, times the nanoseconds of one.
-    :param function: Must have no effect but its result, which nobody sees after an interrupt.
+    :param function: Must have no effect but its result, which is dropped after an interrupt.
     """
     if (
         work < MIN_ASIDE_NANOSECONDS or _thread.get_ident() != _main or TRACES.running

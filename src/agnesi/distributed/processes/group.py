@@ -199,7 +199,7 @@ class Group(Explained):
             else:
                 skip_number()  # numbers are the same in all processes, as compiled code has them
             self.barrier("new_group")
-        finally:  # all have opened it, or nobody will
+        finally:  # all have opened it, or none will
             if made:
                 os.unlink(made)
         return found
@@ -212,7 +212,7 @@ class Group(Explained):
 
     def _asked(self) -> Generator[int, int, None]:
         """Return the answer of native code from a generator, as errors of signal handlers are
-        raised at the beginning of a function too, where nobody could keep them.
+        raised at the beginning of a function too, where they could not be kept.
         """
         answer = 0
         while True:

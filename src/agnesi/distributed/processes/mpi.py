@@ -25,7 +25,7 @@ _FUNCTIONS = ("MPI_Ibarrier", "MPI_Iallreduce_c", "MPI_Iallgather_c",
               "MPI_Ireduce_scatter_block_c", "MPI_Ibcast_c", "MPI_Ialltoall_c", "MPI_Isend_c",
               "MPI_Irecv_c")
 _TYPES = {"int32": "INT32_T", "int64": "INT64_T", "float32": "FLOAT", "float64": "DOUBLE"}
-#: The same that return when it is done, where nobody has to be waited for; a barrier has been met.
+#: The same that return when it is done, where no process is waited for; a barrier has been met.
 _AT_ONCE = ("MPI_Allreduce_c", "MPI_Allgather_c", "MPI_Reduce_scatter_block_c", "MPI_Bcast_c",
             "MPI_Alltoall_c")
 #: Bytes of what a process says of a collective; seconds between two looks whether others have.

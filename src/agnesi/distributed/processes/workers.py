@@ -162,7 +162,7 @@ class Workers(Explained):
                  errors: dict[int, BaseException]) -> list[Any]:
         """Collect results by place; who is done gets the next item, if there is one.
 
-        Answers to calls of which nobody wants to know any more, as the program was interrupted,
+        Answers to calls whose results are no longer wanted, as the program was interrupted,
         are left out.
         """
         found: dict[int, Any] = {}

@@ -43,7 +43,7 @@ def init(rank: _Rank | None = None, size: int | None = None, path: str | None = 
     """Join the group of all processes of this program.
 
     Without arguments, what ``agnesi launch`` or ``mpiexec`` set for the process says which one it
-    is; a process that nobody launched, or that such a one has started, is a group of one.  A second
+    is; a process that was not launched, or that such a one has started, is a group of one. A second
     call gives the same group.
 
     :param rank, size: The number of this process and how many there are, from a launcher of one's

@@ -313,7 +313,7 @@ class Module(Stated, Lookups):
 
     def _walk(self, named: bool = True, shared: bool = False) -> Iterator[tuple[str, Module]]:
         """The module itself and all modules inside, each once unless those of ``shared`` ones are
-        asked for, by their names if asked for."""
+        requested, by their names if requested."""
         seen: set[int] = set()
         alone: set[int] | None = None
         stack: list[tuple[str, Module]] = [("", self)]
@@ -344,10 +344,10 @@ class Module(Stated, Lookups):
     def _held(self, recurse: bool = True, named: bool = True,
               wanted: Callable[[Any, str, Tensor], bool] = is_owned, shared: bool = False
               ) -> Iterator[tuple[str, Tensor, Module, str]]:
-        """Every parameter and buffer by each of its names, if asked for, with its module and the
+        """Every parameter and buffer by each of its names, if requested, with its module and the
         name there; those of a module before those of its children.  Or what else is wanted.
 
-        Modules that have several names count once, unless those of ``shared`` ones are asked for.
+        Modules that have several names count once, unless those of ``shared`` ones are requested.
         """
         seen: set[int] = set()
         alone: set[int] | None = None

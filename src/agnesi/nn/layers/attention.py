@@ -182,7 +182,7 @@ class MultiheadAttention(Module):
         """The results, and the weights (their mean over heads) if wanted.
 
         ``key_padding_mask``, (batch, keys), and ``attn_mask``, (queries, keys) or (batch * heads,
-        queries, keys), are True where nobody looks, or numbers that are added to the scores.
+        queries, keys), are True where no query looks, or numbers that are added to the scores.
 
         Parameters
         ----------
@@ -190,7 +190,7 @@ class MultiheadAttention(Module):
             (length, batch, features), (batch, length, features) with ``batch_first``, or (length,
             features).
         key_padding_mask : array_like, optional
-            (batch, keys): True where nobody looks, or numbers that are added to the scores.
+            (batch, keys): True where no query looks, or numbers that are added to the scores.
         need_weights : bool
             Whether to give the weights, too.  Queries that masks let look nowhere then get NaN, as
             in PyTorch; else 0.

@@ -114,7 +114,7 @@ def promote_types(type1: DTypeLike, type2: DTypeLike) -> np.dtype:
 def issubdtype(arg1: DTypeLike, arg2: DTypeLike) -> bool:
     """Return whether a dtype belongs to a kind of NumPy's, such as ``numpy.floating``.
 
-    :param arg1: What is asked about.
+    :param arg1: The object in question.
     :type arg1: dtype
     :param arg2: The kind.
     :type arg2: dtype or type

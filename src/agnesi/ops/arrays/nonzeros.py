@@ -1,4 +1,4 @@
-"""Positions of the elements that are not zero: all of them, or as many as are asked for."""
+"""Positions of the elements that are not zero: all of them, or as many as are requested."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _rows_of_few(x: Any = None, *more: Any) -> Any:
 
 def _indices_of_few(x: Any = None, *more: Any, as_tuple: bool | None = None) -> Any:
     """The indices in the usual call of :func:`nonzero`, of a tensor of few elements; PyTorch's
-    keyword asks for rows of them instead."""
+    keyword requests rows of them instead."""
     if as_tuple is not None and not as_tuple:
         return _rows_of_few(x, *more)
     if more or type(x) is not Tensor or (data := x.array) is None or not (

@@ -234,7 +234,7 @@ def repeated(x: Tensor, shape: Shape, counts: Shape, before: bool) -> Tensor:
     if not is_known(x):
         return apply(COPY, reshape(spreaded, sizes))
     found = reshape(apply(COPY, spreaded), sizes)
-    found._view = None  # nobody has what it would be a view of
+    found._view = None  # what it would be a view of is not kept
     return found
 
 

@@ -1,4 +1,4 @@
-"""Data types by name and rule, as the array API asks for them: what holds what, and how much."""
+"""Data types by name and rule, as the array API defines them: what holds what, and how much."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def iinfo(type: DTypeLike | Tensor, /) -> IntegerInfo:
 def isdtype(dtype: DTypeLike, kind: Any) -> bool:
     """Return whether a dtype is of a kind.
 
-    :param dtype: What is asked about.
+    :param dtype: The object in question.
     :param kind: "bool", "signed integer", "unsigned integer", "integral", "real floating", "complex
         floating", "numeric", or a dtype itself.
     :type kind: str, dtype, or tuple of them

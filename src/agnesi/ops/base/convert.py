@@ -105,7 +105,7 @@ def cast(x: Tensor, dtype: np.dtype) -> Tensor:
 
 
 def written(x: Tensor, dtype: np.dtype) -> Tensor:
-    """Cast ``x`` to the dtype of the tensor it is written into, or of the result that is asked for;
+    """Cast ``x`` to the dtype of the tensor it is written into, or of the result that is requested;
     warn as NumPy if that drops imaginary parts.
     """
     if x.dtype.kind == "c" and dtype.kind not in "cb":
@@ -228,7 +228,7 @@ LISTS = (deque, UserList)
 
 def exported(x: Any) -> np.ndarray:
     """Return the ndarray of an array-like object, or of one that exports by DLPack alone."""
-    if isinstance(x, dict):  # one with attributes may raise what it likes where NumPy asks
+    if isinstance(x, dict):  # one with attributes may raise what it likes where NumPy looks
         boxed = np.empty((), object)
         boxed[()] = x
         return boxed

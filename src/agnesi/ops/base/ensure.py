@@ -41,7 +41,7 @@ RELATIONS: dict[str, Callable[[Any, Any], Any]] = {
 class Ensure(Op):
     """The first operand, if all of the second is true; else an error.
 
-    ``caller`` is the function that asks for it, if not ``ensure``, and ``error`` the error's name.
+    ``caller`` is the function that requests it, if not ``ensure``, and ``error`` the error's name.
     Where the condition says that each of some ``sizes`` is the ``wanted`` one, a graph of other
     sizes is refused when they are known, whether or not the value is needed.
     """
@@ -103,7 +103,7 @@ class Ensure(Op):
 
 def ensured_by(caller: str, x: Tensor, condition: Tensor, message: str,
                error: str = "ValueError") -> Tensor:
-    """``x``, once a condition holds that something of another name asks for."""
+    """``x``, once a condition holds that something of another name requests."""
     return apply(Ensure(message, caller, error), x, HOOKS.behind_effects(condition))
 
 

@@ -1,7 +1,7 @@
 """Elementwise operations on symbols whose types agree become nodes at once.
 
-What `elementwise.call` asks on its way (who begins a program, what is converted to which dtype, who
-looks into whose memory) has one answer there. Most nodes of a trace are made so.
+What `elementwise.call` decides on its way (what begins a program, what is converted to which dtype,
+what views which memory) has one answer there. Most nodes of a trace are made so.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """Python numbers and lists of them that go where a dtype is given already, or whole numbers are
-asked for."""
+requested."""
 
 from __future__ import annotations
 

@@ -227,7 +227,7 @@ fmin = binary(
 
 
 # -- clip and relu ------------------------------------------------------------------------------
-#: The universal function behind ``np.clip``, which asks a lot of its operands first.
+#: The universal function behind ``np.clip``, which inspects its operands at length first.
 try:
     from numpy._core.umath import clip as _clip  # type: ignore[attr-defined]
 except ImportError:

@@ -50,7 +50,7 @@ class Term:
         return permuted(self.x, [self.labels.index(n) for n in labels])
 
     def summed(self, wanted: Iterable[Label]) -> Term:
-        """Summed over the labels that nobody wants."""
+        """Summed over the labels without uses."""
         keep = set(wanted)
         axes = tuple(i for i, n in enumerate(self.labels) if n not in keep)
         if not axes:
@@ -141,7 +141,7 @@ def _square(text: str, term: Term, i: int, j: int) -> Tensor:
 
 
 def _pair(a: Term, b: Term, wanted: set[Label]) -> Term:
-    """Product of two terms, summed over what nobody wants any more."""
+    """Product of two terms, summed over labels without further uses."""
     shared = [n for n in a.labels if n in b.labels]
     a, b = (
         t.without(n for n in shared if t.size(n) == 1 and other.size(n) != 1)
@@ -185,7 +185,7 @@ def _summary(terms: Sequence[Term], result: Iterable[Label]) -> Any:
 
 
 def _path(optimize: Any, terms: Sequence[Term], result: Iterable[Label]) -> Path:
-    """The path that ``optimize`` asks for."""
+    """The path that ``optimize`` requests."""
     n = len(terms)
     if isinstance(optimize, (tuple, list)) and optimize and not isinstance(optimize[0], str):
         optimize = ["einsum_path", *optimize]

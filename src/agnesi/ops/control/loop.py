@@ -231,7 +231,7 @@ class RowsBefore(LinearOp):
 
 @record
 class While(Op):
-    """A body repeated as long as a condition holds, which is asked before each step.
+    """A body repeated as long as a condition holds, which is evaluated before each step.
 
     Operands: first values of the carries, constants.  Both graphs take both: ``test`` gives a bool,
     ``body`` the next carries.  Results: the last carries.

@@ -1,6 +1,6 @@
 """Part of a long graph that comes up again and again: one graph, called wherever it stands.
 
-Only the compiler makes these, for what nobody differentiates: ``rewrite/outlining.py`` behind all
+Only the compiler makes these, for what is not differentiated: ``rewrite/outlining.py`` behind all
 that does, ``compiler/tracing/trace_reuse.py`` for updates in place.
 """
 

@@ -150,7 +150,7 @@ class _Bilinear(BilinearOp):
         raise NotImplementedError
 
     def _apply(self, op: Any, *xs: Tensor) -> Tensor:
-        """Another of the three, with the implementation that was asked for."""
+        """Another of the three, with the implementation that was requested."""
         return apply(bound(op, *xs), *xs)
 
     def reduction(self, a: Any, b: Any) -> Ints:

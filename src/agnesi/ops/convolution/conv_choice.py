@@ -1,4 +1,4 @@
-"""Which implementation a convolution gets: as asked, by a rule, or by timing them.
+"""Which implementation a convolution gets: as requested, by a rule, or by timing them.
 
 ``config.conv_algorithm`` or ``algorithm=`` names one of :data:`ALGORITHMS`, or a policy:
 
@@ -92,7 +92,7 @@ def chosen(nodes: Any) -> list[str]:
 
 
 def bound(op: Any, *xs: Any) -> Op:
-    """The operation with the implementation that was asked for with it."""
+    """The operation with the implementation that was requested with it."""
     if op.by is None:
         return op
     request = op.by[KINDS.index(op.kind)]

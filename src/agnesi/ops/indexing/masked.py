@@ -1,4 +1,4 @@
-"""Elements under a mask whose number nobody knows yet: ``x[mask]`` where a graph is written.
+"""Elements under a mask whose number is not known yet: ``x[mask]`` where a graph is written.
 
 They are computed on the whole tensor as long as that goes, with ones where the mask does not hold,
 so that nothing that comes from there is infinite or not a number, and gradients are right: what is
@@ -179,7 +179,7 @@ def _not_too_deep(x: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _refusal(text: str, where: Where, kind: type[TraceError] = TraceError) -> TraceError:
-    """An error that nobody adds the operands' types to: these have none."""
+    """An error to which the operands' types are not added: these have none."""
     error: Any = kind(at(text, where))
     error.located = True
     found: TraceError = error
@@ -331,7 +331,7 @@ class Selection(Tensor):
 
     @property
     def is_unsized(self) -> bool:
-        """Whether nobody can know here how many elements there are."""
+        """Whether it cannot be known here how many elements there are."""
         with around(self.trace):
             return self._lazy and refusal(self.part.total) is not None
 
@@ -425,7 +425,7 @@ def selection(part: Part, whole: Tensor | None = None) -> Selection:
 
 
 def first_rows(y: Tensor, count: Tensor) -> Selection:
-    """The first so many rows, at least one, of a result of which nobody knows yet how many count.
+    """The first so many rows, at least one, of a result with an unknown number of rows.
 
     :param y: All rows; those behind the last that counts are like it.
     :param count: How many count.

@@ -250,7 +250,7 @@ def _between(start: Any, stop: Any, step: Any, dtype: Any) -> Tensor:
 
 def counted(count: Tensor, most: Any, name: str = "a size") -> Tensor:
     """Numbers from 0 up to a scalar that a program computes, which is ``most`` at most; None where
-    nobody knows how much."""
+    the size is unknown."""
     if most is not None and refusal(count) is not None:
         return positions_of(less(made(Arange(0, 1, most, dtypes.int64), most), count))
     size = size_of(count, name)

@@ -1,6 +1,6 @@
 """Results whose size each step of a loop, or each example of ``vmap``, decides anew.
 
-Nobody can know such sizes where a body is written.  So elements stay among all that there may be,
+Such sizes cannot be known where a body is written.  So elements stay among all that there may be,
 under a mask (:class:`~agnesi.ops.indexing.masked.Selection`), until they are reduced: indices are
 chosen of all indices, and what is repeated counts as often as it stands there.
 """

@@ -114,7 +114,7 @@ def square(x: Any) -> Tensor:
 
 
 def surely_square(name: str, x: Any) -> Tensor:
-    """The same for the function ``name``, none of whose operations asks for it again when sizes of
+    """The same for the function ``name``, none of whose operations requests it again when sizes of
     a program become known."""
     x = square(x)
     m, n = x.shape[-2:]

@@ -1,7 +1,7 @@
 """LAPACK's routines that have no derivatives of their own: what decompositions are made of.
 
 Matrices come and go column by column, as LAPACK keeps them: an operand of shape (..., n, m) stands
-for matrices of m rows.  Memory to work in is as LAPACK's manual asks for, enough for blocks.
+for matrices of m rows.  Memory to work in is as LAPACK's manual requires, enough for blocks.
 """
 
 from __future__ import annotations
@@ -211,7 +211,7 @@ class Geev(Routine):
         if a.dtype.kind == "c":
             workspace.reals(2 * n)
             del values[1]
-        # The vectors of the other side are not asked for; any memory will do.
+        # The vectors of the other side are not requested; any memory will do.
         before = (foreign.letter("N"), foreign.letter("V" if self.vectors else "N"), size,
                   foreign.result(0), size, *values, foreign.result(3), size, foreign.result(3),
                   size if self.vectors else one)

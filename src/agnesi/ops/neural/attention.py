@@ -26,7 +26,7 @@ from agnesi.ops.random.random import growth, survivors
 
 
 def _check_mask(mask: Tensor, scores: Tensor) -> None:
-    """Refuse a mask that does not broadcast to the scores, which nobody else knows of."""
+    """Refuse a mask that does not broadcast to the scores, which nothing else knows of."""
     try:
         fits_all = shapes.broadcast(mask.shape, scores.shape) == scores.shape
     except ShapeError:

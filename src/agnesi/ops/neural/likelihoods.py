@@ -214,7 +214,7 @@ def logsumexp(a: TensorLike, /, axis: Axis = None, b: TensorLike | None = None,
     :param a: Numbers; real ones where there are weights or signs; integers become the default
         float dtype.
     :param axis: All by default.
-    :param b: Weights; a negative sum is NaN, unless its sign is asked for.
+    :param b: Weights; a negative sum is NaN, unless its sign is requested.
     :param return_sign: Whether to give the logarithm of the sum's absolute value, and the sign.
     :returns: The shape of ``a`` without the axes; -inf for no elements.
     :rtype: Tensor, or a tuple of two

@@ -77,7 +77,7 @@ def _unique_slices(data: np.ndarray, axis: int, **options: Any) -> Any:
 
 
 def _unique(data: np.ndarray, returned: tuple[bool, ...], equal_nan: bool = True) -> list[Any]:
-    """The different elements, and what is asked for: where each is found first, which of them each
+    """The different elements, and what is requested: where each is found first, which of them each
     element is, and how often each is there; None for the rest."""
     if data.size <= _FEW_ELEMENTS and data.dtype.kind in "iu" and not any(returned):
         return [np.unique(data), None, None, None]
@@ -171,7 +171,7 @@ def unique(x: TensorLike, *, return_index: bool = False, return_inverse: bool = 
 
 
 def _found(x: Tensor, returned: tuple[bool, ...], equal_nan: bool = True) -> tuple[Tensor, ...]:
-    """The different elements, and what else is asked for, from the elements in order."""
+    """The different elements, and what else is requested, from the elements in order."""
     flat = reshape(x, (product(x.shape),))
     order: Any = argsort(flat) if returned[0] or returned[1] else None
     ordered = sort(flat) if order is None else take(flat, order)
@@ -181,7 +181,7 @@ def _found(x: Tensor, returned: tuple[bool, ...], equal_nan: bool = True) -> tup
 
 
 def _slices(x: Tensor, axis: int, returned: tuple[bool, ...]) -> tuple[Tensor, ...]:
-    """The different slices along an axis, and what else is asked for, from the slices in order."""
+    """The different slices along an axis, and what else is requested, from the slices in order."""
     n = x.shape[axis]
     first = moveaxis(x, axis, 0)
     width = product(first.shape[1:])

@@ -335,7 +335,7 @@ class Draw(Op):
     op: Op
     words: Size
     name = "draw"
-    traits = frozenset(("draws", "raises"))  # it is to happen even if nobody reads it
+    traits = frozenset(("draws", "raises"))  # it is to happen even if its result is unused
     differentiable = False
 
     def infer(self) -> Any:

@@ -54,7 +54,7 @@ def words(size: Size, generator: Generator | None) -> Tensor:
 def noise(kind: str, sizes: Shape, dtype: np.dtype, generator: Generator | None) -> Tensor:
     """Random numbers of a kind that ``ops.random.noise`` has."""
     drawn = (generator or default_generator()).noise(kind, product(sizes), dtype)
-    if is_known(drawn):  # nobody else has its memory
+    if is_known(drawn):  # nothing else has its memory
         return wrap(drawn.array.reshape(sizes))
     found = reshaped(drawn, sizes)
     return apply(COPY, found) if is_planning() and len(sizes) != 1 else found

@@ -62,7 +62,7 @@ Ordered.is_result = True  # type: ignore[attr-defined]
 
 #: Positions that are looked for one by one, rather than by putting all elements in order.
 _MAX_SELECTED = 16
-#: Elements that NumPy puts in order itself, whatever was asked before.
+#: Elements that NumPy puts in order itself, whatever was requested before.
 _FEW_ELEMENTS = 500
 #: Multiply-adds that take as long as NumPy takes for an element, of which it finds the first ones.
 _POSITION_MULTIPLY_ADDS = 100

@@ -247,7 +247,7 @@ class COO(Words):
     def coalesce(self) -> COO:
         """The same tensor with one value for each index, indices in order.
 
-        In compiled code, where nobody knows how many indices there are, there are as many values as
+        In compiled code, where the number of indices is unknown, there are as many values as
         before: each the sum for its index at the first, 0 at others.
 
         :returns: The tensor itself where it is so.

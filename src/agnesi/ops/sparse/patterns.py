@@ -38,7 +38,7 @@ _PARTS = attrgetter("data", "indices", "indptr")
 
 
 def is_known(*patterns: Tensor) -> bool:
-    """Return whether Python may read indices: there are some, and nobody can change them."""
+    """Return whether Python may read indices: there are some, and they cannot be changed."""
     return all(
         p.array is not None and (not is_tracing() or not p.array.flags.writeable)
         for p in patterns
@@ -55,14 +55,14 @@ def rows_of(indptr: Tensor, entries: Any) -> Tensor:
 
 
 def fixed(array: np.ndarray) -> Tensor:
-    """A tensor that nobody can change, so that graphs take it for a constant."""
+    """A tensor that cannot be changed, so that graphs take it for a constant."""
     array = array.view()
     array.setflags(write=False)
     return wrap(array)
 
 
 def compact(array: np.ndarray) -> Tensor:
-    """Indices that nobody can change, as int32 where they fit."""
+    """Indices that cannot be changed, as int32 where they fit."""
     small = not array.size or array.max() < 2**31
     return fixed(array.astype(np.int32 if small else np.int64, copy=False))
 

@@ -1,4 +1,4 @@
-"""What sparse tensors are asked for in PyTorch's words, by coordinates or by rows and columns."""
+"""PyTorch's queries of sparse tensors, by coordinates or by rows and columns."""
 
 from __future__ import annotations
 

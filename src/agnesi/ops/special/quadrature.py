@@ -1,6 +1,6 @@
 """Tables that a few numbers determine: rules of Gauss' kind, zeros of functions, Bernoulli numbers.
 
-SciPy computes them when they are asked for; they are constants, to which nothing has derivatives.
+SciPy computes them when they are requested; they are constants, to which nothing has derivatives.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Differences in which digits are lost, and the forms in which they are not.
 
-What NaN, infinities and signs of zero ask for stands beside (see ``tests/rewrite``): a zero is
+What NaN, infinities and signs of zero require stands beside (see ``tests/rewrite``): a zero is
 added where the difference is never -0.
 """
 

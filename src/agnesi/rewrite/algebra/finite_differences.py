@@ -287,8 +287,8 @@ def logs_over_a_step(node: Node) -> Tensor | None:
     return found + 0 if sign > 0 else 0 - found
 
 
-#: The node whose products were asked for last, its operands then, and the products: rules ask in a
-#: row.
+#: The node whose products were requested last, its operands then, and the products, which
+#: are looked up several times in a row.
 _LAST: list[tuple[Any, Any, Any]] = [(lambda: None, (), None)]
 
 

@@ -229,7 +229,7 @@ def _unit(u: Series, sign: int) -> Series:
     return _one(square) / (_one(square) + square)
 
 
-#: Functions of one operand, with the node for those that ask for its dtype.
+#: Functions of one operand, with the node for those that need its dtype.
 FUNCTIONS: dict[str, Callable[[Series, Node], Series]] = {
     "exp": lambda u, n: _exp(u),
     "expm1": lambda u, n: _exp(u) - _one(u),

@@ -177,13 +177,13 @@ class Top:
         self.vanishing = not _ENDS.isdisjoint(heads) and any(map(_vanishes, near.above()))
 
 
-#: The node that was asked about last, its operands then, and the answer: rules ask in a row.
+#: The node that was looked up last, its operands then, and the answer: lookups come in a row.
 _LAST: list[tuple[Any, Any, Any]] = [(lambda: None, (), None)]
 
 
 def top(node: Node) -> Top:
     """Return the features of the factors near the top of a product; they are kept for the last node
-    asked for.
+    requested.
     """
     last, inputs, found = _LAST[0]
     if last() is not node or inputs is not node.inputs:

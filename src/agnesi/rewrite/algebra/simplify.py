@@ -1,7 +1,7 @@
 """Algebra: inverse functions cancel, powers become products, quotients get one division.
 
 These rules follow Theano's canonical form.  Those that hold only where the quantities that cancel
-are finite and not zero have a proof to ask for, but where ``algebra`` is "real".  Exclude the tag
+are finite and not zero need a proof, but where ``algebra`` is "real".  Exclude the tag
 "cancel" to keep every operation as written.
 """
 

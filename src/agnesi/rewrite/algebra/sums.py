@@ -17,7 +17,7 @@ _MOST_TERMS = 8
 _SUMS = frozenset(("add", "subtract", "negative"))
 
 
-#: The node whose terms were asked for last, its operands then, and the terms: rules ask in a row.
+#: The node whose terms were computed last, its operands then, and the terms, for further lookups.
 _LAST: list[tuple[Any, Any, Sequence[tuple[int, Node]]]] = [(lambda: None, (), ())]
 
 

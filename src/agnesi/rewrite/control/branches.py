@@ -1,8 +1,8 @@
-"""Branches and while loops made better: without what nobody needs, and what the graph decides.
+"""Branches and while loops made better: without what is not needed, and what the graph decides.
 
-A branch on a constant is the graph that it chooses.  Results that nobody uses are not computed,
-operands that nobody reads are not passed, equal ones are passed once, small constants are inside.
-Carries that stay what they are become constants, and those that nobody needs are left out.
+A branch on a constant is the graph that it chooses.  Results without uses are not computed,
+operands without uses are not passed, equal ones are passed once, small constants are inside.
+Carries that stay what they are become constants, and unused ones are left out.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Loops made better: merged, without what nobody needs, with work moved out of them.
+"""Loops made better: merged, without what is not needed, with work moved out of them.
 
 What does not change from step to step is computed once before the loop.  What depends on rows of
 sequences only is computed for all rows at once: products over time become one.  Sums that a step
@@ -46,7 +46,7 @@ _MAX_ROUNDS = 4
 
 
 def loops(graph: FunctionGraph, improve: Improve) -> FunctionGraph:
-    """Merge scans, drop what nobody needs from them, and move work out of them."""
+    """Merge scans, drop what is not needed from them, and move work out of them."""
     for _ in range(_MAX_ROUNDS):
         if not any(type(n.op) is Scan for n in graph.nodes):
             return graph

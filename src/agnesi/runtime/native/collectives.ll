@@ -9,14 +9,14 @@
 ; so that a program that differs between them is an error and not a mixture of their data.
 ;
 ; A group (64-bit words): {base} memory, {rank}, {size}, {slot} bytes of a slot, {slots} where they
-; begin, {steps} so far, {calls} so far, {checker} asked while waiting, {spins}, {mail} bytes of a
+; begin, {steps} so far, {calls} so far, {checker} called while waiting, {spins}, {mail} bytes of a
 ; letter, {mails} where they begin, {fresh}: whether the next step compares, {busy}, {mpi}: the table
 ; of an MPI library that does all of this instead (mpi.ll).
 ; For reductions beside the computation (overlap.ll): {serving}: whether a thread does them, {stop}:
 ; whether it is to end, {broken}: how the first failed, {spent} and {blocked}: nanoseconds that they
 ; took, and that the program waited for them; {begun} and {finished}: how many, each with how many
 ; wait for it behind; {jobs}: what is to be done.
-; The checker is asked about a process that is waited for; -1 says that processes differ, -2 - p
+; The checker looks at a process that is waited for; -1 says that processes differ, -2 - p
 ; that what process p sent does.  {waiter} is the same for the thread of the program, which waits for
 ; that of the group: {give.way} lets other threads of Python go on, {give.up} ends all.
 ; Byte 64 of the memory is not zero where the group was given up.  At byte 128 is the last collective
@@ -84,7 +84,7 @@ define internal i64 @parity(ptr %g) nounwind {
 }
 
 ; Wait until the word is at least %least: pauses, then the core given away, then sleep until the word
-; changes, a twentieth of a second at most: then the checker is asked whether %peer is still there.
+; changes, a twentieth of a second at most: then the checker looks whether %peer is still there.
 ; Behind each word that is waited for stands how many sleep until it changes.
 define internal i32 @await(ptr %g, ptr %word, i64 %least, i64 %peer) nounwind {
 entry:

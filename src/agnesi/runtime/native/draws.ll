@@ -1,7 +1,7 @@
 ; Random numbers that were made ahead (`Stock` of ops/random/draws_ahead.py): the next ones, with the state of
 ; the generator behind them.
 
-; Whether Python's lock alone keeps others from a generator's state, and nobody waits to be told of its
+; Whether Python's lock alone keeps others from a generator's state, and no thread waits to be notified of its
 ; change: 1, 0, or -1 for an error.
 define internal i32 @draws_at_once(ptr %table) nounwind {
 entry:

@@ -85,7 +85,7 @@ define internal ptr @item(ptr %tuple, i64 %i) nounwind alwaysinline {
   ret ptr %object
 }
 
-; The counter of changes of a tensor's memory, which is made where nobody asked for it yet; borrowed
+; The counter of changes of a tensor's memory, which is made where it was not needed yet; borrowed
 ; from the tensor, or null.
 define internal ptr @counter_of(ptr %table, ptr %x) nounwind {
 entry:
@@ -1256,7 +1256,7 @@ no:
 }
 
 ; An operand as a compiled region takes it, owned, or null: turned as the plan says, and another tensor
-; where it was an operand before, or requires a gradient, which nobody records here.
+; where it was an operand before, or requires a gradient, which is not recorded here.
 define internal ptr @region_operand(ptr %table, ptr %known, i64 %i, ptr %layout) nounwind {
 entry:
   %none = call ptr @api_get(i64 16)

@@ -914,7 +914,7 @@ done:
   ret void
 }
 
-; Make the output arrays; returns how many were made (fewer than asked: an error is set).
+; Make the output arrays; returns how many were made (fewer than requested: an error is set).
 ; Their sizes are in %area, or else fixed.
 define internal i64 @make_outputs(ptr %context, ptr %made, ptr %bufs, ptr %area) nounwind alwaysinline {
 entry:
@@ -1188,7 +1188,7 @@ replace:
 }
 
 ; Number the change of every tensor that the body wrote, as `touch` in core/dispatch.py does, so that
-; older records which need the value notice.  Where nobody asked for a counter there is none.
+; older records which need the value notice.  Where no counter was needed there is none.
 define internal void @number_changes(ptr %context, ptr %args) nounwind {
 entry:
   %count.at = getelementptr %Context, ptr %context, i64 0, i32 28

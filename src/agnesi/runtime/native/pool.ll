@@ -2,11 +2,11 @@
 ;
 ; A block is a 64-byte header and, right after it, 64-byte aligned data.  Sizes come in four steps
 ; per power of two, each with its own list of free blocks.  The header says all that freeing needs;
-; what is live is counted in the bytes that were asked for.
+; what is live is counted in the bytes that were requested.
 ; Large blocks begin at different distances from a page: a loop over a dozen arrays at equal ones
 ; needs more ways than the first-level cache has, and runs 1.4 times as long.
 
-; Class, bytes of the block, next free or (in use) bytes that were asked for, start of memory.
+; Class, bytes of the block, next free or (in use) bytes that were requested, start of memory.
 %Header = type {i64, i64, ptr, ptr}
 ; Lock, kept, limit, hits, misses, live, most that was live (bytes), most that may be live (0: any).
 %Pool = type {i64, i64, i64, i64, i64, i64, i64, i64}
@@ -151,7 +151,7 @@ nothing:
   ret ptr null
 }
 
-; When the list of kept blocks is full, it holds sizes that nobody asks for: then start afresh.
+; When the list of kept blocks is full, it holds sizes that are not requested: then start afresh.
 define void @pool_free(ptr %data) nounwind {
 entry:
   %block = getelementptr i8, ptr %data, i64 -64

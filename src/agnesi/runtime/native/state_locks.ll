@@ -1,6 +1,6 @@
 ; Locks: who writes memory that outlasts the call has it alone, who reads it shares it with readers.
 ;
-; A call takes all of its locks at once or none, and waits with none in its hands, so nobody waits in
+; A call takes all of its locks at once or none, and waits with none in its hands, so no call waits in
 ; a circle.  Everything here happens under the GIL.  A call out of a call that has locks, from a
 ; callback or a handler of signals, belongs to that one and takes none.
 

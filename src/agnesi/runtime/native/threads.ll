@@ -24,7 +24,7 @@
 @stopped = internal global i32 0
 @thread_count = global i64 1, align 64
 
-; Run %part on thread %id if nobody has claimed it; returns 1 if so.
+; Run %part on thread %id if no thread has claimed it; returns 1 if so.
 define internal i32 @run_part(i64 %part, i64 %id) nounwind {
   %claim = getelementptr i8, ptr @claims, i64 %part
   %open = atomicrmw xchg ptr %claim, i8 0 acq_rel
@@ -365,7 +365,7 @@ done:
   ret void
 }
 
-; In the child of a fork: there are no workers, and nobody waits.
+; In the child of a fork: there are no workers, and no thread waits.
 define void @threads_reset() nounwind {
   store i64 0, ptr @started
   store i32 0, ptr @sleepers

@@ -1,6 +1,6 @@
 """``ag.save`` and ``ag.load``: values, graphs and modules in files that hold data only.
 
-The file is a safetensors file: its arrays are constants and, if asked for, weights; its metadata
+The file is a safetensors file: its arrays are constants and, if requested, weights; its metadata
 hold the kind, the version of the format, and the graph as JSON.
 """
 

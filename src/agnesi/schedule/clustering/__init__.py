@@ -8,8 +8,8 @@ which every group comes behind those that it reads.
   how often ``evaluations.py`` counts that a value would be computed; ``cluster.py`` merges clusters
   and keeps their order.
 - ``layout.py`` decides in which order the axes of each intermediate value are in memory
-  (``Buffer.strides``): channels last around convolutions, as ``codegen/kernels/conv/layouts.py``
-  asks.
+  (``Buffer.strides``): channels last around convolutions, by the costs of
+  ``codegen/kernels/conv/layouts.py``.
 - ``directions.py`` says whether reductions walk along memory or across it: one nest does either.
 - ``horizontal_fusion.py`` merges kernels that sweep over the same memory.
 - ``scalar_programs.py`` cuts programs that are mostly scalars into kernels, ordered by when their

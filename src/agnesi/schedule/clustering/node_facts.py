@@ -90,7 +90,7 @@ def _moves(node: Node) -> bool:
 
 
 class NodeFacts:
-    """Facts about a node that planning asks for many times.
+    """Facts about a node that planning requests many times.
 
     :ivar weight, lowers, product, movement, source: What the functions of this file say.
     :ivar axes: Those that it reduces over.

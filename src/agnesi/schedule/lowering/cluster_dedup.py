@@ -21,7 +21,7 @@ from agnesi.schedule.program import Program
 class _Signature:
     """The key of a cluster: everything that its kernels depend on except buffers.
 
-    Any other property of a cluster, or of a node that it reads, that lowering asks for must become
+    Any other property of a cluster, or of a node that it reads, that lowering requests must become
     part of the key.
 
     :ivar key: Equal for clusters of equal kernels; None if the cluster has no key.

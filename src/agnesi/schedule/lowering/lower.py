@@ -141,7 +141,7 @@ class _Lowering:
 
     # -- buffers --------------------------------------------------------------------------
     def _continue_bases(self, order: Sequence[Node]) -> None:
-        """Write in place into a value that nobody else needs."""
+        """Write in place into a value without other uses."""
         writes = [node for node in order if node.op is not None and node.op.changes]
         successors = Successors(order, self.plan.root) if writes else None
         for node in writes:
@@ -178,7 +178,7 @@ class _Lowering:
                 continue
             flag = flat_source(node.inputs[node.op.condition])
             if flag.op is not None and id(flag) not in self.plan.root:
-                continue  # nobody needs what it guards
+                continue  # what it guards has no uses
             self._require("control", node)
             known = self._checks.setdefault(id(flag), [])
             kind, text = node.op.failure(*node.inputs)

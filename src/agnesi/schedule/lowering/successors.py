@@ -9,7 +9,7 @@ from agnesi.schedule.program import MAX_SEARCHED_NODES
 
 
 class Successors:
-    """Writes by the ids of the values that they go into, for values that nobody else needs then."""
+    """Writes by the ids of the values that they go into, for values without other later uses."""
 
     def __init__(self, order: Sequence[Node], roots: Container[int]) -> None:
         self._roots = roots

@@ -40,7 +40,7 @@ class Overwriting:
     written, in the same step of the loops, and first read before that; or if rows are read as a
     whole before any of their elements is written (``schedule/memory/inplace_rows.py``).
 
-    What the kernel's stores read is looked up once: kernels of hundreds of stores are asked about
+    What the kernel's stores read is looked up once: kernels of hundreds of stores are looked up
     each pair of what they read and write.
     """
 

@@ -1,6 +1,6 @@
 """Buffer placement: state changed in place, results, and temporaries that share one arena.
 
-The passes that kernels with memory go through, and what they ask.
+The passes that kernels with memory go through, and what they query.
 """
 
 from __future__ import annotations

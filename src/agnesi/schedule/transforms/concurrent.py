@@ -1,6 +1,6 @@
 """Concurrent kernels: threads share the work of several small independent kernels.
 
-Each alone is too little for several threads.  In between the kernels of a group nobody waits for
+Each alone is too little for several threads.  In between the kernels of a group no thread waits for
 anybody, so what one of them writes no other one reads or writes: the memory plan takes all that
 they touch as alive during all of them (``memory.find_lifetimes``), and results do not depend on how
 many threads there are.

@@ -80,7 +80,7 @@ def _units(part: Part) -> Size:
 
 def plan_convolution(kernel: Convolution, target: Target, policy: CompilePolicy = FAST_RUN,
                      threads: int = 1) -> ConvPlan:
-    """Return how a convolution is cut into tiles and units; ``policy`` may ask for little code.
+    """Return how a convolution is cut into tiles and units; ``policy`` may request little code.
 
     So many ``threads`` of ours share what a library does.
     """

@@ -33,7 +33,7 @@ class Cut:
 
 
 def best_tiles(spec: GemmSpec, machine: Machine, same_rows: bool) -> Cut:
-    """Return the register tiles of lowest cost; ``same_rows`` asks for one division of the rows for
+    """Return the register tiles of lowest cost; ``same_rows`` requests one division of the rows for
     all panels.
     """
     cuts = [

@@ -85,7 +85,7 @@ def plan(spec: GemmSpec, target: Target, *, long_epilogue: bool = False,
     """Plan a product for the vectors, cache sizes and vector registers of a target.
 
     ``long_epilogue`` says that the epilogue is much code (an ``exp``, say), so that it should be
-    written out once for each panel and not once for each accumulator; a ``policy`` may ask for
+    written out once for each panel and not once for each accumulator; a ``policy`` may request
     that in any case.
 
     >>> from agnesi.codegen.kernels.gemm import GemmSpec, plan

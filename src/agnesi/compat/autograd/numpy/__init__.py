@@ -125,7 +125,7 @@ min = amin = _extreme("min")
 
 
 def _integers(kind: type) -> type:
-    """A type of integers, which may be asked for the value of what is inside of a derivative."""
+    """A type of integers, which may query the value of what is inside of a derivative."""
     def new(cls: Any, x: Any = 0) -> Any:
         return kind(_getval(x))
 

@@ -15,7 +15,7 @@ from agnesi.core.support.errors import ShapeError as _ShapeError
 def _half(x: Any, upper: bool) -> Any:
     """The Hermitian matrix of which one triangle is given: the other one has no gradient."""
     if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
-        raise _ShapeError("the matrices must be square")  # the caller is told with its arguments
+        raise _ShapeError("the matrices must be square")  # the caller is named with its arguments
     part = _agnesi.triu(x, 1) if upper else _agnesi.tril(x, -1)
     diagonal = _agnesi.real(_agnesi.diagonal(x, axis1=-2, axis2=-1))
     middle = diagonal[..., None] * _agnesi.eye(x.shape[-1], dtype=diagonal.dtype)

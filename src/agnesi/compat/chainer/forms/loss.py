@@ -1,4 +1,4 @@
-"""Losses, and what else is asked of predictions."""
+"""Losses, and what else is computed of predictions."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def accuracy(y: Any, t: Any, ignore_label: int | None = None) -> Any:
 
 
 def binary_accuracy(y: Any, t: Any) -> Any:
-    """The share of scores whose sign tells the label, 0 or 1; labels of -1 do not count."""
+    """The share of scores whose sign is that of the label, 0 or 1; labels of -1 do not count."""
     return _Accuracy(of_one=True)(y, t)
 
 
@@ -181,7 +181,7 @@ def gaussian_nll(x: Any, mean: Any, ln_var: Any) -> Any:
 
 
 def negative_sampling(x: Any, t: Any, W: Any, sampler: Any, sample_size: int) -> Any:
-    """How well rows of W tell labels from ``sample_size`` samples, summed over the batch."""
+    """How well rows of W distinguish labels from ``sample_size`` samples, summed over the batch."""
     labels = np.asarray(getattr(t, "data", t))
     drawn = sampler((len(labels), sample_size + 1))
     drawn[:, 0] = labels

@@ -58,7 +58,7 @@ def given_array(x: Any, dtype: Any = None) -> np.ndarray:
 
 
 def frozen(x: Any) -> np.ndarray:
-    """A copy that nobody can write: what expressions are made of keeps its value in them."""
+    """A read-only copy: what expressions are made of keeps its value in them."""
     found = np.array(x)
     found.flags.writeable = False
     return found

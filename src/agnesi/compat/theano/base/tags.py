@@ -1,4 +1,4 @@
-"""What users hang on variables, which stays with the graph where nobody holds the variable."""
+"""What users attach to variables, which stays with the graph when the variable is gone."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Tag:
         return [[(file, int(line), function, text)]]
 
     def rename(self, name: str | None) -> None:
-        """Keep the variable's name, which a result has only as long as somebody holds it."""
+        """Keep the variable's name, which a result has only as long as it is referenced."""
         if self.name_of_node != name:
             self.name_of_node = name
 

@@ -17,7 +17,7 @@ _INFIX = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/", "floor_di
           "bitwise_or": "|", "bitwise_xor": "^"}
 _COMPARED = {"less": "lt", "less_equal": "le", "greater": "gt", "greater_equal": "ge",
              "equal": "eq", "not_equal": "neq", "where": "switch"}
-#: What changes nothing that a formula tells.
+#: What changes nothing in a formula.
 _SILENT = ("reshape", "broadcast_to", "cast", "expand_dims", "squeeze")
 
 
@@ -74,7 +74,7 @@ def _key(k: Any) -> str:
 
 
 def tree(outputs: Sequence[Node], depth: int = -1, types: bool = False) -> str:
-    """The graphs of some results, each operand below what reads it; twice met, told once."""
+    """The graphs of some results, each operand below what reads it; written once."""
     names: dict[Node, str] = {}
     lines: list[str] = []
 

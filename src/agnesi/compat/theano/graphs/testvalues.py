@@ -46,7 +46,7 @@ ON_CHANGE["compute_test_value"] = switch
 
 @contextmanager
 def without_test_values() -> Iterator[None]:
-    """Within it, nothing is told of new variables: those of a loop's step have no value before it
+    """Within it, new variables are not looked up: those of a loop's step have no value before it
     runs."""
     kept = MADE[:]
     MADE.clear()

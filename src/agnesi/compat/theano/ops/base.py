@@ -29,7 +29,7 @@ from agnesi.ops.base.creation import zeros_like
 class Op:
     """Base of operations: ``make_node`` or ``itypes`` and ``otypes``, ``perform``, ``grad``.
 
-    ``make_node(*inputs)`` returns an :class:`Apply` whose outputs tell the types;
+    ``make_node(*inputs)`` returns an :class:`Apply` whose outputs have the types;
     ``perform(node, inputs, output_storage)`` puts arrays into ``output_storage[i][0]``;
     ``grad(inputs, output_grads)`` (or ``L_op``) returns expressions; ``infer_shape`` is used where
     it is defined.

@@ -20,7 +20,7 @@ from agnesi.core.support.errors import at
 
 _HEADERS = ("<Python.h>", "<numpy/arrayobject.h>", "<iostream>", "<math.h>", "<stdlib.h>",
             "<string.h>", "<stdint.h>", "<stddef.h>")
-#: The name by which code tells its functions from those of other nodes.
+#: The name by which code distinguishes its functions from those of other nodes.
 _NAME = "of_node"
 
 

@@ -82,12 +82,12 @@ def int_out(*types: TensorType) -> list[TensorType]:
 
 
 def specific_out(*preferred: TensorType) -> Callable[..., list[TensorType]]:
-    """Types that are told, whatever the operands are."""
+    """Types that are given, whatever the operands are."""
     return lambda *types: list(preferred)
 
 
 def transfer_type(*places: Any) -> Callable[..., list[TensorType]]:
-    """For each result the type of the operand at a place, or a type that is told."""
+    """For each result the type of the operand at a place, or a type that is given."""
     return lambda *types: [types[p] if isinstance(p, int) else p for p in places]
 
 

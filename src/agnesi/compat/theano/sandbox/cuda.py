@@ -1,4 +1,4 @@
-"""``theano.sandbox.cuda`` and ``theano.gpuarray``: there is no GPU, which programs ask for."""
+"""``theano.sandbox.cuda`` and ``theano.gpuarray``: there is no GPU, which programs request."""
 
 import sys
 

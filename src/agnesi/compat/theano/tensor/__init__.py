@@ -54,7 +54,7 @@ _RENAMED = {
     "scalar_constructor": "shared",
     "rad2deg": "degrees", "deg2rad": "radians",
 }
-#: Submodules that are imported when they are asked for.
+#: Submodules that are imported when they are requested.
 _MODULES = ("fft", "fourier", "inplace", "io", "linalg", "nlinalg", "nnet",
             "shared_randomstreams", "signal", "slinalg", "special", "xlogx")
 #: Theano's other modules, whose names are all here.
@@ -85,7 +85,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """The names of this file and those of functions that are lifted when they are asked for."""
+    """The names of this file and those of functions that are lifted when they are requested."""
     late = [n for room in (_symbolic, _special) for n in dir(room)
             if not n.startswith("_") and isinstance(getattr(room, n), FunctionType)]
     return sorted({*_shown(__name__), *_RENAMED, *late})

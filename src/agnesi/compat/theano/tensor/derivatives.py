@@ -25,7 +25,7 @@ from agnesi.testing.operations import check_other_sizes
 
 
 class DisconnectedInputError(ValueError):
-    """A cost does not depend on a variable that its derivative is asked to."""
+    """A cost does not depend on a variable that its derivative is to be taken in."""
 
 
 class NullTypeGradError(TypeError):
@@ -33,7 +33,7 @@ class NullTypeGradError(TypeError):
 
 
 class VerifyGradError(Exception):
-    """Derivatives are not what differences tell."""
+    """Derivatives differ from finite differences."""
 
 
 class DisconnectedType:

@@ -229,11 +229,11 @@ def _rewritten(node: Node) -> Any:
 
 
 class NotScalarConstantError(Exception):
-    """A value is asked for that is not known before the run."""
+    """A value is requested that is not known before the run."""
 
 
 class EmptyConstantError(NotScalarConstantError):
-    """A value is asked for of a constant without elements."""
+    """A value is requested of a constant without elements."""
 
 
 class Assert:

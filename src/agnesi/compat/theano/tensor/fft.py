@@ -21,7 +21,7 @@ def rfft(inp: Any, norm: str | None = None) -> Variable:
 
 
 def irfft(inp: Any, norm: str | None = None, is_odd: bool = False) -> Variable:
-    """The inverse of :func:`rfft`; ``is_odd`` tells that the last size was odd."""
+    """The inverse of :func:`rfft`; ``is_odd`` says that the last size was odd."""
     x = as_tensor_variable(inp)._value
     spectrum = x[..., 0] + 1j * x[..., 1]
     axes = tuple(range(1, spectrum.ndim))

@@ -67,7 +67,7 @@ def words_of(generator: np.random.Generator) -> np.ndarray:
 
 
 def generator_of(words: np.ndarray) -> np.random.Generator:
-    """A generator with the state that six numbers tell."""
+    """A generator with the state in six numbers."""
     low, high, inc_low, inc_high, has, rest = map(int, words)
     made = np.random.PCG64()
     made.state = {"bit_generator": "PCG64", "has_uint32": has, "uinteger": rest,

@@ -14,7 +14,7 @@ from agnesi.compat.theano.variable import lifted as _lifted
 
 def solve(a: Any, b: Any, *, lower: bool = False, assume_a: str = "gen", b_ndim: int | None = None,
           **options: Any) -> Any:
-    """x with a @ x = b, for stacks of matrices; ``b_ndim`` tells vectors from matrices."""
+    """x with a @ x = b, for stacks of matrices; ``b_ndim`` distinguishes vectors from matrices."""
     return _of_vectors(_lifted(_ours.solve), a, b, b_ndim)
 
 

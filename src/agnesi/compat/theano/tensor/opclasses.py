@@ -1,4 +1,4 @@
-"""Classes of operations as Theano's programs ask for them: ``isinstance(op, T.Elemwise)``."""
+"""Classes of operations as Theano's programs request them: ``isinstance(op, T.Elemwise)``."""
 
 from __future__ import annotations
 

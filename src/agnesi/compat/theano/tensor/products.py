@@ -1,4 +1,4 @@
-"""Products over the last axes of operands whose other axes broadcast, of a dtype that is asked for.
+"""Products over the last axes of operands whose other axes broadcast, of a dtype that is requested.
 """
 
 from __future__ import annotations

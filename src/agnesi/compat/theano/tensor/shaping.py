@@ -371,7 +371,7 @@ def permute_row_elements(x: Any, y: Any, inverse: Any = 0) -> Variable:
 
 
 def broadcast_shape(*arrays: Any, arrays_are_shapes: bool = False) -> Sizes:
-    """The sizes of tensors that broadcast; of tensors of given shapes, where these are told."""
+    """The sizes of tensors that broadcast; of tensors of given shapes, where these are given."""
     given = [wrapped(F.zeros(_shape(a), dtype="bool")) if arrays_are_shapes
              else as_tensor_variable(a) for a in arrays]
     return lifted(F.broadcast_arrays)(*given)[0].shape

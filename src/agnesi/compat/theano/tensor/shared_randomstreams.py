@@ -13,7 +13,7 @@ from agnesi.compat.theano.variable import bare, floats, wrapped
 from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.support.config import config
 
-#: What says nothing here: how many axes a draw has is told by its size.
+#: What says nothing here: how many axes a draw has follows from its size.
 _IGNORED = ("ndim", "nstreams", "target")
 #: Methods whose first argument is no shape.
 _WITHOUT_SHAPE = ("bytes", "rand", "randn", "shuffle", "shuffle_row_elements")

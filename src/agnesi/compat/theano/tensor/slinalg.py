@@ -19,7 +19,7 @@ from agnesi.core.support.errors import at as _at
 
 def solve(a: Any, b: Any, A_structure: str = "general", lower: bool = False,
           overwrite_A: bool = False, overwrite_b: bool = False, check_finite: bool = True) -> Any:
-    """x with a @ x = b; ``A_structure`` tells what is known of ``a``."""
+    """x with a @ x = b; ``A_structure`` says what is known of ``a``."""
     if A_structure in ("lower_triangular", "upper_triangular"):
         return _lifted(_ours.solve_triangular)(a, b, lower=A_structure == "lower_triangular")
     return _lifted(_ours.solve)(a, b)

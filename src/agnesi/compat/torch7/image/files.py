@@ -49,7 +49,7 @@ def load(path: Any, depth: int | None = None, tensortype: str = "float") -> Tens
 
 
 def save(path: Any, image: Tensor, quality: int = 75) -> None:
-    """Write an image file; the end of its name tells the format."""
+    """Write an image file; the end of its name is the format."""
     options = {"quality": quality} if str(path).lower().endswith((".jpg", ".jpeg")) else {}
     with by_name(path) as name:
         _picture(image).save(name, **options)

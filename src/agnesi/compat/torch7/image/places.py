@@ -151,7 +151,7 @@ def rotate(*args: Any) -> Tensor:
 def warp(*args: Any) -> Tensor:
     """The image at other places: ``([result,] image, field, mode, offset, clamp, pad)``.
 
-    ``field`` (rows and columns, height, width) tells them from the place of each pixel, or from
+    ``field`` (rows and columns, height, width) gives them by the place of each pixel, or from
     the first one if ``offset`` is False.  Outside is the border, or with "pad" a number.
     """
     target, (image, field), others = _split(args, 2)

@@ -72,7 +72,7 @@ class Criterion:
 
     @contextlib.contextmanager
     def _checked(self, method: str, input: Any, target: Any) -> Iterator[None]:
-        """Errors tell the loss and what it was given."""
+        """Errors name the loss and what it was given."""
         name = f"{type(self).__name__}.{method}"
         if target is None and type(self)._elementwise:
             raise TypeError(at(f"{name}({typed(input)}): the target is missing; it is called "

@@ -38,7 +38,7 @@ def written(old: Any, found: Any) -> Any:
 
 
 def keep_arguments(kind: Any) -> None:
-    """Let a class's constructor keep its arguments in ``_made``, which files tell."""
+    """Let a class's constructor keep its arguments in ``_made``, which files contain."""
     begin = vars(kind).get("__init__")
     if begin is None:
         return

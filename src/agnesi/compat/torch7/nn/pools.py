@@ -60,7 +60,7 @@ class _MaxPooling(_Pooling):
         return batched(self._found, x, self.axes)
 
     def updateOutput(self, input: Any) -> Any:
-        """The result; ``indices`` tell the place of each in its plane."""
+        """The result; ``indices`` have the place of each in its plane."""
         x = arrays(input)
         of_batch(x, self.axes)
         self.seen = x.shape

@@ -12,13 +12,13 @@ from agnesi.core.op import in_user_code
 from agnesi.core.support.errors import ShapeError, at, retold, typed
 
 WRAPPERS.add(__file__)
-#: What is told where a method fails: the one that users call.
+#: What an error names where a method fails: the one that users call.
 _METHODS = {"updateOutput": "forward", "updateGradInput": "backward",
             "accGradParameters": "backward"}
 
 
 def wrap_methods(kind: type) -> None:
-    """Let the methods of a class of modules tell the module and its input where they fail."""
+    """Let the methods of a class of modules name the module and its input where they fail."""
     for name, value in list(vars(kind).items()):
         if name in _METHODS and not hasattr(value, "__wrapped__"):
             setattr(kind, name, _telling(value, _METHODS[name]))

@@ -55,7 +55,7 @@ class Arrived:
         """Apply the computed gradients and flags to the arguments of a call, among its ``leaves``.
         """
         for i in self._thawed:
-            if isinstance(leaves[i], Tensor):  # else nobody sees
+            if isinstance(leaves[i], Tensor):  # else there is no wrapper to keep
                 leaves[i].requires_grad_()
         for i in self._cleared:
             if isinstance(leaves[i], Tensor):

@@ -1,6 +1,6 @@
 """Attributes that programs give tensors, of those that are arguments.
 
-The symbol of an argument has the attributes that the argument has.  Those that code asks for are
+The symbol of an argument has the attributes that the argument has.  Those that code requests are
 facts of it (``facts.py``), by their name behind a point; code that changes them runs eagerly.
 """
 
@@ -22,7 +22,7 @@ ATTRIBUTES = "attributes"
 _MISSING = "no such attribute"
 #: Exact types of attributes that are equal to others; of others, which objects they are counts.
 _BY_VALUE = frozenset((int, str, bytes, bool, type(None)))
-#: What holds nothing else that code may read without asking a tensor for it.
+#: What holds nothing else that code may read without reading a tensor's attribute.
 _WHOLE = (float, complex, type, FunctionType, BuiltinFunctionType, Tensor)
 
 
@@ -32,7 +32,7 @@ def is_own(kind: type, name: str) -> bool:
 
 
 def asks(x: Tensor, name: str | None = None) -> None:
-    """Code asks a tensor for an attribute, or for all, by a function."""
+    """Code reads an attribute of a tensor, or all, by a function."""
     trace = outermost()
     if id(x) in getattr(trace, "facts", ()):
         if name is None:
@@ -60,7 +60,7 @@ def queries_of(reads: Any, tensors: Iterable[Any]) -> frozenset[str]:
 
 
 def refuse(trace: Any, reads: Any, symbols: Sequence[Any], results: Iterable[Any]) -> None:
-    """End the trace of code that gives attributes to arguments or results, or asks for attributes
+    """End the trace of code that gives attributes to arguments or results, or requests attributes
     that hold others.
     """
     queries = trace.questions | queries_of(reads, symbols)

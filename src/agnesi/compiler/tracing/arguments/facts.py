@@ -1,9 +1,9 @@
-"""What code asks of its arguments besides their values: names, gradients, whether they are leaves,
+"""What code reads of its arguments besides their values: names, gradients, whether they are leaves,
 whether two of them are the same object.
 
 A trace records these queries (``query_fact`` in ``core/support/tracing.py``).  Names and leaves
 belong to the signature from then on; calls with gradients at arguments, or with one object in two
-positions, run eagerly where code asks for that: a trace has another symbol for each position.
+positions, run eagerly where code requests that: a trace has another symbol for each position.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def of_signatures(queries: Iterable[str]) -> frozenset[str]:
 
 
 def known_facts(leaves: Sequence[Any], symbols: Sequence[Any]) -> dict[int, Mapping[str, Any]]:
-    """Return, by each symbol's identity, what it answers when code asks for such facts of the
+    """Return, by each symbol's identity, what it answers when code requests such facts of the
     argument, and whose symbol it is; the symbols get the attributes of the arguments.
     """
     show(symbols, leaves)
@@ -79,7 +79,7 @@ def known_facts(leaves: Sequence[Any], symbols: Sequence[Any]) -> dict[int, Mapp
 class Assumptions:
     """Facts about arguments, besides their values, on which a trace relied.
 
-    :ivar queries: The facts that the code asked for.
+    :ivar queries: The facts that the code requested.
     :ivar things: By identity, the tensors, arrays and containers that the function reaches without
         being given them; empty if it neither compares identities nor changes anything but tensors.
     """

@@ -20,7 +20,7 @@ from agnesi.compiler.tracing.obstacles import LookedAtError
 from agnesi.core.tensor import Tensor
 
 _COMPILER = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
-#: What may ask for the class: code of a trace, not that of operations.
+#: What may query the class: code of a trace, not that of operations.
 _ASKING = tuple([os.path.join(os.path.dirname(_COMPILER), n, "") for n in ("compiler", "core")])
 
 

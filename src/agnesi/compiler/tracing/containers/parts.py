@@ -37,7 +37,7 @@ from agnesi.compiler.tracing.sources import MISSING, Name, Source, part_of_parti
 
 #: Elements or entries that are looked at one by one, where code computes which.
 _MAX_PARTS = 256
-#: The use of a container whose number of elements is asked for.
+#: The use of a container whose number of elements is requested.
 _COUNTED = Use((), What.COUNT)
 #: Types of keys that are nothing but their values.
 _PLAIN_KEYS = (str, int, bool, float, bytes, type(None))

@@ -7,7 +7,7 @@ from typing import Any
 from agnesi.compiler.tracing.obstacles import OnlyEagerError
 from agnesi.core.support.foreign import imported
 
-#: Where generators are in their tables that nobody has drawn from.
+#: Where generators are in their tables from which nothing was drawn.
 _FRESH = {"numpy.random": (623, 624), "random": (624,)}
 
 

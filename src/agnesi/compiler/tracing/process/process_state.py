@@ -1,7 +1,7 @@
 """State of the process that code reads through libraries: contexts, filters, folders, the clock.
 
 Whether code reads such state is seen in the module and the names that it has.  An answer that
-stays as a rule is a source, which is asked again before each call; what has another answer in each
+stays as a rule is a source, which is read again before each call; what has another answer in each
 call lets the function run eagerly.
 """
 
@@ -129,7 +129,7 @@ _BY_LOCAL_NAMES = {
     "time": _asks("reads the clock", """time time_ns perf_counter perf_counter_ns monotonic
         monotonic_ns process_time process_time_ns localtime gmtime ctime strftime"""),
     "warnings": _asks("warns", "warn warn_explicit")}
-#: Modules whose numbers and words nobody changes.
+#: Modules whose numbers and words do not change.
 _CONSTANT = frozenset(("agnesi", "math", "numpy", "scipy"))
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), tuple, list, dict, set)
 
@@ -233,7 +233,7 @@ def _set_again(log: Any, before: tuple[Any, ...]) -> None:
 
 _LEVELS = _settings, _set_again
 _COUNT = lambda s: s._value, lambda s, count: setattr(s, "_value", count)
-#: How to ask objects of libraries for their state, and to restore it, by their classes.
+#: How to read the state of objects of libraries, and to restore it, by their classes.
 _STATES: dict[tuple[str, str], tuple[Callable[[Any], Any], Callable[[Any, Any], Any]]] = {
     ("threading", "Event"): (lambda e: e.is_set(), lambda e, was: e.set() if was else e.clear()),
     ("_thread", "lock"): (lambda lock: lock.locked(),

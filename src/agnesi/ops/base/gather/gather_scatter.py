@@ -291,7 +291,7 @@ def within(indices: Tensor, size: Any, subject: str, *, least: Any = None,
     """Integers that are known, or checked when the code runs, to be in [least, size).
 
     ``least`` is ``-size`` by default, as for indices; ``subject`` is what the error names.  Where
-    a size of ``beside`` is 0, nobody reads at any of them.
+    a size of ``beside`` is 0, none of them is read.
     """
     least = -size if least is None else least
     node = graph_node(indices)

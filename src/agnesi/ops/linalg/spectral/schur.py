@@ -185,7 +185,7 @@ def schur(x: TensorLike, /, output: Literal["real", "complex"] = "real") -> Schu
     :returns T, Z: Of the shape of ``x``.
     :raises ValueError: If ``output`` is another.
     :raises ShapeError: If the matrices are not square.
-    :raises numpy.linalg.LinAlgError: Where a derivative is asked for that does not exist.
+    :raises numpy.linalg.LinAlgError: Where a derivative is requested that does not exist.
     :see: linalg.eig, linalg.solve_sylvester
 
     >>> ag.linalg.schur(ag.tensor([[2.0, 1.0], [0.0, 3.0]])).T

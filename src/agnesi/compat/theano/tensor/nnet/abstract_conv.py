@@ -29,7 +29,7 @@ _CONVOLUTIONS: dict[int, Callable[..., Variable]] = {2: conv2d, 3: conv3d}
 
 # -- transposes ---------------------------------------------------------------------------------
 def _sizes(shape: Any, like: Sequence[Any], what: str) -> list[Any]:
-    """Sizes from what is told, which are numbers, None or scalars; ``like`` where that is None."""
+    """Sizes from what is given, which are numbers, None or scalars; ``like`` where that is None."""
     sizes = list(like) if shape is None else list(shape)
     if len(sizes) != len(like):
         raise ValueError(at(f"{what} must have {len(like)} sizes, not {len(sizes)}: {shape}"))
@@ -154,7 +154,7 @@ class _Convolution:
         return {name: getattr(self, name) for name in names} | {"unshared": self.unshared}
 
     def _whole_shape(self, shape: Any, given: Any, channels: Any) -> Any:
-        """A whole shape, from one that was told before, or from the sizes of rows and columns."""
+        """A whole shape, from one that was given before, or from the sizes of rows and columns."""
         if given is None:
             return shape
         return [*(channels if shape is None else shape[:2]), *(given[k] for k in range(self.rank))]

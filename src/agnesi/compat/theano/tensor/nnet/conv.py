@@ -85,7 +85,7 @@ def _convolved(function: Any, rank: int, x: Any, w: Any, border: Any, stride: An
 
 
 def _sized(x: Any, shape: Any) -> Any:
-    """A tensor with the sizes that are told."""
+    """A tensor with the sizes that are given."""
     value = as_tensor_variable(x)._value
     if shape is None:
         return value

@@ -76,7 +76,7 @@ def _pooled(x: Any, rank: int, ws: Any, ignore: bool | None, stride: Any, pad: A
 
 
 def _sizes(rank: int, word: str, sizes: Any) -> tuple[Any, ...]:
-    """Numbers, or what the run tells: a vector, or integer scalars."""
+    """Numbers, or what is known at run time: a vector, or integer scalars."""
     if isinstance(sizes, Variable) and sizes.ndim == 1:
         sizes = [sizes[i] for i in range(rank)]
     if not (isinstance(sizes, (tuple, list)) and len(sizes) == rank):
