@@ -360,6 +360,7 @@ def test_architecture_names_files_and_packages_that_exist():
     text = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
     named = set(re.findall(r"`([\w/]+\.(?:py|ll|toml))`", text))
     assert len(named) > 30
+    assert text.count("\n") <= 200
     places = (ROOT / "src/agnesi", ROOT)
     assert [n for n in named if not any((p / n).exists() for p in places)] == []
     packages = {p.parent.name for p in (ROOT / "src/agnesi").glob("*/__init__.py")}
