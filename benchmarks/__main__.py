@@ -48,7 +48,7 @@ def main() -> int:
     print(f"\nwritten to {path.relative_to(RESULTS.parents[1])}")
     newest, missing = recorded.newest(RESULTS, machine["cpu"])
     if len(missing) > MAX_MISSING:
-        print(f"no picture: on this processor nobody ran {', '.join(missing)}")
+        print(f"no picture: this processor has no results yet of {', '.join(missing)}")
     else:
         PICTURE.write_text(picture.draw(newest, machine["cpu"], missing))
     return 0

@@ -33,18 +33,21 @@ def amount(value: float | None, unit: str) -> str:
 def suite_table(title: str, results: Sequence[Result]) -> str:
     """One row a case: ours, the best peer, the ratio, the goal, the physical limit, all peers.
 
-    A ratio with ~ before it was measured on a machine too busy to trust it; then the ratio of the
-    shortest rounds follows in brackets.
+    Peers have a column each, unless most have no figure in most cases: then one column has those of
+    each case by name.  A ratio with ~ before it was measured on a machine too busy to trust it;
+    then the ratio of the shortest rounds follows in brackets.
     """
     peers = list(dict.fromkeys(n for r in results for n in r.seconds if n != OURS))
     rate = ["items/s"] if any(r.items for r in results) else []
-    head = ["case", "agnesi", *rate, "ratio", "goal", "met", "best peer", "% of limit", *peers]
-    rows = [head, *(_row(r, peers, bool(rate)) for r in results)]
+    named = 2 * sum(len(r.seconds) for r in results) < len(peers) * len(results)
+    columns = ["all peers"] if named else peers
+    head = ["case", "agnesi", *rate, "ratio", "goal", "met", "best peer", "% of limit", *columns]
+    rows = [head, *(_row(r, None if named else peers, bool(rate)) for r in results)]
     threads = f"{results[0].threads} thread{'s' if results[0].threads > 1 else ''}"
     return "\n".join([f"{title} ({threads})", *_aligned(rows), *_reasons(results)])
 
 
-def _row(result: Result, peers: Sequence[str], rate: bool) -> list[str]:
+def _row(result: Result, peers: Sequence[str] | None, rate: bool) -> list[str]:
     fraction = result.bound / result.ours if result.bound and result.ours else None
     per_second = f"{result.items / result.ours:,.0f}" if result.items and result.ours else "-"
     return [
@@ -56,8 +59,16 @@ def _row(result: Result, peers: Sequence[str], rate: bool) -> list[str]:
         {True: "yes", False: "NO", None: "-"}[result.met],
         result.best_peer or "-",
         "-" if fraction is None else f"{100 * fraction:.0f}",
-        *(amount(result.seconds.get(name), result.unit) for name in peers),
+        *_times(result, peers),
     ]
+
+
+def _times(result: Result, peers: Sequence[str] | None) -> list[str]:
+    """A cell for each of the peers; without these, one cell with the times of all by name."""
+    if peers is not None:
+        return [amount(result.seconds.get(name), result.unit) for name in peers]
+    return [", ".join(f"{name} {amount(time, result.unit)}"
+                      for name, time in result.seconds.items() if name != OURS)]
 
 
 def line(result: Result) -> str:
@@ -90,7 +101,8 @@ def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     lines = []
     for row in rows:
         first = row[0].ljust(widths[0])
-        rest = (cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))
+        rest = (cell.ljust(width) if head == "all peers" else cell.rjust(width)
+                for head, cell, width in zip(rows[0][1:], row[1:], widths[1:], strict=True))
         lines.append("  ".join([first, *rest]).rstrip())
     lines.insert(1, "-" * max(map(len, lines)))
     return lines

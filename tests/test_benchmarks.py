@@ -102,6 +102,13 @@ def test_a_spread_of_the_rounds_is_told():
     assert report.ratio_text(got) == "~5.00x (2.00x)"
 
 
+def test_peers_of_few_cases_share_a_column():
+    runs = [result({"agnesi": 1.0, name: 2.0}) for name in "abcdef"]
+    head, _, first = report.suite_table("suite", runs).splitlines()[1:4]
+    assert head.endswith("all peers") and first.endswith("a 2 s")
+    assert report.suite_table("suite", runs[:1]).splitlines()[1].split()[-1] == "a"
+
+
 def test_threads_are_judged_where_the_best_peer_gains_by_them():
     def run(threads, agnesi, peer, other):
         got = result({"agnesi": agnesi, "peer": peer, "other": other})
