@@ -411,10 +411,10 @@ def test_only_files_that_belong_here_are_kept():
 
 
 def test_folders_are_small():
-    """But for the top, where the public modules must lie, and the fuzzer, which is a program."""
+    """But for the top, where the public modules are."""
     many = {name_of(folder): count for top in ("src/agnesi", "tests")
             for folder in (ROOT / top).rglob("*")
-            if folder.is_dir() and folder.name not in ("__pycache__", "fuzz")
+            if folder.is_dir() and folder.name != "__pycache__"
             and (count := sum(p.name != "__pycache__" for p in folder.iterdir())) > 25}
     assert many == {}
 

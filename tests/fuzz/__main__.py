@@ -21,10 +21,10 @@ from typing import Any
 
 from agnesi.core.support.config import config
 from tests.fuzz import uncovered
-from tests.fuzz.alone import HANGS, ends_badly
 from tests.fuzz.cases import case, report
 from tests.fuzz.check import Failure, Unclear, check, watched
-from tests.fuzz.watch import Watch
+from tests.fuzz.failures.alone import HANGS, ends_badly
+from tests.fuzz.failures.watch import Watch
 
 #: Seconds of the processor for which a worker may be silent: it may be reducing a program.
 SILENT = 300

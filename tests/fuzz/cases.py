@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from tests.fuzz import broad, carried, nested, statements, training, views
-from tests.fuzz.bisect import culprits
 from tests.fuzz.check import Failure, failing
+from tests.fuzz.failures.bisect import culprits
+from tests.fuzz.failures.reduce import Fails, reduced
 from tests.fuzz.generator import program
+from tests.fuzz.kinds import broad, carried, nested, statements, training, views
+from tests.fuzz.kinds.statements import Script, Text
 from tests.fuzz.program import Program
-from tests.fuzz.reduce import Fails, reduced
 from tests.fuzz.run import Case
-from tests.fuzz.statements import Script, Text
 from tests.fuzz.ways import WAYS, Way
 
 #: Ways of functions that are drawn by themselves.

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.schedule.verify import BrokenProgramError
+from tests.fuzz.kinds.statements import Script
 from tests.fuzz.oracles import exactly
 from tests.fuzz.oracles.nearby import continues
 from tests.fuzz.oracles.noise import epsilon, exact_names, noisy
@@ -21,7 +22,6 @@ from tests.fuzz.oracles.wide import as_near
 from tests.fuzz.pool import REFUSED
 from tests.fuzz.program import Program
 from tests.fuzz.run import Case
-from tests.fuzz.statements import Script
 from tests.fuzz.ways import LEADING, UNKNOWN_SIZES
 
 #: What compiling and running a program may take: seconds of processors, bytes.

@@ -17,22 +17,24 @@ from agnesi.core.ir.kernels import Nest, Store
 from agnesi.core.ir.loops import call
 from agnesi.rewrite import forget_rule, rewrite_rule, trial
 from agnesi.schedule import passes
-from tests.fuzz import bisect, broad, uncovered
-from tests.fuzz.alone import ends_badly
+from tests.fuzz import uncovered
 from tests.fuzz.cases import case, report
 from tests.fuzz.check import Slow, Unclear, check, watched
+from tests.fuzz.failures import bisect
+from tests.fuzz.failures.alone import ends_badly
+from tests.fuzz.failures.reduce import reduced
+from tests.fuzz.failures.watch import Watch
 from tests.fuzz.generator import program
+from tests.fuzz.kinds import broad
+from tests.fuzz.kinds.statements import CALLS, ERRORS, Script, Text
 from tests.fuzz.oracles.exactly import agrees
 from tests.fuzz.oracles.nearby import continues
 from tests.fuzz.oracles.noise import exact_names, noisy
 from tests.fuzz.oracles.oracle import Spread, difference
 from tests.fuzz.oracles.wide import as_near
 from tests.fuzz.program import Body, Input, Program, Step
-from tests.fuzz.reduce import reduced
 from tests.fuzz.run import Case
-from tests.fuzz.statements import CALLS, ERRORS, Script, Text
 from tests.fuzz.steps import elementwise
-from tests.fuzz.watch import Watch
 from tests.fuzz.ways import BY_NAME, WAYS
 
 JIT = BY_NAME["jit"]

@@ -268,7 +268,8 @@ _PASSED_ON = frozenset((*sys.stdlib_module_names, _OWN[:-1]))
 
 
 def from_user_code() -> bool:
-    """Return whether a method of a size is called, by Python's own library or directly, by code outside of this package.
+    """Return whether a method of a size is called, by Python's own library or directly, by code
+    outside of this package.
 
     The library looks for sizes that are surely equal, and goes the general way if they are not.
     """

@@ -8,8 +8,8 @@ from dataclasses import replace
 from agnesi.rewrite import rules
 from agnesi.schedule.passes import PASSES
 from tests.fuzz.check import Failure, failing
+from tests.fuzz.kinds.statements import Script
 from tests.fuzz.run import Case
-from tests.fuzz.statements import Script
 
 REST = "what cannot be switched off: tracing, operations, required passes or code generation"
 

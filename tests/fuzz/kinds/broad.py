@@ -18,9 +18,9 @@ import numpy as np
 
 import agnesi as ag
 from agnesi.core.support.tree import leaves, map_leaves
-from tests.fuzz import library, nested
-from tests.fuzz.carried import LARGE, LONG, PLAIN, ROUNDED, Carried, _unlike
 from tests.fuzz.check import Slow, watched
+from tests.fuzz.kinds import library, nested
+from tests.fuzz.kinds.carried import LARGE, LONG, PLAIN, ROUNDED, Carried, _unlike
 from tests.fuzz.oracles import rounded
 from tests.fuzz.values import Draw
 from tests.fuzz.ways import BY_NAME

@@ -20,10 +20,10 @@ import numpy as np
 
 import agnesi as ag
 from tests.fuzz.check import Unclear
+from tests.fuzz.kinds.statements import Script
 from tests.fuzz.oracles import reference
 from tests.fuzz.pool import REFUSED
 from tests.fuzz.run import needed
-from tests.fuzz.statements import Script
 from tests.fuzz.values import Draw
 from tests.fuzz.ways import BY_NAME
 
@@ -287,7 +287,8 @@ class Written(Script):
         made = "\n".join(lines)
         return ("import numpy as np\nimport agnesi as ag\njit = ag.jit  # or lambda f: f\n"
                 f"# a lies in memory as {p.layout} of one in rows\n"  # type: ignore[attr-defined]
-                f"from tests.fuzz.views import _copied as copied\ndef arguments(turn):\n{made}\n"
+                "from tests.fuzz.kinds.views import _copied as copied\n"
+                f"def arguments(turn):\n{made}\n"
                 f"{p.source}\nrun = lambda: {p.use}\nprint(run())")
 
     def expected(self, nudge: float = 0) -> Any:

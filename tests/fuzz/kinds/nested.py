@@ -18,7 +18,7 @@ import numpy as np
 
 import agnesi as ag
 from tests.fuzz.check import Slow, watched
-from tests.fuzz.statements import Script
+from tests.fuzz.kinds.statements import Script
 from tests.fuzz.values import Draw
 from tests.fuzz.ways import BY_NAME
 
@@ -303,7 +303,8 @@ class Nested(Script):
     @property
     def source(self) -> str:
         """Python that shows the result; ``T`` is the library, but for rules that it is given."""
-        return ("import agnesi as ag\nfrom tests.fuzz.nested import OWN as T, graph  # or PLAIN\n"
+        return ("import agnesi as ag\n"
+                "from tests.fuzz.kinds.nested import OWN as T, graph  # or PLAIN\n"
                 f"jit = ag.jit{self.program.source}\nw = ag.tensor({list(self.program.point)}, "
                 f"dtype='float64')\nrun = lambda: {self.program.use}\nprint(run())")
 

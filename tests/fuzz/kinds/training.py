@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.fuzz.statements import Script, Text
+from tests.fuzz.kinds.statements import Script, Text
 from tests.fuzz.values import Draw
 from tests.fuzz.ways import BY_NAME
 

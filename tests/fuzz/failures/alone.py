@@ -1,4 +1,4 @@
-"""A case in a process of its own, which may crash or hang: ``python -m tests.fuzz.alone``."""
+"""A case in a process of its own, which may crash or hang: ``tests.fuzz.failures.alone``."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import sys
 
 from agnesi.core.support.config import config
 from tests.fuzz.check import failing
+from tests.fuzz.failures.watch import Watch
+from tests.fuzz.kinds.statements import Script
 from tests.fuzz.run import Case
-from tests.fuzz.statements import Script
-from tests.fuzz.watch import Watch
 
 #: Seconds of the processor after which a process is taken to hang; the watchdog of a case stops
 #: what Python can stop earlier.
@@ -23,8 +23,9 @@ _CHECKED = "checked"
 def ends_badly(case: Case | Script, seconds: float = HANGS) -> str:
     """How the process of a case ends: empty where it checked the case, else "crash", "hang", or
     "error" where it came to an end by itself, but not as a check does."""
-    process = subprocess.Popen([sys.executable, "-m", "tests.fuzz.alone"], stdin=subprocess.PIPE,
-                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    process = subprocess.Popen([sys.executable, "-m", "tests.fuzz.failures.alone"],
+                               stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                               stderr=subprocess.DEVNULL, text=True)
     watch = Watch(process, seconds)
     told = process.communicate(base64.b64encode(pickle.dumps(case)).decode())[0]
     watch.end()

@@ -23,9 +23,9 @@ import numpy as np
 
 import agnesi as ag
 from agnesi.core.support.tree import flatten, leaves, map_leaves
-from tests.fuzz import nested
 from tests.fuzz.check import EXPECTED, Slow, Unclear, watched
-from tests.fuzz.statements import Script, unlike
+from tests.fuzz.kinds import nested
+from tests.fuzz.kinds.statements import Script, unlike
 from tests.fuzz.values import Draw
 from tests.fuzz.ways import BY_NAME
 
@@ -349,8 +349,8 @@ class Carried(Script):
         v, m = (f"ag.tensor({u.astype('float64').tolist()}, dtype={self.program.dtype!r})"  # type: ignore[attr-defined]
                 for u in self.program.point())  # type: ignore[attr-defined]
         return ("import agnesi as ag\nfrom agnesi.core.support.tree import leaves, map_leaves as "
-                "tree\nfrom tests.fuzz.carried import _states as states, graph\n"
-                "from tests.fuzz.nested import OWN as T  # or PLAIN of tests.fuzz.carried\n"
+                "tree\nfrom tests.fuzz.kinds.carried import _states as states, graph\n"
+                "from tests.fuzz.kinds.nested import OWN as T  # or PLAIN of carried\n"
                 f"jit = ag.jit{self.program.source}\nv, m = {v}, {m}\n"
                 f"run = lambda: {self.program.use}\nprint(run())")  # type: ignore[attr-defined]
 
