@@ -9,7 +9,7 @@ pytest.importorskip("llvmlite.binding")
 
 from agnesi.codegen.kernels.conv import plan_convolution
 from agnesi.codegen.kernels.conv.winograd.plan import WinogradPlan, WinogradWeightPlan
-from tests.codegen.kernels.conv_kernels import Runnable, conv_sizes, host, reference, shapes
+from tests.codegen.kernels.conv.conv_kernels import Runnable, conv_sizes, host, reference, shapes
 
 
 @pytest.mark.share(4)

@@ -22,7 +22,7 @@ from agnesi.core.ir.loops import call, const
 from agnesi.core.support.policy import FAST_COMPILE, FAST_RUN, CompilePolicy
 from agnesi.core.target import Target
 from agnesi.runtime import threads
-from tests.codegen.kernels.conv_kernels import (
+from tests.codegen.kernels.conv.conv_kernels import (
     Runnable,
     conv_sizes,
     host,

@@ -11,7 +11,7 @@ from agnesi.codegen.kernels.conv import plan_convolution
 from agnesi.codegen.kernels.conv.weight_plan import WeightPlan
 from agnesi.core.ir.conv_sizes import ConvSizes
 from agnesi.runtime import threads
-from tests.codegen.kernels.conv_kernels import (
+from tests.codegen.kernels.conv.conv_kernels import (
     Runnable,
     conv_sizes,
     host,

@@ -10,7 +10,7 @@ from agnesi.core.support.config import CHOICES
 from agnesi.core.support.policy import FAST_RUN, POLICIES
 from agnesi.rewrite import STAGES
 
-ROOM = Path(__file__).parents[2] / "src/agnesi"
+ROOM = Path(__file__).parents[3] / "src/agnesi"
 #: All that is asked of an object somewhere: ``.name``.
 ASKED = {name for path in ROOM.rglob("*.py") if path.name != "policy.py"
          for name in re.findall(r"\.([a-z]\w*)\b", path.read_text(encoding="utf-8"))}
