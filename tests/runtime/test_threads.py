@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from agnesi.core.support import host
-from agnesi.runtime import entry, machine, support, threads
+from agnesi.runtime import machine, support, threads
+from tests.runtime.bodies import call_body
 
 # Adds 1 to c[i] for every unit i; `%rounds` times.  `@nested` runs `@body` in every unit.
 IR = """
@@ -96,7 +97,7 @@ def code():
 def test_every_unit_once_a_round(code, count, units):
     threads.set_num_threads(count)
     counts = np.zeros(1000, "int64")
-    assert entry.call_body(code, [counts, units, 300]) == 0
+    assert call_body(code, [counts, units, 300]) == 0
     assert (counts[:units] == 300).all() and not counts[units:].any()
 
 
@@ -104,7 +105,7 @@ def test_count_may_change_between_calls(code):
     counts = np.zeros(100, "int64")
     for turn in range(60):
         threads.set_num_threads(1 + turn % 5)
-        entry.call_body(code, [counts, 100, 20])
+        call_body(code, [counts, 100, 20])
     assert (counts == 1200).all()
 
 
@@ -112,7 +113,7 @@ def test_tasks_may_call_back(code):
     threads.set_num_threads(3)
     counts = np.zeros(400, "int64")
     for _ in range(200):
-        entry.call_body(code, [counts], body="nested")
+        call_body(code, [counts], body="nested")
     assert (counts == 200).all()
 
 
@@ -122,7 +123,7 @@ def test_python_threads_at_once(code):
 
     def run(own):
         for _ in range(30):
-            entry.call_body(code, [own, 500, 50])
+            call_body(code, [own, 500, 50])
 
     callers = [threading.Thread(target=run, args=(own,)) for own in counts]
     for caller in callers:
@@ -137,7 +138,7 @@ def _sum_in_child(code):
     pid = os.fork()
     if not pid:
         try:
-            entry.call_body(code, [counts, 500, 100])
+            call_body(code, [counts, 500, 100])
             os._exit(0 if (counts == 100).all() else 1)
         finally:
             os._exit(2)
@@ -148,15 +149,15 @@ def _sum_in_child(code):
 def test_child_of_a_fork_starts_its_own_workers(code):
     threads.set_num_threads(3)
     counts = np.zeros(500, "int64")
-    entry.call_body(code, [counts, 500, 10])
+    call_body(code, [counts, 500, 10])
     assert _sum_in_child(code) == 0
-    entry.call_body(code, [counts, 500, 10])
+    call_body(code, [counts, 500, 10])
     assert (counts == 20).all()
     stop = threading.Event()
 
     def busy():
         while not stop.is_set():
-            entry.call_body(code, [np.zeros(500, "int64"), 500, 100])
+            call_body(code, [np.zeros(500, "int64"), 500, 100])
 
     other = threading.Thread(target=busy)
     other.start()
@@ -170,14 +171,14 @@ def test_child_of_a_fork_starts_its_own_workers(code):
 def test_workers_end_before_a_fork(code):
     threads.set_num_threads(4)
     before = len(os.listdir("/proc/self/task"))
-    entry.call_body(code, [np.zeros(500, "int64"), 500, 10])
+    call_body(code, [np.zeros(500, "int64"), 500, 10])
     support.call("threads_stop")
     after = len(os.listdir("/proc/self/task"))
     counts = np.zeros(500, "int64")
-    entry.call_body(code, [counts, 500, 10])
+    call_body(code, [counts, 500, 10])
     assert len(os.listdir("/proc/self/task")) == after, "none start while the pool is stopped"
     support.call("threads_resume")
-    entry.call_body(code, [counts, 500, 10])
+    call_body(code, [counts, 500, 10])
     assert (counts == 20).all()
     assert after <= before and len(os.listdir("/proc/self/task")) == after + 3
 
@@ -197,7 +198,7 @@ def test_workers_leave_the_processor_where_their_caller_works(code):
     def call():
         while not over.is_set():
             masks[:] = [processors]
-            entry.call_body(code, [np.zeros(1000, "int64"), 1000, 500_000])
+            call_body(code, [np.zeros(1000, "int64"), 1000, 500_000])
 
     caller = threading.Thread(target=call)
     caller.start()
@@ -221,10 +222,11 @@ def test_process_ends_with_sleeping_and_working_workers(tmp_path):
     script = (
         "import sys, threading, numpy as np\n"
         "from agnesi.core.support.config import config; config.cache_dir = sys.argv[1]\n"
-        "from agnesi.runtime import entry, machine, threads\n"
+        "from agnesi.runtime import machine, threads\n"
+        "from tests.runtime.bodies import call_body\n"
         "code = machine.load(sys.argv[2]); threads.set_num_threads(3)\n"
-        "run = lambda: entry.call_body(code, [np.zeros(500, 'int64'), 500, 10**9])\n"
-        "entry.call_body(code, [np.zeros(500, 'int64'), 500, 10])\n"
+        "run = lambda: call_body(code, [np.zeros(500, 'int64'), 500, 10**9])\n"
+        "call_body(code, [np.zeros(500, 'int64'), 500, 10])\n"
         "if sys.argv[3] == 'busy': threading.Thread(target=run, daemon=True).start()\n"
         "print('end')"
     )
@@ -284,6 +286,6 @@ define i32 @body(ptr %bufs, ptr %rt) nounwind {
     before = threads.get_num_threads()
     threads.set_num_threads(3)
     counts = np.zeros(12, "int64")
-    assert entry.call_body(machine.load(text), [counts]) == 0
+    assert call_body(machine.load(text), [counts]) == 0
     threads.set_num_threads(before)
     assert (counts == 1).all()

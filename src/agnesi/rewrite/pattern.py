@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import partial
-from typing import Any
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial, wraps
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -22,6 +23,7 @@ _UNIFORM_SIZE = 1024
 #: The names that stand for constants and leaves where other nodes have an operation's name.
 CONSTANT, LEAF = "constant", ""
 Bindings = dict[str, Node]
+R = TypeVar("R")
 
 
 class _Variable(Node):
@@ -146,6 +148,25 @@ def _number(value: Any) -> Any:
     if value is None or value.size != 1:
         raise ValueError("a rewrite pattern is made of pattern variables and numbers only")
     return value.item()
+
+
+def kept_for_last(function: Callable[[Node], R]) -> Callable[[Node], R]:
+    """A function of a node, whose result for the last one is kept: rules look it up in a row.
+
+    Nodes get other operands in place, so the result is computed again where these differ.
+    """
+    kept: list[tuple[Any, Any, Any]] = [(lambda: None, (), None)]
+
+    @wraps(function)
+    def call(node: Node) -> R:
+        last, inputs, found = kept[0]
+        if last() is not node or inputs is not node.inputs:
+            found = function(node)
+            kept[0] = weakref.ref(node), node.inputs, found
+        result: R = found
+        return result
+
+    return call
 
 
 def scalar(node: Node) -> Any:

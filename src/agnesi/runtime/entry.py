@@ -322,21 +322,12 @@ def clock_address() -> int:
     return int(support.native().address("profile_clock"))
 
 
-def context(callback: Any = None, foreign: Sequence[str] = ()) -> Context:
+def context(foreign: Sequence[str] = ()) -> Context:
     """Return the table that a body needs besides its buffers."""
     table = Context()
     table.keep = []
-    _fill_rt(table, callback, foreign, table.keep)
+    _fill_rt(table, None, foreign, table.keep)
     return table
-
-
-def call_body(code: Code, bufs: Sequence[Any], *, body: str = "body") -> int:
-    """Run a body directly on arrays or addresses; for tests and measurements."""
-    table = context()
-    addresses = [b.ctypes.data if isinstance(b, np.ndarray) else b for b in bufs]
-    array = (ctypes.c_void_p * max(len(addresses), 1))(*addresses)
-    run = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)(code.address(body))
-    return int(run(ctypes.addressof(array), ctypes.addressof(table)))
 
 
 @functools.lru_cache(maxsize=64)

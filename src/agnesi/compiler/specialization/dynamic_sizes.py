@@ -127,31 +127,18 @@ class Growing(Generic[V]):
                     spans, left = {}, _MAX_NARROWINGS
                     continue
                 return None
-            try:
-                made = make(pattern)
-            except AssertionError:  # the compiler's own mistake
-                raise
-            except Exception as error:
-                raise_if_from_signal(error)
-                # A version for the present sizes alone shows whether the function is wrong.
-                self._error = error
-                narrower = _narrowed(pattern, sizes) if left else {}
-                if narrower:
-                    left -= 1
-                    spans.update(narrower)
-                    continue
-                if isinstance(error, SmallSizeError) and len(self._least) > 1:
-                    del self._least[0]
-                    spans, left = {}, _MAX_NARROWINGS
-                    continue
-                if self._coarsened(sizes):
-                    spans, left = {}, _MAX_NARROWINGS
-                    continue
+            made, error = self._attempt(sizes, make, pattern)
+            if error is None:
+                return pattern, made
+            if left and (narrower := _narrowed(pattern, sizes)):
+                left -= 1
+                spans.update(narrower)
+                continue
+            if isinstance(error, SmallSizeError) and len(self._least) > 1:
+                del self._least[0]
+            elif not self._coarsened(sizes):
                 return None
-            self._error = None
-            self.add(pattern, made)
-            self.learn(sizes)
-            return pattern, made
+            spans, left = {}, _MAX_NARROWINGS
         return None
 
     def _grown_apart(self, sizes: Sizes, make: Callable[[Pattern], V], births: Births
@@ -165,20 +152,30 @@ class Growing(Generic[V]):
             others = iter(self._varied(seen, rest, {}) or rest)
             pattern = tuple(_born(i, n, least, births[i]) if i in births else next(others)
                             for i, n in enumerate(sizes))
-            try:
-                made = make(pattern)
-            except AssertionError:
-                raise
-            except Exception as error:
-                raise_if_from_signal(error)
-                self._error = error
-                del self._born[0]
-                continue
-            self._error = None
-            self.add(pattern, made)
-            self.learn(sizes)
-            return pattern, made
+            made, error = self._attempt(sizes, make, pattern)
+            if error is None:
+                return pattern, made
+            del self._born[0]
         return None
+
+    def _attempt(self, sizes: Sizes, make: Callable[[Pattern], V], pattern: Pattern
+                 ) -> tuple[Any, Exception | None]:
+        """A version of a pattern, which is added; or None and the error of the attempt.
+
+        A version for the present sizes alone shows whether the function itself is wrong.
+        """
+        try:
+            made = make(pattern)
+        except AssertionError:  # the compiler's own mistake
+            raise
+        except Exception as error:
+            raise_if_from_signal(error)
+            self._error = error
+            return None, error
+        self._error = None
+        self.add(pattern, made)
+        self.learn(sizes)
+        return made, None
 
     def add(self, pattern: Pattern, made: V) -> V:
         """Add a specialization; the oldest is dropped if there are too many."""

@@ -10,7 +10,6 @@ import functools
 import itertools
 import math
 import operator
-import weakref
 from collections import Counter
 from collections.abc import Iterable
 from typing import Any
@@ -32,7 +31,7 @@ from agnesi.rewrite.algebra.logarithms import in_small_tails
 from agnesi.rewrite.algebra.quotients import Product, factors, written
 from agnesi.rewrite.algebra.scales import ENDS
 from agnesi.rewrite.algebra.sums import akin, terms
-from agnesi.rewrite.pattern import agree, scalar
+from agnesi.rewrite.pattern import agree, kept_for_last, scalar
 from agnesi.rewrite.rules import Book
 
 BOOK = Book()
@@ -287,22 +286,15 @@ def logs_over_a_step(node: Node) -> Tensor | None:
     return found + 0 if sign > 0 else 0 - found
 
 
-#: The node whose products were requested last, its operands then, and the products, which
-#: are looked up several times in a row.
-_LAST: list[tuple[Any, Any, Any]] = [(lambda: None, (), None)]
-
-
 def _two(node: Node) -> tuple[Product, Product] | None:
     """Return the two products whose sum a node is, with equal ones merged; None if they are not
-    two. The result for the last node is cached.
+    two.
     """
-    last, inputs, found = _LAST[0]
-    if last() is not node or inputs is not node.inputs:
-        found = _products(node)
-        _LAST[0] = weakref.ref(node), node.inputs, found
+    found = _products(node)
     return None if found is None else (found[0].copy(), found[1].copy())
 
 
+@kept_for_last
 def _products(node: Node) -> tuple[Product, Product] | None:
     signed = terms(node)
     if node.dtype.kind != "f" or not 2 <= len(signed) <= _MOST_IN_SUM:

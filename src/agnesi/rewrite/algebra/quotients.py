@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import weakref
 from collections.abc import Container, Iterable
 from typing import Any
 
@@ -39,7 +38,7 @@ from agnesi.rewrite.algebra.logarithms import log_of
 from agnesi.rewrite.algebra.softmaxes import normaliser_of, softmax_of, squeezed
 from agnesi.rewrite.algebra.sums import terms
 from agnesi.rewrite.intervals import interval, needs, never_zero, sources
-from agnesi.rewrite.pattern import agree, scalar
+from agnesi.rewrite.pattern import agree, kept_for_last, scalar
 from agnesi.rewrite.rules import Book
 
 BOOK = Book()
@@ -177,19 +176,10 @@ class Top:
         self.vanishing = not _ENDS.isdisjoint(heads) and any(map(_vanishes, near.above()))
 
 
-#: The node that was looked up last, its operands then, and the answer: lookups come in a row.
-_LAST: list[tuple[Any, Any, Any]] = [(lambda: None, (), None)]
-
-
+@kept_for_last
 def top(node: Node) -> Top:
-    """Return the features of the factors near the top of a product; they are kept for the last node
-    requested.
-    """
-    last, inputs, found = _LAST[0]
-    if last() is not node or inputs is not node.inputs:
-        found = Top(factors(node, _MAX_NEAR_FACTORS))
-        _LAST[0] = weakref.ref(node), node.inputs, found
-    return found
+    """Return the features of the factors near the top of a product."""
+    return Top(factors(node, _MAX_NEAR_FACTORS))
 
 
 def _reshaped(node: Node) -> Node | None:

@@ -3,35 +3,24 @@
 from __future__ import annotations
 
 import math
-import weakref
 from collections.abc import Sequence
-from typing import Any
 
 from agnesi.core.ir.node import Node
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.base.convert import number
-from agnesi.rewrite.pattern import scalar
+from agnesi.rewrite.pattern import kept_for_last, scalar
 
 #: Most terms of a sum that are collected.
 _MOST_TERMS = 8
 _SUMS = frozenset(("add", "subtract", "negative"))
 
 
-#: The node whose terms were computed last, its operands then, and the terms, for further lookups.
-_LAST: list[tuple[Any, Any, Sequence[tuple[int, Node]]]] = [(lambda: None, (), ())]
-
-
 def terms(node: Node) -> Sequence[tuple[int, Node]]:
     """Signed terms of a sum."""
-    if node.op_name not in _SUMS:
-        return [(1, node)]
-    last, inputs, found = _LAST[0]
-    if last() is not node or inputs is not node.inputs:
-        found = _terms(node)
-        _LAST[0] = weakref.ref(node), node.inputs, found
-    return found
+    return [(1, node)] if node.op_name not in _SUMS else _terms(node)
 
 
+@kept_for_last
 def _terms(node: Node) -> list[tuple[int, Node]]:
     found: list[tuple[int, Node]] = []
     stack = [(1, node)]

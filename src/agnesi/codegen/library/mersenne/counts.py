@@ -215,7 +215,7 @@ def write_multinomial(module: Module, skips_zeros: bool) -> None:
     def probability(at: Value) -> _Real:
         return _Real(b, b.load("double", b.gep("double", probabilities, at)))
 
-    _leave(b, _are_no_probabilities(b, probability, each, last, trials))
+    leave_if(b, _are_no_probabilities(b, probability, each, last, trials))
     polls, table = Polls.begin(b, i64(0)), binomial_table(b, state)
     with b.loop(i64(0), n) as row:
         start = b.gep("i64", out, b.mul(row.index, each))
@@ -259,7 +259,7 @@ def _are_no_probabilities(b: Builder, probability: Callable[[Value], _Real], eac
     return b.op("or", wrong, b.icmp("slt", trials, i64(0)))
 
 
-def _leave(b: Builder, wrong: Value) -> None:
+def leave_if(b: Builder, wrong: Value) -> None:
     """Return 1 from the function, before any draw, if ``wrong``."""
     left, on = b.label("left"), b.label("on")
     b.cbr(wrong, left, on, rare=True)

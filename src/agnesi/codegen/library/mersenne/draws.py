@@ -12,6 +12,7 @@ from agnesi.codegen.library.mersenne.counts import (
     binomial_table,
     is_no_mean,
     is_no_probability,
+    leave_if,
     poisson,
     write_binomial,
     write_multinomial,
@@ -90,12 +91,7 @@ class _Draws:
         with b.loop(i64(0), b.select(several, self.n, i64(1)), 1, [i64(0)]) as loop:
             found = b.cast("zext", wrong(*self.parameters(loop.index)), "i64")
             loop.carry(b.op("or", loop.carried[0], found))
-        bad = b.icmp("ne", loop.results[0], i64(0))
-        left, on = b.label("left"), b.label("on")
-        b.cbr(bad, left, on, rare=True)
-        b.open_block(left)
-        b.ret(const("i32", 1))
-        b.open_block(on)
+        leave_if(b, b.icmp("ne", loop.results[0], i64(0)))
 
     def write(self, kind: str, number: Callable[..., Value]) -> None:
         """Write the loop that stores ``number(*parameters)`` for each element in order."""
