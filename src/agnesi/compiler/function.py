@@ -510,7 +510,7 @@ class Function(Direct, Inspectable):
 
 
 def is_part_of_graph(value: Any) -> bool:
-    """Return whether what is computed of a value belongs into a graph or a record."""
+    """Return whether results computed from a value belong to a graph or a record."""
     return isinstance(value, Tensor) and (
         value.array is None or (value._requires_grad and STATE.recording))
 

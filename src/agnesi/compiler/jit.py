@@ -275,7 +275,7 @@ class Jit(Direct, Inspectable, Generic[P, R]):
         return found
 
     def ask_others(self, *args: Any, **keywords: Any) -> Any:
-        """Run what the version in use does not take: another one's native code may.
+        """Run what the version in use does not accept: another version's native code may.
 
         Parameters
         ----------

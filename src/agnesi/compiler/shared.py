@@ -57,7 +57,7 @@ class SharedDim(Dim):
         return self.storage.shape[self.axis]
 
     def of(self, swap: Mapping[int, Tensor]) -> SharedDim:
-        """This size, of the variable that ``swap`` has by the id of the present one."""
+        """This size, of the variable with which ``swap`` replaces the present one, by its id."""
         storage = swap.get(id(self.storage))
         return self if storage is None else SharedDim(storage, self.axis, self.args[0])
 

@@ -215,8 +215,8 @@ class _Wrapped:
 
 
 def strict(function: F, owner: type | None = None) -> F:
-    """The function, whose calls that do not fit are refused by our error, as are options that are
-    nothing of what their annotations say."""
+    """The function, which refuses calls that do not match its signature, and options that do not
+    match their annotations, by our errors."""
     about = _Wrapped(function, owner)
     inner, code = about.inner, about.code
     late = hasattr(owner, "get_params")  # scikit-learn's are checked where they fit
@@ -385,8 +385,7 @@ def _name(function: Any, args: tuple[Any, ...], owner: type | None = None) -> st
 
 
 def strictly(module: str) -> None:
-    """Let all that a public module offers refuse calls that do not fit, methods of its classes,
-    too: to be called where the module ends."""
+    """Apply :func:`strict` to all functions and methods of a public module; called at its end."""
     here = vars(sys.modules[module])
     source, public = _source(here["__spec__"]), here.get("__all__") or ()
     if "__getattr__" not in here:

@@ -226,7 +226,7 @@ def node_of(x: Tensor) -> Node:
 
 
 def forget_rule(name: str) -> None:
-    """Take a rule of one's own out again.
+    """Remove a user's rule.
 
     :param name: Name of the rule.
     :raises ValueError: If there is none of this name.

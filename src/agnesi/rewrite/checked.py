@@ -47,7 +47,7 @@ def starts(ops: Iterable[Any]) -> tuple[str, ...]:
 
 
 def _check_name(name: str) -> None:
-    """Refuse a rule that starts at an operation which there is not."""
+    """Refuse a rule whose pattern starts at an unknown operation."""
     def known() -> set[str]:
         return {*TABLE, *GIVEN_NAMES, *(n for c in _classes(Op) for n in _names(c))}
 

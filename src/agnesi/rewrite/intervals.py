@@ -20,7 +20,7 @@ _INF = math.inf
 
 
 class Interval(NamedTuple):
-    """Bounds of a value; ``zero`` says whether it may be zero inside of them."""
+    """Bounds of a value; ``zero`` says whether it may be zero."""
 
     low: float = -_INF
     high: float = _INF

@@ -233,7 +233,7 @@ class _Emitter:
             b.call("void", "llvm.prefetch.p0", ahead, *flags)
 
     def _four_indices(self, k: Value, mask: Value | None) -> list[Value]:
-        """The indices of four entries, 0 for those that are not there.
+        """The indices of four entries, 0 for missing ones.
 
         Short ones are taken as pairs, since none is negative.
         """

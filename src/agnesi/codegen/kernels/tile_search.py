@@ -64,7 +64,7 @@ def heights(total: int, most: int) -> Iterator[Rows]:
 def register_tiles(machine: Machine, columns: int, lines: int, rows: int, *, deep: bool = True,
                    vectors: Iterable[int] = range(1, _MAX_PANEL_VECTORS + 1), least: int = 0
                    ) -> Iterator[tuple[tuple[Panel, ...], Rows, Rows]]:
-    """Yield panels of columns and cuts of lines and of their rows whose sums the registers hold.
+    """Yield panels of columns, and cuts of lines and of their rows, whose sums fit the registers.
 
     Tiles of several lines have whole ones, and only where ``deep`` allows it.  With ``least`` there
     are tiles of so many rows in any case.

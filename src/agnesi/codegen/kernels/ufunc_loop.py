@@ -74,7 +74,7 @@ def may_be_long(plan: WalkPlan) -> bool:
 
 
 def _axes(kernel: Foreign) -> tuple[Axis, ...]:
-    """The loops, innermost first; axes that all buffers step through evenly are one."""
+    """The loops, innermost first; axes contiguous to each other in all buffers are merged."""
     shape = kernel.results[0].shape
     buffers = (*kernel.inputs, *kernel.results)
     found: list[Axis] = []

@@ -194,7 +194,7 @@ class Link:
 
 
 def _linked(link: Any) -> Link:
-    """The link of a function of Chainer 1.0, which is one here, or the link itself."""
+    """The link in place of a function of Chainer 1.0, or the link itself."""
     found = getattr(link, "link", link)
     if not isinstance(found, Link):
         raise TypeError(at(f"a chain holds links, as links.Linear(3, 2) is, not {typed(link)}"))

@@ -354,7 +354,7 @@ class Maxout(Chain):
 
 
 def _same_batch(link: Any, x: Variable) -> None:
-    """Refuse inputs of another number of samples than the state that a link remembers."""
+    """Refuse inputs whose number of samples differs from that of the link's state."""
     if len(x.data) != len(link.h.data):
         raise ShapeError(at(f"{type(link).__name__} remembers the state of {len(link.h.data)} "
                             f"samples, and x is {typed(x)}: call link.reset_state() before a new "

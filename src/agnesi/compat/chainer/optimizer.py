@@ -152,7 +152,7 @@ class Optimizer:
             g += decay * p
 
     def accumulate_grads(self, grads: Iterable[Any]) -> None:
-        """Add gradients from elsewhere."""
+        """Add given gradients."""
         for (_, g, _), other in zip(self.tuples, grads, strict=True):
             g += other
 

@@ -490,7 +490,7 @@ def _made(cls: type[Variable], x: Tensor, key: Any) -> Variable:
 
 
 def made_of(cls: type[Variable], x: Tensor) -> Variable:
-    """The variable of a tensor, of a class that a program has made it of."""
+    """The variable of a tensor, of the class with which a program made it."""
     return _made(cls, x, x.node)
 
 

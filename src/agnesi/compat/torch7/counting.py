@@ -160,7 +160,7 @@ def _has_view(x: Any) -> bool:
 
 
 def _no_tensors(error: Exception, args: tuple[Any, ...]) -> list[str]:
-    """What stands where a tensor is wanted, if an error is about that."""
+    """The argument given instead of a tensor, if an error is about that."""
     if text := str(error) if isinstance(error, AttributeError) else "":
         parts = [p for a in args for p in (a if isinstance(a, (list, tuple)) else [a])]
         return [typed(p) for p in parts if text.startswith(f"{type(p).__name__!r} ")]

@@ -371,7 +371,7 @@ def _nested(nest: Any, levels: int) -> str:
 
 
 def shown(x: Any) -> str:
-    """``repr``, but of what is nested so deeply that this has none."""
+    """``repr``, or a short text for objects nested too deeply for it."""
     try:
         return repr(x)
     except RecursionError:

@@ -292,7 +292,7 @@ class TapPick(_Pool, LinearOp):
 
 @record
 class TapSpread(_Back, LinearOp):
-    """Each number added to that element of its window that has the given number."""
+    """Each value added to the element of its window at the given position."""
 
     windows: Windows
     kernel: Ints

@@ -239,7 +239,7 @@ class _OnArrays:
     @staticmethod
     def steps(most: int, wanted: Any, operands: Sequence[Any], starts: Sequence[Any], step: Any
               ) -> np.ndarray:
-        """Repeat ``step`` on the elements of arrays that want another one."""
+        """Repeat ``step`` on the elements of arrays that need another one."""
         shape = shapes.broadcast(*(np.shape(x) for x in (wanted, *operands, *starts)))
         flat = [np.broadcast_to(x, shape).ravel() for x in (*operands, *starts)]
         result = flat[len(operands)].copy()

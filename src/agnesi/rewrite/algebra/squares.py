@@ -190,7 +190,7 @@ def square_of_quotient(node: Node) -> Tensor | None:
 
 
 class _Ratios:
-    """Quotients of a value and a root of a sum of squares that has the value's: at most 1."""
+    """Quotients, at most 1, of a value and the root of a sum that contains its square."""
 
     def __contains__(self, node: object) -> bool:
         divided = isinstance(node, Node) and node.op_name == "divide"

@@ -15,7 +15,7 @@ from agnesi.core.support.record import record
 
 @record
 class Layout:
-    """Elements from one line, pixel or channel of a tile's source to the next.
+    """Strides of a tile's source, in elements: between lines, pixels and channels.
 
     ``plane`` leads from one tap of depth to the next.
     """

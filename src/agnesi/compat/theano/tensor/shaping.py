@@ -70,7 +70,7 @@ def shape_padleft(t: Any, n_ones: int = 1) -> Variable:
 
 
 def shape_padright(t: Any, n_ones: int = 1) -> Variable:
-    """New axes of size 1 behind."""
+    """New axes of size 1 behind the others."""
     t = as_tensor_variable(t)
     return t.dimshuffle(*range(t.ndim), *["x"] * n_ones)
 

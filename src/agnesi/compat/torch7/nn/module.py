@@ -192,7 +192,7 @@ class Module:
             callback(m)
 
     def listModules(self) -> list[Any]:
-        """The module and all inside."""
+        """The module and all modules in it."""
         return list(self.walk())
 
     def findModules(self, typename: str) -> list[Any]:

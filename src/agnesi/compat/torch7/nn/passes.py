@@ -77,7 +77,7 @@ class GradientReversal(ZeroGrad):
         self.factor = lambda_
 
     def setLambda(self, lambda_: float) -> None:
-        """Another number."""
+        """Set the factor of the gradient."""
         self.factor = lambda_
 
     def updateGradInput(self, input: Any, gradOutput: Any) -> Any:

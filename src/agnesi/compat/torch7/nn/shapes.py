@@ -20,7 +20,7 @@ __all__ = [
 
 
 class Reshape(Module):
-    """The elements in other sizes; a first axis that is no part of them is a batch."""
+    """The elements in another shape; a first axis that is not part of it is a batch."""
 
     def __init__(self, *sizes: int) -> None:
         super().__init__()
