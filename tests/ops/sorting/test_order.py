@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import agnesi as ag
-from agnesi.compiler.library.sorting import sorted_by_code
+from agnesi.compiler.library.sorting import _Described as described
 from agnesi.core.ir.calls.sorting import Sorting
 from agnesi.core.support.config import HOOKS
 from agnesi.ops.sorting.order import first_of_order, first_positions
@@ -20,7 +20,7 @@ DTYPES = ["float16", "float32", "float64", "int8", "int16", "int32", "int64", "u
 def way(request, monkeypatch):
     def native(x, *how):
         wanted = Sorting(x.shape, x.dtype.name, *how)
-        return sorted_by_code(x, wanted) if x.size else None
+        return described(wanted)(x) if x.size else None
 
     hook = native if request.param else lambda *args: None
     monkeypatch.setattr(HOOKS, "sort", hook)
@@ -110,7 +110,7 @@ def test_rows_of_all_lengths_wherever_they_are(dtype, descending):
         x = numbers(dtype, shape, 90)
         order = expected_order(x, axis, descending)
         for places in (False, True):
-            found = sorted_by_code(x, Sorting(shape, dtype, axis, descending, places))
+            found = described(Sorting(shape, dtype, axis, descending, places))(x)
             same(found, order if places else np.take_along_axis(x, order, axis))
 
 
@@ -125,7 +125,7 @@ def test_keys_that_differ_in_few_bits_only(dtype):
             x = x.view(dtype)
             for descending in (False, True):
                 order = expected_order(x, axis, descending)
-                found = sorted_by_code(x, Sorting(shape, dtype, axis, descending, True))
+                found = described(Sorting(shape, dtype, axis, descending, True))(x)
                 np.testing.assert_array_equal(found, order, err_msg=f"{shape} {far} {descending}")
 
 

@@ -92,15 +92,3 @@ def sort(x: np.ndarray, axis: int, descending: bool, positions: bool, first: int
         return None
     described = _described(x.shape, x.dtype, axis, descending, positions, first, last)
     return None if described is None else described(x)
-
-
-def sorted_by_code(x: np.ndarray, wanted: Sorting) -> np.ndarray:
-    """An array's values in order, or their indices, by native code that is made at once.
-
-    >>> import numpy as np
-    >>> from agnesi.compiler.library.sorting import sorted_by_code
-    >>> from agnesi.core.ir.calls.sorting import Sorting
-    >>> sorted_by_code(np.array([3, 1, 2]), Sorting((3,), "int64", 0, False, False))
-    array([1, 2, 3])
-    """
-    return _Described(wanted)(x)
