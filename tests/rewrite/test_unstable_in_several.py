@@ -75,6 +75,8 @@ CASES = {
                             [(1e200, 0.5), (1e200, 1e199), (3.0, 4.0)], False),
     "ratio of cosh": (lambda m, x, y: m.cosh(x) / m.cosh(y), [(800.0, 799.5), (0.5, 1e-3)], False),
     "next power": (lambda m, x, p: (x + 1) ** p - x ** p, [(1e10, 0.3), (1e8, 2.5)], False),
+    "difference quotient of a power": (
+        lambda m, x, y: (x ** 3.7 - y ** 3.7) / (x - y), [(2.0, 2.0 + 1e-9), (3.0, 1.0)], False),
 }
 OF_ONE = {
     "1 - cos": lambda m, x: (1 - m.cos(x)) / x ** 2,

@@ -239,6 +239,7 @@ UNSTABLE = {
     "log(x + 3) - log(x + 1)": (lambda m, x: m.log(x + 3) - m.log(x + 1), (0.5, 3.0, 1e10)),
     "1 - x / sqrt(x**2 + 1)": (lambda m, x: 1 - x / m.sqrt(x * x + 1), (-3.0, 0.5, 1e10)),
     "asinh(x) - log(2x)": (lambda m, x: m.asinh(x) - m.log(2 * x), (0.5, 3.0, 1e10)),
+    "acosh(x) - asinh(x)": (lambda m, x: m.acosh(x) - m.asinh(x), (1.5, 3.0, 1e10)),
     "x log(1 + 1 / x) - 1": (lambda m, x: x * m.log(1 + 1 / x) - 1, (0.5, 3.0, 1e10)),
     "exp(x) / sqrt(1 + exp(2x))": (
         lambda m, x: m.exp(x) / m.sqrt(1 + m.exp(2 * x)), (-40.0, 0.7, 40.0)),
