@@ -121,7 +121,7 @@ get_default_device set_default_device get_device get_device_module Stream Event 
     one device, the CPU
 set_printoptions get_printoptions : `numpy.set_printoptions`
 get_autocast_dtype set_autocast_enabled set_autocast_dtype clear_autocast_cache :
-    a block `with ag.autocast("cpu", dtype=ag.bfloat16):`
+    a block under `ag.autocast("cpu", dtype=ag.bfloat16)`
 GradScaler : `ag.amp.GradScaler`
 set_anomaly_enabled is_anomaly_enabled is_anomaly_check_nan_enabled : `ag.ensure(x,
     ag.isfinite(x).all())`
@@ -193,7 +193,7 @@ FORMS = (
     ("miopen_*", "functions of `nn.functional`: kernels are generated"),
     ("native_*", "functions of `nn.functional`: kernels are generated"),
     ("batch_norm_*", "`nn.functional.batch_norm`"),
-    ("*autocast*", "`ag.is_autocast_enabled('cpu')`, `with ag.autocast('cpu'):`"),
+    ("*autocast*", "`ag.is_autocast_enabled('cpu')`, a block under `ag.autocast('cpu')`"),
     ("*Storage*", "`x.numpy()`, the array that holds the values"),
     ("*Tensor", "`ag.tensor(data, dtype)`"),
     ("*Type", "`ag.Tensor`: there is no script with types of its own; see `ag.jit`"),
