@@ -109,3 +109,18 @@ def test_lists_give_way_to_the_dtype_of_sparse_tensors():
             if exact.is_sparse:
                 exact, found = exact.to_dense(), found.to_dense()
             np.testing.assert_allclose(found.numpy(), exact.numpy(), 1e-14)
+
+
+def test_compiled_functions_find_the_elements_that_are_not_zero():
+    def function(x):
+        parts = [x.to_sparse(d) for d in (None, 1, 2)] + [(x > 1).to_sparse()]
+        return [p.to_dense() for p in parts], ag.grad(
+            lambda x: (x.to_sparse_coo(1).to_dense() ** 2).sum())(x)
+
+    run = ag.jit(function)
+    for a in ([[[0.0, 2.0], [0.0, 0.0]], [[0.0, 0.0], [0.0, 0.0]]], np.zeros((2, 2, 2)),
+              np.ones((0, 2, 2)), np.arange(12.0).reshape(3, 2, 2)[::-1]):
+        x = ag.tensor(np.asarray(a))
+        for y, z in zip(ag.tree.leaves(run(x)), ag.tree.leaves(function(x)), strict=True):
+            np.testing.assert_array_equal(y.numpy(), z.numpy())
+            assert y.dtype == z.dtype

@@ -5,8 +5,6 @@ from __future__ import annotations
 import importlib
 from typing import Any, NoReturn
 
-import numpy as np
-
 from agnesi.api import functions as F
 from agnesi.api.torch import kinds
 from agnesi.autodiff.recording import is_leaf
@@ -184,10 +182,9 @@ def to_sparse(self: Tensor, sparse_dim: int | None = None) -> Any:
     if not 1 <= count <= self.ndim:
         raise ValueError(at(f"to_sparse: sparse_dim must be between 1 and {self.ndim}, not "
                             f"{sparse_dim}"))
-    array = np.asarray(self.detach().numpy())
-    there = array != 0
-    places = np.stack(np.nonzero(there.any(tuple(range(count, self.ndim))))).astype(np.int64)
-    return COO(places, self[tuple(places)], self.shape, is_coalesced=True)
+    there = self.detach() != 0
+    places = F.nonzero(F.any(there, tuple(range(count, self.ndim))))
+    return COO(F.stack(places), self[places], self.shape, is_coalesced=True)
 
 
 @strict
