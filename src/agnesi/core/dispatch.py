@@ -62,7 +62,7 @@ from agnesi.core.support.errors import (
     oversized,
     user_where,
 )
-from agnesi.core.support.tracing import outermost
+from agnesi.core.support.tracing import caught_errors
 from agnesi.core.support.worker_threads import aside
 from agnesi.core.tensor import Tensor, keep, register, symbol, wrap
 
@@ -349,7 +349,7 @@ def make_node(op: Op, xs: tuple[Tensor, ...]) -> Node:
     where = mode.line or user_where(3) if mode.placing else None
     node = node_of_type(op, inputs, types, where)
     if "raises" in op.traits and mode.trace is not None:
-        if (caught := getattr(outermost(), "caught", None)) is not None:
+        if (caught := caught_errors()) is not None:
             caught.note_check(op)
         if mode.examples is None:
             mode.trace.raising.append(node)

@@ -49,6 +49,15 @@ def of_splits(x):
         return -x.sum()
 
 
+def of_loops(x):
+    """One that waits for a size must end."""
+    while True:
+        try:
+            return x.reshape(3, -1)
+        except ValueError:
+            x = ag.concatenate([x, x[:1]])
+
+
 def of_comparisons(x):
     try:
         return x * 2 if x.shape[0] == 7 else x * 3
@@ -57,7 +66,8 @@ def of_comparisons(x):
 
 
 @pytest.mark.parametrize("function", [
-    of_reshape, of_broadcasting, of_products, of_writes, of_splits, of_comparisons])
+    of_reshape, of_broadcasting, of_products, of_writes, of_splits, of_loops,
+    of_comparisons])
 @pytest.mark.parametrize("sizes", [(3, 7, 5, 2, 7, 6), (7, 3, 7, 4)], ids=["grows", "begins"])
 def test_whether_an_error_is_caught_is_decided_by_present_sizes(function, sizes):
     """A version for several sizes raised for all of them what some of them do not."""

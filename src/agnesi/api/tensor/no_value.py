@@ -17,7 +17,7 @@ from agnesi.api.tensor.scipy_calls import counterpart
 from agnesi.core.storage.leaves import left_over
 from agnesi.core.support.config import STATE
 from agnesi.core.support.errors import LIBRARY_FILES, TraceError, at, location, ours
-from agnesi.core.support.tracing import current_trace, is_tracing, outermost
+from agnesi.core.support.tracing import caught_errors, current_trace, is_tracing
 from agnesi.core.tensor import Tensor
 
 _CHOOSE = ("ag.where(condition, a, b) chooses between values, ag.cond(condition, then, otherwise) "
@@ -66,7 +66,7 @@ def no_value(x: Tensor, use: str) -> TraceError:
                 f"{needed}: its trace is over, and what was computed there is gone. Return it, or "
                 "keep it in a tensor that is changed in place (state.copy_(x))"))
     error = TraceError(at(f"{needed}, which {_situation(_advice(use, own))}"))
-    if (caught := getattr(outermost(), "caught", None)) is not None:
+    if (caught := caught_errors()) is not None:
         caught.unanswered.append(error)
     return error
 

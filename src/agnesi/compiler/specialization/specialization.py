@@ -181,12 +181,11 @@ class Version(Flows):
         """Trace; return the results, the recorded reads, and a token that exists only if Python
         decides the same again.
         """
-        trace.caught.begin(sys._getframe().f_code)
-        with tracing(trace):
+        with tracing(trace), trace.caught.begun(sys._getframe().f_code, open_sizes):
             try:  # in a context of its own, by which changes of context variables are undone
                 reads = copy_context().run(self._run, symbols)
             except LookedAtError as error:
-                if error.indices or not open_sizes:
+                if type(error) is not LookedAtError or error.indices or not open_sizes:
                     raise
                 raise UnknownSizeError("Python decides by a number that sizes give") from None
             trace.refuse_flags()

@@ -135,12 +135,20 @@ def missed_in(code: CodeType) -> frozenset[str]:
 
 
 #: Names of what catches errors in a ``with`` block.
-CATCHING = frozenset(("suppress", "raises", "assertRaises"))
+_CATCHING = frozenset(("suppress", "raises", "assertRaises"))
 #: Classes that no operation raises for values of its operands.
 _OF_OTHER_CAUSES = frozenset((
     "AttributeError", "EOFError", "FileNotFoundError", "ImportError", "KeyError",
     "KeyboardInterrupt", "ModuleNotFoundError", "NameError", "OSError", "StopIteration"))
 _NAMED = frozenset(("LOAD_GLOBAL", "LOAD_NAME", "LOAD_ATTR", "LOAD_DEREF", "LOAD_FAST"))
+
+
+@functools.lru_cache(maxsize=4096)
+def may_catch(code: CodeType) -> bool:
+    """Return whether code may catch exceptions anywhere, or clean up behind them."""
+    names = [i.opname for i in instructions(code)]
+    return (code.co_name in ("__exit__", "__aexit__") or not _CATCHING.isdisjoint(code.co_names)
+            or names.count("PUSH_EXC_INFO") > names.count("WITH_EXCEPT_START"))
 
 
 def caught_at(frame: Any, root: CodeType | None) -> tuple[CodeType, int] | None:
@@ -165,8 +173,9 @@ def _is_caught(code: CodeType, offset: int) -> bool:
     ...         return x[0]
     ...     except IndexError:
     ...         return x
-    >>> [i.opname for i in instructions(f.__code__) if _is_caught(f.__code__, i.offset)][:2]
-    ['LOAD_FAST', 'LOAD_CONST']
+    >>> caught = [i for i in instructions(f.__code__) if _is_caught(f.__code__, i.offset)]
+    >>> {i.positions.lineno - f.__code__.co_firstlineno for i in caught}
+    {2}
     """
     entries = getattr(dis.Bytecode(code), "exception_entries", ())
     every = instructions(code)
@@ -187,10 +196,10 @@ def _is_caught(code: CodeType, offset: int) -> bool:
 def _catches(code: CodeType, handler: Sequence[dis.Instruction]) -> bool:
     """Return whether the instructions of a handler, before it raises again, may catch an error."""
     names = [i.opname for i in handler]
-    if "PUSH_EXC_INFO" not in names[:1]:
+    if names[:1] != ["PUSH_EXC_INFO"]:
         return False
     if "WITH_EXCEPT_START" in names[:3]:
-        return not CATCHING.isdisjoint(code.co_names)
+        return not _CATCHING.isdisjoint(code.co_names)
     classes: list[str] = []
     for i in handler[1:]:
         if i.opname in _NAMED:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from types import CodeType
 from typing import Any
 
@@ -13,7 +14,7 @@ from agnesi.core.calls.arguments import missing_key
 from agnesi.core.ir.extents import UnknownSizeError
 from agnesi.core.ir.node import toposort
 from agnesi.core.op import Op, title_of
-from agnesi.core.support.errors import TraceError, errors_made, location, ours, raised_by_us
+from agnesi.core.support.errors import TraceError, location, ours, raised_by_us, watching
 from agnesi.core.tensor import Tensor
 
 
@@ -74,16 +75,27 @@ class CaughtErrors:
         #: Errors of code that needs values which are not there.
         self.unanswered: list[TraceError] = []
         self._root: CodeType | None = None
-        self._made_before = 0
+        self._errors = 0
         self._checks: list[str] = []
 
-    def begin(self, root: CodeType) -> None:
-        """Begin: ``root`` is the code that calls the traced function."""
-        self._root, self._made_before = root, errors_made()
+    @contextmanager
+    def begun(self, root: CodeType, open_sizes: bool) -> Iterator[None]:
+        """A ``with`` block in which ``root`` calls the traced function."""
+        self._root = root
+        with watching(self._note_error) if open_sizes else nullcontext():
+            yield
+
+    def _note_error(self) -> None:
+        """End the trace for sizes that change if code of the user's may catch the error that is
+        made: the present sizes may be none for which it is, and loops may wait for those.
+        """
+        self._errors += 1
+        if caught_at(sys._getframe(1), self._root) is not None:
+            raise LookedAtError
 
     def note_check(self, op: Op) -> None:
         """Record an operation that checks values if it stands where its error may be caught."""
-        where = caught_at(sys._getframe(2), self._root)
+        where = caught_at(sys._getframe(1), self._root)
         if where is not None:
             self._checks.append(f"{title_of(op)} raises at {location((*where, ''))}")
 
@@ -97,7 +109,7 @@ class CaughtErrors:
             trace = error.__traceback__
             if trace is not None and not ours(trace.tb_frame.f_code.co_filename):
                 raise OnlyEagerError(f"an except clause catches that {error}", _OUTSIDE)
-        if open_sizes and (self._checks or errors_made() != self._made_before):
+        if open_sizes and (self._checks or self._errors):
             raise UnknownSizeError("whether an error is caught depends on a size")
         if self._checks:
             raise OnlyEagerError(f"an except clause may catch what {self._checks[0]}", _OUTSIDE)

@@ -15,7 +15,7 @@ import re
 import sys
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -378,23 +378,29 @@ def shown(x: Any) -> str:
         return f"a deeply nested {type(x).__name__}"
 
 
-class _Made(threading.local):
-    """How many errors with the user's line were made in this thread."""
+class _Watch(threading.local):
+    """What is called as an error with the user's line is made in this thread."""
 
-    count = 0
-
-
-_MADE = _Made()
+    function: Callable[[], None] | None = None
 
 
-def errors_made() -> int:
-    """Return how many errors with the user's line were made in this thread."""
-    return _MADE.count
+_WATCH = _Watch()
+
+
+@contextlib.contextmanager
+def watching(function: Callable[[], None]) -> Iterator[None]:
+    """Call a function whenever an error with the user's line is made in this thread."""
+    before, _WATCH.function = _WATCH.function, function
+    try:
+        yield
+    finally:
+        _WATCH.function = before
 
 
 def note_error() -> None:
-    """Count an error."""
-    _MADE.count += 1
+    """An error is made."""
+    if _WATCH.function is not None:
+        _WATCH.function()
 
 
 def at(message: str, where: Where = None) -> str:

@@ -100,6 +100,11 @@ def outermost() -> Any:
     return trace
 
 
+def caught_errors() -> Any:
+    """The record of what the user's ``except`` catches in the trace around all others, or None."""
+    return getattr(outermost(), "caught", None)
+
+
 #: Leaves of finished traces, by the name of the traced function. User code may still refer to them,
 #: but they have no values.
 _FINISHED: WeakKeyDictionary[Any, str] = WeakKeyDictionary()

@@ -7,7 +7,6 @@ version serves all.  While a function is traced for that, an object stands for t
 
 from __future__ import annotations
 
-import functools
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -15,7 +14,7 @@ from types import CodeType
 from typing import Any, NoReturn
 
 from agnesi.compiler.binding.call_adapter import ANY_TEXT
-from agnesi.compiler.tracing.bytecode import CATCHING, codes, instructions
+from agnesi.compiler.tracing.bytecode import codes, may_catch
 from agnesi.compiler.tracing.obstacles import LookedAtError
 from agnesi.core.tensor import Tensor
 
@@ -75,12 +74,5 @@ def refuse_catching(code: CodeType) -> None:
     """Raise TextReadError if user code may catch exceptions: it could catch the one raised where a
     symbol is not accepted (``"".join``).
     """
-    if any(map(_catches, codes(code))):
+    if any(map(may_catch, codes(code))):
         raise TextReadError
-
-
-@functools.lru_cache(maxsize=4096)
-def _catches(code: CodeType) -> bool:
-    names = [i.opname for i in instructions(code)]
-    return (code.co_name in ("__exit__", "__aexit__") or not CATCHING.isdisjoint(code.co_names)
-            or names.count("PUSH_EXC_INFO") > names.count("WITH_EXCEPT_START"))
