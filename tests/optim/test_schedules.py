@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import agnesi as ag
-from agnesi.optim import SGD, Adam
+from agnesi.optim import SGD, Adagrad, Adam
 from agnesi.optim import lr_scheduler as M
 
 MAKE: dict[str, Any] = {
@@ -139,7 +139,26 @@ def test_the_momentum_goes_the_other_way() -> None:
     M.OneCycleLR(adam, 1.0, 10)
     assert adam.beta1 == pytest.approx(0.95)
     with pytest.raises(ValueError, match="cycle_momentum=False"):
-        M.CyclicLR(SGD([ag.zeros(1, requires_grad=True)]), 0.1, 1.0)
+        M.CyclicLR(Adagrad([ag.zeros(1, requires_grad=True)]), 0.1, 1.0)
+
+
+@pytest.mark.parametrize("step", [lambda f: f, ag.jit], ids=["eager", "jit"])
+def test_a_cycle_turns_momentum_on(step) -> None:
+    # PyTorch 2.13: SGD and RMSprop without momentum get the cycle's.
+    weights = [ag.ones(1, requires_grad=True), ag.ones(1, requires_grad=True)]
+    tools = [SGD([weights[0]], lr=0.1), ag.optim.RMSprop([weights[1]], lr=0.1)]
+    schedules = [M.CyclicLR(tool, 0.01, 0.1, 2) for tool in tools]
+
+    @step
+    def train() -> None:
+        for weight, tool, schedule in zip(weights, tools, schedules, strict=True):
+            weight.grad = ag.ones(1)
+            tool.step()
+            schedule.step()
+
+    for _ in range(5):
+        train()
+    np.testing.assert_allclose([float(w) for w in weights], [0.431338, -3.146401], rtol=1e-5)
 
 
 def test_a_plateau_lowers_the_rate_after_patience_and_cooldown() -> None:

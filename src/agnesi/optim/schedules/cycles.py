@@ -121,7 +121,7 @@ def _momentum_of(optimizer: Any) -> str:
                 return name
     if hasattr(type(optimizer), "beta1"):
         return "beta1"
-    if getattr(optimizer, "momentum", 0.0) == 0:
+    if not hasattr(optimizer, "momentum"):
         raise ValueError(at(f"{type(optimizer).__name__} has no momentum to cycle: "
                             "pass cycle_momentum=False"))
     return "momentum"
