@@ -95,6 +95,7 @@ SAMPLES = {
     "double_number": [lambda x, y, c: (x + x) * 3, lambda x, y, c: -0.5 * (y + y)],
     "power_by_number": [
         lambda x, y, c: x**10, lambda x, y, c: x**-3, lambda x, y, c: x**-0.5,
+        lambda x, y, c: x**2.5, lambda x, y, c: x**-1.5,
     ],
     "cancel_factors": [
         lambda x, y, c: x / (((x * y) / 3) / 5), lambda x, y, c: (x * y) / y,

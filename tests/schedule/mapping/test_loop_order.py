@@ -83,3 +83,28 @@ def test_lanes_of_sums_share_lines_of_the_cache() -> None:
         value = reduce_("add", [30], body, [row], [1])
         store = Store(target, target.offset_of([row.index]), value)
         assert lane_axis((row,), [store]) is lanes, stride
+
+
+@pytest.mark.parametrize("terms", [2, 3, 5, 8])
+def test_lanes_run_across_short_sums_before_costly_values(terms: int) -> None:
+    """Distances in space, say: lanes along three coordinates would leave the exponential scalar."""
+    x = np.random.default_rng(0).standard_normal((67, terms))
+    kernel = ag.jit(lambda x: ag.exp(-((x[:, None] - x[None]) ** 2).sum(-1)))
+    exact = np.exp(-((x[:, None] - x[None]) ** 2).sum(-1))
+    np.testing.assert_allclose(kernel(ag.tensor(x)).array, exact, rtol=1e-13)
+    assert "vector.reduce" not in kernel.ir()
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("terms", [2, 3, 4, 6])
+def test_sums_of_short_rows_are_written_out(terms: int, dtype: str) -> None:
+    """Unit vectors and softmax of few classes: a vector holds one component of many rows."""
+    x = np.random.default_rng(0).standard_normal((403, terms)).astype(dtype)
+    forms = (lambda x: x / ag.sqrt((x * x).sum(-1, keepdims=True)), lambda x: ag.softmax(x, -1),
+             lambda x: (x - x.mean(-1, keepdims=True)) / x.std(-1, keepdims=True))
+    for form in forms:
+        found = ag.jit(form)
+        wanted = form(ag.tensor(x, dtype="float64")).array
+        np.testing.assert_allclose(found(ag.tensor(x)).array, wanted,
+                                   rtol=1e-12 if dtype == "float64" else 2e-4, atol=1e-6)
+        assert "vector.reduce" not in found.ir()

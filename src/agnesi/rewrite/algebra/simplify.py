@@ -13,6 +13,7 @@ from agnesi.core.dispatch import graph_node
 from agnesi.core.ir.dims import product
 from agnesi.core.ir.extents import guess
 from agnesi.core.ir.node import Node
+from agnesi.core.support import dtypes
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.base.arith import POWER, reciprocal, sqrt, square
 from agnesi.ops.base.convert import number
@@ -27,6 +28,8 @@ rule, rewriter = BOOK.rule, BOOK.rewriter
 a, b, c, x = variables("a b c x")
 #: The largest integer exponent that is expanded.
 _LARGEST_POWER = 16
+#: The largest exponent between integers that is.
+_LARGEST_HALF = 3.5
 
 
 def is_real(**nodes: Node) -> bool:
@@ -105,7 +108,7 @@ rule(x * x, square(x), name="square", stage="canonicalize")
 
 @rewriter("canonicalize", ops=[POWER], tags=("power",), exact=lambda node: _power(node, False))
 def power_by_number(node: Node) -> Tensor | None:
-    """Small constant powers are products; 1/2 is a square root."""
+    """Small constant powers are products; halves are square roots."""
     return _power(node, True)
 
 
@@ -118,6 +121,11 @@ def _power(node: Node, real: bool) -> Tensor | None:
         one = exponent > 0 and node.inputs[1].shape == ()  # for which NumPy takes roots, too
         root = sqrt(base if real or one else _no_minus(base))
         return root if exponent > 0 else reciprocal(root)
+    whole = int(abs(exponent)) if abs(exponent) <= _LARGEST_HALF else 0
+    if whole and abs(exponent) == whole + 0.5 and base.dtype in (dtypes.float32, dtypes.float64):
+        base = base if real else _no_minus(base)
+        base = base if exponent > 0 else reciprocal(base)  # whose powers overflow where theirs do
+        return _product(base, whole) * sqrt(base)
     if exponent != exponent // 1 or abs(exponent) > _LARGEST_POWER:
         return None
     if exponent < -1 and base.dtype.kind == "c" and not real:

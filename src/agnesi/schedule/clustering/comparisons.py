@@ -9,6 +9,7 @@ the extreme of all, or is at least it: such sums are kept.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from agnesi.core.ir.node import Node
 from agnesi.schedule.clustering.node_facts import NodeFacts
@@ -25,14 +26,18 @@ def shared_sums(node: Node, facts: Mapping[int, NodeFacts]) -> set[int]:
     left, right = sorted(node.inputs, key=lambda n: n.op is not None)  # numbers first
     below = _sums(left, facts)
     also = _sums(right, facts) if below else {}
-    return {s for s, alone in below.items() if s in also and not (alone and also[s])}
+    return {
+        id(maker) for s, (makers, alone) in below.items() if s in also
+        for maker in (*makers, *also[s][0]) if not (alone and also[s][1])}
 
 
-def _sums(node: Node, facts: Mapping[int, NodeFacts]) -> dict[int, bool]:
+def _sums(node: Node, facts: Mapping[int, NodeFacts]) -> dict[Any, tuple[list[Node], bool]]:
     """Return the rounding reductions that a node is computed from without another materialized
     value between, each with whether every value between has at least as many elements.
+
+    By what is reduced, and how: some keep the axes that others drop.
     """
-    found: dict[int, bool] = {}
+    found: dict[Any, tuple[list[Node], bool]] = {}
     least: dict[int, int] = {}
     stack = [(node, facts[id(node)].weight if node.op is not None else 0)]
     while stack and len(least) < _MAX_LOOKED_AT_NODES:
@@ -41,7 +46,9 @@ def _sums(node: Node, facts: Mapping[int, NodeFacts]) -> dict[int, bool]:
         if known is None or not known.lowers or known.product:
             continue
         if known.axes and maker.dtype.kind in "fcV" and "extreme" not in maker.op.traits:
-            found[id(maker)] = found.get(id(maker), True) and fewest >= known.weight
+            what = maker.op_name, known.axes, *map(id, maker.inputs)
+            makers, alone = found.get(what, ([], True))
+            found[what] = [*makers, maker], alone and fewest >= known.weight
             continue
         fewest = min(fewest, known.weight)
         if fewest < least.get(id(maker), fewest + 1):

@@ -11,7 +11,7 @@ from agnesi.core.ir import loops
 from agnesi.core.ir.kernels import Nest, Store, reductions
 from agnesi.core.ir.loops import Affine, Expr, PointSubstitution, Substitution
 
-#: Points of a nest, or terms of a sum, that are written out.
+#: Points of a nest, or terms of its sums, that are written out.
 _MAX_UNROLLED = 4
 
 
@@ -24,7 +24,7 @@ def written_out(nest: Nest) -> Nest:
         or math.prod(sizes) > _MAX_UNROLLED
     ):
         return nest
-    sums = _ShortSums({})
+    sums = ShortSums(_MAX_UNROLLED)
     body = [Store(s.buffer, sums.index(s.offset), sums(s.value)) for s in nest.body]
     values = [v for s in body for v in (s.value, *s.offset.atoms)]
     if any({*v.param[1]} & {*nest.axes} for v in reductions(values)):
@@ -38,18 +38,22 @@ def written_out(nest: Nest) -> Nest:
     return Nest(nest.nodes, (), list(stores.values()))
 
 
-class _ShortSums(Substitution):
-    """Writes out short reductions, wherever they stand: in the indices of loads, too."""
+class ShortSums(Substitution):
+    """Writes out reductions of few terms, wherever they stand: in the indices of loads, too."""
+
+    def __init__(self, most_terms: int) -> None:
+        super().__init__({})
+        self._most_terms = most_terms
 
     def _rebuilt(self, value: Expr) -> Expr:
         value = super()._rebuilt(value)
-        return _term_by_term(value) if value.op == "reduce" else value
+        return _term_by_term(value, self._most_terms) if value.op == "reduce" else value
 
 
-def _term_by_term(value: Expr) -> Expr:
+def _term_by_term(value: Expr, most_terms: int) -> Expr:
     kind, bound = value.param
     sizes = [a.extent for a in bound]
-    if not (all(isinstance(n, int) for n in sizes) and 0 < math.prod(sizes) <= _MAX_UNROLLED):
+    if not (all(isinstance(n, int) for n in sizes) and 0 < math.prod(sizes) <= most_terms):
         return value
     terms = [
         PointSubstitution({a: Affine(i) for a, i in zip(bound, point, strict=True)})(value.args[0])

@@ -10,15 +10,18 @@ from collections.abc import Sequence
 from agnesi.core.ir.collapse import cost
 from agnesi.core.ir.extents import guess
 from agnesi.core.ir.kernels import Store, walk
-from agnesi.core.ir.loops import Affine, Axis, Substitution
-from agnesi.core.ir.mapping import MAX_JOINED_STORES
+from agnesi.core.ir.loops import Affine, Axis, Expr, Substitution
+from agnesi.core.ir.mapping import LONGEST_STEP, MAX_JOINED_STORES
+from agnesi.schedule.mapping.full_unroll import ShortSums
 
 #: Instructions of what is unrolled, at most.
-_MAX_UNROLLED_INSTRUCTIONS = 150
+_MAX_UNROLLED_INSTRUCTIONS = 200
 #: Iterations of the loop along the lanes, at least.
 _MIN_LANE_ITERATIONS = 16
 #: The longest stride between what lanes read, to be faster than short vectors for each iteration.
 _MAX_LANE_STRIDE = 3
+#: Instructions for each store from which lanes may read at all strides that shuffles are used for.
+_MIN_INSTRUCTIONS = 8
 
 
 def unrolled(axes: tuple[Axis, ...], stores: list[Store]
@@ -28,34 +31,45 @@ def unrolled(axes: tuple[Axis, ...], stores: list[Store]
     if short is None or not isinstance(short.extent, int) or short.extent > MAX_JOINED_STORES:
         return axes, stores, None
     long = next((a for a in axes if stores[0].offset.terms.get(a) == short.extent), None)
-    if long is None or guess(long.extent) < _MIN_LANE_ITERATIONS or not _gains(stores, short, long):
+    if long is None or guess(long.extent) < _MIN_LANE_ITERATIONS or not _is_joined(
+            stores, short, long):
         return axes, stores, None
+    sums = ShortSums(MAX_JOINED_STORES)
+    whole = [sums(s.value) for s in stores]
     iterations = [Substitution({short: Affine(k)}) for k in range(short.extent)]
-    stores = [Store(s.buffer, iteration.index(s.offset), iteration(s.value)) for s in stores
-              for iteration in iterations]
-    return tuple([a for a in axes if a is not short]), stores, long
+    found = [Store(s.buffer, iteration.index(s.offset), iteration(value))
+             for s, value in zip(stores, whole, strict=True) for iteration in iterations]
+    if not _gains([s.value for s in found], long):
+        return axes, stores, None
+    return tuple([a for a in axes if a is not short]), found, long
 
 
-def _gains(stores: Sequence[Store], short: Axis, long: Axis) -> bool:
-    """Return whether all stores are contiguous, and what is read can be shuffled into lanes."""
-    values = [*walk([s.value for s in stores])]
+def _is_joined(stores: Sequence[Store], short: Axis, long: Axis) -> bool:
+    """Return whether all stores are contiguous along both axes."""
+    return all(
+        s.offset.terms.get(short) == 1
+        and s.offset.terms.get(long) == short.extent
+        and not s.offset.atoms
+        and not s.value.dtype.startswith("complex")
+        for s in stores
+    )
+
+
+def _gains(unrolled: Sequence[Expr], long: Axis) -> bool:
+    """Return whether values are few instructions, and what they read can be shuffled into lanes."""
+    values = [*walk(list(unrolled))]
+    instructions = cost(unrolled)
+    longest = LONGEST_STEP if instructions >= _MIN_INSTRUCTIONS * len(unrolled) else (
+        _MAX_LANE_STRIDE)
     return (
-        all(
-            s.offset.terms.get(short) == 1
-            and s.offset.terms.get(long) == short.extent
-            and not s.offset.atoms
-            and not s.value.dtype.startswith("complex")
-            for s in stores
-        )
-        and short.extent * cost([s.value for s in stores])
-        <= min(_MAX_UNROLLED_INSTRUCTIONS, guess(long.extent))
-        and all(_reads(v.param[1], long) for v in values if v.op == "load")
+        instructions <= min(_MAX_UNROLLED_INSTRUCTIONS, guess(long.extent))
+        and all(_reads(v.param[1], long, longest) for v in values if v.op == "load")
         and not any(v.op in ("reduce", "steps") for v in values)
     )
 
 
-def _reads(at: Affine, long: Axis) -> bool:
+def _reads(at: Affine, long: Axis, longest: int) -> bool:
     """Return whether neighbouring lanes read addresses near each other."""
     step = at.terms.get(long, 0)
-    return isinstance(step, int) and 0 <= step <= _MAX_LANE_STRIDE and not any(
+    return isinstance(step, int) and 0 <= step <= longest and not any(
         long in a.free for a in at.atoms)
