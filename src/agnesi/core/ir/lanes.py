@@ -56,7 +56,7 @@ def lane_axis(axes: tuple[Axis, ...], stores: Sequence[Store],
 
 def _across_sums(best: Axis, sums: Sequence[Expr], below: Sequence[Expr]) -> float:
     """Return about how many instructions one element of an axis takes that has the lanes."""
-    lanes = _REGISTER_BYTES // max(ITEM_BYTES[r.dtype] for r in sums)
+    lanes = min([_lanes(r) for r in sums])
     total = _instructions(_results(sums, below, best)) / lanes
     for r in sums:
         terms = math.prod(guess(a.extent) for a in r.param[1])
@@ -68,13 +68,19 @@ def _along_sums(best: Axis, sums: Sequence[Expr], below: Sequence[Expr]) -> floa
     """Return the same where reductions have the lanes, and what follows them is scalar."""
     total = float(_instructions(_results(sums, below, best)))
     for r in sums:
-        lanes = _REGISTER_BYTES // ITEM_BYTES[r.dtype]
+        lanes = _lanes(r)
         axis = reduced_along([r], r.param[1])
         others = math.prod(guess(a.extent) for a in r.param[1] if a is not axis)
         terms = others * math.ceil(guess(axis.extent) / lanes) * lanes
         total += terms * sum(_of_one_lane(v, axis, lanes) for v in _terms(r))
-        total += _INSTRUCTIONS_PER_HALVING * math.log2(lanes)
+        if r.dtype != "bool":  # of which one instruction takes a bit of each lane
+            total += _INSTRUCTIONS_PER_HALVING * math.log2(lanes)
     return total
+
+
+def _lanes(r: Expr) -> int:
+    """Return how many of the largest terms of a reduction fill the register."""
+    return _REGISTER_BYTES // max(ITEM_BYTES[v.dtype] for v in _terms(r))
 
 
 def _terms(r: Expr) -> list[Expr]:
