@@ -139,6 +139,38 @@ def heat_by_hand(plate: np.ndarray, target: np.ndarray, clock: np.ndarray,
     return np.asarray(((plate - target) ** 2).sum()), g
 
 
+def waves(xp: Any, scan: Function, rate: float = 0.2) -> Function:
+    """The energy of waves on a torus after so many explicit steps, from two places in time."""
+
+    def energy(now: Any, before: Any, clock: Any) -> Any:
+        def step(state: Any, _: Any) -> Any:
+            u, v = state
+            around = xp.roll(u, 1, 0) + xp.roll(u, -1, 0) + xp.roll(u, 1, 1) + xp.roll(u, -1, 1)
+            return (2 * u - v + rate * (around - 4 * u), u), None
+
+        (u, v), _ = scan(step, (now, before), clock)
+        return ((u - v) ** 2).sum()
+
+    return energy
+
+
+def waves_by_hand(now: np.ndarray, before: np.ndarray, clock: np.ndarray, rate: float = 0.2
+                  ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Energy and gradients by NumPy: the matrix of a step is symmetric but for its order."""
+
+    def step(u: np.ndarray) -> np.ndarray:
+        around = np.roll(u, 1, 0) + np.roll(u, -1, 0) + np.roll(u, 1, 1) + np.roll(u, -1, 1)
+        return 2 * u + rate * (around - 4 * u)
+
+    u, v = now, before
+    for _ in clock:
+        u, v = step(u) - v, u
+    g, h = 2 * (u - v), -2 * (u - v)
+    for _ in clock:
+        g, h = step(g) + h, -g
+    return np.asarray(((u - v) ** 2).sum()), g, h
+
+
 def kalman(xp: Any, scan: Function) -> Function:
     """The log-likelihood of a local linear trend (Durbin and Koopman 2012) by its logarithms of
     three variances: state (2,), covariance (2, 2), one observation a step."""

@@ -67,6 +67,17 @@ def heat() -> Problem:
     )
 
 
+def waves() -> Problem:
+    rng = np.random.default_rng(4)
+    now, before = rng.standard_normal((2, science.PLATE, science.PLATE))
+    clock = np.zeros(science.HEAT_STEPS)
+    return Problem(
+        f"waves on a torus of {science.PLATE} x {science.PLATE}, {science.HEAT_STEPS} steps, "
+        "adjoint", lambda w: science.waves(w.xp, w.scan), (now, before, clock),
+        lambda: science.waves_by_hand(now, before, clock), argnums=(0, 1),
+    )
+
+
 def kalman() -> Problem:
     rng = np.random.default_rng(2)
     y = np.cumsum(0.3 * rng.standard_normal(science.FILTER_STEPS)) + rng.standard_normal(
@@ -118,7 +129,7 @@ def options() -> Problem:
                    argnums=(0, 1, 2, 3))
 
 
-PROBLEMS = (nbody, heat, kalman, options)
+PROBLEMS = (nbody, heat, waves, kalman, options)
 
 
 # ------------------------------------------------------------------------------------ contenders
@@ -204,7 +215,7 @@ def _torch(problem: Problem, compiled: bool) -> Contender:
     def pad(x: Any, widths: Any) -> Any:
         return torch.nn.functional.pad(x, [n for pair in reversed(widths) for n in pair])
 
-    names = ("sin", "tanh", "exp", "log", "sqrt")
+    names = ("sin", "tanh", "exp", "log", "sqrt", "roll")
     xp = SimpleNamespace(pad=pad, **{n: getattr(torch, n) for n in names})
     function = problem.write(SimpleNamespace(xp=xp, scan=scan, normal=torch.special.ndtr))
     function = torch.compile(function) if compiled else function

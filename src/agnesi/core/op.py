@@ -161,6 +161,9 @@ class Op:
     #: ``parts(*reads)``: the result as regions written one after another (``core.ir.loops.Part``),
     #: or point by point in order (``core.ir.loops.Sequential``).
     parts: Callable[..., Any] | None = None
+    #: ``boxes(*reads)``: the same with steps of 1, for kernels that compute what uses the result
+    #: box by box, or None. Where an operand is computed elsewhere, too, ``parts`` are written.
+    boxes: Callable[..., Any] | None = None
     #: Whether ``parts`` reads an element of an operand once, so that it may be computed there.
     inlines: ClassVar[bool] = False
     #: Whether the result is the first operand with some elements changed, so that it may be made

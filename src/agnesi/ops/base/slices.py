@@ -251,10 +251,17 @@ class Unslice(LinearOp):
         return (apply(Slice(self.key), g),)
 
     def parts(self, x: Any) -> list[loops.Part]:
-        zero, starts = loops.const(0, x.dtype), region(self.key, self.shape)
+        starts = region(self.key, self.shape)
         real = not x.dtype.startswith("complex")
         if starts is not None and real and self._is_border(x.shape):
             return [loops.Part.whole(self.shape, lambda at: _inside(at, self.shape, x, starts))]
+        return self._layers(x)
+
+    def boxes(self, x: Any) -> list[loops.Part] | None:
+        return None if region(self.key, self.shape) is None else self._layers(x)
+
+    def _layers(self, x: Any) -> list[loops.Part]:
+        zero = loops.const(0, x.dtype)
         return [loops.Part.whole(self.shape, lambda at: zero), slice_part(self.key, self.shape, x)]
 
     def _is_border(self, inside: Sequence[Any]) -> bool:

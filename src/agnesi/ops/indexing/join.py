@@ -111,6 +111,8 @@ class Concat(Op):
             start += x.shape[self.axis]
         return result
 
+    boxes = parts
+
 
 def _reader(x: Any) -> Any:
     return lambda at: x(*at)

@@ -58,6 +58,8 @@ class Overlay(Op):
             for low, high in self._boxes([read.shape for read in reads])
         ]
 
+    boxes = parts
+
     def _part(self, low: Ints, high: Ints, covering: list[Any], dtype: str) -> loops.Part:
         def element(at: Any) -> Any:
             terms = [

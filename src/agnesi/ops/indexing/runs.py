@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -55,6 +56,19 @@ class Runs(Op):
 
         shape = tuple(sum(run.size for run in runs) for runs in self.axes)
         return [loops.Part.whole(shape, element)]
+
+    def boxes(self, x: Any) -> list[loops.Part]:
+        starts = [itertools.accumulate((run.size for run in runs), initial=0) for runs in self.axes]
+        return [
+            loops.Part(tuple(start for start, _ in box), (1,) * len(box),
+                       tuple(run.size for _, run in box), _reader(x, [run for _, run in box]))
+            for box in itertools.product(*map(zip, starts, self.axes))
+        ]
+
+
+def _reader(x: Any, runs: list[Run]) -> Any:
+    """The elements of a box that one run on each axis makes."""
+    return lambda at: x(*(i * run.step + run.first for i, run in zip(at, runs, strict=True)))
 
 
 def _source(i: loops.Affine, runs: tuple[Run, ...]) -> loops.Affine:

@@ -16,6 +16,7 @@ which every group comes behind those that it reads.
   results can be ready (``core/ir/start_times.py``; emitted by
   ``codegen/loops/list_scheduling.py``).
 - ``comparisons.py`` finds sums that both sides of a comparison are made of, which are kept.
+- ``boxes.py``: the boxes in which rolls, pads and concatenations are read where they are used.
 - ``sparsity.py`` finds operands of products in which dropout or relu left zeros.
 - ``decisions.py`` checks what Python decided by values as early as it is known. All that these
   checks do not need waits for them: it may belong to the other branch of the user's code, and fail

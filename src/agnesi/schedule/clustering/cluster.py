@@ -26,9 +26,9 @@ class Cluster:
     """
 
     __slots__ = (
-        "directions", "goal", "instructions", "lowers", "makers", "merged", "number", "product",
-        "rank", "reduces", "rereads", "roots", "scalars", "shapes", "sweeps", "swept", "users",
-        "visited", "widest",
+        "directions", "goal", "instructions", "lowers", "makers", "merged", "number", "pieces",
+        "product", "rank", "reduces", "rereads", "roots", "scalars", "shapes", "sweeps", "swept",
+        "users", "visited", "widest",
     )
 
     def __init__(self, number: int, root: Node, users: set[Cluster], facts: NodeFacts) -> None:
@@ -46,6 +46,8 @@ class Cluster:
         #: Whether the loop language can say what the first root is.
         self.lowers = facts.lowers
         self.product: Node | None = root if facts.product else None
+        #: Values made of regions, of its shape, that it is computed from region by region.
+        self.pieces: list[Node] = []
         self.reduces = 0
         #: Elements that its largest reduction reads.
         self.swept = 0
@@ -82,8 +84,8 @@ class Cluster:
 
     @property
     def regions(self) -> bool:
-        """Whether the cluster's value is computed from a piecewise value."""
-        return self.product is not None and self.product.op.template not in ("matmul", "conv")
+        """Whether the cluster is computed region by region."""
+        return bool(self.pieces)
 
     def fill(self, roots: Sequence[Node], users: set[Cluster]) -> None:
         """Add materialized values, and the clusters that use them, whose ranks are lower

@@ -11,9 +11,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from agnesi.core.ir.costs import instructions_of
+from agnesi.core.ir.dims import is_static
 from agnesi.core.ir.node import Node
 from agnesi.core.op import Item
 from agnesi.core.target import Target
+from agnesi.schedule.clustering.boxes import boxes_of
 from agnesi.schedule.clustering.cluster import Cluster, Order, present
 from agnesi.schedule.clustering.comparisons import shared_sums
 from agnesi.schedule.clustering.decisions import waiting
@@ -47,6 +49,8 @@ from agnesi.schedule.program import MAX_SEARCHED_NODES, Program
 _MAX_REGION_ROOTS = 2
 #: Instructions that are written out for each region of a piecewise value, at most.
 _MAX_REGION_INSTRUCTIONS = 100
+#: Boxes between the borders of the regions of all piecewise values of a kernel, at most.
+_MAX_BOXES = 27
 #: Longest chain of operations in one kernel.
 _MAX_CHAIN_OPS = 48
 #: Steps of the chain that an expensive operation counts for, to keep functions small.
@@ -392,17 +396,36 @@ class Clustering:
         return self._evaluations.are_many(node, len(users))
 
     def _take_regions(self, node: Node, users: set[Cluster]) -> bool:
-        """Compute a sum of piecewise values region by region in the one kernel that uses it."""
-        if "piecewise" not in node.op.traits or any(
+        """Compute a value made of regions in the one kernel that uses it, region by region."""
+        if not self._is_read_in_boxes(node) or any(
             len(c.roots) > _MAX_REGION_ROOTS or c.instructions > _MAX_REGION_INSTRUCTIONS
             for c in users
         ):
             return False
+        if len(users) == 1:
+            (cluster,) = users
+            pieces = [*cluster.pieces, node]
+            if cluster.regions and cluster.shapes == {node.shape} and not cluster.reduces and (
+                    id(node) not in self.separate) and len(boxes_of(pieces)) <= _MAX_BOXES:
+                cluster.pieces = pieces
+                return True
         if not self._take_epilogue(node, users):
             return False
         for cluster in users:
             cluster.rereads = True
+            cluster.pieces.append(node)
         return True
+
+    def _is_read_in_boxes(self, node: Node) -> bool:
+        """Return whether a value is a sum of regions, or many elements moved in a few boxes."""
+        if node.op.boxes is None or "piecewise" in node.op.traits:
+            return node.op.boxes is not None
+        moved = all([i.op is None or self._facts[id(i)].movement for i in node.inputs])
+        return (
+            is_static(node.shape) and self._facts[id(node)].weight >= MIN_ELEMENTS
+            and node.dtype.kind != "c" and (moved or len(node.inputs) == 1)
+            and 0 < len(boxes_of([node])) <= _MAX_BOXES
+        )
 
     def _take_epilogue(self, node: Node, users: set[Cluster]) -> bool:
         """Make a product part of the one kernel that uses it, as its epilogue."""

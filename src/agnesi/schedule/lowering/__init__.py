@@ -10,7 +10,8 @@ functions, loops and branches whose bodies are programs) over buffers that have 
   other buffers, with stores that are made when they are first read (``put_off``); queries that
   concern all kernels go through ``Kernel.answer``, and code that changes a kernel's body calls
   ``Kernel.change``, after which the kernel is no longer an instance of its template.
-- ``piecewise.py`` makes a nest for each region of values that are made of regions (``Op.parts``).
+- ``piecewise.py`` makes a nest for each region of values that are made of regions (``Op.parts``),
+  or of what is computed from them (``Op.boxes``).
 - ``loops.py`` makes the kernels of a loop's body a block among those of the function: slices are
   read in place, rows written where they belong, small carries stay in registers.
 - ``split_filter_gradients.py`` sums gradients of few filters in parts that follow from sizes

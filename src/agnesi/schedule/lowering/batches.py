@@ -11,9 +11,17 @@ from typing import Any
 
 from agnesi.core.ir.dims import is_static, product
 from agnesi.core.ir.kernels import Buffer, Matrix, Store, axes_in, walk
-from agnesi.core.ir.loops import Affine, Axis, Substitution, fresh_axis
+from agnesi.core.ir.loops import Affine, Axis, Expr, Substitution, fresh_axis
 
 Cut = tuple[tuple[Axis, ...], list[Store]]
+
+
+def viewed(value: Expr, every: Sequence[Axis]) -> Matrix | None:
+    """Return the strided view along axes that a value is loaded from; None for others."""
+    if value.op != "load" or value.param[1].atoms:
+        return None
+    buffer, offset = value.param
+    return Matrix(buffer, offset.const, tuple(offset.terms.get(a, 0) for a in every))
 
 
 def cut_batch(axes: Sequence[Axis], operands: Sequence[Sequence[int]],

@@ -45,12 +45,12 @@ from agnesi.schedule.clustering.node_facts import (
 )
 from agnesi.schedule.clustering.sparsity import zeros_of
 from agnesi.schedule.iteration_space import axes_of, point, point_in
-from agnesi.schedule.lowering.batches import along, cut_batch, flattened
+from agnesi.schedule.lowering.batches import along, cut_batch, flattened, viewed
 from agnesi.schedule.lowering.cluster_dedup import Repeats
 from agnesi.schedule.lowering.foreign import foreign
 from agnesi.schedule.lowering.library_calls import called, loaded
 from agnesi.schedule.lowering.library_products import in_library, taps_in_library
-from agnesi.schedule.lowering.piecewise import filled, finished, only_at
+from agnesi.schedule.lowering.piecewise import computed_with, filled, finished, only_at
 from agnesi.schedule.lowering.second_results import store_also
 from agnesi.schedule.lowering.split_filter_gradients import split_filter_gradients
 from agnesi.schedule.lowering.successors import Successors
@@ -134,10 +134,8 @@ class _Lowering:
 
     def _copy(self, node: Node, target: Buffer) -> None:
         axes = axes_of(node.shape)
-        at = point(axes)
-        value = self._read(node, frozenset())(*at)
-        store = Store(target, target.offset_of(at), value)
-        self.program.kernels.append(Nest([node], axes, [store]))
+        store = Store(target, target.offset_of(point(axes)), self._element(node))
+        self.program.kernels.append(Nest([node], by_memory(axes, [store]), [store]))
 
     # -- buffers --------------------------------------------------------------------------
     def _continue_bases(self, order: Sequence[Node]) -> None:
@@ -188,21 +186,23 @@ class _Lowering:
             self.program.kernels += self._checks.pop(key)
 
     # -- expressions ----------------------------------------------------------------------
-    def _read(self, node: Node, inside: frozenset[int], total: Any = None) -> Read:
+    def _read(self, node: Node, inside: frozenset[int],
+              totals: Mapping[int, Buffer] | None = None) -> Read:
         """Return a function that makes the expression of an element of a node; roots ``inside`` are
         computed, others loaded.
 
-        In an epilogue, ``total`` is the pair of product node and buffer of its sum.
+        In an epilogue, ``totals`` has the buffers of sums of products, by the ids of their nodes.
         """
-        key = (id(node), inside, None if total is None else id(total[1]))
+        key = (id(node), inside, totals is not None)
         found = self._reads.get(key)
         if found is not None:
             return found
         shape: Any = node.shape
 
         def element(at: At) -> Expr:
-            if total is not None and node is total[0]:
-                return loops.load(total[1], name_of(node.dtype), total[1].offset_of(at))
+            if totals is not None and id(node) in totals:
+                total = totals[id(node)]
+                return loops.load(total, name_of(node.dtype), total.offset_of(at))
             constant = uniform(node)
             if constant is not None:
                 return loops.const(constant, name_of(node.dtype))
@@ -217,7 +217,7 @@ class _Lowering:
                     return loops.load(buffer, name_of(node.dtype), loops.ravel(at, shape))
             if "ordering" in node.op.traits:
                 self._wait_for(node.inputs[1:])
-            reads = [self._read(i, inside, total) for i in node.inputs]
+            reads = [self._read(i, inside, totals) for i in node.inputs]
             return node.op.lower(at, *reads)
 
         found = self._reads[key] = Read(shape, name_of(node.dtype), functools.cache(element))
@@ -294,27 +294,28 @@ class _Lowering:
         self.program.kernels += filled(root, self._buffer(root), parts)
 
     def _regions(self, cluster: Cluster) -> None:
-        """Lower a cluster whose value is made of regions (concatenation, padding): one nest for
-        each region.
-        """
-        node = cluster.product
-        assert node is not None
+        """Lower a cluster that is computed from values made of regions: a nest for each region."""
         inside = frozenset(id(r) for r in cluster.roots)
-        total = Buffer(node.shape, node.dtype, "sum", node=node)
+        totals = {id(n): Buffer(n.shape, n.dtype, "sum", node=n) for n in cluster.pieces}
 
         def stores(at: At) -> list[Store]:
-            return [Store(buffer, buffer.offset_of(at),
-                          self._read(root, inside, (node, total))(*at))
+            return [Store(buffer, buffer.offset_of(at), self._read(root, inside, totals)(*at))
                     for root in cluster.roots for buffer in [self._buffer(root)]]
 
-        parts = list(node.op.parts(*[self._read(i, frozenset()) for i in node.inputs]))
-        nests = finished(cluster.roots, parts, total, stores)
-        if nests is None:
+        body = stores(at := point(axes_of(cluster.pieces[0].shape)))
+        among = computed_with([i for n in cluster.pieces for i in n.inputs], self.plan.root)
+        apart = [n for n in cluster.pieces
+                 if id(n) in among or not only_at(body, totals[id(n)], at)]
+        if not apart:
+            pieces = [(totals[id(n)], n.op.boxes(*[self._read(i, frozenset()) for i in n.inputs]))
+                      for n in cluster.pieces]
+            self.program.kernels += finished(cluster.roots, pieces, stores)
+            return
+        for node in reversed(apart):  # those that others read come last
             self._separate(node, cluster)
             self._parts(node)
-            self._nest(cluster)
-        else:
-            self.program.kernels += nests
+        cluster.pieces = [n for n in cluster.pieces if n not in apart]
+        (self._regions if cluster.pieces else self._nest)(cluster)
 
     def _callback(self, root: Node) -> None:
         from agnesi.schedule.lowering.sparse import sparse
@@ -415,8 +416,7 @@ class _Lowering:
             return found
         strides = strides_in(channels_last(len(axes)), node.shape) if last else None
         copy = self._new(node, "temporary", strides)
-        store = Store(copy, copy.offset_of(point(axes)), value)
-        self.program.kernels.append(Nest([node], by_memory(axes, [store]), [store]))
+        self._copy(node, copy)
         return Matrix(copy, 0, copy.strides)
 
     def _items(self, root: Node, results: list[Buffer]) -> set[int]:
@@ -439,7 +439,8 @@ class _Lowering:
         inside = frozenset(id(r) for r in cluster.roots)
         total = Buffer(node.shape, node.dtype, "sum", node=node)
         at = tuple([axis.index for axis in axes])
-        body = [Store(buffer, buffer.offset_of(at), self._read(root, inside, (node, total))(*at))
+        totals = {id(node): total}
+        body = [Store(buffer, buffer.offset_of(at), self._read(root, inside, totals)(*at))
                 for root in cluster.roots for buffer in [self._buffer(root)]]
         return axes, at, total, body
 
@@ -526,13 +527,12 @@ class _Lowering:
         )
         value = self._read(operand, frozenset())(*at)
         every = (*batch, *pair)
-        if value.op == "load" and not value.param[1].atoms:
-            buffer, offset = value.param
-            strides = tuple(offset.terms.get(a, 0) for a in every)
-            cut = cut_batch(batch, [strides[:-2]], [])
-            if cut is not None and (len(cut[0]) < 2 or 1 in strides[-2:]):
-                return Matrix(buffer, offset.const, strides)
-            if strides[-2] < strides[-1]:  # in its memory order: columns outside, rows inside
+        found = viewed(value, every)
+        if found is not None:
+            cut = cut_batch(batch, [found.strides[:-2]], [])
+            if cut is not None and (len(cut[0]) < 2 or 1 in found.strides[-2:]):
+                return found
+            if found.strides[-2] < found.strides[-1]:  # as in memory: columns outside, rows inside
                 every = (*batch, *reversed(pair))
         value = loops.Substitution({a: Affine() for a in every if a.extent == 1})(value)
         copy = Buffer(tuple(a.extent for a in every), operand.dtype, "temporary")

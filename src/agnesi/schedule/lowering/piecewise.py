@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import Any
 
 from agnesi.core.ir import loops
 from agnesi.core.ir.kernels import Buffer, Nest, Store, buffers_of, walk
 from agnesi.core.ir.loops import At, Expr, Part, Sequential
 from agnesi.core.ir.node import Node
+from agnesi.schedule.clustering.boxes import between, covering
 from agnesi.schedule.clustering.layout import by_memory
 from agnesi.schedule.iteration_space import axes_of, in_order, point
 
@@ -40,33 +40,30 @@ def filled(root: Node, buffer: Buffer, parts: Iterable[Any]) -> list[Nest]:
     return result
 
 
-def finished(roots: Sequence[Node], parts: Iterable[Any], total: Buffer,
-             stores: Callable[[At], list[Store]]) -> list[Nest] | None:
-    """The nests that write roots computed from a value whose regions are adjacent.
+def finished(roots: Sequence[Node], pieces: Sequence[tuple[Buffer, Sequence[Part]]],
+             stores: Callable[[At], list[Store]]) -> list[Nest]:
+    """The nests that write roots computed from values made of boxes.
 
-    ``stores(at)`` are those of an element, whose value they load from ``total``.  None where they
-    need other elements too.
+    ``stores(at)`` are those of an element, whose parts they load from the buffers of ``pieces``.
     """
     result: list[Nest] = []
     together: dict[Any, Nest] = {}
-    shapes = [part.shape for part in parts if isinstance(part, Part)]
-    if sum(map(math.prod, shapes)) != total.size:
-        return None
-    for part in parts:
-        if 0 in part.shape:
-            continue
-        axes = axes_of(part.shape)
+    for box in between([part for _, parts in pieces for part in parts], pieces[0][0].shape):
+        low, high = box
+        extents = tuple(b - a for a, b in zip(low, high, strict=True))
+        axes = axes_of(extents)
         at = point(axes)
-        target = _target(part, at)
-        body = stores(target)
-        if not only_at(body, total, target):
-            return None
-        element = loops.load(total, total.dtype.name, total.offset_of(target))
-        value = part.function(at)
-        body = [Store(s.buffer, s.offset, _with(s.value, element, value)) for s in body]
-        nest = together.get(part.shape)
+        target = tuple(i + a for i, a in zip(at, low, strict=True))
+        elements = {}
+        for total, parts in pieces:
+            part = covering(parts, box)
+            own = tuple(i + -start for i, start in zip(target, part.start, strict=True))
+            elements[loops.load(total, total.dtype.name, total.offset_of(target))] = (
+                part.function(own))
+        body = [Store(s.buffer, s.offset, _with(s.value, elements)) for s in stores(target)]
+        nest = together.get(extents)
         if nest is None or len(nest.body) + len(body) > _MAX_REGIONS_PER_NEST:
-            nest = together[part.shape] = Nest(list(roots), by_memory(axes, body))
+            nest = together[extents] = Nest(list(roots), by_memory(axes, body))
             result.append(nest)
         nest.body += body
     return result
@@ -75,6 +72,18 @@ def finished(roots: Sequence[Node], parts: Iterable[Any], total: Buffer,
 def _target(part: Part, at: At) -> At:
     """Return the address in the result of an element of a part."""
     return tuple(i * step + start for i, start, step in zip(at, part.start, part.step, strict=True))
+
+
+def computed_with(nodes: Iterable[Node], root: Container[int]) -> set[int]:
+    """Return the ids of the values without memory that nodes are computed from, and their own."""
+    found: set[int] = set()
+    stack = [*nodes]
+    while stack:
+        node = stack.pop()
+        if node.op is not None and id(node) not in root and id(node) not in found:
+            found.add(id(node))
+            stack += node.inputs
+    return found
 
 
 def only_at(body: Sequence[Store], total: Buffer, at: At) -> bool:
@@ -88,9 +97,9 @@ def only_at(body: Sequence[Store], total: Buffer, at: At) -> bool:
     return True
 
 
-def _with(value: Expr, old: Expr, new: Expr) -> Expr:
-    """An expression with another one in place of ``old``."""
-    done = {old: new}
+def _with(value: Expr, others: Mapping[Expr, Expr]) -> Expr:
+    """An expression with others in place of some."""
+    done = dict(others)
     for v in walk([value]):
         if v not in done:
             args = tuple([done[a] for a in v.args])
