@@ -164,7 +164,7 @@ BY_PLACE = [
     ("ag.linalg.matrix_norm(x, 'nuc')", "ag.linalg.matrix_norm(x, ord='nuc')"),
     ("nn.functional.leaky_relu(x + 0, 0.1, True)", "nn.functional.leaky_relu(x, 0.1)"),
     ("nn.functional.dropout(x + 0, 0.5, False, True)", "x"), ("x.flip(0, 1)", "ag.flip(x, (0, 1))"),
-    ("ag.meshgrid([x[0], x[1]])", "ag.meshgrid(x[0], x[1], indexing='ij')"),
+    ("ag.meshgrid([x[0], x[1, :2]])", "ag.meshgrid(x[0], x[1, :2], indexing='ij')"),
     ("ag.zeros(1, np.int64(2))", "ag.zeros((1, 2))"),
     ("ag.div(ag.tensor([7, -7]), 2, rounding_mode='trunc')", "ag.tensor([3, -3])"),
     ("ag.linalg.lstsq(x, x).solution", "ag.linalg.lstsq(x, x).x"),

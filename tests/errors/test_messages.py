@@ -181,7 +181,11 @@ CASES = [
      "exp(1180591620717411303424): the integer 1180591620717411303424 does not fit into int64 or "
      "uint64; write it as a float"),
     (lambda m: ag.logspace(0, 2, 3, False), TypeError,
-     "logspace(0, 2, 3, False): base must be a number, not False; give endpoint by name"),
+     "logspace(0, 2, 3, False): by position, the fourth argument is NumPy's endpoint or PyTorch's "
+     "base; write endpoint= or base="),
+    (lambda m: ag.meshgrid([m("float32", 2), m("float32", 2)]), TypeError,
+     "meshgrid([float32[2], float32[2]]): tensors of one shape in a list are one operand in NumPy "
+     "and several in PyTorch; write meshgrid(*tensors, indexing='xy') or indexing='ij'"),
     (lambda m: ag.tensor([3, 300], dtype="uint8"), ag.DTypeError,
      "tensor([3, 300]): the integer 300 does not fit into uint8"),
     (lambda m: ag.asarray(((0,), (-1,)), dtype="uint16"), ag.DTypeError,

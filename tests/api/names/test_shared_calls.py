@@ -24,7 +24,6 @@ LINES = [line.split() for line in
 NOT_NUMPYS = {
     **dict.fromkeys("argsort cumprod cumsum nancumprod nancumsum".split(),
                     "PyTorch's: what is found of a number is a number, no vector of one"),
-    "logspace": "PyTorch's: the fourth argument by place is the base",
     "diff": "a list without differences stays a list there", "trim_zeros": "so does one of numbers",
     "polyint": "a scalar is a polynomial of one coefficient, in a vector",
     "reciprocal": "PyTorch's: integers become floats", "unique_values": "any order is right there",

@@ -23,7 +23,7 @@ from agnesi.api.tensor.written_forms import (
 )
 from agnesi.core import shapes
 from agnesi.core.calls.spellings import in_our_words
-from agnesi.core.calls.watched import UNSAID, warn_of
+from agnesi.core.calls.watched import LISTED, UNSAID, warn_of
 from agnesi.core.dispatch import apply
 from agnesi.core.integers import check_integer, known_integer
 from agnesi.core.parameter_types import DTypeLike, ShapeLike, TensorLike
@@ -219,10 +219,14 @@ def _shape(function: Form, args: Any, keywords: Any) -> Any:
 
 
 def _grid(function: Form, args: Any, keywords: Any) -> Any:
-    """Vectors in a list; then the first runs along axis 0."""
-    if len(args) == 1 and isinstance(args[0], (list, tuple)):
-        return function(*args[0], **{"indexing": "ij", **keywords})
-    return NotImplemented
+    """Tensors in a list, which NumPy cannot stack; then the first runs along axis 0."""
+    listed = len(args) == 1 and isinstance(args[0], (list, tuple)) and all(
+        isinstance(x, Tensor) for x in args[0])
+    if not listed:
+        return NotImplemented
+    if len(args[0]) > 1 and len({tuple(x.shape) for x in args[0]}) == 1:
+        raise TypeError(LISTED)
+    return function(*args[0], **{"indexing": "ij", **keywords})
 
 
 def _kept(function: Form, args: Any, keywords: Any) -> Any:

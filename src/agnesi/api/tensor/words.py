@@ -73,10 +73,10 @@ def _places(function: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> A
 
 def _grid(function: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     """The first vector along axis 0."""
-    if keywords:
-        return NotImplemented
     listed = len(args) == 1 and isinstance(args[0], (tuple, list))
-    return function(*(args[0] if listed else args), indexing="ij")
+    if keywords and not listed:
+        return NotImplemented
+    return function(*(args[0] if listed else args), **{"indexing": "ij", **keywords})
 
 
 def _slopes(function: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
@@ -112,6 +112,12 @@ def _without(function: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> 
     return function(args[0], dim=args[1]) if fits else NotImplemented
 
 
+def _powers(function: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    """Of the base that is given by place."""
+    fits = len(args) == 4 and "base" not in keywords
+    return function(*args[:3], base=args[3], **keywords) if fits else NotImplemented
+
+
 def _product(function: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     """Of vectors along the axis given by place, or the first one of size 3."""
     fits = 1 < len(args) < 4 and keywords.keys() <= {"dim"}
@@ -125,4 +131,5 @@ ANSWERS: dict[str, Answer] = {
     "split": _parts, "repeat": _repeated, "nonzero": _places, "meshgrid": _grid,
     "cross": _product, "gradient": _slopes, "histogram": _counts, "triu_indices": triangle,
     "tril_indices": triangle, "equal": _same, "transpose": _swapped, "squeeze": _without,
+    "logspace": _powers,
 }

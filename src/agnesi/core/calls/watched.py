@@ -46,7 +46,13 @@ REFUSED: dict[str, tuple[Callable[[tuple[Any, ...]], bool], str]] = {
     "cross": (lambda args: len(args) > 2 and args[2] not in (-1, getattr(args[0], "ndim", 1) - 1),
               "by position, the third argument is NumPy's axis of the first operand alone or "
               "PyTorch's of both; write axisa= or axis="),
+    "logspace": (lambda args: len(args) > 3 and not _is_ten(args[3]),
+                 "by position, the fourth argument is NumPy's endpoint or PyTorch's base; write "
+                 "endpoint= or base="),
 }
+#: The error of ``meshgrid`` given tensors of one shape in a list.
+LISTED = ("tensors of one shape in a list are one operand in NumPy and several in PyTorch; write "
+          "meshgrid(*tensors, indexing='xy') or indexing='ij'")
 #: The error of ``std`` and ``var`` in PyTorch's words, without a divisor.
 UNSAID = ("{} divides by n - 1 in PyTorch and by n in NumPy; write correction=1 or correction=0")
 _SAID: set[str] = set()
@@ -141,6 +147,11 @@ def _is_listed(args: tuple[Any, ...], keywords: dict[str, Any]) -> bool:
     axes = args[1] if len(args) > 1 else keywords.get("axis")
     named = {"correction", "unbiased", "ddof"} & keywords.keys() or type(args[-1]) is bool
     return type(axes) is list and not named
+
+
+def _is_ten(base: Any) -> bool:
+    """Return whether it is the base that both libraries use by default."""
+    return type(base) in (int, float) and base == 10
 
 
 def _refusing(function: Any, means_two: Any, text: str) -> Any:

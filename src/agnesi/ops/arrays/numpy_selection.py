@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,7 +21,7 @@ from agnesi.core.support.errors import DTypeError, ShapeError
 from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor
 from agnesi.ops.arrays.replicate import broadcast_arrays, broadcast_to
-from agnesi.ops.base.compare import not_equal
+from agnesi.ops.base.compare import equal, not_equal
 from agnesi.ops.base.convert import as_tensor, cast, check_unmasked, common
 from agnesi.ops.base.gather.gather_scatter import within
 from agnesi.ops.base.movement import reshape
@@ -281,15 +283,18 @@ def piecewise(x: TensorLike, condlist: Any, funclist: Sequence[Any], *args: Any,
               out: Tensor | None = None, **keywords: Any) -> Tensor:
     """Functions on the positions where their conditions hold; of several, the last.
 
-    :param condlist: Of the shape of ``x``.
+    :param condlist: Of the shape of ``x``, or of its first axes. A tensor with several axes is a
+        condition for each of its rows, and one with a single axis one condition.
     :type condlist: sequence of array_like of bool, or one
     :param funclist: One for each condition, and optionally one for all others (0 by default).
-        All are computed on the whole of ``x``; gradients come from those that are chosen.
+        All are computed on the whole of ``x``, but for those that give one number, such as a sum,
+        which are computed of the elements that are chosen; gradients come from these alone.
     :type funclist: sequence of callables or numbers
     :param *args: Handed to the functions.
     :param **keywords: Handed to the functions.
     :returns: Of the shape and dtype of ``x``.
     :raises ValueError: If there are not as many functions as conditions, or one more.
+    :raises ShapeError: If a condition has not the sizes of the first axes of ``x``.
     :see: select, where, choose
 
     >>> x = ag.tensor([-2.0, 3.0])
@@ -297,15 +302,40 @@ def piecewise(x: TensorLike, condlist: Any, funclist: Sequence[Any], *args: Any,
     tensor([ 2., 30.])
     """
     x = as_tensor(x)
-    several = isinstance(condlist, (list, tuple)) and not isinstance(condlist[0], (bool, np.bool_))
-    conditions = [as_tensor(c) for c in (condlist if several else [condlist])]
+    conditions = [_condition(c, x) for c in _listed(condlist, x)]
     functions = list(funclist)
     if len(functions) == len(conditions):
         functions.append(0)
     if len(functions) != len(conditions) + 1:
         raise ValueError(f"{len(conditions)} conditions for {len(funclist)} functions")
-    values = [as_tensor(f(x, *args, **keywords) if callable(f) else f, x.dtype) for f in functions]
-    result = broadcast_to(values[-1], x.shape)
-    for c, v in zip(conditions, values, strict=False):
-        result = where(c, v, result)
+    others = equal(functools.reduce(operator.or_, conditions), False)
+    result = broadcast_to(_on(functions[-1], others, x, args, keywords), x.shape)
+    for chosen, f in zip(conditions, functions, strict=False):
+        result = where(chosen, _on(f, chosen, x, args, keywords), result)
     return result
+
+
+def _on(function: Any, chosen: Tensor, x: Tensor, args: Any, keywords: Any) -> Tensor:
+    """A function of ``x``, or of the chosen elements alone where it gives one number of them."""
+    found = function(x, *args, **keywords) if callable(function) else function
+    if isinstance(found, Tensor) and callable(function) and x.ndim and not found.ndim:
+        found = function(getitem(x, broadcast_to(chosen, x.shape)), *args, **keywords)
+    return cast(as_tensor(found, x.dtype), x.dtype)
+
+
+def _listed(condlist: Any, x: Tensor) -> Any:
+    """The conditions of ``piecewise``, a list of them or a single one, as NumPy takes it."""
+    if getattr(condlist, "ndim", 1) == 0 or not isinstance(
+            condlist, (list, tuple, np.ndarray, Tensor)):
+        return [condlist]
+    first = condlist[0]
+    rows = isinstance(first, list) or getattr(first, "ndim", 0) > 0
+    return condlist if rows or x.ndim == 0 else [condlist]
+
+
+
+def _condition(condition: Any, x: Tensor) -> Tensor:
+    """Whether each position of ``x`` is chosen, by a condition on its first axes."""
+    chosen = not_equal(as_tensor(condition), 0)
+    shapes.need_shape(chosen.shape, x.shape[:chosen.ndim], "a condition")
+    return reshape(chosen, (*chosen.shape, *(1,) * (x.ndim - chosen.ndim)))

@@ -16,7 +16,7 @@ from agnesi.core.ir import loops
 from agnesi.core.ir.dims import Dim, Size, combine
 from agnesi.core.op import Op, typed
 from agnesi.core.parameter_types import DTypeLike, TensorLike
-from agnesi.core.public import planned, public
+from agnesi.core.public import planned, public, where_torch
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import check_allocatable
 from agnesi.core.support.record import record
@@ -282,13 +282,16 @@ def linspace(start: Any, stop: Any, /, num: int = 50, dtype: DTypeLike = None, *
     :returns: A vector of ``num`` elements, for each pair of ends that have axes; gradients flow to
         the ends.
     :raises ValueError: If ``num`` is negative.
-    :raises TypeError: If an end is no number.
+    :raises TypeError: If an end is no number, or the dtype a bool.
     :raises ShapeError: If the ends do not broadcast.
     :see: arange, logspace, geomspace
 
     >>> ag.linspace(0, 1, 3)
     tensor([0. , 0.5, 1. ])
     """
+    if isinstance(dtype, bool):
+        raise TypeError(f"the fourth argument by position is the dtype, not {dtype}; give endpoint "
+                        "by name")
     kind = float_dtype(of_ends(start, stop) if dtype is None else dtype)
     num = integer(num, "num", 0)
     for name, end in (("start", start), ("stop", stop)):
@@ -340,6 +343,7 @@ def of_ends(*ends: Any) -> Any:
     return functools.reduce(dtypes.promote, floats) if floats else None
 
 
+@where_torch
 @planned
 @public
 def logspace(start: Any, stop: Any, num: int = 50, base: Any = 10.0, dtype: DTypeLike = None, *,
@@ -349,20 +353,18 @@ def logspace(start: Any, stop: Any, num: int = 50, base: Any = 10.0, dtype: DTyp
     :like: linspace
     :param start, stop: Exponents of the first and the last element; they and the base broadcast.
     :type start, stop: number or array_like
-    :param base: Base of the powers.
+    :param base: Base of the powers; by name, as the fourth argument is NumPy's ``endpoint``.
     :type base: number or array_like
     :param dtype: Type of the elements; by default that of the ends, or the default float dtype.
     :param endpoint: Whether ``base**stop`` is the last element.
     :returns: A vector of ``num`` elements, for each pair of ends that have axes; gradients flow to
         the ends and the base.
-    :raises TypeError: If ``base`` is a bool: ``endpoint`` is given by name only.
+    :raises TypeError: If a fourth argument is given by position.
     :see: linspace, geomspace, arange
 
     >>> ag.logspace(0, 2, 3)
     tensor([  1.,  10., 100.])
     """
-    if isinstance(base, bool):
-        raise TypeError(f"base must be a number, not {base}; give endpoint by name")
     kind = float_dtype(of_ends(start, stop, base) if dtype is None else dtype)
     num = integer(num, "num", 0)
     if isinstance(num, Dim) or any(map(_is_tensor, (start, stop, base))):
