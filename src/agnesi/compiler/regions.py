@@ -19,6 +19,7 @@ import numpy as np
 from agnesi.autodiff.bodies import BodyTrace, Capture, body_trace, close
 from agnesi.autodiff.flows import seeds_of
 from agnesi.autodiff.recompute import saved_values, values_of_rules
+from agnesi.autodiff.recording import Settled
 from agnesi.autodiff.reverse import backprop, between, overwritten
 from agnesi.compiler import warmup
 from agnesi.compiler.binding.outer_values import Outer, bare
@@ -28,10 +29,11 @@ from agnesi.core.dispatch import assign, current, record, record_many
 from agnesi.core.ir.node import Node, next_serial, toposort
 from agnesi.core.op import Op
 from agnesi.core.storage.changes import is_late
-from agnesi.core.support.config import HOOKS, MODE, config, settled, switched, witnessed
+from agnesi.core.support.config import HOOKS, MODE, config, switched, witnessed
 from agnesi.core.support.signal_errors import raise_if_from_signal
 from agnesi.core.support.tracing import is_tracing
 from agnesi.core.support.tree import Tree, flatten
+from agnesi.core.support.undo import Block
 from agnesi.core.tensor import Tensor, keep, wrap
 from agnesi.ops.base.creation import zeros
 from agnesi.ops.control.body import Body
@@ -56,6 +58,16 @@ _LONG_NANOSECONDS = 250_000
 _COPIED = 8
 #: Whether a region around this call is going to be compiled: then those within it are no gain.
 _WITHIN: ContextVar[bool] = ContextVar("within a region that waits", default=False)
+
+
+class _Waiting(Block):
+    """The block within a region that waits to be compiled, in which no other one is."""
+
+    def begin(self) -> None:
+        _WITHIN.set(True)
+
+    def end(self) -> None:
+        _WITHIN.set(False)
 
 
 class Regions:
@@ -123,11 +135,8 @@ class Regions:
         """
         if _WITHIN.get():
             return self._meanwhile(*args, **keywords)
-        before = _WITHIN.set(True)
-        try:
+        with _Waiting():
             return self._meanwhile(*args, **keywords)
-        finally:
-            _WITHIN.reset(before)
 
     def plain(self) -> tuple[Callable[..., tuple[Tensor, ...]] | None, Any]:
         """Return the compiled function of a region that may be called without a Python frame, and a
@@ -290,15 +299,18 @@ class Region:
         """The function's results, recorded if they are to be."""
         changed, count = self.changed, len(self.types)
         before = [c.outer.array.copy() for c in changed] if changed else []
+        other = Settled(mode, False) if mode.recording else None
         try:
-            if mode.recording:
-                MODE.set(settled(False))
+            if other is not None:
+                MODE.set(other.mode)
             found = self.forward(*map(bare, args) if self.flagged else args, *self.outer.bare)
             if changed:
                 for c, value in zip(changed, found[count:], strict=False):
                     assign(c.outer, value)
         finally:
             MODE.set(mode)
+            if other is not None:
+                other.mode = None
         results = list(found[:count])
         if self.backward is not None and mode.recording:
             self.backward.record(self, args, results, found[count + len(changed):], before)

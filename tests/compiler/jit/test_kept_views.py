@@ -117,3 +117,20 @@ def test_one_view_kept_twice_is_one_tensor():
 
     eager, compiled = both(step, lambda s: s.first is s.second, *[ag.arange(3)] * 2)
     assert compiled == eager == [True, True]
+
+
+@pytest.mark.parametrize("place", [1, "computed"])
+def test_views_at_computed_places_are_kept_by_eager_calls(place):
+    warnings.filterwarnings("ignore", ".*runs eagerly, for it keeps views", RuntimeWarning)
+
+    def step(state, x):
+        y = x * 2
+        state.whole, state.view = y, y.narrow(0, (x.sum() > 0).long() if place != 1 else 1, 1)
+        return y.sum()
+
+    def use(state):
+        state.whole += 100.0
+        return lists(state.view)
+
+    eager, compiled = both(step, use, *(ag.arange(3 * n).reshape(n, 3) for n in (3, 3, 4, 5)))
+    assert compiled == eager

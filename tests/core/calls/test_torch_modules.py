@@ -36,6 +36,8 @@ SAME = {
     "torch.nonzero(v, as_tuple=True)": "(ag.argwhere(v)[:, 0],)",
     "torch.meshgrid(v, v + 9)": "ag.meshgrid(v, v + 9, indexing='ij')",
     "torch.meshgrid([v, v + 9])": "ag.meshgrid(v, v + 9, indexing='ij')",
+    "torch.meshgrid([v, v], indexing='xy')": "ag.meshgrid(v, v)",
+    "torch.logspace(0, 2, 3, 2)": "ag.logspace(0, 2, 3, base=2)",
     "torch.gradient(v)": "[ag.gradient(v, axis=0)]",
     "torch.gradient(x)": "[ag.gradient(x, axis=0), ag.gradient(x, axis=1)]",
     "torch.histogram(v)[0]": "ag.histogram(v, 100)[0] * 1.0",

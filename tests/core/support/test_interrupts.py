@@ -10,6 +10,7 @@ import pytest
 
 import agnesi as ag
 from agnesi import nn, optim
+from agnesi.compiler import regions
 from agnesi.compiler.tracing import hooks
 from agnesi.core.support import gc_pause
 from agnesi.core.support.config import MODE, TRACES, WITNESSES, Mode, config
@@ -38,7 +39,7 @@ def _switched():
         "settings": repr(config), "float": config._float_dtype, "compiles": config._compiles,
         "witnesses": WITNESSES.running, "traces": TRACES.running, "hooks": len(hooks._HOOKED),
         "interval": sys.getswitchinterval(), "collector": gc.isenabled(),
-        "stopped": len(gc_pause._blocks),
+        "stopped": len(gc_pause._blocks), "waiting": regions._WITHIN.get(),
     }
 
 
@@ -157,12 +158,26 @@ def _backward():
     (w * ag.ones(3)).sum().backward()
 
 
-@pytest.mark.parametrize(("file", "run"), [
-    ("autodiff/recording.py", _no_gradient), ("autodiff/reverse.py", _backward)])
-def test_an_interrupt_before_the_mode_is_restored(file, run):
+def _region():
+    double = regions.Regions(lambda x: x * 2, wanted=True)
+    double((ag.ones(3, requires_grad=True),), {})
+
+
+def _waiting_region():
+    product = regions.Regions(lambda x, y: (x @ y).tanh())
+    for _ in range(regions.BEFORE + 1):
+        product((ag.ones((64, 64)), ag.ones((64, 64))), {})
+
+
+@pytest.mark.parametrize(("file", "line", "run"), [
+    ("autodiff/recording.py", "MODE.set(mode)", _no_gradient),
+    ("autodiff/reverse.py", "MODE.set(mode)", _backward),
+    ("compiler/regions.py", "MODE.set(mode)", _region),
+    ("compiler/regions.py", "_WITHIN.set(False)", _waiting_region)])
+def test_an_interrupt_before_the_mode_is_restored(file, line, run):
     path = os.path.join(ROOT, *file.split("/"))
     with open(path) as text:
-        lines = [i for i, line in enumerate(text, 1) if line.strip() == "MODE.set(mode)"]
+        lines = [i for i, found in enumerate(text, 1) if found.strip() == line]
     before, reached = _switched(), 0
     for _ in range(5):
         with Striking((path,), (path, lines[0])):

@@ -242,8 +242,8 @@ class Effects:
         """
         made = {id(v): v for v in values if _is_symbol(v)}
         ways = {} if self.obstacle else _views_of_new(made.values())
-        if not all(map(_are_sized, ways.values())):
-            self.obstacle, ways = "it keeps views that share memory, of sizes that it computes", {}
+        if not all(map(_follow, ways.values())):
+            self.obstacle, ways = "it keeps views that share memory, at places that it computes", {}
         owners = {key: v for key, v in made.items() if key not in ways}
         owners |= {id(way[0]): way[0] for way in ways.values()}
         self.tensors = [] if self.obstacle else list(owners.values())
@@ -432,12 +432,13 @@ def _views_of_new(made: Collection[Tensor]) -> dict[int, list[Tensor]]:
     ways = {id(x): looking_through(x) for x in made}
     shared = Counter(id(way[0]) for way in ways.values())
     return {key: way for key, way in ways.items()
-            if len(way) > 1 and shared[id(way[0])] > 1 and _is_computed(way[0])
-            and not any(v._view is not None and v._view.operands for v in way)}
+            if len(way) > 1 and shared[id(way[0])] > 1 and _is_computed(way[0])}
 
 
-def _are_sized(way: Sequence[Tensor]) -> bool:
-    """Return whether the sizes of views follow from those of the tensor that they view."""
+def _follow(way: Sequence[Tensor]) -> bool:
+    """Return whether views and their sizes follow from the sizes of the tensor that they view."""
+    if any(v._view is not None and v._view.operands for v in way):
+        return False
     sizes: dict[Any, Size] = dict.fromkeys(way[0].shape, 1)
     return is_static([size_with(n, sizes) for v in way for n in v.shape])
 
