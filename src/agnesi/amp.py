@@ -193,7 +193,7 @@ class GradScaler:
         """
         return self._scale if self._enabled else 1.0
 
-    def scale(self, outputs: Any) -> Any:
+    def scale(self, outputs: Tensor | Iterable[Tensor]) -> Any:
         """Multiply losses.
 
         :param outputs: A loss, or several.
@@ -208,11 +208,11 @@ class GradScaler:
                                 f"{_typed(outputs)}"))
         return type(outputs)(self.scale(x) for x in outputs)
 
-    def unscale_(self, optimizer: Any) -> None:
+    def unscale_(self, optimizer: object) -> None:
         """Divide the gradients of an optimizer's parameters, before they are clipped for example.
 
         :param optimizer: Whose.
-        :type optimizer: Optimizer
+        :type optimizer: object
         :raises RuntimeError: If that was done since the last update.
         """
         if not self._enabled:
@@ -227,11 +227,11 @@ class GradScaler:
             finite = all(bool(_F.isfinite(g).all()) for g in gradients)
         self._overflows[id(optimizer)] = not finite
 
-    def step(self, optimizer: Any, *args: Any, **keywords: Any) -> Any:
+    def step(self, optimizer: object, *args: Any, **keywords: Any) -> Any:
         """Take an optimizer's step, unless a gradient overflowed.
 
         :param optimizer: The optimizer.
-        :type optimizer: Optimizer
+        :type optimizer: object
         :param *args: What its ``step`` takes.
         :param **keywords: The same by name.
         :returns: What its ``step`` gives, or None.

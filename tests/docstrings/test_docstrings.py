@@ -32,6 +32,25 @@ def test_what_is_public_has_examples():
             if "Examples\n--------\n>>> " not in (inspect.getdoc(value) or "")] == []
 
 
+def _untyped(value: Any) -> list[str]:
+    """The parameters that anything could be given to, as far as their types say."""
+    try:
+        parameters = inspect.signature(value).parameters.values()
+    except ValueError:  # made by C
+        return []
+    several = inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD
+    return [p.name for p in parameters if p.annotation in ("Any", Any)
+            and p.kind not in several and p.name not in ("self", "trainer")]
+
+
+def test_parameters_have_types():
+    """What may be anything is an ``object``. Callbacks get a trainer, of a class that knows them:
+    their subclasses name it."""
+    wrong = {name: found for name, value in sorted((PUBLIC | METHODS).items())
+             if (found := _untyped(value))}
+    assert wrong == {}
+
+
 # -- the lint itself ----------------------------------------------------------------------------
 def told(x: Any, axis: int = 0, *, out: Any = None) -> Any:
     """What it does.

@@ -99,7 +99,8 @@ CASES = [
      "Classifier.fit: lr must be a number, not 'a'"),
     (lambda: distributions.Normal([0.0, 0.0], [1.0, -2.0]), ValueError,
      "Normal: scale must be positive, not -2. of float32[2]"),
-    (lambda: distributions.Normal(V, ag.ones(2)), ag.ShapeError, "Normal: sizes 3 and 2 differ on "
+    (lambda: distributions.Normal(V, ag.ones(2)), ag.ShapeError,
+     "Normal(loc float32[3], scale float32[2]): sizes 3 and 2 differ on "
      "axis -1 and neither is 1: shapes (3,) and (2,) do not broadcast"),
     (lambda: nn.init.sparse_(ag.ones((3, 3)), 2), ValueError,
      "sparse_: sparsity must be in [0, 1], not 2"),

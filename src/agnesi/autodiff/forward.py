@@ -14,6 +14,7 @@ from agnesi.autodiff.stable import stable_roots
 from agnesi.core.dispatch import current
 from agnesi.core.ir.node import Node, executed, toposort
 from agnesi.core.op import Item, typed
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.public import higher
 from agnesi.core.support.config import STATE, switched
 from agnesi.core.support.errors import GradientError, TraceError, at
@@ -109,7 +110,9 @@ def _listed(xs: Any) -> list[Any]:
 
 
 @higher
-def Rop(f: Any, wrt: Any, eval_points: Any) -> Any:  # noqa: N802 - Theano's name
+def Rop(  # noqa: N802 - Theano's name
+    f: Tensor | Sequence[Tensor], wrt: Tensor | Sequence[Tensor], eval_points: TensorLike,
+) -> Any:
     """Jacobian of a computed (or symbolic) ``f`` times a vector: ``df/dwrt @ eval_points``.
 
     :param f: Results.
@@ -129,7 +132,7 @@ def Rop(f: Any, wrt: Any, eval_points: Any) -> Any:  # noqa: N802 - Theano's nam
     """
     roots = [current(y) for y in _listed(f)]
     targets = _listed(wrt)
-    points = [eval_points] if isinstance(wrt, Tensor) else list(eval_points)
+    points = [eval_points] if isinstance(wrt, Tensor) else [*_listed(eval_points)]
     begins = beginnings(targets, roots, any(y.array is None for y in _listed(f)))
     tangents = {n: tangent_for(x, t, "Rop")
                 for x, t, nodes in zip(targets, points, begins, strict=True) for n in nodes}
@@ -141,7 +144,9 @@ def Rop(f: Any, wrt: Any, eval_points: Any) -> Any:  # noqa: N802 - Theano's nam
 
 
 @higher
-def Lop(f: Any, wrt: Any, eval_points: Any) -> Any:  # noqa: N802 - Theano's name
+def Lop(  # noqa: N802 - Theano's name
+    f: Tensor | Sequence[Tensor], wrt: Tensor | Sequence[Tensor], eval_points: TensorLike,
+) -> Any:
     """A vector times the Jacobian of a computed (or symbolic) ``f``: ``eval_points @ df/dwrt``.
 
     :like: Rop
@@ -156,7 +161,7 @@ def Lop(f: Any, wrt: Any, eval_points: Any) -> Any:  # noqa: N802 - Theano's nam
     >>> ag.Lop(x * x, x, [1.0, 1.0])
     tensor([2., 4.])
     """
-    points = [eval_points] if isinstance(f, Tensor) else list(eval_points)
+    points = [eval_points] if isinstance(f, Tensor) else [*_listed(eval_points)]
     results, ys, xs = [], _listed(f), _listed(wrt)
     with _recording_of(f):
         seeds = {current(y): seed(y, g, "Lop") for y, g in zip(ys, points, strict=True)}

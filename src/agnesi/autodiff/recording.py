@@ -71,7 +71,7 @@ class _Recording(Switch, metaclass=_Called):
     @overload
     def __new__(cls, function: F) -> F: ...  # type: ignore[misc]
 
-    def __new__(cls, function: Any = None) -> Any:
+    def __new__(cls, function: Callable[..., Any] | None = None) -> Any:
         """The switch; of a function, as ``@ag.no_grad`` gives it, the function under it."""
         switch = _new(cls)
         switch._stack = None

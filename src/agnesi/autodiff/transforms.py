@@ -74,12 +74,12 @@ def grad(
 
 @higher
 @renamed(argnum="argnums", retain_graph="", func="cost")
-def grad(
-    cost: Tensor | Callable[..., Any], wrt: Any = None, grad_outputs: TensorLike | None = None, *,
-    argnums: int | Sequence[int] = 0, has_aux: bool = False, create_graph: bool = False,
-    disconnected: Literal["error", "zero", "none"] = "error",
-    consider_constant: Sequence[Tensor] = (),
-) -> Any:
+def grad(cost: Tensor | Callable[..., Any],
+         wrt: Tensor | Iterable[Tensor] | int | Sequence[int] | None = None,
+         grad_outputs: TensorLike | None = None, *, argnums: int | Sequence[int] = 0,
+         has_aux: bool = False, create_graph: bool = False,
+         disconnected: Literal["error", "zero", "none"] = "error",
+         consider_constant: Sequence[Tensor] = ()) -> Any:
     """Gradient of a result, or of a function.
 
     ``grad(cost, wrt)`` is the gradient of a scalar tensor, computed or symbolic, with respect to
@@ -117,7 +117,8 @@ def grad(
         return gradient_function(cost, argnums if wrt is None else wrt, has_aux)
     if wrt is None:
         raise TypeError(at("grad(cost, wrt) needs the tensors to differentiate with respect to"))
-    targets = [wrt] if isinstance(wrt, Tensor) else list(wrt)
+    given: Any = wrt
+    targets: list[Tensor] = [given] if isinstance(given, Tensor) else list(given)
     _check_operands(cost, targets)
     root = current(cost)
     if isinstance(current_trace(), BodyTrace):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
@@ -39,8 +39,9 @@ R = TypeVar("R")
 
 @higher
 @renamed(func="f", in_dims="in_axes", out_dims="out_axes", chunk_size="")
-def vmap(f: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0, axis_size: int | None = None, *,
-         randomness: str = "different") -> Callable[P, R]:
+def vmap(f: Callable[P, R], in_axes: int | Sequence[Any] | Mapping[Any, Any] | None = 0,
+         out_axes: int | Sequence[Any] | Mapping[Any, Any] | None = 0, axis_size: int | None = None,
+         *, randomness: str = "different") -> Callable[P, R]:
     """The function that computes ``f`` for many examples at once.
 
     ``f`` runs once, on one example that has no values yet, and what it did is done for all

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -48,7 +48,8 @@ def replaced_by(givens: Any, owner: str = "function", what: str = "givens") -> d
 
 @renamed(input="outputs")
 @strict
-def clone(outputs: Any, replace: Pairs = None, *, memory_format: Any = None) -> Any:
+def clone(outputs: Tensor | Sequence[Tensor], replace: Pairs = None, *,
+          memory_format: object = None) -> Any:
     """Symbolic tensors with some of what they depend on replaced; of a tensor with a value, a copy.
 
     Without ``replace``, a tensor that has a value, or stands for one in a compiled function, gives
@@ -77,10 +78,11 @@ def clone(outputs: Any, replace: Pairs = None, *, memory_format: Any = None) -> 
     >>> ag.clone(ag.arange(3))
     tensor([0, 1, 2])
     """
-    single = isinstance(outputs, Tensor)
-    if single and replace is None and (outputs.array is not None or is_tracing()):
-        return copy(outputs)
-    wanted = [outputs] if single else list(outputs) if isinstance(outputs, (list, tuple)) else []
+    single = outputs if isinstance(outputs, Tensor) else None
+    if single is not None and replace is None and (single.array is not None or is_tracing()):
+        return copy(single)
+    listed = isinstance(outputs, (list, tuple))
+    wanted = [single] if single is not None else list(outputs) if listed else []
     if not wanted or not all(isinstance(t, Tensor) for t in wanted):
         if (found := overridden("clone", (outputs,), {})) is not NotImplemented:
             return found

@@ -26,7 +26,7 @@ from agnesi.core.tensor import Tensor
 @keyworded
 def function(
     inputs: Sequence[Tensor | In] | Tensor,
-    outputs: Any = None,
+    outputs: Tensor | Sequence[Any] | Mapping[Any, Any] | None = None,
     *,
     updates: Mapping[Any, Any] | Iterable[tuple[Any, Any]] | None = None,
     givens: Mapping[Any, Any] | Iterable[tuple[Any, Any]] | None = None,

@@ -55,8 +55,9 @@ class In:
     (array(1.), array(3.), array(3.))
     """
 
-    def __init__(self, variable: Tensor, value: Any = None, *, name: str | None = None,
-                 update: Tensor | None = None, mutable: bool = False, borrow: bool = False) -> None:
+    def __init__(self, variable: Tensor, value: object = None, *,
+                 name: str | None = None, update: Tensor | None = None, mutable: bool = False,
+                 borrow: bool = False) -> None:
         if not isinstance(variable, Tensor):
             raise TypeError(at(f"an input must be a Tensor, not {typed(variable)}"))
         if update is not None and value is None:

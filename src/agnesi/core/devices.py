@@ -57,7 +57,7 @@ class device(str):  # noqa: N801 - used as a function
 
     index: int | None  # type: ignore[assignment]
 
-    def __new__(cls, type: Any, index: int | None = None) -> device:
+    def __new__(cls, type: str | device, index: int | None = None) -> device:
         name, colon, number = type.partition(":") if isinstance(type, str) else ("", "", "")
         where = (int(number) if number.isdecimal() else number) if colon else index
         if name in _ELSEWHERE and (where is None or isinstance(where, int)):

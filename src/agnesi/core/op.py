@@ -209,7 +209,7 @@ class Op:
                 new[name] = found
         return replace(self, **new) if new else self
 
-    def needs(self, i: int, inputs: Any) -> bool:
+    def needs(self, i: int, inputs: Sequence[Node]) -> bool:
         """Return whether the rules for those inputs that want a gradient read the value of input
         ``i``.
 
@@ -228,7 +228,7 @@ class Op:
         kept = self.keep_inputs is None or i in self.keep_inputs
         return kept and (not self.bilinear or inputs[1 - i].requires_grad)
 
-    def needs_result(self, inputs: Any) -> bool:
+    def needs_result(self, inputs: Sequence[Node]) -> bool:
         """Return whether the rules for those inputs that want a gradient read the result.
 
         Parameters

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -20,5 +20,7 @@ ShapeLike: TypeAlias = int | Dim | Sequence[Any]
 PerAxis: TypeAlias = int | Sequence[Any]
 #: An axis, several, or all of them.
 Axis: TypeAlias = int | tuple[int, ...] | None
+#: How a convolution is computed: one word for all three products, or one for each.
+Algorithm: TypeAlias = str | Sequence[str] | Mapping[str, str] | None
 #: Whatever names a dtype: ``ag.float32``, "float32", ``numpy.float32``, ``float``; None by default.
 DTypeLike: TypeAlias = str | np.dtype | type | None

@@ -9,6 +9,7 @@ device(type='cpu')
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from agnesi.api.torch.kinds import NAMES as _NAMES
@@ -125,7 +126,7 @@ def get_rng_state_all() -> list[Any]:
     return []
 
 
-def set_rng_state_all(new_states: Any) -> None:
+def set_rng_state_all(new_states: Sequence[Any]) -> None:
     """Set the states of all GPUs' generators: there are none.
 
     :param new_states: As :func:`get_rng_state_all` gave them.

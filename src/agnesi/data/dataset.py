@@ -230,16 +230,19 @@ class MappedDataset(Dataset):
     (2, 3)
     """
 
-    def __init__(self, dataset: Any, function: Callable[..., Any], batched: bool = False) -> None:
+    def __init__(self, dataset: object, function: Callable[..., Any], batched: bool = False
+                 ) -> None:
         if not callable(function):
             raise TypeError(at(f"a dataset is mapped by a function, not by {typed(function)}"))
         if batched and not gives_batches(dataset):
             raise TypeError(at(f"{type(dataset).__name__} is no data.Dataset with take(indices), "
                                "which gives whole batches; map with batched=False"))
-        self.dataset, self.function, self.batched = dataset, function, batched
+        self.dataset: Any = dataset
+        self.function, self.batched = function, batched
         self._draws = accepts_generator(function)
         if batched:
-            self.take = lambda indices: self._changed(dataset.take(indices))
+            whole: Any = dataset
+            self.take = lambda indices: self._changed(whole.take(indices))
 
     def __len__(self) -> int:
         return len(self.dataset)
@@ -279,12 +282,13 @@ class Subset(Dataset):
     (tensor(4),)
     """
 
-    def __init__(self, dataset: Sized, indices: Any) -> None:
-        if not np.ndim(indices):
+    def __init__(self, dataset: Sized, indices: object) -> None:
+        given: Any = indices
+        if not np.ndim(given):
             raise TypeError(at("Subset: indices must be a list of integers, not "
                                f"{typed(indices)}"))
         self.dataset: Any = dataset
-        if np.asarray(indices).dtype.kind not in "iu" and np.size(indices):
+        if np.asarray(indices).dtype.kind not in "iu" and np.size(given):
             mask = np.asarray(indices).dtype == bool
             raise TypeError(at(f"Subset: indices must be integers, not {typed(indices)}"
                                f"{'; numpy.flatnonzero(mask) gives those of a mask' * mask}"))

@@ -279,7 +279,8 @@ def _members(archive: Path, wanted: Callable[[str], bool]) -> Iterator[tuple[str
         raise FileFormatError(at(f"{archive} is damaged: {error}")) from None
 
 
-def ptb(folder: _Path, split: str = "train", tokenizer: Any = None) -> tuple[np.ndarray, Any]:
+def ptb(folder: _Path, split: str = "train", tokenizer: object = None
+        ) -> tuple[np.ndarray, Any]:
     """The Penn Treebank's words as numbers, sentences ended by ``<eos>``.
 
     :param folder: Where ``simple-examples.tgz`` or ``ptb.train.txt`` and its kin are.
@@ -304,9 +305,10 @@ def ptb(folder: _Path, split: str = "train", tokenizer: Any = None) -> tuple[np.
     """
     _split(split, ("train", "valid", "test"))
     text = _ptb_text(folder, split)
+    coder: Any = tokenizer
     if tokenizer is None:
-        tokenizer = WordTokenizer([text if split == "train" else _ptb_text(folder, "train")])
-    return np.asarray(tokenizer.encode(text), np.int64), tokenizer
+        coder = WordTokenizer([text if split == "train" else _ptb_text(folder, "train")])
+    return np.asarray(coder.encode(text), np.int64), coder
 
 
 def _ptb_text(folder: _Path, split: str) -> str:

@@ -121,7 +121,7 @@ class DataLoader(Written):
 
     __class_getitem__ = classmethod(GenericAlias)  # type: ignore[var-annotated]
 
-    def __init__(self, dataset: Any, batch_size: Count | None = 1, shuffle: bool = False,
+    def __init__(self, dataset: object, batch_size: Count | None = 1, shuffle: bool = False,
                  sampler: Iterable[Any] | None = None,
                  batch_sampler: Iterable[Any] | None = None, num_workers: Size = 0,
                  collate_fn: Callable[..., Any] | None = None, pin_memory: bool = False,
@@ -134,7 +134,8 @@ class DataLoader(Written):
                  worker_type: Literal["process", "thread"] = "process") -> None:
         if isinstance(dataset, (np.ndarray, Tensor)):
             dataset = _Rows(dataset)
-        self.dataset, self.batch_size, self.drop_last = dataset, batch_size, drop_last
+        self.dataset: Any = dataset
+        self.batch_size, self.drop_last = batch_size, drop_last
         self.is_stream = (isinstance(dataset, IterableDataset)
                           or not (hasattr(dataset, "__getitem__") and hasattr(dataset, "__len__")))
         self.num_workers, self.timeout, self.worker_init_fn = num_workers, timeout, worker_init_fn
@@ -150,7 +151,7 @@ class DataLoader(Written):
         self.batch_sampler: Any = None
         if not self.is_stream:
             self.sampler = sampler if sampler is not None else (
-                RandomSampler if shuffle else SequentialSampler)(dataset)
+                RandomSampler if shuffle else SequentialSampler)(self.dataset)  # type: ignore[arg-type]
             self.batch_sampler = batch_sampler if batch_sampler is not None else (
                 None if batch_size is None else BatchSampler(self.sampler, batch_size, drop_last))
         self.epoch = 0

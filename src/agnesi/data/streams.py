@@ -58,10 +58,11 @@ class MappedStream(IterableDataset):
     [10, 20]
     """
 
-    def __init__(self, dataset: Any, function: Callable[..., Any]) -> None:
+    def __init__(self, dataset: object, function: Callable[..., Any]) -> None:
         if not callable(function):
             raise TypeError(at(f"a stream is mapped by a function, not by {typed(function)}"))
-        self.dataset, self.function = dataset, function
+        self.dataset: Any = dataset
+        self.function = function
         self._draws = accepts_generator(function)
 
     def __iter__(self) -> Iterator[Any]:

@@ -18,7 +18,7 @@ from agnesi.data.dataset import TensorDataset
 Path_ = str | os.PathLike[str]
 
 
-def from_frame(frame: Any, target: str | int | None = None,
+def from_frame(frame: object, target: str | int | None = None,
                columns: Sequence[str | int] | None = None, dtype: DTypeLike = "float32"
                ) -> TensorDataset:
     """A dataset of a table's columns.
@@ -44,9 +44,10 @@ def from_frame(frame: Any, target: str | int | None = None,
     ((tensor([20. ,  1.5]), tensor(1)), ['a', 'b'])
     """
     _check_columns(columns)
+    table: Any = frame
     names = {str(name): name for name in (
-        frame.column_names if hasattr(frame, "column_names") else
-        frame if isinstance(frame, Mapping) else frame.columns)}
+        table.column_names if hasattr(table, "column_names") else
+        table if isinstance(table, Mapping) else table.columns)}
     there = list(names)
     target = None if target is None else str(target)
     chosen = [n for n in there if n != target] if columns is None else [*map(str, columns)]
@@ -54,10 +55,10 @@ def from_frame(frame: Any, target: str | int | None = None,
                if name not in there]
     if missing:
         raise StateError(at(f"the table has no column {missing}, but {there}"))
-    rows = len(_column(frame, names[there[0]])) if there else 0
+    rows = len(_column(table, names[there[0]])) if there else 0
     samples = np.empty((rows, len(chosen)), dtypes.as_dtype(dtype))
     for k, name in enumerate(chosen):
-        values = _column(frame, names[name])
+        values = _column(table, names[name])
         if values.dtype.kind not in "biuf":
             sign = next((c for c in (";", "\t", "|") if c in str(name) and len(there) == 1), "")
             help_ = f"read_csv(path, sep={sign!r}) takes it apart" if sign else (
@@ -69,7 +70,7 @@ def from_frame(frame: Any, target: str | int | None = None,
         samples[:, k] = values
     if target is None:
         return TensorDataset(samples)
-    values, classes = _column(frame, names[target]), None
+    values, classes = _column(table, names[target]), None
     if values.dtype.kind not in "biuf":
         known, values = np.unique(values.astype(str), return_inverse=True)
         classes = known.tolist()

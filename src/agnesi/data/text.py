@@ -177,7 +177,7 @@ class TextDataset(Dataset):
     ([3, 1], (3,))
     """
 
-    def __init__(self, texts: Sequence[str], tokenizer: Any,
+    def __init__(self, texts: Sequence[str], tokenizer: object,
                  labels: TensorLike | None = None, max_length: Count | None = None
                  ) -> None:
         if not hasattr(tokenizer, "encode"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -16,7 +16,7 @@ from agnesi.core.ir.dims import Sizes
 from agnesi.core.op import typed
 from agnesi.core.parameter_types import TensorLike
 from agnesi.core.support import dtypes
-from agnesi.core.support.errors import Explained, at
+from agnesi.core.support.errors import Explained, ShapeError, at
 from agnesi.core.tensor import Tensor
 from agnesi.distributions.constraints import Constraint, unit_interval
 from agnesi.ops.base.convert import as_tensor, cast
@@ -97,7 +97,7 @@ class Distribution(Explained):
             raise ValueError(at(f"value must be True or False, not {typed(value)}"))
         Distribution._validate_args = bool(value)
 
-    def __init__(self, batch_shape: Any = (), event_shape: Any = (),
+    def __init__(self, batch_shape: Iterable[Any] = (), event_shape: Iterable[Any] = (),
                  validate_args: bool | None = None) -> None:
         self._batch_shape: tuple[Any, ...] = Sizes(batch_shape)
         self._event_shape: tuple[Any, ...] = Sizes(event_shape)
@@ -109,7 +109,12 @@ class Distribution(Explained):
         tensors = {n: as_tensor(v) for n, v in given.items()}
         python = {n for n, v in given.items() if isinstance(v, (int, float))}
         inner = {n: self._inner.get(n, 0) for n in tensors}
-        batch = shapes.broadcast(*[t.shape[: t.ndim - inner[n]] for n, t in tensors.items()])
+        fronts = [t.shape[: t.ndim - inner[n]] for n, t in tensors.items()]
+        try:
+            batch = shapes.broadcast(*fronts)
+        except ShapeError as error:
+            given_as = ", ".join(f"{n} {typed(t)}" for n, t in tensors.items())
+            raise ShapeError(at(f"{type(self).__name__}({given_as}): {error}")) from None
         self._given = tuple(tensors)
         Distribution.__init__(self, batch, (), validate_args)
         floats = [t.dtype for n, t in tensors.items() if n not in python and t.dtype.kind in "fV"]
@@ -202,7 +207,7 @@ class Distribution(Explained):
         shape = checked_sizes(sample_shape)
         return Sizes((*shape, *self._batch_shape, *self._event_shape))
 
-    def sample(self, sample_shape: Any = ()) -> Tensor:
+    def sample(self, sample_shape: Sequence[Any] = ()) -> Tensor:
         """Draws through which no gradient flows.
 
         :param sample_shape: How many, before the batch.
@@ -212,7 +217,7 @@ class Distribution(Explained):
         with no_grad():
             return self.rsample(sample_shape).detach()
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
+    def rsample(self, sample_shape: Sequence[Any] = ()) -> Tensor:
         """Draws as functions of the parameters, to which gradients flow.
 
         :like: Distribution.sample
@@ -278,7 +283,7 @@ class Distribution(Explained):
         return F.broadcast_to(values, (n, *self._batch_shape, *self._event_shape)) if expand else (
             values)
 
-    def expand(self, batch_shape: Any) -> Any:
+    def expand(self, batch_shape: Sequence[Any]) -> Any:
         """The same with its parameters broadcast to another batch.
 
         :param batch_shape: The shape.

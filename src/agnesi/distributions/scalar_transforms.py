@@ -57,7 +57,7 @@ class Transform:
         """
         return self._slope(as_tensor(x), as_tensor(y))
 
-    def forward_shape(self, shape: Any) -> tuple[Any, ...]:
+    def forward_shape(self, shape: Sequence[Any]) -> tuple[Any, ...]:
         """The shape of a result.
 
         :param shape: Of a value.
@@ -66,7 +66,7 @@ class Transform:
         """
         return tuple(shape)
 
-    def inverse_shape(self, shape: Any) -> tuple[Any, ...]:
+    def inverse_shape(self, shape: Sequence[Any]) -> tuple[Any, ...]:
         """The shape of a value.
 
         :param shape: Of a result.
@@ -285,11 +285,12 @@ class ComposeTransform(Transform):
 class TransformedDistribution(Distribution):
     """The distribution of what transforms make of another one's draws."""
 
-    def __init__(self, base_distribution: Distribution, transforms: Any,
+    def __init__(self, base_distribution: Distribution, transforms: object,
                  validate_args: bool | None = None) -> None:
         self.base_dist = base_distribution
-        single = isinstance(transforms, (Transform, str)) or not isinstance(transforms, Iterable)
-        self.transforms = [transforms] if single else list(transforms)
+        self.transforms: list[Any] = (
+            [transforms] if isinstance(transforms, (Transform, str)) or not isinstance(
+                transforms, Iterable) else list(transforms))
         for t in self.transforms:
             if not isinstance(t, Transform):
                 raise ValueError(at("TransformedDistribution: transforms must be Transforms, such "

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from agnesi.core.ir.node import Node, toposort
 from agnesi.inspect.listing import described, nodes_of
 
@@ -18,7 +16,7 @@ def _style(node: Node, results: set[Node]) -> str:
     return "shape=box" if node.op is not None else "shape=ellipse, style=filled, fillcolor=beige"
 
 
-def to_dot(what: Any) -> str:
+def to_dot(what: object) -> str:
     """The graph behind tensors, or inside a compiled function, for ``dot -Tsvg``.
 
     :param what: What to draw.

@@ -43,7 +43,7 @@ def described(node: Node) -> str:
     return f"constant{name} {value.item()}" if value.size == 1 else f"constant{name}"
 
 
-def listing(what: Any) -> str:
+def listing(what: object) -> str:
     """The graph behind tensors, or inside a compiled function, as text.
 
     :param what: Symbolic tensors, recorded results, or what was compiled (after optimisation).
@@ -77,7 +77,7 @@ def listing(what: Any) -> str:
     return "\n".join([*lines, "return " + ", ".join(numbers[n] for n in outputs)])
 
 
-def pprint(what: Any) -> None:
+def pprint(what: object) -> None:
     """Print :func:`listing`.
 
     :param what: As for :func:`listing`.

@@ -24,8 +24,8 @@ class DataParallel(Module):
     ((4, 3), ['module.weight', 'module.bias'])
     """
 
-    def __init__(self, module: Module, device_ids: Any = None, output_device: Any = None,
-                 dim: int = 0) -> None:
+    def __init__(self, module: Module, device_ids: object = None,
+                 output_device: object = None, dim: int = 0) -> None:
         super().__init__()
         self.module = module
 

@@ -43,8 +43,8 @@ class ParameterGroup(MutableMapping[str, Any]):
 
     __slots__ = ("_part",)
 
-    def __init__(self, part: Any) -> None:
-        self._part = part
+    def __init__(self, part: object) -> None:
+        self._part: Any = part
 
     def __getstate__(self) -> tuple[None, dict[str, Any]]:  # the oldest protocols call it
         return None, {"_part": self._part}

@@ -12,6 +12,7 @@ from agnesi.core.graph import FunctionGraph
 from agnesi.core.ir.dims import Shape, is_open
 from agnesi.core.ir.node import Node
 from agnesi.core.op import Op, typed
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.support.cached_attributes import cached_property
 from agnesi.core.support.errors import DTypeError, ShapeError, at, shown
 from agnesi.core.support.policy import FAST_RUN
@@ -321,7 +322,7 @@ def changed(rule: str, old: Node, new: Node) -> Any:
     return error
 
 
-def pattern_rule(pattern: Tensor, replacement: Any, *, name: str, stage: str,
+def pattern_rule(pattern: Tensor, replacement: TensorLike, *, name: str, stage: str,
                  when: Callable[..., bool] | None = None, tags: Sequence[str] = (),
                  proof: Callable[..., bool] | None = None) -> PatternRule:
     """A rule from a pattern and its replacement.

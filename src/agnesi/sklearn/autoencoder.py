@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -13,6 +14,7 @@ from agnesi.api import functions as F
 from agnesi.autodiff.recording import no_grad
 from agnesi.core.op import typed
 from agnesi.core.options import Bound, Count, Counts, Decay, NotNegative
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.support.errors import at
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.sklearn.base import Estimator, perceptron, with_options
@@ -95,14 +97,16 @@ class AutoEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     """
 
     @with_options
-    def __init__(self, module: Any = None, *, n_components: Count = 2,
-                 hidden_layer_sizes: Counts = (32,), criterion: Any = None, optimizer: Any = "Adam",
-                 lr: NotNegative = 1e-3, weight_decay: NotNegative = 0.0, max_epochs: Count = 200,
+    def __init__(self, module: Callable[..., Any] | None = None, *, n_components: Count = 2,
+                 hidden_layer_sizes: Counts = (32,), criterion: Callable[..., Any] | None = None,
+                 optimizer: str | Callable[..., Any] = "Adam", lr: NotNegative = 1e-3,
+                 weight_decay: NotNegative = 0.0, max_epochs: Count = 200,
                  batch_size: Count | Literal["auto"] = "auto", shuffle: bool = True,
                  tol: Bound = 1e-4, n_iter_no_change: Count = 10, early_stopping: bool = False,
                  validation_fraction: Decay = 0.1, warm_start: bool = False,
-                 compile: bool | Literal["auto"] = "auto", random_state: Any = None,
-                 verbose: bool = False) -> None:
+                 compile: bool | Literal["auto"] = "auto",
+                 random_state: int | np.random.RandomState | None = None, verbose: bool = False
+                 ) -> None:
         self.module = module
         self.n_components = n_components
         self.hidden_layer_sizes = hidden_layer_sizes
@@ -144,7 +148,7 @@ class AutoEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     def _score(self, outputs: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> float:
         return -float(np.average(((outputs - targets) ** 2).mean(1), weights=weights))
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: object, y: object = None, sample_weight: object = None) -> Self:
         """Learn to give back features.
 
         :param y: Not used.
@@ -160,14 +164,14 @@ class AutoEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         self._n_features_out = self.n_components
         return self
 
-    def transform(self, X: Any) -> np.ndarray:
+    def transform(self, X: object) -> np.ndarray:
         """The few numbers of each sample.
 
         :returns: (samples, n_components).
         """
         return self._predicted(X, "encoder")
 
-    def inverse_transform(self, X: Any) -> np.ndarray:
+    def inverse_transform(self, X: TensorLike) -> np.ndarray:
         """The features that the decoder gives.
 
         :param X: (samples, n_components).

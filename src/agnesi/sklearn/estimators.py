@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -97,15 +98,17 @@ class Classifier(ClassifierMixin, Estimator):
     """
 
     @with_options
-    def __init__(self, module: Any = None, *, hidden_layer_sizes: Counts = (100,),
-                 criterion: Any = None, optimizer: Any = "Adam", lr: NotNegative = 1e-3,
+    def __init__(self, module: Callable[..., Any] | None = None, *,
+                 hidden_layer_sizes: Counts = (100,), criterion: Callable[..., Any] | None = None,
+                 optimizer: str | Callable[..., Any] = "Adam", lr: NotNegative = 1e-3,
                  weight_decay: NotNegative = 1e-4, max_epochs: Count = 200,
                  batch_size: Count | Literal["auto"] = "auto", shuffle: bool = True,
                  tol: Bound = 1e-4, n_iter_no_change: Count = 10, early_stopping: bool = False,
                  validation_fraction: Decay = 0.1, warm_start: bool = False,
                  compile: bool | Literal["auto"] = "auto",
                  class_weight: dict[Any, Any] | Literal["balanced"] | None = None,
-                 random_state: Any = None, verbose: bool = False) -> None:
+                 random_state: int | np.random.RandomState | None = None, verbose: bool = False
+                 ) -> None:
         self.module = module
         self.hidden_layer_sizes = hidden_layer_sizes
         self.criterion = criterion
@@ -166,7 +169,7 @@ class Classifier(ClassifierMixin, Estimator):
                                 f"{self.classes_.tolist()}"))
         return places.astype(np.int64)
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
         """Learn classes from data.
 
         :param y: The class of each sample, or a matrix with 1 for each label that it has.
@@ -176,14 +179,16 @@ class Classifier(ClassifierMixin, Estimator):
         :raises ValueError: If X and y do not fit, or an option is out of its range.
         """
         again = self.warm_start and hasattr(self, "module_")
-        X, y, weights = self._data(X, y, sample_weight, reset=not again)
+        X, labels, weights = self._data(X, y, sample_weight, reset=not again)
         if not again:
-            self.classes_ = np.arange(y.shape[1]) if self.is_multilabel_ else np.unique(y)
-        self._learn(X, self._numbers(X, y), weights, len(self.classes_), again=again,
+            self.classes_ = (np.arange(labels.shape[1]) if self.is_multilabel_
+                             else np.unique(labels))
+        self._learn(X, self._numbers(X, labels), weights, len(self.classes_), again=again,
                     epochs=self.max_epochs)
         return self
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(self, X: object, y: object, classes: object = None,
+                    sample_weight: object = None) -> Self:
         """Go once through more data.
 
         :like: Classifier.fit
@@ -192,10 +197,10 @@ class Classifier(ClassifierMixin, Estimator):
         :raises ValueError: If classes are missing in the first call, or others come later.
         """
         again = hasattr(self, "module_")
-        X, y, weights = self._data(X, y, sample_weight, reset=not again)
-        known = None if classes is None else np.unique(classes)
+        X, found, weights = self._data(X, y, sample_weight, reset=not again)
+        known = None if classes is None else np.unique(np.asarray(classes))
         if known is None and self.is_multilabel_:
-            known = np.arange(y.shape[1])
+            known = np.arange(found.shape[1])
         if again:
             if known is not None and not np.array_equal(known, self.classes_):
                 raise ValueError(at(f"Classifier: classes={classes!r} is not the same as on last "
@@ -205,10 +210,10 @@ class Classifier(ClassifierMixin, Estimator):
                                 "partial_fit(X, y, classes=...)"))
         else:
             self.classes_ = known
-        self._learn(X, self._numbers(X, y), weights, len(self.classes_), again=again, epochs=1)
+        self._learn(X, self._numbers(X, found), weights, len(self.classes_), again=again, epochs=1)
         return self
 
-    def decision_function(self, X: Any) -> np.ndarray:
+    def decision_function(self, X: object) -> np.ndarray:
         """The scores of classes; of two classes how much larger the second's is.
 
         :returns: (samples, classes), or (samples,).
@@ -217,14 +222,14 @@ class Classifier(ClassifierMixin, Estimator):
         two = scores.shape[1] == 2 and not self.is_multilabel_
         return scores[:, 1] - scores[:, 0] if two else scores
 
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: object) -> np.ndarray:
         """The probabilities of classes: the softmax of the scores, of labels their sigmoid.
 
         :returns: (samples, classes).
         """
         return np.exp(self.predict_log_proba(X))
 
-    def predict_log_proba(self, X: Any) -> np.ndarray:
+    def predict_log_proba(self, X: object) -> np.ndarray:
         """The logarithms of the probabilities.
 
         :returns: (samples, classes).
@@ -236,7 +241,7 @@ class Classifier(ClassifierMixin, Estimator):
         found: np.ndarray = scores - np.log(np.exp(scores).sum(1, keepdims=True))
         return found
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: object) -> np.ndarray:
         """The class of the largest score; of labels 1 for each with a positive score.
 
         :returns: (samples,) or (samples, labels).
@@ -322,14 +327,16 @@ class Regressor(RegressorMixin, Estimator):
     """
 
     @with_options
-    def __init__(self, module: Any = None, *, hidden_layer_sizes: Counts = (100,),
-                 criterion: Any = None, optimizer: Any = "Adam", lr: NotNegative = 1e-3,
+    def __init__(self, module: Callable[..., Any] | None = None, *,
+                 hidden_layer_sizes: Counts = (100,), criterion: Callable[..., Any] | None = None,
+                 optimizer: str | Callable[..., Any] = "Adam", lr: NotNegative = 1e-3,
                  weight_decay: NotNegative = 1e-4, max_epochs: Count = 200,
                  batch_size: Count | Literal["auto"] = "auto", shuffle: bool = True,
                  tol: Bound = 1e-4, n_iter_no_change: Count = 10, early_stopping: bool = False,
                  validation_fraction: Decay = 0.1, warm_start: bool = False,
-                 compile: bool | Literal["auto"] = "auto", random_state: Any = None,
-                 verbose: bool = False) -> None:
+                 compile: bool | Literal["auto"] = "auto",
+                 random_state: int | np.random.RandomState | None = None, verbose: bool = False
+                 ) -> None:
         self.module = module
         self.hidden_layer_sizes = hidden_layer_sizes
         self.criterion = criterion
@@ -364,7 +371,7 @@ class Regressor(RegressorMixin, Estimator):
         self._learn(X, y, sample_weight, y.shape[1], again=again, epochs=epochs)
         return self
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
         """Learn numbers from data.
 
         :param y: (samples,) or (samples, targets).
@@ -376,7 +383,8 @@ class Regressor(RegressorMixin, Estimator):
         return self._run(X, y, sample_weight, self.warm_start and hasattr(self, "module_"),
                          self.max_epochs)
 
-    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def partial_fit(self, X: object, y: object, sample_weight: object = None
+                    ) -> Self:
         """Go once through more data.
 
         :like: Regressor.fit
@@ -384,7 +392,7 @@ class Regressor(RegressorMixin, Estimator):
         """
         return self._run(X, y, sample_weight, hasattr(self, "module_"), 1)
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: object) -> np.ndarray:
         """Return the module's results.
 
         :returns: (samples,) or (samples, targets), as the targets were.

@@ -40,21 +40,21 @@ class Callback(Written):
         """Before the first epoch of a call of ``fit``.
 
         :param trainer: Who trains.
-        :type trainer: Trainer
+        :type trainer: Any
         """
 
     def on_epoch_begin(self, trainer: Any) -> None:
         """Before an epoch.
 
         :param trainer: Who trains.
-        :type trainer: Trainer
+        :type trainer: Any
         """
 
     def on_batch_end(self, trainer: Any) -> None:
         """After each batch.
 
         :param trainer: Who trains.
-        :type trainer: Trainer
+        :type trainer: Any
         """
 
     def on_epoch_end(self, trainer: Any, row: dict[str, Any]) -> None:
@@ -67,7 +67,7 @@ class Callback(Written):
         """After the last epoch, also where an error ends the training.
 
         :param trainer: Who trains.
-        :type trainer: Trainer
+        :type trainer: Any
         """
 
     def state_dict(self) -> dict[str, Any]:

@@ -114,8 +114,9 @@ class Progress(Callback):
     0.2
     """
 
-    def __init__(self, file: Any = None, interval: NotNegativeBound = 0.2) -> None:
-        self.file, self.interval = file, interval
+    def __init__(self, file: object = None, interval: NotNegativeBound = 0.2) -> None:
+        self.file: Any = file
+        self.interval = interval
         self._bar: Any = None
         self._first = self._next = 0.0
 

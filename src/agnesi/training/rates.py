@@ -35,8 +35,8 @@ class RateTest:
         return self.rates[falls.index(min(falls))]
 
 
-def find_lr(trainer: Trainer, data: Any, *, low: float = 1e-6, high: float = 10.0, steps: int = 100,
-            batch_size: int = 32, smoothing: float = 0.9) -> RateTest:
+def find_lr(trainer: Trainer, data: object, *, low: float = 1e-6, high: float = 10.0,
+            steps: int = 100, batch_size: int = 32, smoothing: float = 0.9) -> RateTest:
     """Train with learning rates from low to high, one for each batch, and undo it.
 
     :param trainer: Whose model and optimizer are tried; they are as before at the end.

@@ -187,7 +187,7 @@ class Trainer(Written, Explained):
         return self._compiled[name, whole]
 
     # -- training -------------------------------------------------------------------------
-    def fit(self, data: Any, epochs: Size, validation: Any = None, *, batch_size: Count = 32,
+    def fit(self, data: object, epochs: Size, validation: object = None, *, batch_size: Count = 32,
             resume: Path_ | Checkpoints | None = None) -> History:
         """Train until so many epochs are over, counted from the first one on.
 
@@ -300,7 +300,7 @@ class Trainer(Written, Explained):
                       f"{what}(trainer{', row' * bool(details)})")
 
     # -- evaluating -----------------------------------------------------------------------
-    def evaluate(self, data: Any, *, batch_size: Count = 256) -> dict[str, Any]:
+    def evaluate(self, data: object, *, batch_size: Count = 256) -> dict[str, Any]:
         """The loss and the metrics of data, with the model in evaluation mode.
 
         :param data: Batches.
@@ -327,7 +327,7 @@ class Trainer(Written, Explained):
         found = {"loss": self.test_loss, **self.metrics}
         return {name: np.asarray(metric.compute()).tolist() for name, metric in found.items()}
 
-    def predict(self, data: Any, *, batch_size: Count = 256) -> Tensor:
+    def predict(self, data: object, *, batch_size: Count = 256) -> Tensor:
         """The model's output for data, with the model in evaluation mode.
 
         :param data: Inputs; of batches that are tuples, all but the last are inputs, as while

@@ -58,7 +58,7 @@ def switch(index: TensorLike, branches: Sequence[Callable[..., R]], *operands: A
 
 @higher
 @keyworded
-def associative_scan(f: Callable[..., R], xs: Any, reverse: bool = False, axis: int = 0) -> R:
+def associative_scan(f: Callable[..., R], xs: object, reverse: bool = False, axis: int = 0) -> R:
     """Running combinations of elements along an axis, in about ``2 log2(n)`` steps.
 
     ``f`` gets many pairs at once, so that each step is one operation of whole tensors, as in JAX.

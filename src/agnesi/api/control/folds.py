@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any
 
 from agnesi.api.control.taps import looped
 from agnesi.core.keywords import strict
 from agnesi.core.parameter_types import TensorLike
+from agnesi.core.tensor import Tensor
 
 
 @strict
-def reduce(fn: Callable[..., Any], sequences: Any, outputs_info: TensorLike,
-           non_sequences: TensorLike | None = None,
+def reduce(fn: Callable[..., Any], sequences: Tensor | Mapping[str, Any] | Sequence[Any],
+           outputs_info: TensorLike, non_sequences: TensorLike | None = None,
            go_backwards: bool = False) -> tuple[Any, dict[Any, Any]]:
     """Return the last carry of a :func:`symbolic.scan` over the rows of sequences; no rows are
     kept.
@@ -50,8 +51,9 @@ def reduce(fn: Callable[..., Any], sequences: Any, outputs_info: TensorLike,
 
 
 @strict
-def foldl(fn: Callable[..., Any], sequences: Any, outputs_info: TensorLike,
-          non_sequences: TensorLike | None = None) -> tuple[Any, dict[Any, Any]]:
+def foldl(fn: Callable[..., Any], sequences: Tensor | Mapping[str, Any] | Sequence[Any],
+          outputs_info: TensorLike, non_sequences: TensorLike | None = None
+          ) -> tuple[Any, dict[Any, Any]]:
     """:func:`symbolic.reduce` from the first row to the last.
 
     :param fn: Gets the sequences' rows, then the earlier values, then the non-sequences.
@@ -78,8 +80,9 @@ def foldl(fn: Callable[..., Any], sequences: Any, outputs_info: TensorLike,
 
 
 @strict
-def foldr(fn: Callable[..., Any], sequences: Any, outputs_info: TensorLike,
-          non_sequences: TensorLike | None = None) -> tuple[Any, dict[Any, Any]]:
+def foldr(fn: Callable[..., Any], sequences: Tensor | Mapping[str, Any] | Sequence[Any],
+          outputs_info: TensorLike, non_sequences: TensorLike | None = None
+          ) -> tuple[Any, dict[Any, Any]]:
     """:func:`symbolic.reduce` from the last row to the first.
 
     :like: foldl

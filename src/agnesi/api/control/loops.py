@@ -69,8 +69,8 @@ def scan(
 @keyworded
 def scan(
     f: Function,
-    init: Any,
-    xs: Any = None,
+    init: object,
+    xs: object = None,
     length: TensorLike | None = None,
     *,
     non_sequences: tuple[Any, ...] = (),
@@ -161,7 +161,7 @@ def _at_least(least: int, name: str, number: Any) -> Any:
 
 @higher
 @keyworded
-def map(f: Callable[..., Y], xs: Any) -> Y:
+def map(f: Callable[..., Y], xs: object) -> Y:
     """Apply ``f`` to every row of ``xs`` and stack the results: a scan without a carry.
 
     :param f: ``f(x) -> y``, on nests of tensors.
@@ -188,7 +188,7 @@ def map(f: Callable[..., Y], xs: Any) -> Y:
 
 @higher
 @keyworded
-def while_loop(condition: Function, body: Callable[..., C], init: Any) -> C:
+def while_loop(condition: Function, body: Callable[..., C], init: object) -> C:
     """Run ``carry = body(carry)`` as long as ``condition(carry)`` holds.
 
     :param condition: ``condition(carry) -> bool``, asked before each step.
@@ -252,7 +252,7 @@ def while_loop(condition: Function, body: Callable[..., C], init: Any) -> C:
 @higher
 @keyworded
 def fori_loop(lower: int | Dim | Tensor, upper: int | Dim | Tensor, body: Callable[..., C],
-              init: Any) -> C:
+              init: object) -> C:
     """Run ``carry = body(i, carry)`` for ``i`` from ``lower`` to ``upper - 1``.
 
     :like: while_loop

@@ -178,8 +178,8 @@ class _Step:
 @strict
 def scan(
     fn: Callable[..., Any],
-    sequences: Any = None,
-    outputs_info: Any = None,
+    sequences: Tensor | Mapping[str, Any] | Sequence[Any] | None = None,
+    outputs_info: Tensor | Mapping[str, Any] | Sequence[Any] | None = None,
     non_sequences: TensorLike | None = None,
     n_steps: TensorLike | None = None,
     truncate_gradient: int = -1,

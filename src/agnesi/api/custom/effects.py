@@ -170,7 +170,7 @@ def _takes_nothing(function: Any) -> bool:
 
 
 @explain_errors
-def callback(function: Callable[..., Any], like: Any, *args: Any, effect: bool = False) -> Any:
+def callback(function: Callable[..., Any], like: object, *args: Any, effect: bool = False) -> Any:
     """A Python function of NumPy arrays in the middle of tensors, compiled code included.
 
     It runs where its result is needed: never, if it is not, or once for calls with equal

@@ -430,7 +430,7 @@ def _remade(function: CustomFunction, keywords: dict[str, Any]) -> _Custom:
 @higher
 def op(function: Rule | None = None, *, outputs: int = 1, like: int | None = None,
        infer: Rule | None = None, vjp: Rule | None = None, jvp: Rule | None = None,
-       lower: Rule | None = None, batch: Rule | None = None, c: Any = None,
+       lower: Rule | None = None, batch: Rule | None = None, c: object = None,
        differentiable: bool = True) -> Any:
     """A decorator: a function of NumPy arrays becomes an operation on tensors.
 

@@ -29,8 +29,8 @@ from agnesi.ops.sorting.sort import argsort
 
 @planned
 @public
-def integers(low: Any, high: Any = None, size: ShapeLike = (), *, dtype: DTypeLike = "int64",
-             endpoint: bool = False, generator: Generator | None = None,
+def integers(low: TensorLike, high: TensorLike | None = None, size: ShapeLike = (), *,
+             dtype: DTypeLike = "int64", endpoint: bool = False, generator: Generator | None = None,
              out: Tensor | None = None) -> Tensor:
     """Integers in [low, high), or in [0, low); with ``endpoint`` in [low, high].
 
@@ -47,10 +47,11 @@ def integers(low: Any, high: Any = None, size: ShapeLike = (), *, dtype: DTypeLi
     >>> set(ag.random.integers(1, 3, 99, endpoint=True).tolist()) == {1, 2, 3}
     True
     """
-    low, high = (0, low) if high is None else (several(low), several(high))
-    if not all(isinstance(x, (int, np.integer)) for x in (low, high)):
-        return randint(low, high + 1 if endpoint else high, size, dtype=dtype, generator=generator)
-    low, high = int(low), int(high) + bool(endpoint)
+    first, last = (0, several(low)) if high is None else (several(low), several(high))
+    if not all(isinstance(x, (int, np.integer)) for x in (first, last)):
+        end = last + 1 if endpoint else last
+        return randint(first, end, size, dtype=dtype, generator=generator)
+    low, high = int(first), int(last) + bool(endpoint)
     kind = dtypes.as_dtype(dtype)
     if kind.kind not in "iu":
         raise DTypeError(f"random integers have an integer dtype, not {kind}")

@@ -191,7 +191,7 @@ def standard_t(df: TensorLike, size: ShapeLike | None = None, *, dtype: DTypeLik
 
 @planned
 @public
-def dirichlet(alpha: Any, size: Any = None, *, dtype: DTypeLike = None,
+def dirichlet(alpha: TensorLike, size: ShapeLike | None = None, *, dtype: DTypeLike = None,
               generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """Shares that sum to 1: gamma numbers of shapes ``alpha``, divided by their sum.
 
@@ -212,9 +212,9 @@ def dirichlet(alpha: Any, size: Any = None, *, dtype: DTypeLike = None,
     alpha = as_tensor(alpha)
     if alpha.ndim == 0:
         raise ShapeError("alpha needs an axis: one shape for each share")
-    (alpha,) = not_negative("dirichlet", alpha=alpha)
+    (shares,) = not_negative("dirichlet", alpha=alpha)
     sizes = alpha.shape if size is None else (*checked_sizes(size), alpha.shape[-1])
-    d = Draw(sizes, dtype, generator, alpha)
+    d = Draw(sizes, dtype, generator, shares)
     x = _log_gamma(d, d.full(d.params[0]))
     x = exp(x - stop_gradient(amax(x, -1, keepdims=True)))
     return d.give(x / sum_(x, -1, keepdims=True))

@@ -11,7 +11,7 @@ from agnesi.autodiff.recording import no_grad, stop_gradient
 from agnesi.core import shapes
 from agnesi.core.ir.dims import Shape
 from agnesi.core.op import typed
-from agnesi.core.parameter_types import DTypeLike
+from agnesi.core.parameter_types import DTypeLike, ShapeLike, TensorLike
 from agnesi.core.public import planned, public
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import ShapeError
@@ -58,7 +58,7 @@ _SUM_TOLERANCE = 1e-5
 
 @planned
 @public
-def multivariate_normal(mean: Any, cov: Any, size: Any = None, *,
+def multivariate_normal(mean: TensorLike, cov: TensorLike, size: ShapeLike | None = None, *,
                         method: str = "cholesky", dtype: DTypeLike = None,
                         generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """Normal vectors of a mean and covariances.
@@ -88,14 +88,14 @@ def multivariate_normal(mean: Any, cov: Any, size: Any = None, *,
                    f"cov must have shape (..., {n}, {n}) for mean {typed(mean)}, not {cov.shape}")
     sizes = _sizes(size, mean.shape[:-1], cov.shape[:-2])
     d = Draw((*sizes, n), dtype, generator, mean, cov)
-    mean, cov = d.params
+    center, spread = map(as_tensor, d.params)
     x = reshape(d.normal(), (*sizes, n, 1))
-    return d.give(mean + reshape(matmul(_root(cov, method), x), (*sizes, n)))
+    return d.give(center + reshape(matmul(_root(spread, method), x), (*sizes, n)))
 
 
 @planned
 @public
-def multinomial(n: Any, pvals: Any, size: Any = None, *,
+def multinomial(n: TensorLike, pvals: TensorLike, size: ShapeLike | None = None, *,
                 generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """How often each of k things comes up in ``n`` trials: binomial numbers, one after the other.
 
@@ -117,14 +117,14 @@ def multinomial(n: Any, pvals: Any, size: Any = None, *,
             [0, 9, 0]])
     """
     (n,) = integral("multinomial", n=countable("multinomial", n=n)[0])
-    (pvals,) = probability("multinomial", pvals=_vector(pvals, "pvals"))
-    (pvals,) = demanded("multinomial", "the sum of pvals without the last must be at most 1",
-                        lambda p: p[..., :-1].sum(-1) <= 1 + _SUM_TOLERANCE, pvals=pvals)
+    (chances,) = probability("multinomial", pvals=_vector(pvals, "pvals"))
+    (chances,) = demanded("multinomial", "the sum of pvals without the last must be at most 1",
+                        lambda p: p[..., :-1].sum(-1) <= 1 + _SUM_TOLERANCE, pvals=chances)
     n = as_tensor(n)
-    sizes = _sizes(size, n.shape, pvals.shape[:-1])
+    sizes = _sizes(size, n.shape, chances.shape[:-1])
     d = Draw(sizes, None, generator, exact=True)
     with no_grad():
-        p = cast(stop_gradient(pvals), d.wide)
+        p = cast(stop_gradient(chances), d.wide)
         rows = moveaxis(broadcast_to(p, (*sizes, p.shape[-1])), -1, 0)
 
         def step(state: Any, chance: Tensor) -> Any:
@@ -146,8 +146,8 @@ def _with_last(counts: Tensor, left: Tensor) -> Tensor:
 
 @planned
 @public
-def multivariate_hypergeometric(colors: Any, nsample: Any,
-                                size: Any = None, *,
+def multivariate_hypergeometric(colors: TensorLike, nsample: TensorLike,
+                                size: ShapeLike | None = None, *,
                                 generator: Generator | None = None, out: Tensor | None = None
                                 ) -> Tensor:
     """How many things of each kind are among ``nsample``, drawn from ``colors`` of each.
@@ -166,17 +166,17 @@ def multivariate_hypergeometric(colors: Any, nsample: Any,
     >>> ag.random.multivariate_hypergeometric([3, 0, 2], 5)
     tensor([3, 0, 2])
     """
-    (nsample,) = countable("multivariate_hypergeometric", nsample=nsample)
-    (colors,) = countable("multivariate_hypergeometric", colors=_vector(colors, "colors"))
-    colors, nsample = demanded(
+    (drawn,) = countable("multivariate_hypergeometric", nsample=nsample)
+    (balls,) = countable("multivariate_hypergeometric", colors=_vector(colors, "colors"))
+    balls, drawn = demanded(
         "multivariate_hypergeometric", "nsample must be at most the sum of colors",
-        lambda colors, nsample: nsample <= colors.sum(-1), colors=colors, nsample=nsample,
+        lambda colors, nsample: nsample <= colors.sum(-1), colors=balls, nsample=drawn,
     )
-    nsample = as_tensor(nsample)
-    sizes = _sizes(size, nsample.shape, colors.shape[:-1])
+    drawn = as_tensor(drawn)
+    sizes = _sizes(size, drawn.shape, balls.shape[:-1])
     d = Draw(sizes, None, generator, exact=True)
     with no_grad():
-        kinds = cast(colors, d.wide)
+        kinds = cast(balls, d.wide)
         rows = moveaxis(broadcast_to(kinds, (*sizes, kinds.shape[-1])), -1, 0)
 
         def step(state: Any, good: Tensor) -> Any:
@@ -184,6 +184,6 @@ def multivariate_hypergeometric(colors: Any, nsample: Any,
             count = marked(d, good, others - good, left)
             return (left - count, others - good), count
 
-        start = broadcast_to(cast(nsample, d.wide), sizes), sum_(rows, 0)
+        start = broadcast_to(cast(drawn, d.wide), sizes), sum_(rows, 0)
         (left, _), counts = scan(step, start, rows[:-1])
         return _with_last(counts, left)

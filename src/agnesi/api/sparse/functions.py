@@ -25,6 +25,7 @@ from agnesi.ops.base.ensure import ensured_sizes
 from agnesi.ops.base.gather.gather_scatter import within
 from agnesi.ops.base.select import minimum
 from agnesi.ops.indexing.ranges import Arange
+from agnesi.ops.sparse.coordinates import COO
 from agnesi.ops.sparse.patterns import Solve, check_square, is_known, lined_up
 from agnesi.ops.sparse.products import SAMPLED
 
@@ -140,7 +141,7 @@ def _from_triples(data: Tensor, coordinates: Any, shape: Any, kind: Any) -> Any:
 
 
 @explain_errors
-def from_scipy(x: Any) -> Any:
+def from_scipy(x: object) -> Any:
     """A matrix of ``scipy.sparse``: CSC if it is one, else CSR.
 
     :param x: What to take.
@@ -153,9 +154,10 @@ def from_scipy(x: Any) -> Any:
     >>> ag.sparse.from_scipy(scipy.sparse.eye_array(3))
     CSR(float64, shape=(3, 3), nnz=3)
     """
-    kind = CSC if x.format == "csc" else CSR
-    x = x.tocsr() if kind is CSR else x
-    return kind(x.data, x.indices, x.indptr, x.shape)
+    given: Any = x
+    kind = CSC if given.format == "csc" else CSR
+    given = given.tocsr() if kind is CSR else given
+    return kind(given.data, given.indices, given.indptr, given.shape)
 
 
 @explain_errors
@@ -360,7 +362,7 @@ def neg(a: SparseTensor) -> Any:
 
 
 @explain_errors
-def add(a: Any, b: Any) -> Any:
+def add(a: SparseTensor | TensorLike, b: SparseTensor | TensorLike) -> Any:
     """The sum: sparse if both are, else dense.
 
     :param a, b: Of one shape; one at least is sparse.
@@ -373,11 +375,12 @@ def add(a: Any, b: Any) -> Any:
     >>> ag.sparse.add(ag.sparse.eye(2), ag.sparse.eye(2)).diagonal()
     tensor([2., 2.])
     """
-    return a + b
+    left: Any = a
+    return left + b
 
 
 @explain_errors
-def sub(a: Any, b: Any) -> Any:
+def sub(a: SparseTensor | TensorLike, b: SparseTensor | TensorLike) -> Any:
     """The difference: sparse if both are, else dense.
 
     :like: add
@@ -387,11 +390,12 @@ def sub(a: Any, b: Any) -> Any:
     tensor([[0., 0.],
             [0., 0.]])
     """
-    return a - b
+    left: Any = a
+    return left - b
 
 
 @explain_errors
-def mul(a: Any, b: Any) -> Any:
+def mul(a: SparseTensor | TensorLike, b: SparseTensor | TensorLike) -> Any:
     """The elementwise product, which is sparse.
 
     :param a, b: They broadcast to the shape of the sparse one.
@@ -404,7 +408,9 @@ def mul(a: Any, b: Any) -> Any:
     >>> ag.sparse.mul(ag.sparse.eye(2), [[3.0, 4.0], [5.0, 6.0]]).diagonal()
     tensor([3., 6.])
     """
-    return a * b if isinstance(a, SparseTensor) else b * a
+    sparse, other = (a, b) if isinstance(a, SparseTensor) else (b, a)
+    product: Any = sparse
+    return product * other
 
 
 @explain_errors
@@ -491,7 +497,7 @@ def remove0(a: SparseTensor) -> Any:
 
 # -- products ---------------------------------------------------------------------------------
 @explain_errors
-def dot(a: Any, b: Any) -> Any:
+def dot(a: SparseTensor | COO | TensorLike, b: SparseTensor | COO | TensorLike) -> Any:
     """The product of two matrices, one of which at least is sparse: dense unless both are.
 
     :param a, b: Matrices that fit.
@@ -504,7 +510,8 @@ def dot(a: Any, b: Any) -> Any:
     >>> ag.sparse.dot(ag.tensor([[1.0, 2.0]]), ag.sparse.eye(2))
     tensor([[1., 2.]])
     """
-    return a @ b
+    left: Any = a
+    return left @ b
 
 
 #: Gradients are structured in any case, so Theano's three products are one, as is PyTorch's.
@@ -570,7 +577,7 @@ def spsolve(a: SparseTensor, b: TensorLike) -> Tensor:
 
 
 @explain_errors
-def norm(a: SparseTensor, ord: Any = None) -> Tensor:
+def norm(a: SparseTensor, ord: str | float | None = None) -> Tensor:
     """The Frobenius norm; or the greatest sum of magnitudes of a column (1) or row (inf).
 
     :param ord: Which norm.

@@ -107,7 +107,8 @@ def _exponentials(x: COO, dim: int, dtype: Any) -> tuple[COO, Tensor, Tensor, Te
 
 
 @explain_errors
-def addmm(mat: TensorLike, mat1: Any, mat2: Any, *, beta: float = 1, alpha: float = 1) -> Tensor:
+def addmm(mat: TensorLike, mat1: COO | SparseTensor | TensorLike,
+          mat2: COO | SparseTensor | TensorLike, *, beta: float = 1, alpha: float = 1) -> Tensor:
     """``beta * mat + alpha * (mat1 @ mat2)`` of a sparse matrix and a dense one.
 
     :param mat: What is added.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from agnesi.api.sparse import layout
 from agnesi.api.tensor import methods
 from agnesi.core.dispatch import apply
-from agnesi.core.ir.dims import Sizes, is_open
+from agnesi.core.ir.dims import Dim, Sizes, is_open
 from agnesi.core.op import renamed_error, typed
 from agnesi.core.parameter_types import DTypeLike, TensorLike
 from agnesi.core.public import F, explain_errors
@@ -78,8 +78,8 @@ class SparseTensor(Words):
     major: ClassVar[int]
     format: ClassVar[str]
 
-    def __init__(self, data: TensorLike, indices: TensorLike, indptr: TensorLike, shape: Any
-                 ) -> None:
+    def __init__(self, data: TensorLike, indices: TensorLike, indptr: TensorLike,
+                 shape: Sequence[int | Dim]) -> None:
         self._given: tuple[Tensor, Tensor, Tensor, Tensor] | None = None
         try:
             if not isinstance(shape, (tuple, list)):

@@ -203,8 +203,8 @@ class RandomStreams(Simple):
     def _packed(self) -> np.ndarray:
         return packed(np.random.RandomState(int(self._seeds.randint(2**30))))
 
-    def gen(self, method: str, size: ShapeLike, params: tuple[Any, ...] = (), *, each: Any = (),
-            dtype: DTypeLike = None) -> RandomVariable:
+    def gen(self, method: str, size: ShapeLike, params: tuple[Any, ...] = (), *,
+            each: tuple[Any, ...] = (), dtype: DTypeLike = None) -> RandomVariable:
         """A variable that a method of ``RandomState`` draws.
 
         :param method: Its name.
@@ -347,10 +347,10 @@ class RandomStreams(Simple):
         :param n: How many numbers.
         :type n: int, Dim or Tensor
         """
-        return self.gen("permutation", () if size is None else size, (n,), each=sizes_in(n),
+        return self.gen("permutation", () if size is None else size, (n,), each=sizes_in(n) or (),
                         dtype=dtype)
 
-    def bytes(self, length: Any) -> RandomVariable:
+    def bytes(self, length: ShapeLike) -> RandomVariable:
         """Random bytes, as small integers.
 
         :param length: How many.

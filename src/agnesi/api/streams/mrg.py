@@ -192,7 +192,7 @@ class MRG_RandomStreams(Simple):  # noqa: N801 - Theano's name
         found = draw(n) if STATE.examples is None else STATE.examples.drawn(draw, n)
         return self.seen(found, made[0])
 
-    def uniform(self, size: ShapeLike = (), low: Any = 0.0, high: Any = 1.0,
+    def uniform(self, size: ShapeLike = (), low: TensorLike = 0.0, high: TensorLike = 1.0,
                 dtype: DTypeLike = None, nstreams: int | None = None) -> RandomVariable:
         """Uniform numbers between ``low`` and ``high``, both excluded.
 
@@ -206,9 +206,10 @@ class MRG_RandomStreams(Simple):  # noqa: N801 - Theano's name
         sizes, kind = sizes_in(size) or (), self._float(dtype)
         found = self._draw(sizes, nstreams)
         u = reshape(_uniform(found, kind), sizes)
-        return self.seen(_moved(u, high - low, low, kind), found)
+        ends: tuple[Any, Any] = low, high
+        return self.seen(_moved(u, ends[1] - ends[0], low, kind), found)
 
-    def normal(self, size: ShapeLike = (), avg: Any = 0.0, std: TensorLike = 1.0,
+    def normal(self, size: ShapeLike = (), avg: TensorLike = 0.0, std: TensorLike = 1.0,
                dtype: DTypeLike = None,
                nstreams: int | None = None) -> RandomVariable:
         """Normal numbers, by the transformation of Box and Muller: cosines, then sines.

@@ -203,7 +203,7 @@ def copy_(self: Tensor, other: TensorLike) -> Tensor:
     return assign(self, broadcast_to(value, self.shape))
 
 
-def add_(self: Tensor, other: TensorLike, *, alpha: Any = 1) -> Tensor:
+def add_(self: Tensor, other: TensorLike, *, alpha: TensorLike = 1) -> Tensor:
     """``self += alpha * other``, in place.
 
     :like: copy_
@@ -212,15 +212,17 @@ def add_(self: Tensor, other: TensorLike, *, alpha: Any = 1) -> Tensor:
     :returns: The tensor itself, in its own dtype.
     :raises DTypeError: If the result does not fit the tensor's dtype.
     """
-    return _add(self, other if type(alpha) is int and alpha == 1 else alpha * other)
+    scaled = other if type(alpha) is int and alpha == 1 else arith.multiply(alpha, other)
+    return _add(self, scaled)
 
 
-def sub_(self: Tensor, other: TensorLike, *, alpha: Any = 1) -> Tensor:
+def sub_(self: Tensor, other: TensorLike, *, alpha: TensorLike = 1) -> Tensor:
     """``self -= alpha * other``, in place.
 
     :like: add_
     """
-    return _subtract(self, other if type(alpha) is int and alpha == 1 else alpha * other)
+    scaled = other if type(alpha) is int and alpha == 1 else arith.multiply(alpha, other)
+    return _subtract(self, scaled)
 
 
 _add = update("add", arith.add, "add_")

@@ -414,7 +414,7 @@ def cross(self: Tensor, other: TensorLike, axis: int | None = None) -> Tensor:
 
 @planned
 @public
-def split(self: Tensor, split_size: Any, dim: int = 0) -> list[Tensor]:
+def split(self: Tensor, split_size: ShapeLike, dim: int = 0) -> list[Tensor]:
     """Parts of an axis: of one size but for the last, or of the sizes given.
 
     :param split_size: One size for all parts, or the size of each.

@@ -184,7 +184,7 @@ def mh(self: Tensor) -> Tensor:
 
 @planned
 @public
-def flatten(self: Tensor, start_dim: Any = 0, end_dim: int = -1) -> Tensor:
+def flatten(self: Tensor, start_dim: int | str = 0, end_dim: int = -1) -> Tensor:
     """Axes ``start_dim`` to ``end_dim`` as one.
 
     :param start_dim: First of the axes that become one; or NumPy's order, "C" or "F".

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from agnesi.core.calls.spellings import in_our_words
 from agnesi.core.op import typed
 from agnesi.core.support import dtypes
@@ -38,18 +40,26 @@ def _turned(x: Any) -> Tensor:
     return swapaxes(as_tensor(x), -1, -2)
 
 
+def _flag(given: dict[str, Any], word: str, default: bool) -> bool:
+    """Take a flag by PyTorch's word out of keywords."""
+    value = given.pop(word, default)
+    if not isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"{word} must be True or False, not {typed(value)}")
+    return bool(value)
+
+
 def solved(function: Form, args: Any, keywords: Any) -> Any:
     """``linalg.solve`` and ``solve_triangular`` with ``left=False`` and PyTorch's keywords."""
     if not {"upper", "unitriangular", "left"} & keywords.keys():
         return NotImplemented
     given = dict(keywords)
-    left = given.pop("left", True)
+    left = _flag(given, "left", True)
     words: dict[str, Any] = {}
     operands: list[Any] = [*args, *(given.pop(w) for w in ("A", "B") if w in given)]
     a, b = operands
     if "upper" in given:
-        words["lower"] = not given.pop("upper") if left else given.pop("upper")
-        words["unit_diagonal"] = given.pop("unitriangular", False)
+        words["lower"] = _flag(given, "upper", True) != left
+        words["unit_diagonal"] = _flag(given, "unitriangular", False)
     if left:
         return function(a, b, **words, **given)
     found: Any = function(_turned(a), _turned(b), **words, **given)
@@ -62,9 +72,9 @@ def lu_solved(function: Form, args: Any, keywords: Any) -> Any:
     """The factors and the exchanges as two operands."""
     given = dict(keywords)
     operands = [*args, *(given.pop(w) for w in ("LU", "pivots", "B") if w in given)]
-    if len(operands) != 3 or not given.pop("left", True):
+    if len(operands) != 3 or not _flag(given, "left", True):
         return NotImplemented
-    trans = 2 if given.pop("adjoint", False) else 0
+    trans = 2 if _flag(given, "adjoint", False) else 0
     return function(tuple(operands[:2]), operands[2], trans, **given)
 
 
@@ -106,9 +116,9 @@ def searched(function: Form, args: Any, keywords: Any) -> Any:
     if not {"right", "out_int32"} & keywords.keys():
         return NotImplemented
     given, words = dict(keywords), {"sorted_sequence": "x1", "input": "x2"}
-    if given.pop("right", False):
+    if _flag(given, "right", False):
         given["side"] = "right"
-    short = given.pop("out_int32", False)
+    short = _flag(given, "out_int32", False)
     operands = [given.pop(w) for w in words if w in given]
     found = function(*args, *operands, **given)
     return cast(found, dtypes.int32) if short else found

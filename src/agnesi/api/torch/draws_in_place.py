@@ -85,9 +85,11 @@ def bernoulli_(self: Tensor, p: TensorLike = 0.5, *, generator: Generator | None
 
 
 @_method("lambd")
-def exponential_(self: Tensor, lambd: Any = 1.0, *, generator: Generator | None = None) -> Tensor:
+def exponential_(self: Tensor, lambd: TensorLike = 1.0, *, generator: Generator | None = None
+                 ) -> Tensor:
     """Fill the tensor with exponential numbers."""
-    return basic.exponential(1.0 / lambd, self.shape, dtype=_wide(self), generator=generator)
+    rate: Any = lambd
+    return basic.exponential(1.0 / rate, self.shape, dtype=_wide(self), generator=generator)
 
 
 @_method("median sigma")

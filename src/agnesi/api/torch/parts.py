@@ -58,7 +58,8 @@ def t(x: TensorLike, *, out: Tensor | None = None) -> Tensor:
        ">>> ag.unflatten(ag.arange(6), 0, (2, -1)).shape\n(2, 3)",
        "ShapeError | If the sizes do not fit.\n" + _RANGE,
        sizes="sequence of int | Their sizes, of which one may be -1.")
-def unflatten(x: TensorLike, axis: int, sizes: Any, *, out: Tensor | None = None) -> Tensor:
+def unflatten(x: TensorLike, axis: int, sizes: Sequence[Any], *, out: Tensor | None = None
+              ) -> Tensor:
     """An axis as several ones."""
     x = as_tensor(x)
     at = shapes.axis_of(axis, x.ndim)

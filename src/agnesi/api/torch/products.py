@@ -172,7 +172,7 @@ def combinations(x: TensorLike, r: int = 2, with_replacement: bool = False, *,
        "ShapeError | If the points do not fit.", y="array_like | The values.",
        x="array_like, optional | The points; they broadcast.",
        dx="float | The distance of the points, where none are given.")
-def cumulative_trapezoid(y: TensorLike, x: TensorLike | None = None, *, dx: Any = 1.0,
+def cumulative_trapezoid(y: TensorLike, x: TensorLike | None = None, *, dx: float = 1.0,
                          axis: int = -1, out: Tensor | None = None) -> Tensor:
     """Integrals by the trapezoidal rule up to each point behind the first."""
     rows = moveaxis(as_tensor(y), axis, -1)

@@ -142,7 +142,7 @@ class inference_mode(no_grad):  # noqa: N801 - used as a function
     @overload
     def __new__(cls, mode: F) -> F: ...  # type: ignore[misc]
 
-    def __new__(cls, mode: Any = True) -> Any:
+    def __new__(cls, mode: bool | Callable[..., Any] = True) -> Any:
         if mode is False:
             return nullcontext()
         return super().__new__(cls) if mode is True else super().__new__(cls, mode)

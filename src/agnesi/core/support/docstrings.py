@@ -91,13 +91,14 @@ SHARED = {
         "What to optimise, or groups of it with options of their own."),
     ("x", "TensorLike"): Shared("Of any shape."),
     ("a", "SparseTensor"): Shared("A sparse matrix."),
-    ("X", "Any"): Shared("(samples, features).", kind="array_like or sparse matrix"),
-    ("sample_weight", "Any"): Shared("How much each sample counts.", kind="array_like, optional"),
+    ("X", "object"): Shared("(samples, features).", kind="array_like or sparse matrix"),
+    ("sample_weight", "object"): Shared(
+        "How much each sample counts.", kind="array_like, optional"),
     ("group", "Group | None"): Shared("Which processes; all by default."),
     ("trainer", "Any"): Shared("Who trains.", kind="Trainer"),
     ("nstreams", "int | None"): Shared(
         "How many streams take turns; by default as many as the size asks for."),
-    ("algorithm", "Any"): Shared(
+    ("algorithm", "Algorithm"): Shared(
         "How it is computed, as for :func:`agnesi.conv2d`.",
         kind="str, (str, str, str) or dict, optional"),
     **dict.fromkeys(

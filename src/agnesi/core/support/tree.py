@@ -279,7 +279,7 @@ class Tree:
                 return lambda leaves: kind(*leaves)
         return self.build
 
-    def take(self, nest: Any) -> tuple[Iterable[Any], Any]:
+    def take(self, nest: object) -> tuple[Iterable[Any], Any]:
         """Return the elements of a container of this kind, and what else its class needs.
 
         Parameters

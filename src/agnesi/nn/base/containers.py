@@ -19,7 +19,7 @@ from agnesi.nn.base.owned import begins, frozen
 from agnesi.ops.base.convert import as_tensor
 
 
-def _begun(data: Any, requires_grad: bool = True) -> Tensor:
+def _begun(data: TensorLike, requires_grad: bool = True) -> Tensor:
     found = as_tensor(data).detach()
     if found.array is not None and not found.array.flags.writeable:
         found = found.clone()
@@ -173,7 +173,7 @@ class ModuleSequence(_Container):
     def __add__(self, other: Iterable[Any]) -> Self:
         return type(self)([*self.entries, *other])
 
-    def append(self, entry: Any) -> Self:
+    def append(self, entry: object) -> Self:
         """Add an entry at the end.
 
         :param entry: What the list holds.
@@ -192,7 +192,7 @@ class ModuleSequence(_Container):
         self._change(lambda pairs: pairs.extend(more))
         return self
 
-    def insert(self, index: int, entry: Any) -> None:
+    def insert(self, index: int, entry: object) -> None:
         """Put an entry before a place.
 
         :param index: The place.
@@ -263,7 +263,7 @@ class _Dict(_Container):
         self[key]  # or an error with the names that there are
         self.entries = {k: v for k, v in self.entries.items() if k != key}
 
-    def update(self, entries: Any) -> None:
+    def update(self, entries: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> None:
         """Add entries, or replace those of the same keys.
 
         :param entries: Names and what the dict holds.
@@ -371,13 +371,13 @@ class ModuleDict(_Dict):
     ['encode.weight', 'encode.bias', 'decode.weight', 'decode.bias']
     """
 
-    def __init__(self, modules: Any = ()) -> None:
+    def __init__(self, modules: Mapping[str, Any] | Iterable[tuple[str, Any]] = ()) -> None:
         super().__init__(modules)
 
     def _checked(self, entry: Any) -> Any:
         return _module(self, entry)
 
-    def add_module(self, name: str, module: Module | None) -> None:
+    def add_module(self, name: str, module: object) -> None:
         self[name] = module
 
     register_module = add_module
@@ -414,7 +414,7 @@ class ParameterDict(_Dict):
     ['scale']
     """
 
-    def __init__(self, parameters: Any = ()) -> None:
+    def __init__(self, parameters: Mapping[str, Any] | Iterable[tuple[str, Any]] = ()) -> None:
         super().__init__(parameters)
 
     def _checked(self, entry: Any) -> Any:

@@ -41,8 +41,9 @@ class RemovableHandle:
     tensor([0.])
     """
 
-    def __init__(self, module: Any, number: int) -> None:
-        self._module, self._number = module, number
+    def __init__(self, module: Hooked, number: int) -> None:
+        self._module: Any = module
+        self._number = number
 
     def remove(self) -> None:
         """Take the hook away; nothing happens where it is gone."""

@@ -95,7 +95,7 @@ class Lookups:
         found: Tensor = self._of("buffer", dict(this.named_buffers()), target)
         return found
 
-    def add_module(self, name: str, module: Any) -> None:
+    def add_module(self, name: str, module: object) -> None:
         """Set an attribute that is a module.
 
         :param name: Of the attribute.
@@ -110,7 +110,7 @@ class Lookups:
 
     register_module = add_module
 
-    def set_submodule(self, target: str, module: Any) -> None:
+    def set_submodule(self, target: str, module: object) -> None:
         """Exchange the module of a dotted name, or add one beside its neighbours.
 
         :param target: The name; all but its last part must be there.

@@ -483,8 +483,8 @@ class Module(Stated, Lookups):
         self._owned[name] = Saved.YES if persistent else Saved.NO
 
     # -- saving ---------------------------------------------------------------------------
-    def state_dict(self, copy: bool = True, *, destination: Any = None, prefix: str = "",
-                   keep_vars: bool = False) -> dict[str, Tensor]:
+    def state_dict(self, copy: bool = True, *, destination: dict[str, Any] | None = None,
+                   prefix: str = "", keep_vars: bool = False) -> dict[str, Tensor]:
         """All parameters and buffers by name, with PyTorch's names and layouts.
 
         :param copy: Whether they are copies, which stay as they are; else they are the module's
@@ -671,7 +671,7 @@ class Module(Stated, Lookups):
         """
         return self.to("float64")
 
-    def type(self, dst_type: Any) -> Self:
+    def type(self, dst_type: DTypeLike) -> Self:
         """Convert all float parameters and buffers to another float dtype.
 
         :param dst_type: A float dtype.

@@ -48,7 +48,8 @@ _SIZES: dict[str, Any] = {
 }
 
 
-def from_config(config: Any, *, shapes: Mapping[str, Sequence[int]] | None = None) -> Module:
+def from_config(config: Mapping[str, Any] | Sequence[Any] | str | Path, *,
+                shapes: Mapping[str, Sequence[int]] | None = None) -> Module:
     """A module from a description: data, its text, or a file with it.
 
     Descriptions are dicts with a "type", which is the name of a class of ``agnesi.nn`` or of a
@@ -78,7 +79,7 @@ def from_config(config: Any, *, shapes: Mapping[str, Sequence[int]] | None = Non
             return _made(_read(config), dict(shapes or {}))
         except (ValueError, TypeError) as error:
             message = without_line(error).removeprefix("from_config: ")
-            raise retold(error, at(f"from_config: {Path(config)}: {message}")) from None
+            raise retold(error, at(f"from_config: {config}: {message}")) from None
     return _made(_read(config), dict(shapes or {}))
 
 

@@ -34,7 +34,7 @@ MODES = {"constant": "constant", "reflect": "reflect", "replicate": "edge", "cir
 
 @planned
 @public
-def relu(input: Any, inplace: bool = False, *, out: Tensor | None = None) -> Tensor:
+def relu(input: TensorLike, inplace: bool = False, *, out: Tensor | None = None) -> Tensor:
     """Each element, or 0 where it is negative; ``inplace`` writes into the operand.
 
     :param input: Real numbers.
@@ -47,7 +47,7 @@ def relu(input: Any, inplace: bool = False, *, out: Tensor | None = None) -> Ten
     tensor([0., 2.])
     """
     found = select.relu(input) if out is None else select.relu(input, out=out)
-    return assign(input, found) if inplace else found
+    return assign(as_tensor(input), found) if inplace else found
 
 
 @planned
@@ -128,10 +128,10 @@ def log_softmax(x: TensorLike, axis: Axis = None, *, dtype: DTypeLike = None,
 
 @planned
 @public
-def batch_norm(input: TensorLike, running_mean: Any = None, running_var: Any = None,
-               weight: TensorLike | None = None, bias: TensorLike | None = None,
-               training: bool = False, momentum: Share = 0.1, eps: NotNegative = 1e-5, *,
-               out: Tensor | None = None) -> Tensor:
+def batch_norm(input: TensorLike, running_mean: Tensor | None = None,
+               running_var: Tensor | None = None, weight: TensorLike | None = None,
+               bias: TensorLike | None = None, training: bool = False, momentum: Share = 0.1,
+               eps: NotNegative = 1e-5, *, out: Tensor | None = None) -> Tensor:
     """Mean 0 and variance 1 of every channel over batch and places, then ``* weight + bias``.
 
     :param input: (batch, channels, ...).
@@ -176,7 +176,7 @@ def has_both(running_mean: Any, running_var: Any) -> bool:
 SINGLE = "one value for each channel has no variance to divide by; give more examples"
 
 
-def follow(x: Tensor, running_mean: Tensor, running_var: Tensor, share: Any,
+def follow(x: Tensor, running_mean: Any, running_var: Any, share: Any,
            apart: bool = False) -> None:
     """Move the running mean and variance towards those of a batch, or the means of those of its
     images, each ``apart``."""
@@ -200,10 +200,11 @@ def move_towards(running: Tensor, new: Tensor, share: Any) -> None:
 
 @planned
 @public
-def instance_norm(input: TensorLike, running_mean: Any = None, running_var: Any = None,
-                  weight: TensorLike | None = None, bias: TensorLike | None = None,
-                  use_input_stats: bool = True, momentum: Share = 0.1, eps: NotNegative = 1e-5, *,
-                  out: Tensor | None = None) -> Tensor:
+def instance_norm(input: TensorLike, running_mean: Tensor | None = None,
+                  running_var: Tensor | None = None, weight: TensorLike | None = None,
+                  bias: TensorLike | None = None, use_input_stats: bool = True,
+                  momentum: Share = 0.1, eps: NotNegative = 1e-5, *, out: Tensor | None = None
+                  ) -> Tensor:
     """Mean 0 and variance 1 of every channel of every image, then ``* weight + bias``.
 
     :like: batch_norm

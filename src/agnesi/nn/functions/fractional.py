@@ -127,7 +127,8 @@ def _ranked(rank: int, both: bool) -> Callable[..., Any]:
     """The function for images of ``rank`` axes."""
 
     def pool(input: TensorLike, kernel_size: PerAxis, output_size: PerAxis | None = None,
-             output_ratio: Any = None, return_indices: bool = both, _random_samples: Any = None,
+             output_ratio: float | Sequence[float] | None = None, return_indices: bool = both,
+             _random_samples: TensorLike | None = None,
              *, generator: Generator | None = None) -> Any:
         found = _pooled(name, input, kernel_size, output_size, output_ratio, rank,
                         _random_samples, generator)
@@ -154,7 +155,7 @@ class _FractionalMaxPool(Module):
 
     def __init__(self, kernel_size: Counts, output_size: Counts | None = None,
                  output_ratio: Share | Sequence[Share] | None = None, return_indices: bool = False,
-                 _random_samples: Any = None) -> None:
+                 _random_samples: TensorLike | None = None) -> None:
         if (output_size is None) == (output_ratio is None):
             raise ValueError(at(f"{type(self).__name__}: give output_size or output_ratio, and "
                                 "not both"))

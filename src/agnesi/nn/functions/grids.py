@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -27,7 +28,7 @@ _CUBIC = -0.75
 
 @planned
 @public
-def affine_grid(theta: TensorLike, size: Any, align_corners: bool = False) -> Tensor:
+def affine_grid(theta: TensorLike, size: Sequence[Any], align_corners: bool = False) -> Tensor:
     """The places that affine maps bring the places of images to, for :func:`grid_sample`.
 
     :param theta: (batch, 2, 3) for images, (batch, 3, 4) for volumes: matrices and, last, shifts.

@@ -11,7 +11,7 @@ from agnesi.api import random
 from agnesi.api.linalg import vector_norm
 from agnesi.core.op import typed
 from agnesi.core.options import Bound, NotNegative
-from agnesi.core.parameter_types import TensorLike
+from agnesi.core.parameter_types import PerAxis, TensorLike
 from agnesi.core.public import planned, public
 from agnesi.core.shapes import fits
 from agnesi.core.support.errors import DTypeError, ShapeError, at
@@ -228,8 +228,8 @@ def pdist(input: TensorLike, p: Bound = 2.0) -> Tensor:
 
 def _transposed(n: int) -> Any:
     def function(input: TensorLike, weight: TensorLike, bias: TensorLike | None = None,
-                 stride: Any = 1, padding: Any = 0, output_padding: Any = 0, groups: int = 1,
-                 dilation: Any = 1) -> Tensor:
+                 stride: PerAxis = 1, padding: PerAxis = 0, output_padding: PerAxis = 0,
+                 groups: int = 1, dilation: PerAxis = 1) -> Tensor:
         x, weight = pair(input, weight)
         if x.ndim not in (n + 1, n + 2):
             raise ShapeError(at(f"conv_transpose{n}d({typed(x)}, {typed(weight)}): the "

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal, TypeVar
 
 from agnesi.core.op import typed
 from agnesi.core.options import Count, Counts, Sizes
-from agnesi.core.parameter_types import DTypeLike, ShapeLike
+from agnesi.core.parameter_types import Algorithm, DTypeLike, ShapeLike
 from agnesi.core.support.errors import at
 from agnesi.core.tensor import Tensor
 from agnesi.nn.base.fixed import rules, sizes_of
@@ -59,7 +59,7 @@ class _Conv(Renewed, Module):
                  stride: Counts = 1, padding: Sizes | Literal["valid", "same", "full"] = 0,
                  dilation: Counts = 1, groups: Count = 1, bias: bool = True,
                  padding_mode: Literal["zeros", "reflect", "replicate", "circular"] = "zeros", *,
-                 dtype: DTypeLike = None, algorithm: Any = None) -> None:
+                 dtype: DTypeLike = None, algorithm: Algorithm = None) -> None:
         if padding_mode not in _BORDERS:
             raise ValueError(at(f"{type(self).__name__}: padding_mode {padding_mode!r} is none of "
                                 f"{', '.join(map(repr, _BORDERS))}"))
@@ -242,7 +242,7 @@ class _ConvTranspose(_Conv):
                  stride: Counts = 1, padding: Sizes | Literal["valid", "same", "full"] = 0,
                  output_padding: Sizes = 0, groups: Count = 1, bias: bool = True,
                  dilation: Counts = 1, padding_mode: Literal["zeros"] = "zeros", *,
-                 dtype: DTypeLike = None, algorithm: Any = None) -> None:
+                 dtype: DTypeLike = None, algorithm: Algorithm = None) -> None:
         if padding_mode != "zeros":
             raise ValueError(at(f"{type(self).__name__}: padding_mode must be 'zeros', not "
                                 f"{padding_mode!r}"))

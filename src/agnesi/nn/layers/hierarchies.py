@@ -212,7 +212,7 @@ class BinaryHierarchicalSoftmax(Module):
 
     _rules = rules("in_size")
 
-    def __init__(self, in_size: Count, tree: Any,
+    def __init__(self, in_size: Count, tree: object,
                  reduction: Literal["mean", "sum", "none"] = "mean", *, dtype: DTypeLike = None
                  ) -> None:
         if reduction not in ("mean", "sum", "none"):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from operator import index
 from typing import Any, Literal
 
@@ -11,7 +10,7 @@ import numpy as np
 
 from agnesi.core.op import typed
 from agnesi.core.options import Count, Counts, Sizes
-from agnesi.core.parameter_types import DTypeLike
+from agnesi.core.parameter_types import Algorithm, DTypeLike, TensorLike
 from agnesi.core.support.dtypes import int64
 from agnesi.core.support.errors import at
 from agnesi.core.tensor import Tensor
@@ -87,10 +86,11 @@ class ConvMap2d(Module):
 
     _rules = rules("in_channels out_channels kernel_size")
 
-    def __init__(self, in_channels: Count, out_channels: Count, connections: Any,
-                 kernel_size: Counts, stride: Counts = 1,
-                 padding: Sizes | Literal["valid", "same", "full"] = 0, *, dilation: Counts = 1,
-                 bias: bool = True, dtype: DTypeLike = None, algorithm: Any = None) -> None:
+    def __init__(self, in_channels: Count, out_channels: Count,
+                 connections: str | TensorLike, kernel_size: Counts,
+                 stride: Counts = 1, padding: Sizes | Literal["valid", "same", "full"] = 0, *,
+                 dilation: Counts = 1, bias: bool = True, dtype: DTypeLike = None,
+                 algorithm: Algorithm = None) -> None:
         self.in_channels, self.out_channels = in_channels, out_channels
         self.kernel_size = sizes_for(self, kernel_size, 2, "kernel_size")
         self.stride, self.padding, self.dilation = stride, padding, dilation
@@ -115,7 +115,7 @@ class ConvMap2d(Module):
             self.bias = uniform_(empty((out_channels,), dtype=self.weight.dtype), -bound, bound)
             self.bias._requires_grad = True
 
-    def _given_or_drawn(self, connections: int | Sequence[Any]) -> Tensor:
+    def _given_or_drawn(self, connections: Any) -> Tensor:
         if isinstance(connections, str):
             raise ValueError(at("ConvMap2d: connections must be 'full', 'one_to_one', a number or "
                                 f"a table, not {connections!r}"))

@@ -290,7 +290,7 @@ class SyncBatchNorm(_BatchNorm):
     ranks = (0, 1, 2, 3)
 
     @classmethod
-    def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module:
+    def convert_sync_batchnorm(cls, module: Module, process_group: object = None) -> Module:
         """The module itself: its normalisations are over all processes already.
 
         :param module: Any.

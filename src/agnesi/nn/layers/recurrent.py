@@ -128,7 +128,8 @@ class RNNBase(Renewed, Module):
         """Do nothing: weights need no special layout in memory here."""
 
     @in_float32
-    def forward(self, x: Tensor | PackedSequence, state: Any = None,
+    def forward(self, x: Tensor | PackedSequence,
+                state: Tensor | tuple[Tensor, Tensor] | None = None,
                 lengths: TensorLike | None = None) -> Any:
         """Outputs of all steps, and the last states of all layers and directions.
 
@@ -194,16 +195,15 @@ class RNNBase(Renewed, Module):
         shapes = [(count, x.shape[1], size) for size in sizes]
         if state is None:
             return tuple(zeros(shape, dtype=x.dtype) for shape in shapes)
-        found = as_state(state, self, self._kind)
-        found = tuple(expand_dims(s, 1) for s in found) if single else found
-        for s, shape in zip(found, shapes, strict=True):
-            if not fits(s.shape, shape):
-                raise ShapeError(at(
-                    f"{type(self).__name__}: a first state must be {shape}, not {typed(s)}"
-                ))
-        return tuple(ensured_sizes(
-            type(self).__name__, s, s.shape, shape, f"a first state must be {shape}, not {typed(s)}"
-        ) for s, shape in zip(found, shapes, strict=True))
+        given, found = as_state(state, self, self._kind), []
+        for s, shape in zip(given, shapes, strict=True):
+            wanted = (shape[0], shape[2]) if single else shape
+            text = f"a first state must be {wanted}, not {typed(s)}"
+            if not fits(s.shape, wanted):
+                raise ShapeError(at(f"{type(self).__name__}: {text}"))
+            s = ensured_sizes(type(self).__name__, s, s.shape, wanted, text)
+            found.append(expand_dims(s, 1) if single else s)
+        return tuple(found)
 
     def _live(self, x: Tensor, lengths: Any, single: bool) -> Tensor:
         """Return whether a step belongs to a sequence, of shape (length, batch, 1)."""

@@ -98,7 +98,7 @@ class Sequential(ModuleSequence):
     def __add__(self, other: Iterable[Any]) -> Self:
         return type(self)(*self.entries, *other)
 
-    def insert(self, index: int, entry: Any) -> Self:  # type: ignore[override]
+    def insert(self, index: int, entry: Callable[..., Any]) -> Self:  # type: ignore[override]
         """Put a layer before a place.
 
         :param index: The place.

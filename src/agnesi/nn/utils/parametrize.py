@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, TypeVar
@@ -52,7 +52,7 @@ class ParametrizationList(ModuleList):
     'ParametrizationList'
     """
 
-    def __init__(self, modules: Any, original: Tensor) -> None:
+    def __init__(self, modules: Iterable[Any], original: Tensor) -> None:
         super().__init__(modules)
         value: Any = original
         with no_grad():

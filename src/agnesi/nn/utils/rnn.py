@@ -131,8 +131,8 @@ def _pack_computed(x: Tensor, lengths: Tensor, enforce_sorted: bool) -> PackedSe
     return _packed(x, lengths, order, invert_permutation(order))
 
 
-def pack_padded_sequence(input: Tensor, lengths: Any, batch_first: bool = False,
-                         enforce_sorted: bool = True) -> PackedSequence:
+def pack_padded_sequence(input: Tensor, lengths: Tensor | np.ndarray | Sequence[Any],
+                         batch_first: bool = False, enforce_sorted: bool = True) -> PackedSequence:
     """Pack sequences that are filled up to one length.
 
     :param input: (length, batch, ...), or (batch, length, ...) with ``batch_first``.
@@ -156,8 +156,9 @@ def pack_padded_sequence(input: Tensor, lengths: Any, batch_first: bool = False,
                                  or any(isinstance(n, Tensor) for n in lengths))
     counts = as_tensor(lengths) if computed else np.asarray(lengths)
     if x.ndim < 2 or counts.shape != (x.shape[0 if batch_first else 1],):
-        raise ShapeError(at(f"pack_padded_sequence: {typed(x)} needs as many lengths as sequences, "
-                            f"not {counts.shape}"))
+        many = f" ({x.shape[0 if batch_first else 1]})" if x.ndim > 1 else ""
+        raise ShapeError(at(f"pack_padded_sequence: {typed(x)} needs as many lengths as sequences"
+                            f"{many}, not {counts.shape}"))
     x = F.swapaxes(x, 0, 1) if batch_first else x
     if not isinstance(counts, np.ndarray):
         return _pack_computed(x, counts, enforce_sorted)

@@ -19,7 +19,7 @@ _Given = Mapping[str, Tensor] | tuple[Mapping[str, Tensor], ...]
 
 @_renamed(parameter_and_buffer_dicts="parameters", parameters_and_buffers="parameters",
           tie_weights="")
-def functional_call(module: Module, parameters: _Given, args: Any = (),
+def functional_call(module: Module, parameters: _Given, args: object = (),
                     kwargs: Mapping[str, Any] | None = None, *, strict: bool = False) -> Any:
     """Call a module with other tensors as parameters or buffers; it stays as it is.
 

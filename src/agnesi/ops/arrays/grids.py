@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -93,7 +93,7 @@ ogrid = _Grid(False)
 
 
 @public
-def indices(dimensions: Any, dtype: DTypeLike = np.int64, sparse: bool = False) -> Any:
+def indices(dimensions: Sequence[Any], dtype: DTypeLike = np.int64, sparse: bool = False) -> Any:
     """The indices of all elements of an array along each axis.
 
     :param dimensions: Sizes of the axes.
@@ -143,7 +143,7 @@ def ix_(*sequences: Any) -> tuple[Tensor, ...]:
 
 
 @public
-def unravel_index(indices: TensorLike, shape: Any,
+def unravel_index(indices: TensorLike, shape: ShapeLike,
                   order: Literal["C", "F"] = "C") -> tuple[Tensor, ...]:
     """Flat positions as an index for each axis of ``shape``.
 
@@ -187,8 +187,9 @@ def _position_count(sizes: Any) -> Any:
 
 
 @public
-def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise",
-                      order: Literal["C", "F"] = "C", *, out: Tensor | None = None) -> Tensor:
+def ravel_multi_index(multi_index: Sequence[TensorLike] | np.ndarray | Tensor, dims: Sequence[Any],
+                      mode: str | Sequence[str] = "raise", order: Literal["C", "F"] = "C", *,
+                      out: Tensor | None = None) -> Tensor:
     """An index for each axis of ``dims`` as flat positions.
 
     :param multi_index: An array of indices for each axis; they broadcast.
@@ -307,7 +308,7 @@ def _of_ends(*ends: Any) -> np.dtype:
 
 
 @public
-def fromfunction(function: Callable[..., Any], shape: ShapeLike, *, dtype: DTypeLike = None,
+def fromfunction(function: Callable[..., Any], shape: Sequence[Any], *, dtype: DTypeLike = None,
                  **keywords: Any) -> Any:
     """Return a function's value at the coordinates of all elements.
 
@@ -326,8 +327,8 @@ def fromfunction(function: Callable[..., Any], shape: ShapeLike, *, dtype: DType
 
 
 @public
-def fromiter(iterable: Any, dtype: DTypeLike, count: int = -1, *, out: Tensor | None = None
-             ) -> Tensor:
+def fromiter(iterable: Iterable[Any], dtype: DTypeLike, count: int = -1, *,
+             out: Tensor | None = None) -> Tensor:
     """A vector of the numbers that an iterable gives.
 
     :param iterable: What to take.

@@ -152,7 +152,7 @@ def asarray_chkfinite(x: TensorLike, dtype: DTypeLike = None, *, out: Tensor | N
 
 
 @public
-def frombuffer(buffer: Any, dtype: DTypeLike = None, count: int = -1, offset: int = 0, *,
+def frombuffer(buffer: object, dtype: DTypeLike = None, count: int = -1, offset: int = 0, *,
                out: Tensor | None = None) -> Tensor:
     """A vector over the bytes of a buffer, without a copy.
 
@@ -174,7 +174,7 @@ def frombuffer(buffer: Any, dtype: DTypeLike = None, count: int = -1, offset: in
         raise TypeError(f"buffer must be bytes, or what has their protocol, not {buffer!r}: write "
                         "text.encode()")
     check_unmasked(buffer)
-    return wrap(np.frombuffer(buffer, kind, count, offset))
+    return wrap(np.frombuffer(buffer, kind, count, offset))  # type: ignore[call-overload]
 
 
 # -- comparisons --------------------------------------------------------------------------------

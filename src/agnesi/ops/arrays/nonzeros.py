@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -123,7 +124,7 @@ def flatnonzero(x: TensorLike, /, *, size: int | None = None, fill_value: int = 
 
 @at_once(_rows_of_few)
 @public
-def argwhere(x: TensorLike, /, *, size: int | None = None, fill_value: Any = 0,
+def argwhere(x: TensorLike, /, *, size: int | None = None, fill_value: int | Sequence[int] = 0,
              out: Tensor | None = None) -> Tensor:
     """A row of indices for each element that is not zero.
 
@@ -140,7 +141,7 @@ def argwhere(x: TensorLike, /, *, size: int | None = None, fill_value: Any = 0,
     """
     x = as_tensor(x)
     if x.ndim == 0:
-        found = flatnonzero(reshape(x, (1,)), size=size, fill_value=fill_value)
+        found = flatnonzero(reshape(x, (1,)), size=size)
         return reshape(found, (-1, 1))[:, :0]
     indices = nonzero(x, size=size, fill_value=fill_value)
     if indices[0]._lazy:  # in a body: rows of the table of all positions

@@ -279,7 +279,7 @@ def putmask(x: Tensor, mask: TensorLike, values: TensorLike) -> None:
 
 
 @public
-def piecewise(x: TensorLike, condlist: Any, funclist: Sequence[Any], *args: Any,
+def piecewise(x: TensorLike, condlist: TensorLike, funclist: Sequence[Any], *args: Any,
               out: Tensor | None = None, **keywords: Any) -> Tensor:
     """Functions on the positions where their conditions hold; of several, the last.
 

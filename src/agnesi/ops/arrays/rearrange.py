@@ -11,7 +11,7 @@ from agnesi.core import shapes
 from agnesi.core.integers import check_integer
 from agnesi.core.ir.dims import product
 from agnesi.core.op import called, typed
-from agnesi.core.parameter_types import Axis, TensorLike
+from agnesi.core.parameter_types import Axis, ShapeLike, TensorLike
 from agnesi.core.public import planned, public
 from agnesi.core.storage.lists import many_values
 from agnesi.core.support import dtypes
@@ -141,7 +141,7 @@ def rollaxis(x: TensorLike, axis: int, start: int = 0, *, out: Tensor | None = N
 # -- cut ----------------------------------------------------------------------------------------
 @planned
 @public
-def array_split(x: TensorLike, sections: Any, axis: int = 0) -> list[Tensor]:
+def array_split(x: TensorLike, sections: ShapeLike, axis: int = 0) -> list[Tensor]:
     """Split an axis into parts, of nearly equal size where it does not divide.
 
     :param x: At least one axis.
@@ -161,16 +161,17 @@ def array_split(x: TensorLike, sections: Any, axis: int = 0) -> list[Tensor]:
     if isinstance(sections, (list, tuple, np.ndarray)):
         return split(x, sections, axis)
     check_integer(sections, "the number of parts")
-    if sections < 1:
-        raise ValueError(f"the number of parts must be positive, not {sections}")
-    each, more = divmod(int(x.shape[shapes.axis_of(axis, x.ndim)]), sections)
-    sizes = [each + 1] * more + [each] * (sections - more)
-    return split(x, np.cumsum(sizes)[:-1], axis)
+    parts: Any = sections
+    if parts < 1:
+        raise ValueError(f"the number of parts must be positive, not {parts}")
+    each, more = divmod(int(x.shape[shapes.axis_of(axis, x.ndim)]), parts)
+    sizes = [each + 1] * more + [each] * (parts - more)
+    return split(x, np.cumsum(sizes)[:-1].tolist(), axis)
 
 
 @planned
 @public
-def hsplit(x: TensorLike, sections: Any) -> list[Tensor]:
+def hsplit(x: TensorLike, sections: ShapeLike) -> list[Tensor]:
     """Split along the second axis; vectors along their only one.
 
     :param x: At least one axis.
@@ -190,7 +191,7 @@ def hsplit(x: TensorLike, sections: Any) -> list[Tensor]:
 
 @planned
 @public
-def vsplit(x: TensorLike, sections: Any) -> list[Tensor]:
+def vsplit(x: TensorLike, sections: ShapeLike) -> list[Tensor]:
     """Parts of the first axis.
 
     :like: hsplit
@@ -205,7 +206,7 @@ def vsplit(x: TensorLike, sections: Any) -> list[Tensor]:
 
 @planned
 @public
-def dsplit(x: TensorLike, sections: Any) -> list[Tensor]:
+def dsplit(x: TensorLike, sections: ShapeLike) -> list[Tensor]:
     """Split along the third axis.
 
     :like: hsplit
@@ -242,7 +243,7 @@ def column_stack(tensors: Sequence[Any], *, out: Tensor | None = None) -> Tensor
 
 @planned
 @public
-def block(arrays: Any, *, out: Tensor | None = None) -> Tensor:
+def block(arrays: TensorLike, *, out: Tensor | None = None) -> Tensor:
     """One array of nested lists of blocks: the innermost are joined along the last axis.
 
     :param arrays: Blocks that fit.
@@ -408,7 +409,7 @@ def _positions(index: Tensor, n: int) -> Tensor:
 
 
 @public
-def resize(x: TensorLike, new_shape: Any, *, out: Tensor | None = None) -> Tensor:
+def resize(x: TensorLike, new_shape: ShapeLike, *, out: Tensor | None = None) -> Tensor:
     """Another shape, filled with the elements again and again.
 
     :param new_shape: The sizes.
@@ -421,7 +422,8 @@ def resize(x: TensorLike, new_shape: Any, *, out: Tensor | None = None) -> Tenso
     tensor([1, 2, 1])
     """
     x = as_tensor(x)
-    shape = (new_shape,) if np.ndim(new_shape) == 0 else tuple(new_shape)
+    given: Any = new_shape
+    shape = (given,) if np.ndim(given) == 0 else tuple(given)
     count = product(shape)
     if any(n < 0 for n in shape):
         raise ValueError(f"sizes must not be negative: {shape}")
@@ -461,7 +463,7 @@ def trim_zeros(x: TensorLike, trim: str = "fb", axis: Axis = None, *, out: Tenso
 
 @planned
 @public
-def sliding_window_view(x: TensorLike, window_shape: Any, axis: Axis = None, *,
+def sliding_window_view(x: TensorLike, window_shape: ShapeLike, axis: Axis = None, *,
                         out: Tensor | None = None) -> Tensor:
     """All windows of a shape; their axes are the last ones.
 
@@ -482,7 +484,8 @@ def sliding_window_view(x: TensorLike, window_shape: Any, axis: Axis = None, *,
             [1, 2, 3]])
     """
     x = as_tensor(x)
-    sizes = (window_shape,) if np.ndim(window_shape) == 0 else tuple(window_shape)
+    given: Any = window_shape
+    sizes = (given,) if np.ndim(given) == 0 else tuple(given)
     if axis is None:
         axes = tuple(range(x.ndim))
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -185,7 +186,7 @@ def diag_indices_from(x: TensorLike) -> tuple[Tensor, ...]:
 
 
 @public
-def mask_indices(n: int, mask_func: Any, k: int = 0) -> Pair:
+def mask_indices(n: int, mask_func: Callable[..., Any], k: int = 0) -> Pair:
     """Indices that a function such as ``ag.triu`` leaves of an (n, n) matrix of ones.
 
     :param n: Size of both axes.

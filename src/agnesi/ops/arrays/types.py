@@ -150,7 +150,7 @@ def iinfo(type: DTypeLike | Tensor, /) -> IntegerInfo:
 
 
 @public
-def isdtype(dtype: DTypeLike, kind: Any) -> bool:
+def isdtype(dtype: DTypeLike, kind: DTypeLike | tuple[Any, ...]) -> bool:
     """Return whether a dtype is of a kind.
 
     :param dtype: The object in question.

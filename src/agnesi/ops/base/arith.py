@@ -180,7 +180,8 @@ _sign = unary(SIGN)
 
 @with_out
 @shown_as("x1", "x2")
-def power(input: Any = NEEDED, exponent: Any = NEEDED, /, *more: Any, **keywords: Any) -> Tensor:
+def power(input: TensorLike = NEEDED, exponent: TensorLike = NEEDED, /, *more: Any, **keywords: Any
+          ) -> Tensor:
     """``x1`` to the power of ``x2``, elementwise; constant exponents 2, 1/2 and -1 are cheap.
 
     Integers to a negative integer power are an error, as in NumPy.  The derivative to ``x2`` is
@@ -211,7 +212,7 @@ def power(input: Any = NEEDED, exponent: Any = NEEDED, /, *more: Any, **keywords
             return sqrt(input, out=out)
         if exponent == -1 and kind in "fcV":
             return reciprocal(input, out=out)
-        if exponent < 0 and kind in "iu" and type(exponent) is int:
+        if type(exponent) is int and exponent < 0 and kind in "iu":
             raise explain(ValueError(NO_NEGATIVE_POWERS), "power", (input, exponent))
     return _power(input, exponent) if out is None else _power(input, exponent, out=out)
 

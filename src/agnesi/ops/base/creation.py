@@ -387,7 +387,7 @@ def ones(shape: ShapeLike, dtype: DTypeLike = None, *, device: str | None = None
 
 @planned
 @public
-def full(shape: ShapeLike, fill_value: Any, dtype: DTypeLike = None, *,
+def full(shape: ShapeLike, fill_value: TensorLike, dtype: DTypeLike = None, *,
          device: str | None = None, requires_grad: bool = False, out: Tensor | None = None
          ) -> Tensor:
     """A tensor of a given shape filled with one number, or with a scalar tensor's value.
@@ -408,16 +408,17 @@ def full(shape: ShapeLike, fill_value: Any, dtype: DTypeLike = None, *,
     >>> ag.full((2,), 7)
     tensor([7, 7])
     """
-    if is_pythons(fill_value):
-        fill_value = fill_value.item()
-    if type(fill_value) in SCALARS:
-        kind = dtypes.of_scalar(fill_value) if dtype is None else dtypes.as_dtype(dtype)
+    given: Any = fill_value
+    if is_pythons(given):
+        given = given.item()
+    if type(given) in SCALARS:
+        kind = dtypes.of_scalar(given) if dtype is None else dtypes.as_dtype(dtype)
         try:
-            return _finished(filled_by_steps(shape, fill_value, kind), requires_grad)
+            return _finished(filled_by_steps(shape, given, kind), requires_grad)
         except OverflowError:
-            raise too_large(fill_value, kind) from None
+            raise too_large(given, kind) from None
     wanted = None if dtype is None else dtypes.as_dtype(dtype)
-    value = as_tensor(fill_value, None if isinstance(fill_value, Tensor) else wanted)
+    value = as_tensor(given, None if isinstance(given, Tensor) else wanted)
     value = value if wanted is None else written(value, wanted)
     return _finished(alloc(value, *checked_sizes(shape)), requires_grad)
 
@@ -481,7 +482,7 @@ def ones_like(x: TensorLike, /, dtype: DTypeLike = None, *, device: str | None =
 
 @planned
 @public
-def full_like(x: TensorLike, /, fill_value: Any, dtype: DTypeLike = None, *,
+def full_like(x: TensorLike, /, fill_value: TensorLike, dtype: DTypeLike = None, *,
               device: str | None = None, requires_grad: bool = False, out: Tensor | None = None
               ) -> Tensor:
     """A tensor of the shape and dtype of ``x``, filled with one number.

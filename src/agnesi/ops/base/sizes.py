@@ -9,6 +9,7 @@ import numpy as np
 from agnesi.core.dispatch import apply
 from agnesi.core.ir.dims import Dim, combine
 from agnesi.core.ir.extents import Extent, UnknownSizeError
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.support import dtypes
 from agnesi.core.support.config import HOOKS
 from agnesi.core.support.errors import at
@@ -29,7 +30,7 @@ _NUMBERS = (Extent, int, float)
 _OPERANDS = (Dim, int, float, complex, Tensor, np.ndarray, np.generic)
 
 
-def with_tensors(name: str, a: Any, b: Any) -> Any:
+def with_tensors(name: str, a: TensorLike, b: TensorLike) -> Any:
     """An operation on a size that gives no size; NotImplemented for what is no number.
 
     Where Python would have a float, a size is as precise as that and gives way as that does.

@@ -10,6 +10,7 @@ from typing import Any
 from agnesi.core import shapes
 from agnesi.core.dispatch import apply
 from agnesi.core.ir.dims import Size, is_settled, product
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.public import planned, public
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor
@@ -207,8 +208,8 @@ def _path(optimize: Any, terms: Sequence[Term], result: Iterable[Label]) -> Path
 
 @planned
 @public
-def einsum(subscripts: Any, /, *operands: Any, optimize: Any = True,
-           out: Tensor | None = None) -> Tensor:
+def einsum(subscripts: str | TensorLike, /, *operands: Any,
+           optimize: bool | str | Sequence[Any] = True, out: Tensor | None = None) -> Tensor:
     """Sums of products after Einstein's convention, as in ``einsum("ij,jk->ik", a, b)``.
 
     Products of two operands become matrix products; of more operands, pairs are multiplied in the
@@ -286,7 +287,8 @@ def _wanted(others: Iterable[Term], result: Iterable[Label]) -> set[Label]:
 
 
 @public
-def einsum_path(subscripts: Any, /, *operands: Any, optimize: Any = True) -> tuple[Any, str]:
+def einsum_path(subscripts: str | TensorLike, /, *operands: Any,
+                optimize: bool | str | Sequence[Any] = True) -> tuple[Any, str]:
     """In which order :func:`einsum` would multiply, and what that costs.
 
     :param subscripts: As for :func:`einsum`.

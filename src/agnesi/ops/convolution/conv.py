@@ -16,7 +16,7 @@ from agnesi.core.ir import loops
 from agnesi.core.ir.dims import Shape
 from agnesi.core.ir.loops import Affine
 from agnesi.core.op import Op, typed
-from agnesi.core.parameter_types import PerAxis, TensorLike
+from agnesi.core.parameter_types import Algorithm, PerAxis, TensorLike
 from agnesi.core.public import planned, public
 from agnesi.core.shapes import Typed, need_shape
 from agnesi.core.support import dtypes
@@ -391,8 +391,8 @@ def _conv(x: Any, w: Any, bias: Any, stride: Any, padding: Any, dilation: Any, g
 @public
 def conv1d(x: TensorLike, w: TensorLike, bias: TensorLike | None = None, stride: PerAxis = 1,
            padding: PerAxis | str = 0, dilation: PerAxis = 1, groups: int = 1, *,
-           flip: bool = False,
-           algorithm: Any = None, out: Tensor | None = None) -> Tensor:
+           flip: bool = False, algorithm: Algorithm = None,
+           out: Tensor | None = None) -> Tensor:
     """Convolution over one axis; see :func:`conv2d`.
 
     :param x: Rows: (batch, channels, length), or one of them.
@@ -422,8 +422,8 @@ def conv1d(x: TensorLike, w: TensorLike, bias: TensorLike | None = None, stride:
 @public
 def conv2d(x: TensorLike, w: TensorLike, bias: TensorLike | None = None, stride: PerAxis = 1,
            padding: PerAxis | str = 0, dilation: PerAxis = 1, groups: int = 1, *,
-           flip: bool = False,
-           algorithm: Any = None, out: Tensor | None = None) -> Tensor:
+           flip: bool = False, algorithm: Algorithm = None,
+           out: Tensor | None = None) -> Tensor:
     """Convolution (correlation, unless ``flip``) over two axes.
 
     :like: conv1d
@@ -451,8 +451,8 @@ def conv2d(x: TensorLike, w: TensorLike, bias: TensorLike | None = None, stride:
 @public
 def conv3d(x: TensorLike, w: TensorLike, bias: TensorLike | None = None, stride: PerAxis = 1,
            padding: PerAxis | str = 0, dilation: PerAxis = 1, groups: int = 1, *,
-           flip: bool = False,
-           algorithm: Any = None, out: Tensor | None = None) -> Tensor:
+           flip: bool = False, algorithm: Algorithm = None,
+           out: Tensor | None = None) -> Tensor:
     """Convolution over three axes; see :func:`conv2d`.
 
     :like: conv1d

@@ -6,7 +6,7 @@ from typing import Any
 
 from agnesi.core.dispatch import apply
 from agnesi.core.ir.dims import Size
-from agnesi.core.parameter_types import PerAxis, TensorLike
+from agnesi.core.parameter_types import Algorithm, PerAxis, TensorLike
 from agnesi.core.public import planned, public
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor
@@ -38,7 +38,8 @@ def _reach(windows: Windows, extra: Ints) -> tuple[Windows, Ints, Ints]:
 @public
 def conv_transpose(x: TensorLike, w: TensorLike, bias: TensorLike | None = None,
                    stride: PerAxis = 1, padding: PerAxis | str = 0, output_padding: PerAxis = 0,
-                   groups: int = 1, dilation: PerAxis = 1, *, algorithm: Any = None,
+                   groups: int = 1, dilation: PerAxis = 1, *,
+                   algorithm: Algorithm = None,
                    out: Tensor | None = None) -> Tensor:
     """Transposed convolution: the adjoint of a convolution, used to go up in size.
 

@@ -16,7 +16,7 @@ from agnesi.core.ir import loops
 from agnesi.core.ir.dims import Dim, Size, combine, is_open, is_settled, is_static
 from agnesi.core.ir.extents import Extent, UnknownSizeError
 from agnesi.core.op import Op
-from agnesi.core.parameter_types import Axis, TensorLike
+from agnesi.core.parameter_types import Axis, ShapeLike, TensorLike
 from agnesi.core.public import at_once, planned, public, where_torch
 from agnesi.core.storage.leaves import COPY
 from agnesi.core.storage.lists import MANY_OPERANDS, many_values
@@ -301,7 +301,7 @@ def dstack(tensors: Sequence[Any], *, out: Tensor | None = None) -> Tensor:
 @where_torch
 @planned
 @public
-def split(x: TensorLike, sections: Any, axis: int = 0) -> list[Tensor]:
+def split(x: TensorLike, sections: ShapeLike, axis: int = 0) -> list[Tensor]:
     """Parts of an axis: a number of equal ones, or cut before the indices given (NumPy's).
 
     :param x: To be cut; at least one axis.
@@ -318,8 +318,9 @@ def split(x: TensorLike, sections: Any, axis: int = 0) -> list[Tensor]:
     axis = shapes.axis_of(axis, x.ndim)
     n = x.shape[axis]
     cuts: list[Any]
-    if isinstance(sections, (list, tuple)) or attribute_of(sections, "ndim"):
-        cuts = [0, *(c if isinstance(c, Dim) else known_integer(c, "a cut") for c in sections),
+    given: Any = sections
+    if isinstance(given, (list, tuple)) or attribute_of(given, "ndim"):
+        cuts = [0, *(c if isinstance(c, Dim) else known_integer(c, "a cut") for c in given),
                 None]
     else:
         count = known_integer(sections, "the number of parts")

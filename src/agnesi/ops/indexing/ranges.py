@@ -154,8 +154,9 @@ def _number(x: Any) -> Any:
 
 @planned
 @public
-def arange(start: Any, /, stop: Any = None, step: Any = 1, dtype: DTypeLike = None, *,
-           device: str | None = None, out: Tensor | None = None) -> Tensor:
+def arange(start: TensorLike, /, stop: TensorLike | None = None, step: TensorLike = 1,
+           dtype: DTypeLike = None, *, device: str | None = None, out: Tensor | None = None
+           ) -> Tensor:
     """Numbers from ``start`` (0 where one bound is given) up to and without ``stop``.
 
     :param start, stop, step: Integers give int64, Python floats the default float dtype, others
@@ -172,38 +173,37 @@ def arange(start: Any, /, stop: Any = None, step: Any = 1, dtype: DTypeLike = No
     >>> ag.arange(2, 8, 2)
     tensor([2, 4, 6])
     """
-    if stop is None:
-        start, stop = 0, start
-    if dtype is None and _are_small(start, stop, step) and step != 0:
-        size: Any = len(range(start, stop, step))
-        return made(Arange(start, step, size, dtypes.int64), size)
-    given, ends = (start, step), (start, stop, step)
+    ends: tuple[Any, ...] = (0, start, step) if stop is None else (start, stop, step)
+    first, last, each = ends
+    if dtype is None and _are_small(first, last, each) and each != 0:
+        size: Any = len(range(first, last, each))
+        return made(Arange(first, each, size, dtypes.int64), size)
     if any(isinstance(v, Tensor) and not is_known(v) for v in ends):
-        return _between(start, stop, step, dtype)
-    start, stop, step = (_number(v) for v in (start, stop, step))
-    if step == 0 and not isinstance(step, Dim):
-        raise ValueError("the step of arange must not be zero")
-    floats = any(isinstance(v, float) for v in (start, stop, step))
-    of_sizes = any(isinstance(v, Dim) for v in (start, stop, step))
-    if of_sizes and (floats or not isinstance(step, int)):
-        return _between(start, stop, step, dtype)
+        return _between(first, last, each, dtype)
+    first, last, each = (_number(v) for v in (first, last, each))
+    if each == 0 and not isinstance(each, Dim):
+        raise ValueError("the each of arange must not be zero")
+    floats = any(isinstance(v, float) for v in (first, last, each))
+    of_sizes = any(isinstance(v, Dim) for v in (first, last, each))
+    if of_sizes and (floats or not isinstance(each, int)):
+        return _between(first, last, each, dtype)
     if dtype is None:
         kind = float_dtype(of_ends(*ends)) if floats else dtypes.int64
     else:
         kind = dtypes.as_dtype(dtype)
     if of_sizes:
-        size = _extent(start, stop, step)
+        size = _extent(first, last, each)
     else:
-        size = max(int(np.ceil((stop - start) / step)), 0) if floats \
-            else max(-((start - stop) // step), 0)
+        size = max(int(np.ceil((last - first) / each)), 0) if floats \
+            else max(-((first - last) // each), 0)
         if size >= 1 << 63:
             check_allocatable((size,), kind)
         if kind.kind in "iu" and not floats:
-            _check_ends(start, step, size, kind)
-    if kind.kind in "fV" and any(map(is_live, given)):
-        first, between = (cast(as_tensor(v), kind) for v in given)
-        return add(multiply(apply(Arange(0, 1, size, kind)), between), first)
-    return made(Arange(start, step, size, kind), size)
+            _check_ends(first, each, size, kind)
+    if kind.kind in "fV" and any(map(is_live, ends[::2])):
+        begin, between = (cast(as_tensor(v), kind) for v in ends[::2])
+        return add(multiply(apply(Arange(0, 1, size, kind)), between), begin)
+    return made(Arange(first, each, size, kind), size)
 
 
 def _are_small(start: Any, stop: Any, step: Any) -> bool:
@@ -266,7 +266,7 @@ def _extent(start: Any, stop: Any, step: Any) -> Any:
 
 @planned
 @public
-def linspace(start: Any, stop: Any, /, num: int = 50, dtype: DTypeLike = None, *,
+def linspace(start: TensorLike, stop: TensorLike, /, num: int = 50, dtype: DTypeLike = None, *,
              device: str | None = None, endpoint: bool = True, axis: int = 0,
              out: Tensor | None = None) -> Tensor:
     """``num`` evenly spaced numbers from ``start`` to ``stop``, which may be tensors.
@@ -299,7 +299,8 @@ def linspace(start: Any, stop: Any, /, num: int = 50, dtype: DTypeLike = None, *
             raise TypeError(f"{name} must be a number, not {typed(end)}")
     if any(map(_is_tensor, (start, stop))):
         return _along(axis, cast(_spaced(_end(start), _end(stop), num, endpoint), kind))
-    return _along(axis, made(Linspace(float(start), float(stop), num, endpoint, kind), num))
+    first, last = (float(v) for v in (start, stop))  # type: ignore[arg-type]
+    return _along(axis, made(Linspace(first, last, num, endpoint, kind), num))
 
 
 def _is_tensor(end: Any) -> bool:
@@ -346,8 +347,9 @@ def of_ends(*ends: Any) -> Any:
 @where_torch
 @planned
 @public
-def logspace(start: Any, stop: Any, num: int = 50, base: Any = 10.0, dtype: DTypeLike = None, *,
-             endpoint: bool = True, axis: int = 0, out: Tensor | None = None) -> Tensor:
+def logspace(start: TensorLike, stop: TensorLike, num: int = 50, base: TensorLike = 10.0,
+             dtype: DTypeLike = None, *, endpoint: bool = True, axis: int = 0,
+             out: Tensor | None = None) -> Tensor:
     """``num`` numbers from ``base**start`` to ``base**stop``, evenly spaced in the exponent.
 
     :like: linspace
@@ -370,12 +372,12 @@ def logspace(start: Any, stop: Any, num: int = 50, base: Any = 10.0, dtype: DTyp
     if isinstance(num, Dim) or any(map(_is_tensor, (start, stop, base))):
         ends = [_end(x) for x in (start, stop, base)]
         shape = shapes.broadcast(*(x.shape for x in ends))
-        first, last, base = [broadcast_to(x, shape) for x in ends]
-        return _along(axis, cast(power(base, _spaced(first, last, num, endpoint)), kind))
-    start, stop, base = float(start), float(stop), float(base)
+        first, last, root = [broadcast_to(x, shape) for x in ends]
+        return _along(axis, cast(power(root, _spaced(first, last, num, endpoint)), kind))
+    low, high, by = (float(v) for v in (start, stop, base))  # type: ignore[arg-type]
     check_allocatable((num,), dtypes.float64)
     with np.errstate(all="ignore"):
-        values = np.logspace(start, stop, num, endpoint, base, kind)
+        values = np.logspace(low, high, num, endpoint, by, kind)
     return _along(axis, constant(values, values.dtype) if is_tracing() else wrap(values))
 
 

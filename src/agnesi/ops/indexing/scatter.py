@@ -240,7 +240,7 @@ def setitem(x: Tensor, key: Any, value: Any, /) -> None:
 # -- pure expressions -------------------------------------------------------------------------
 @planned
 @public
-def index_put(x: TensorLike, key: Any, value: TensorLike, *, accumulate: bool = False,
+def index_put(x: TensorLike, key: object, value: TensorLike, *, accumulate: bool = False,
               out: Tensor | None = None) -> Tensor:
     """A new tensor: ``x`` with ``x[key]`` replaced by a value, or with the value added to it.
 

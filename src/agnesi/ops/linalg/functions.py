@@ -245,7 +245,7 @@ def expm_frechet(a: TensorLike, e: TensorLike, *, compute_expm: bool = True) -> 
 
 
 @public
-def fractional_matrix_power(x: TensorLike, t: Any, *, out: Tensor | None = None) -> Tensor:
+def fractional_matrix_power(x: TensorLike, t: TensorLike, *, out: Tensor | None = None) -> Tensor:
     """Powers of matrices with any exponent, by their logarithms; whole ones by products.
 
     :param x: Of shape (..., n, n).
@@ -263,9 +263,10 @@ def fractional_matrix_power(x: TensorLike, t: Any, *, out: Tensor | None = None)
     x = square(x)
     if is_live(t):
         return expm(arith.multiply(logm(x), t))
-    if isinstance(t, numbers.Integral) or float(t).is_integer():
-        return matrix_power(x, int(t))
-    return expm(arith.multiply(logm(x), float(t)))
+    number: Any = t
+    if isinstance(number, numbers.Integral) or float(number).is_integer():
+        return matrix_power(x, int(number))
+    return expm(arith.multiply(logm(x), float(number)))
 
 
 @public

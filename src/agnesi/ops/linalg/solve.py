@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -278,8 +279,8 @@ def lu_factor_ex(a: TensorLike, *, pivot: bool = True, check_errors: bool = Fals
 
 @autocasts
 @public
-def tensorsolve(a: TensorLike, b: TensorLike, axes: Any = None, *, out: Tensor | None = None
-                ) -> Tensor:
+def tensorsolve(a: TensorLike, b: TensorLike, axes: Sequence[int] | None = None, *,
+                out: Tensor | None = None) -> Tensor:
     """The solution of ``tensordot(a, x, x.ndim) == b``.
 
     :param a: Of shape ``b.shape + x.shape``, whose two parts have as many elements.
@@ -297,7 +298,7 @@ def tensorsolve(a: TensorLike, b: TensorLike, axes: Any = None, *, out: Tensor |
     """
     a, b = matrix_pair(a, b)
     if axes is not None:
-        a = moveaxis(a, axes, tuple(range(len(a.shape) - len(axes), len(a.shape))))
+        a = moveaxis(a, tuple(axes), tuple(range(len(a.shape) - len(axes), len(a.shape))))
     shape = a.shape[len(b.shape):]
     n = dims.product(shape)
     text = f"the parts of {a.shape} beside {b.shape} have different sizes"

@@ -30,9 +30,10 @@ PAD_MODES = ("constant", "edge", "empty", "linear_ramp", "maximum", "mean", "med
 
 @planned
 @public
-def pad(x: TensorLike, pad_width: Any, mode: str = "constant", constant_values: TensorLike = 0, *,
-        end_values: TensorLike = 0, stat_length: Any = None,
-        reflect_type: Literal["even", "odd"] = "even", out: Tensor | None = None) -> Tensor:
+def pad(x: TensorLike, pad_width: TensorLike, mode: str = "constant",
+        constant_values: TensorLike = 0, *, end_values: TensorLike = 0,
+        stat_length: TensorLike | None = None, reflect_type: Literal["even", "odd"] = "even",
+        out: Tensor | None = None) -> Tensor:
     """With a border around it.
 
     :param pad_width: Elements to put before and behind each axis; not negative.

@@ -51,8 +51,8 @@ def _scaled(row: Binary) -> Binary:
 
     @planned
     @strict
-    def scaled(input: TensorLike, other: TensorLike, out: Tensor | None = None, *, alpha: Any = 1
-               ) -> Tensor:
+    def scaled(input: TensorLike, other: TensorLike, out: Tensor | None = None, *,
+               alpha: TensorLike = 1) -> Tensor:
         if type(alpha) is not int or alpha != 1:
             try:
                 other = arith.multiply(other, alpha)

@@ -455,8 +455,9 @@ def histogram(x: TensorLike, bins: TensorLike = 10, range: Sequence[float] | Non
 
 
 @public
-def histogramdd(sample: TensorLike, bins: Any = 10, range: Sequence[Sequence[float]] | None = None,
-                density: bool = False, weights: TensorLike | None = None) -> Histogram:
+def histogramdd(sample: TensorLike, bins: TensorLike = 10,
+                range: Sequence[Sequence[float]] | None = None, density: bool = False,
+                weights: TensorLike | None = None) -> Histogram:
     """How many points are in each cell, and the edges along each coordinate.
 
     :param sample: Points, of shape (n, d), or d vectors of coordinates.
@@ -485,7 +486,8 @@ def histogramdd(sample: TensorLike, bins: Any = 10, range: Sequence[Sequence[flo
         raise ShapeError(f"the sample must be (points, coordinates), not of shape {points.shape}")
     columns = [points[:, i] for i in np.arange(int(points.shape[1]))]
     d = len(columns)
-    each = (bins,) * d if isinstance(bins, int) else tuple(bins)
+    given: Any = bins
+    each = (given,) * d if isinstance(given, int) else tuple(given)
     limits = (None,) * d if range is None else tuple(range)
     edges = [_edges(c, b, r) for c, b, r in zip(columns, each, limits, strict=True)]
     sizes = [e.shape[0] - 1 for e in edges]
@@ -506,7 +508,7 @@ def histogramdd(sample: TensorLike, bins: Any = 10, range: Sequence[Sequence[flo
 
 
 @public
-def histogram2d(x: TensorLike, y: TensorLike, bins: Any = 10,
+def histogram2d(x: TensorLike, y: TensorLike, bins: TensorLike = 10,
                 range: Sequence[Sequence[float]] | None = None, density: bool = False,
                 weights: TensorLike | None = None) -> tuple[Tensor, Tensor, Tensor]:
     """How many points (x, y) are in each cell, and the edges along both coordinates.
@@ -526,7 +528,8 @@ def histogram2d(x: TensorLike, y: TensorLike, bins: Any = 10,
     tensor([[1., 0.],
             [0., 1.]])
     """
-    both = isinstance(bins, (list, tuple)) and len(bins) == 2
-    each = tuple(bins) if both else (bins, bins)
+    each = (bins, bins)
+    if isinstance(bins, (list, tuple)) and len(bins) == 2:
+        each = tuple(bins)
     counts, (rows, columns) = histogramdd(stack([x, y], -1), each, range, density, weights)
     return counts, rows, columns

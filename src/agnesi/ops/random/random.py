@@ -278,8 +278,9 @@ def dropout(x: TensorLike, p: float = 0.5, training: bool = True, *,
 
 @planned
 @public
-def randint(low: Any, high: Any = None, shape: ShapeLike = (), *, dtype: DTypeLike = "int64",
-            generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
+def randint(low: TensorLike, high: TensorLike | None = None, shape: ShapeLike = (), *,
+            dtype: DTypeLike = "int64", generator: Generator | None = None,
+            out: Tensor | None = None) -> Tensor:
     """Integers in [low, high), or in [0, low).
 
     :param low, high: At most 2**32 - 1 apart.  A number's chance is off by less than 2**-32.
@@ -299,28 +300,28 @@ def randint(low: Any, high: Any = None, shape: ShapeLike = (), *, dtype: DTypeLi
     sizes_of = high if isinstance(high, (tuple, list)) else None
     if sizes_of is not None:  # PyTorch's order, without the lowest number
         high, shape = None, sizes_of
-    low, high = (0, low) if high is None else (low, high)
-    low, high = several(low), several(high)
-    for name, bound in (("low", low), ("high", high)):
+    bounds: tuple[Any, Any] = (0, low) if high is None else (low, high)
+    least, most = map(several, bounds)
+    for name, bound in (("low", least), ("high", most)):
         if not isinstance(bound, Dim) and as_tensor(bound).dtype.kind not in "iu":
             raise TypeError(f"{name} must be an integer, not {bound}")
-    span = high - low
+    span = most - least
     if isinstance(span, int) and not 0 < span < MOST_WORDS:
         more = "" if sizes_of is None else (
             f"; {sizes_of} is the shape, as in PyTorch: give several bounds in a tensor")
-        raise ValueError(f"the range [{low}, {high}) must hold 1 to 2**32 - 1 integers{more}")
+        raise ValueError(f"the range [{least}, {most}) must hold 1 to 2**32 - 1 integers{more}")
     sizes, kind = checked_sizes(shape), dtypes.as_dtype(dtype)
     if kind.kind not in "iufV":
         raise DTypeError(f"random integers have a dtype of integers or floats, not {kind}")
     if isinstance(span, Tensor):
-        low, high = demanded("randint", "low < high must hold", lambda low, high: low < high,
-                             low=low, high=high)
-        span = high - low
+        least, most = demanded("randint", "low < high must hold", lambda low, high: low < high,
+                               low=least, high=most)
+        span = most - least
         sizes = sizes or span.shape
         span = broadcast_to(span, sizes) if span.ndim else span
     bits = reshape(words(product(sizes), generator), sizes)
     drawn = cast(mulhi(bits, as_tensor(span, _UINT32)), dtypes.int64)
-    return cast(drawn + low if isinstance(low, (Dim, Tensor)) or low else drawn, kind)
+    return cast(drawn + least if isinstance(least, (Dim, Tensor)) or least else drawn, kind)
 
 
 def several(bound: Any) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.core.parameter_types import TensorLike
 from agnesi.core.public import planned, public
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import check_allocatable
@@ -98,7 +99,7 @@ def hanning(n: int, *, out: Tensor | None = None) -> Tensor:
 
 @planned
 @public
-def kaiser(n: int, beta: Any, *, out: Tensor | None = None) -> Tensor:
+def kaiser(n: int, beta: TensorLike, *, out: Tensor | None = None) -> Tensor:
     """Kaiser's window; ``beta`` 0 is a rectangle, 14 falls to nearly nothing.
 
     :param n: How many weights; none where it is not positive.
@@ -111,7 +112,7 @@ def kaiser(n: int, beta: Any, *, out: Tensor | None = None) -> Tensor:
     tensor([1., 1., 1.])
     """
     if not is_live(beta):
-        return _weights(np.kaiser, n, beta)
+        return _weights(np.kaiser, n, beta)  # type: ignore[arg-type]
     n = _number(n)
     beta = cast(as_tensor(beta), dtypes.float64)
     middle = (n - 1) / 2

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
+
+import numpy as np
 
 from agnesi.core import shapes
 from agnesi.core.dispatch import apply
@@ -75,7 +78,8 @@ def argpartition(x: TensorLike, kth: TensorLike, axis: int | None = -1, *, out: 
 
 @planned
 @public
-def lexsort(keys: Any, axis: int = -1, *, out: Tensor | None = None) -> Tensor:
+def lexsort(keys: Sequence[Any] | np.ndarray | Tensor, axis: int = -1, *, out: Tensor | None = None
+            ) -> Tensor:
     """Indices that put the last key in order, equal ones by the key before it, and so on.
 
     :param keys: Of one shape; the last one decides first.

@@ -9,10 +9,13 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from agnesi.core.parameter_types import TensorLike
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.arith import negative, safe_divide, sqrt, square
+from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.elementwise import Function, Rule
 from agnesi.ops.base.select import maximum, where
 from agnesi.ops.elementwise.complexes import complex as complex_of
@@ -128,12 +131,14 @@ def hankel2e(v: TensorLike, x: TensorLike, /, *, out: Tensor | None = None) -> T
 def _derivatives(function: Callable[..., Tensor], name: str, sign: int, scale: int = 1) -> Function:
     """``name(v, x, n=1)``: the n-th derivative (DLMF 10.6.7 and 10.29.5)."""
 
-    def derivative(v: Any, x: TensorLike, n: int = 1, *, out: Tensor | None = None) -> Tensor:
+    def derivative(v: TensorLike, x: TensorLike, n: int = 1, *, out: Tensor | None = None
+                   ) -> Tensor:
         if n < 0:
             raise ValueError(f"n counts derivatives, and is not {n}")
-        total = function(v - n, x)
+        order: Any = as_tensor(v) if isinstance(v, (list, tuple, np.ndarray)) else v
+        total = function(order - n, x)
         for i in range(1, n + 1):
-            total = total + sign**i * math.comb(n, i) * function(v - n + 2 * i, x)
+            total = total + sign**i * math.comb(n, i) * function(order - n + 2 * i, x)
         return total * (scale**n / 2**n)
 
     derivative.__name__ = derivative.__qualname__ = name

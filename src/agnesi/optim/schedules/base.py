@@ -109,7 +109,7 @@ class Scheduler(Written):
         self._group = 0
         return found
 
-    def each(self, name: str, value: Any) -> list[Any]:
+    def each(self, name: str, value: object) -> list[Any]:
         """Return a list with a value for each group, of one value for all or of such a list.
 
         :param name: What it is, for an error.

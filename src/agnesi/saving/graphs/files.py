@@ -39,7 +39,7 @@ _KIND, _VERSION, _TEXT = "agnesi.kind", "agnesi.version", "agnesi.graph"
 
 
 @strict
-def save(what: Any, path: Path_, *, weights: bool | None = None,
+def save(what: object, path: Path_, *, weights: bool | None = None,
          inputs: Sequence[Tensor] | None = None, updates: Mapping[Any, Any] | None = None) -> None:
     """Write values, a symbolic graph, or a module, to a file of data only.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from agnesi.compiler.declaration import function
@@ -39,7 +39,8 @@ class Graph:
     array([4., 9.])
     """
 
-    def __init__(self, inputs: tuple[Tensor, ...], outputs: Any, parameters: dict[str, Tensor],
+    def __init__(self, inputs: tuple[Tensor, ...],
+                 outputs: Tensor | Sequence[Any] | Mapping[Any, Any], parameters: dict[str, Tensor],
                  updates: dict[Shared, Tensor]) -> None:
         self.inputs, self.outputs = inputs, outputs
         self.parameters, self.updates = parameters, updates
