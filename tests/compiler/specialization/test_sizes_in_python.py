@@ -87,3 +87,31 @@ def test_bounds_of_either_sign():
             for y, wanted in zip(found, [*expected, *map(len, expected)], strict=True):
                 np.testing.assert_array_equal(y, wanted)
             np.testing.assert_array_equal(slope, np.isin(x, expected[0]))
+
+
+def test_sizes_of_shared_variables_are_numbers_of_the_call():
+    held = ag.shared(np.ones((3, 2)))
+    twice = held * 2.0
+
+    def function(m):
+        rows = held.shape[0] if held.shape[0] > 2 else 1
+        return (ag.zeros((held.shape[0], 3), dtype="float64") + m[0], m * rows * len(twice),
+                T.set_subtensor(held[:1], m[0] * ag.ones((1, held.shape[1]))), held.T + m[:1],
+                twice[twice > 1.0] * m[0])
+
+    f = ag.jit(function)
+    m = ag.tensor(np.array([2.0, 5.0]))
+    for shape in ((3, 2), (1, 4), (3, 2)):
+        held.set_value(value := np.arange(1.0, 1 + shape[0] * shape[1]).reshape(shape))
+        found, pull = ag.vjp(f, m)
+        changed = value.copy()
+        changed[0] = 2
+        rows = shape[0] if shape[0] > 2 else 1
+        expected = (np.full((shape[0], 3), 2.0), np.array([2.0, 5.0]) * rows * shape[0], changed,
+                    value.T + 2, value.ravel() * 4)
+        for a, b in zip(found, expected, strict=True):
+            np.testing.assert_array_equal(a.numpy(), b)
+        gradient, = pull(tuple(ag.ones(a.shape, dtype="float64") for a in found))
+        first = 3 * shape[0] + rows * shape[0] + shape[1] + value.size + 2 * value.sum()
+        np.testing.assert_allclose(gradient.numpy(), [first, rows * shape[0]])
+    assert len(f.specialisations) == 2

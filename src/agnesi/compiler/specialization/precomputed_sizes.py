@@ -20,18 +20,17 @@ import numpy as np
 
 from agnesi.compiler.binding.call_adapter import CARRIERS, MISSED, missed
 from agnesi.compiler.compilation.compiled import Compiled
-from agnesi.compiler.shared import SharedDim
 from agnesi.compiler.specialization.dynamic_sizes import check
 from agnesi.compiler.specialization.graph_text import GraphText
+from agnesi.compiler.specialization.present_sizes import at_present, sizes_seen
 from agnesi.compiler.tracing.leaves import Forwarded, plain
 from agnesi.core.graph import FunctionGraph, alike
-from agnesi.core.ir.dims import Dim, leaves
 from agnesi.core.ir.extents import most
 from agnesi.core.ir.node import Node, toposort
-from agnesi.core.substitution import size_with
 from agnesi.core.support.errors import ShapeError, at
 from agnesi.core.support.record import replace
-from agnesi.core.tensor import Tensor, symbol
+from agnesi.core.support.tracing import present
+from agnesi.core.tensor import symbol
 from agnesi.runtime.guards import Watched
 from agnesi.runtime.support import still_seen
 
@@ -104,7 +103,7 @@ class SizeQueries:
         """Bind the argument at ``index``, counted from the end, to a node."""
         self.symbols[index], self.inputs[index] = symbol(node), node
         self.arguments[index] = replace(
-            self.arguments[index], dtype=node.dtype.name, shape=node.shape)
+            self.arguments[index], dtype=node.dtype.name, shape=tuple(map(present, node.shape)))
 
     @property
     def all_queried(self) -> bool:
@@ -173,10 +172,10 @@ class Computed:
     def __init__(self, arguments: Sequence[Any], wanted: SizeWanted, owner: Any) -> None:
         self.most: int | None = wanted.most if wanted.most is None else most(wanted.most)
         self.forwarded, self.pattern = wanted.forwarded, wanted.pattern
-        self.graph, shared = _present(FunctionGraph(wanted.inputs, wanted.outputs))
-        graph = self.graph
+        as_traced = FunctionGraph(wanted.inputs, wanted.outputs)
+        self.graph = graph = at_present(as_traced)
         #: Variables of which it has the sizes, and these.
-        self._shared = [(t, t.shape) for t in shared]
+        self._shared = [(t, t.shape) for t in sizes_seen(as_traced)]
         if self.pattern is not None:
             check(graph)
         #: Which of the computations it is that are alike but for sizes of arguments.
@@ -214,7 +213,7 @@ class Computed:
         """Return whether it computes what nodes of a later trace do, one of static sizes
         (``exact``) or not; with None sizes do not count.
         """
-        graph = _present(FunctionGraph(inputs, outputs))[0]
+        graph = at_present(FunctionGraph(inputs, outputs))
         if not self._holds() or len(graph.nodes) != len(self.graph.nodes):
             return False
         same = exact is not None and exact == (self.pattern is None)
@@ -248,16 +247,6 @@ class Computed:
         if found is None:
             raise ShapeError(at(f"{size} decides the size of a result, so it must not be negative"))
         return [found, *map(Forwarded, forwarded)]
-
-
-def _present(graph: FunctionGraph) -> tuple[FunctionGraph, list[Tensor]]:
-    """Return the graph with the present sizes of shared variables, and the list of these."""
-    shared = [d for n in graph.sizes for d in leaves(n) if isinstance(d, SharedDim)]
-    if not shared:
-        return graph, []
-    known: dict[Dim, Any] = {d: d.now for d in shared}
-    return graph.resolve(lambda n: size_with(n, known)), list(
-        {id(d.storage): d.storage for d in shared}.values())
 
 
 def behind(computed: Sequence[Computed]) -> int:

@@ -29,6 +29,7 @@ from agnesi.compiler.specialization.dynamic_sizes import (
 )
 from agnesi.compiler.specialization.gradient_flows import Flows
 from agnesi.compiler.specialization.precomputed_sizes import Computed, SizeQueries, SizeWanted
+from agnesi.compiler.specialization.present_sizes import SharedSizes, at_present
 from agnesi.compiler.specialization.recorded import (
     as_they_are,
     join,
@@ -97,7 +98,8 @@ class Version(Flows):
         self.statics = list(map(static_of, symbols))
         inputs = [symbols[i].node for i in self.arrays]
         trace = Trace((s for s in symbols if isinstance(s, Tensor)), owner.name)
-        trace.exclude, trace.facts = owner.settings.unstable, known_facts(leaves, symbols)
+        trace.exclude, trace.shared_sizes = owner.settings.unstable, SharedSizes()
+        trace.facts = known_facts(leaves, symbols)
         #: Functions that compute data-dependent sizes, which are passed after all other arguments.
         self.computed = tuple(computed)
         arguments = [argument_of(*kind) for kind in given]
@@ -117,7 +119,7 @@ class Version(Flows):
         returned = len(nodes)
         updates = self._updates(nodes, trace, symbols, inputs)
         self.take_flows(nodes, returned, updates, trace, symbols)
-        self._take_sources(reads, trace)
+        self._take_sources(reads, trace, nodes)
         reads.release()
         decisive = trace.decisive([symbols[i] for i in self.arrays])
         self.laid = [i for i, d in zip(self.arrays, decisive, strict=True) if d]
@@ -127,9 +129,8 @@ class Version(Flows):
             self.records or self.unseen or self.hidden or computed or self.assumed
             or trace.depends_on_recording(self, reads))
         self.footprint = footprint(trace, updates, self.mutated)
-        graph = closing.closed(inputs, with_dead_checks(trace, nodes, token), since)
-        if pattern is not None:
-            self._settle(graph)
+        graph = self._settled(closing.closed(
+            inputs, with_dead_checks(trace, nodes, token), since, at_present), pattern is not None)
         self.seconds = time.perf_counter() - start
         self.compiled: Compiled = Compiled(
             arguments, graph, returned, updates, self._result_kind() if self.plain else "tuple",
@@ -201,14 +202,16 @@ class Version(Flows):
                 *self.renewed.written)], reads, (
                     trace.decisions.token())
 
-    def _settle(self, graph: FunctionGraph) -> None:
-        """Raise if shape inference contradicts the graph for other sizes, or if a dynamic size is
-        returned or stored as a number.
+    def _settled(self, graph: FunctionGraph, open_sizes: bool) -> FunctionGraph:
+        """Return the graph; with open sizes, raise if shape inference contradicts it for other
+        ones, or if a size is returned or stored as a number.
         """
-        check(graph)
-        for value in (*self.outputs, *self.effects.sizes):
-            if isinstance(value, Extent):
-                raise UnknownSizeError(f"the size {value} is returned or kept as a number")
+        if open_sizes:
+            check(graph)
+            for value in (*self.outputs, *self.effects.sizes):
+                if isinstance(value, Extent):
+                    raise UnknownSizeError(f"the size {value} is returned or kept as a number")
+        return graph
 
     def _run(self, symbols: Sequence[Any]) -> Reads:
         """Run the function on symbols; its side effects are recorded and undone."""
@@ -269,12 +272,13 @@ class Version(Flows):
         for kind in {t.kind for t in self.argument_tree.walk() if t.kind is not None}:
             reads.meet(kind, kind.__name__)
 
-    def _take_sources(self, reads: Reads, trace: Trace) -> None:
+    def _take_sources(self, reads: Reads, trace: Trace, nodes: Sequence[Any]) -> None:
         """Store the guards of this specialization: what the function read, and the types of its
         state.
         """
         self.sources_by_key = reads.sources
-        self.sources = reads.guards([x for x, _ in trace.leaves.values()])
+        self.sources = [*reads.guards([x for x, _ in trace.leaves.values()]),
+                        *trace.shared_sizes.guards(nodes)]
         #: Those that native code cannot compare.
         self.unseen = [p for p in self.sources if p.counts and not list(p.records())]
         self.watched = Watched()

@@ -156,12 +156,13 @@ def is_its_own(node: Any, x: Any) -> bool:
     return begins and node.handle is not None and node.handle() is x
 
 
-def closed(inputs: Sequence[Any], nodes: Sequence[Any], since: int) -> FunctionGraph:
+def closed(inputs: Sequence[Any], nodes: Sequence[Any], since: int,
+           sized: Callable[[FunctionGraph], FunctionGraph] = lambda graph: graph) -> FunctionGraph:
     """Return the graph of a trace, from its inputs to ``nodes``, which are numbered from ``since``
-    on.
+    on; ``sized`` puts sizes that are known into it.
     """
     try:
-        graph = FunctionGraph(inputs, nodes, since=since)
+        graph = sized(FunctionGraph(inputs, nodes, since=since))
         return graph if _has_sizes(graph) else graph.specialise()
     except MissingInputError as error:
         if MODE.get().examples is not None:

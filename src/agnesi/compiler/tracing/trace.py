@@ -39,7 +39,7 @@ from agnesi.core.support.errors import (
     user_where,
 )
 from agnesi.core.support.forks import Lock
-from agnesi.core.support.tracing import current_trace, finish, query_fact
+from agnesi.core.support.tracing import current_trace, finish, present, query_fact
 from agnesi.core.tensor import CONSUMED, Tensor, symbol, wrap
 from agnesi.ops.base.compare import EQUAL
 from agnesi.ops.identity import ALIAS
@@ -86,6 +86,8 @@ class Trace:
     of_values = True
     #: The node of a symbol is the one that it holds.
     keeps_nodes = True
+    #: Which sizes of shared variables it has seen (``specialization.present_sizes``).
+    shared_sizes: Any = None
 
     def __init__(self, arguments: Iterable[Tensor] = (), title: str = "the function") -> None:
         #: The function that is traced, for errors.
@@ -156,7 +158,7 @@ class Trace:
         if self.precomputed is None:
             raise TraceError(at("a data-dependent size has no place here"))
         self.decisions.check_size(node)
-        return self.precomputed.next(node, most, given, self.decisions.token())
+        return self.precomputed.next(node, present(most), given, self.decisions.token())
 
     def decide(self, x: Tensor, use: str) -> Any:
         """Return the value that Python decides by; None if it is not known in a call."""

@@ -18,6 +18,7 @@ from typing import Any, ClassVar
 
 from agnesi.core.support import tree
 from agnesi.core.support.errors import ShapeError, TraceError, at, shown
+from agnesi.core.support.tracing import present
 
 _counter, _serials = itertools.count(), itertools.count()
 #: Attributes that are not pickled: another process computes them again.
@@ -141,6 +142,9 @@ class Dim:
         return self._text
 
     def _no_number(self, use: str) -> Any:
+        now = present(self)
+        if type(now) is int:
+            return now
         raise TraceError(
             at(
                 f"the size {self} is not known when the graph is written, so {use} cannot have it. "
@@ -154,7 +158,7 @@ class Dim:
     __index__ = __int__
 
     def __bool__(self) -> bool:
-        return self._no_number("a Python condition")
+        return bool(self._no_number("a Python condition"))
 
     def __add__(self, other: Any) -> Any:
         return self._with("+", self, other)

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 from agnesi.core.ir.dims import EVALUATE, Dim, Size, from_user_code, sampled
 from agnesi.core.ir.interning import INTERNED
 from agnesi.core.support.errors import TraceError, at
-from agnesi.core.support.tracing import current_reads
+from agnesi.core.support.tracing import current_reads, present
 
 Monomial = tuple["Extent", ...]
 Terms = tuple[tuple[Monomial, int], ...]
@@ -238,6 +238,7 @@ def guess(size: Size) -> int:
         return size
     if isinstance(size, Extent):
         return size.guess
+    size = present(size)
     return sampled(size, _TYPICAL) if isinstance(size, Dim) else size
 
 

@@ -100,6 +100,12 @@ def outermost() -> Any:
     return trace
 
 
+def present(size: Any) -> Any:
+    """Return a size with the present sizes of shared variables, in a trace of a jitted function."""
+    seen = getattr(outermost(), "shared_sizes", None)
+    return size if seen is None else seen.size(size)
+
+
 def caught_errors() -> Any:
     """The record of what the user's ``except`` catches in the trace around all others, or None."""
     return getattr(outermost(), "caught", None)

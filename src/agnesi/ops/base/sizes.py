@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from agnesi.core.parameter_types import TensorLike
 from agnesi.core.support import dtypes
 from agnesi.core.support.config import HOOKS
 from agnesi.core.support.errors import at
-from agnesi.core.support.tracing import current_reads, is_number_of_trace
+from agnesi.core.support.tracing import current_reads, is_number_of_trace, present
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith, compare
 from agnesi.ops.base.convert import Cast, as_tensor
@@ -23,6 +24,12 @@ _FUNCTIONS: dict[str, Any] = {
     "//": arith.floor_divide, "%": arith.remainder, "**": arith.power,
     "eq": compare.equal, "ne": compare.not_equal, "lt": compare.less, "le": compare.less_equal,
     "gt": compare.greater, "ge": compare.greater_equal,
+}
+#: The same of numbers.
+_IN_PYTHON: dict[str, Any] = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,
+    "//": operator.floordiv, "%": operator.mod, "**": operator.pow,
+    **{n: getattr(operator, n) for n in ("eq", "ne", "lt", "le", "gt", "ge")},
 }
 _PRECISE = Cast(dtypes.float64)
 #: Operands of the traced function that are numbers eagerly.
@@ -51,6 +58,9 @@ def with_tensors(name: str, a: TensorLike, b: TensorLike) -> Any:
         return NotImplemented
     if any(isinstance(x, np.integer) for x in (a, b)) and len(name) < 3 and name in "+-*//%":
         return combine(name, *(int(x) if isinstance(x, np.integer) else x for x in (a, b)))
+    a, b = (present(x) if isinstance(x, Dim) else x for x in (a, b))
+    if type(a) is type(b) is int:
+        return _IN_PYTHON[name](a, b)
     exact = name == "/" or any(isinstance(x, (float, complex)) for x in (a, b))
     found = _FUNCTIONS[name](*(
         apply(_PRECISE, as_tensor(x)) if exact and isinstance(x, Dim) else x for x in (a, b)))
