@@ -31,6 +31,18 @@ def test_wrong_rule_is_found():
         check_rule(wrong)
 
 
+def test_digits_that_a_pattern_loses_in_half_precision_are_no_fault_of_a_rule():
+    x = variables("x")
+    of_tail = next(r for r in PATTERNS if r.name == "log1p_of_minus_erf")
+    assert check_rule(of_tail, precise=True) > 0
+    wrong = pattern_rule(
+        ag.log1p(-ag.erf(x)), ag.log1p(-ag.erf(x)) * 1.04, name="wrong", stage="stabilize",
+        when=lambda x: x.dtype.itemsize == 2
+    )
+    with pytest.raises(AssertionError, match="'wrong' changes float16"):
+        check_rule(wrong)
+
+
 def test_unstable_rule_is_found():
     x = variables("x")
     unstable = pattern_rule(
