@@ -43,6 +43,19 @@ def check_integer(value: Any, name: str, least: int | None = None) -> None:
         raise ValueError(f"{name} must be at least {least}, not {operator.index(value)}")
 
 
+#: Steps that a program takes one by one while it is written, at most.
+_MOST_STEPS = 1 << 16
+
+
+def step_count(value: Any, name: str, least: int = 0, most: int = _MOST_STEPS) -> int:
+    """Convert the number of steps of a loop in Python, of which each adds to a program, to an int;
+    refused where time and memory end before the loop does."""
+    number = known_integer(value, name, least)
+    if number > most:
+        raise ValueError(f"{name} must be at most {most}, not {number}")
+    return number
+
+
 def _is_symbol(value: Any) -> bool:
     """Return whether a tensor of a program has no value yet."""
     return attribute_of(value, "node") is not None and value.array is None

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from agnesi.api.random import randn
 from agnesi.api.torch.texts import torch
-from agnesi.core.integers import known_integer
+from agnesi.core.integers import known_integer, step_count
 from agnesi.core.ir.dims import Dim, is_settled
 from agnesi.core.op import typed
 from agnesi.core.parameter_types import TensorLike
@@ -105,7 +105,7 @@ def svd_lowrank(A: TensorLike, q: int | None = 6, niter: int = 2, M: TensorLike 
     wide = is_settled((m, n)) and m < n
     a = adjoint(a) if wide else a
     basis = factors.qr(matmul(a, randn(a.shape[-1], q, dtype=a.dtype))).Q
-    for _ in range(known_integer(niter, "niter", 0)):
+    for _ in range(step_count(niter, "niter")):
         basis = factors.qr(matmul(a, factors.qr(matmul(adjoint(a), basis)).Q)).Q
     u, s, vh = singular.svd(matmul(adjoint(basis), a), full_matrices=False)
     u, v = matmul(basis, u), adjoint(vh)

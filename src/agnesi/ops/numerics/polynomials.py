@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.core.integers import step_count
 from agnesi.core.parameter_types import TensorLike
 from agnesi.core.public import planned, public
 from agnesi.core.shapes import surely_less
@@ -207,10 +208,11 @@ def polyint(p: TensorLike, m: int = 1, k: TensorLike = 0, *, out: Tensor | None 
     constants = reshape(constants, (-1,))
     if operator.index(m) < 0:
         raise ValueError(f"the order of the integral must not be negative: {m}")
+    m = step_count(m, "m")
     if 1 != constants.shape[0] < m:
         raise ShapeError(f"{m} integrals have {m} constants, or one for all, not "
                          f"{constants.shape[0]}")
-    for i in range(operator.index(m)):
+    for i in range(m):
         n = p.shape[0]
         constant = constants[min(i, constants.shape[0] - 1)]
         powers = cast(arange(n, 0, -1), p.dtype)

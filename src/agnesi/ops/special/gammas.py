@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from agnesi.core.integers import step_count
 from agnesi.core.ir.calls import ufuncs
 from agnesi.core.parameter_types import TensorLike
 from agnesi.core.public import planned, public
@@ -310,8 +311,7 @@ def multigammaln(a: TensorLike, d: int, /, *, out: Tensor | None = None) -> Tens
     tensor([0.])
     """
     a = floating(a)
-    if d < 1:
-        raise ValueError(f"d must be at least 1, not {d}")
+    d = step_count(d, "d", 1)
     total = lgamma(a) + d * (d - 1) / 4 * math.log(math.pi)
     for j in range(1, d):
         total = total + lgamma(a - j / 2)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from agnesi.core.integers import integer
+from agnesi.core.integers import integer, step_count
 from agnesi.core.public import public
 from agnesi.core.support import dtypes
 from agnesi.core.tensor import Tensor
@@ -26,6 +26,9 @@ __all__ = [
     "roots_laguerre", "roots_legendre", "roots_sh_chebyt", "roots_sh_chebyu", "roots_sh_jacobi",
     "roots_sh_legendre", "y0_zeros", "y1_zeros", "y1p_zeros", "yn_zeros", "ynp_zeros",
 ]
+
+#: Points of a rule, at most; the tables of SciPy's that they come from are as long.
+_MOST_POINTS = 1 << 24
 
 
 class Quadrature(NamedTuple):
@@ -65,7 +68,7 @@ def _named(function: Callable[..., Any], name: str, **texts: str) -> Callable[..
 def _rule(name: str, polynomials: str, parameters: str, numbers: str = "") -> Callable[..., Any]:
     """Roots of orthogonal polynomials and weights, in SciPy's order of parameters."""
     def rule(n: int, /, *more: float) -> Quadrature:
-        points, weights = from_scipy(name)(integer(n, "n"), *more)
+        points, weights = from_scipy(name)(step_count(n, "n", 1, _MOST_POINTS), *more)
         return Quadrature(_made(points), _made(weights))
 
     given = f"3{', ' if numbers else ''}{numbers}"
@@ -106,7 +109,7 @@ def _zeros(name: str, of: str, order: bool = False, several: bool = False) -> Ca
     def zeros(*numbers: int) -> Any:
         if len(numbers) != 1 + order:
             raise TypeError(f"takes {'an order and ' if order else ''}how many, not {numbers}")
-        count = integer(numbers[-1], "how many", 1)
+        count = step_count(numbers[-1], "how many", 1, _MOST_POINTS)
         orders = [integer(n, "the order") for n in numbers[:-1]]
         found = from_scipy(name)(*orders, count)
         return tuple(map(_made, found)) if isinstance(found, tuple) else _made(found)
@@ -172,7 +175,7 @@ def bernoulli(n: int, /) -> Tensor:
     >>> ag.special.bernoulli(2).shape
     (3,)
     """
-    return _made(from_scipy("bernoulli")(integer(n, "n")))
+    return _made(from_scipy("bernoulli")(step_count(n, "n", 0, _MOST_POINTS)))
 
 
 @public
@@ -185,4 +188,4 @@ def euler(n: int, /) -> Tensor:
     >>> ag.special.euler(4)
     tensor([ 1.,  0., -1.,  0.,  5.])
     """
-    return _made(from_scipy("euler")(integer(n, "n")))
+    return _made(from_scipy("euler")(step_count(n, "n", 0, _MOST_POINTS)))
