@@ -34,8 +34,9 @@ def words(node):
 def test_all_of_them_are_given_and_asked():
     """In the text of the sources, for some operations choose theirs when they are made."""
     given, asked = set(), set()
-    for path in Path(ag.__file__).parent.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    texts = [p.read_text(encoding="utf-8") for p in Path(ag.__file__).parent.rglob("*.py")]
+    for text in texts:
+        for node in ast.walk(ast.parse(text if "traits" in text else "")):
             if isinstance(node, ast.Assign):
                 target = ast.unparse(node.targets[0])
                 if target == "traits" or target.endswith("__['traits']"):
