@@ -1,5 +1,6 @@
 """What holds for all tests: a compile cache of their own, programs verified, no traces left."""
 
+import functools
 import os
 import sys
 from importlib import import_module
@@ -7,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from agnesi.core.support import host
 from agnesi.core.support.config import config
+from agnesi.runtime import pool
 
 SOURCE = Path(__file__).parent / "src"
 
@@ -53,22 +56,21 @@ def loaded_compiler():
         yield
 
 
-@pytest.fixture(autouse=True)
-def same_memory():
-    """Limits of memory that a test sets, as one that calls every function, end with it."""
-    from agnesi.runtime import pool
+@functools.cache
+def cores(bound):
+    """Cores at most ``bound``: to read the system's files takes a tenth of a millisecond."""
+    return host.cores(bound)
 
+
+@pytest.fixture(autouse=True)
+def same_memory_and_threads():
+    """Limits that a test sets, as one that calls every function, end with it."""
     before = pool.stats()["limit"]
     yield
     pool.set_limit(before)
     pool.set_bound(0)
-
-
-@pytest.fixture(autouse=True)
-def same_threads():
-    yield
     threads = sys.modules.get("agnesi.runtime.threads")
     if threads is not None:
-        from agnesi.core.support import host
-
-        threads.set_num_threads(host.cores(config.threads))
+        count = cores(config.threads)
+        if not count == config.threads == threads.get_num_threads():
+            threads.set_num_threads(count)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterator
 from contextlib import suppress
@@ -19,6 +20,7 @@ _NATIVE = ("codegen", "schedule")
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    gc.disable()  # to look again and again through what is collected takes a quarter of the time
     tests = Path(__file__).parent
     odd = os.environ.get("PYTEST_XDIST_WORKER", "0")[-1] in "13579"
     if odd and any(config.rootpath / name == tests for name in config.args):
@@ -43,6 +45,7 @@ def _rewrite(config: pytest.Config, files: list[Path]) -> None:
 
 def pytest_collection_finish() -> None:
     freeze()
+    gc.enable()
 
 
 @pytest.fixture(autouse=True)
