@@ -62,11 +62,14 @@ def cores(bound):
     return host.cores(bound)
 
 
-@pytest.fixture(autouse=True)
-def same_memory_and_threads():
-    """Limits that a test sets, as one that calls every function, end with it."""
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol():
+    """Limits that a test sets, as one that calls every function, end with it.
+
+    No fixture does this: to set one up takes longer than many a test.
+    """
     before = pool.stats()["limit"]
-    yield
+    done = yield
     pool.set_limit(before)
     pool.set_bound(0)
     threads = sys.modules.get("agnesi.runtime.threads")
@@ -74,3 +77,4 @@ def same_memory_and_threads():
         count = cores(config.threads)
         if not count == config.threads == threads.get_num_threads():
             threads.set_num_threads(count)
+    return done

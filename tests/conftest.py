@@ -48,7 +48,7 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture(autouse=settings.target != "native")
 def native_plans(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
                  ) -> Iterator[None]:
     """What tests say of kernels holds for the native target, also while others run on another.
@@ -57,7 +57,7 @@ def native_plans(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
     """
     package = request.path.relative_to(Path(__file__).parent).parts[0]
     native = package in _NATIVE or request.node.get_closest_marker("native_plans")
-    if settings.target == "native" or not native:
+    if not native:
         yield
         return
     monkeypatch.setenv("AGNESI_TARGET", "native")
