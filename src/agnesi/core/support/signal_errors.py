@@ -8,6 +8,7 @@ entry of the cache that cannot be read) must not take these for its own.
 from __future__ import annotations
 
 import contextlib
+import functools
 import signal
 from types import CodeType, TracebackType
 from typing import Any
@@ -37,7 +38,7 @@ def is_from_signal(error: BaseException) -> bool:
     True
     >>> _ = signal.signal(signal.SIGTERM, before)
     """
-    handlers = {code for number in signal.valid_signals()
+    handlers = {code for number in _signals()
                 if (code := _code(signal.getsignal(number))) is not None}
     step: TracebackType | None = error.__traceback__ if handlers else None
     while step is not None:
@@ -45,6 +46,12 @@ def is_from_signal(error: BaseException) -> bool:
             return True
         step = step.tb_next
     return False
+
+
+@functools.cache
+def _signals() -> tuple[int, ...]:
+    """The numbers of the system's signals, which take longer to list than their handlers."""
+    return tuple(map(int, signal.valid_signals()))
 
 
 def _code(handler: Any) -> CodeType | None:
