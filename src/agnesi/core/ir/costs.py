@@ -77,9 +77,11 @@ HEAVY = frozenset((
 _UNSTABLE = frozenset((
     "exp exp2 expm1 log log2 log10 log1p sinh cosh erfc ndtr acos acosh atanh i0 i1 gamma lgamma "
     "digamma").split())
-#: What NumPy has vectors of by Intel's SVML: on Linux, where the processor has AVX-512.
+#: What NumPy has vectors of on Linux where the processor has AVX-512, most of them by Intel's SVML;
+#: elsewhere at most of float32.
 _SVML = frozenset((
-    "exp2 expm1 log2 log10 log1p tan asin acos atan atan2 sinh cosh asinh acosh atanh cbrt"
+    "exp exp2 expm1 log log2 log10 log1p tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh "
+    "cbrt"
 ).split())
 _CANCELLING = frozenset("tanh sqrt reciprocal square power sin cos tan atan".split())
 _BESIDE_ONE = frozenset(("tanh", "erf", "sqrt"))
@@ -93,7 +95,7 @@ _MEDIUM = frozenset("divide sqrt rsqrt reciprocal floor_divide remainder fmod mu
 #: code, where that is far from what it is for most of them.
 _SAVED = {
     **dict.fromkeys(("sigmoid", "xlogy", "radian", "rsqrt", "ndtr", "nextafter"), 1),
-    **dict.fromkeys(("exp2", "log2"), 2),
+    **dict.fromkeys(("exp", "exp2", "log", "log2", "tanh"), 2),
     **dict.fromkeys(("hypot", "erfc", "entr", "sin", "cos", "asin", "acos", "log10"), 3),
     **dict.fromkeys(("huber", "pseudo_huber", "remainder"), 5),
     **dict.fromkeys(("atan2", "sinh", "asinh", "atanh"), 15),
