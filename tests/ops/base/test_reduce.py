@@ -219,3 +219,12 @@ def test_complex_sums_over_two_axes_whose_steps_are_far(dtype: str) -> None:
     found = ag.jit(lambda x: (x.sum(1), (x * x).sum(2)))(ag.tensor(a))
     for one, two in zip(found, (a.sum(1), (a * a).sum(2)), strict=True):
         np.testing.assert_allclose(one.numpy(), two, 1e-4, 1e-2)
+
+
+def test_lanes_of_bools_go_through_loops_as_bytes() -> None:
+    """LLVM takes a vector of i1 that goes from block to block apart, lane by lane."""
+    t = ag.tensor(np.arange(900).reshape(9, 100) % 7 > 5)
+    function = ag.jit(lambda b: (b.any(0), b.all(0), (~b).all(0)))
+    for found, exact in zip(function(t), (t.any(0), t.all(0), (~t).all(0)), strict=True):
+        np.testing.assert_array_equal(found.numpy(), exact.numpy())
+    assert not [line for line in function.ir().splitlines() if "phi" in line and "x i1>" in line]

@@ -323,11 +323,15 @@ class Builder:
 
     def _bits(self, value: Value) -> Value:
         """A value as it goes to memory and from block to block."""
+        if value.type.endswith("x i1>"):  # without AVX-512, LLVM takes their lanes apart
+            return self.cast("sext", value, value.type.replace("x i1>", "x i8>"))
         bits = as_bits(value.type)
         return value if bits == value.type else self.cast("bitcast", value, bits)
 
     def _typed(self, bits: Value, type_: str) -> Value:
         """Return a value of ``type_`` from its bits."""
+        if type_.endswith("x i1>"):
+            return self.cast("trunc", bits, type_)
         return bits if bits.type == type_ else self.cast("bitcast", bits, type_)
 
     def intrinsic(self, name: str, *args: Value, result: str | None = None) -> Value:
