@@ -32,6 +32,8 @@ STRANGE: dict[str, Any] = {
     "module": np, "ellipsis": ..., "huge": 10**30, "set": {1, 2}, "bytes": b"ab",
     "records": np.zeros(2, [("a", "f4"), ("b", "i4")]), "strings": np.array(["a", "b"]),
     "days": np.array(["2020-01-01"], "datetime64[D]"), "slice": slice(0, 2), "NaN": float("nan"),
+    "sparse": ag.eye(2).to_sparse(), "nothing": ag.zeros(0), "one": (7,), "range": range(3),
+    "bytearray": bytearray(b"xy"), "seconds": np.array([1, 2], "timedelta64[s]"),
 }
 #: Functions that do what is asked so many times, and errors of SciPy's.
 LONG = set("""fori_loop invpascal multigammaln mvlgamma pascal pbdv pbvv pca_lowrank polyint
@@ -242,6 +244,7 @@ def test_errors_are_the_same_while_a_function_is_traced() -> None:
 
 X, Q = np.ones((2, 3)), np.array([3.0, 4.0])
 W = ag.ones(2, requires_grad=True)
+SPARSE = ag.eye(2).to_sparse()
 MASKED = np.ma.masked_array(Q, [False, True])
 REFUSED: list[tuple[Any, str]] = [
     (lambda: ag.fft.fft(Q, n=-1), "n must be at least 0"),
@@ -299,9 +302,15 @@ REFUSED: list[tuple[Any, str]] = [
     (lambda: ag.randint(0, np.True_, (3,)), "high must be an integer, not True"),
     (lambda: ag.randint(ag.tensor([1.5]), 5, (3,)), "low must be an integer"),
     (lambda: ag.broadcast_shapes((-5,), (1,)), "sizes must not be negative"),
-
-
     (lambda: ag.histogram(Q, []), "bins must be a number, or at least one edge"),
+    (lambda: ag.histogram2d(Q, Q, 2, range=[]), "not 2 bins and 0 ranges"),
+    (lambda: ag.histogramdd([Q, Q, Q], [2, 3]), "not 2 bins and 3 ranges"),
+    (lambda: ag.ravel_multi_index(range(3), (2, 3)), "one index and one mode, not 3 and 2"),
+    (lambda: ag.stack([Q, SPARSE]), "stack.*arrays cannot be sparse: to_dense"),
+    (lambda: ag.tensor([SPARSE, W]), "arrays cannot be sparse: to_dense"),
+    (lambda: ag.histogram2d(SPARSE, Q), "histogram2d.* cannot be sparse"),
+    (lambda: ag.Lop(Q, SPARSE, Q), "Lop"),
+    (lambda: ag.trim_zeros(Q, SPARSE), "trim must be"),
     (lambda: ag.nn.init.dirac_(ag.zeros((3, 3, 3)), 0), "0 groups do not divide 3 filters"),
     (lambda: ag.nn.init.trunc_normal_(ag.zeros(3), std=0), "std must be above 0, not 0"),
     (lambda: ag.nn.functional.group_norm(X, 0), "groups must be at least 1"),

@@ -100,3 +100,15 @@ def test_running_sums_of_many_floats_are_compiled_when_they_are_wanted_often(
     with ag.config(compile=False):
         expected = ag.grad(lambda x: (getattr(ag, name)(x, 1) ** 2).sum())(row)
     np.testing.assert_allclose(slope.numpy(), expected.numpy(), rtol=2e-2, atol=1e-3)
+
+
+def test_powers_of_booleans_and_averages_of_complex_numbers():
+    a, z = np.array([[True, True], [False, True]]), np.array([1 + 2j, 3 - 1j])
+    w = np.array([1.0, 3.0])
+    for run in (lambda f: f, ag.jit):
+        for n in (0, 1, 2, 5):
+            found = run(lambda x, n=n: ag.linalg.matrix_power(x, n))(ag.tensor(a))
+            assert np.array_equal(found, np.linalg.matrix_power(a, n))
+        for weights in (w, w + 1j):
+            found = run(lambda x, w: ag.average(x, weights=w))(ag.tensor(z), ag.tensor(weights))
+            np.testing.assert_allclose(found, np.average(z, weights=weights))

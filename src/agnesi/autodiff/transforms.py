@@ -120,6 +120,9 @@ def grad(cost: Tensor | Callable[..., Any],
     given: Any = wrt
     targets: list[Tensor] = [given] if isinstance(given, Tensor) else list(given)
     _check_operands(cost, targets)
+    for x in consider_constant:
+        if not isinstance(x, Tensor):
+            raise TypeError(at(f"grad: consider_constant holds tensors, not {typed(x)}"))
     root = current(cost)
     if isinstance(current_trace(), BodyTrace):
         root = current_trace().reaching(root, targets)

@@ -209,6 +209,9 @@ def with_default_updates(outputs: Sequence[Any], updates: dict[Any, Tensor],
     """
     if without is True:
         return
+    for t in without or ():
+        if not isinstance(t, Shared):
+            raise TypeError(f"no_default_updates holds shared variables, not {typed(t)}")
     stop = set(given)
     known = {id(t.storage if isinstance(t, Shared) else t) for t in updates}
     known |= {id(t.storage) for t in without or ()}

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Sequence
 from functools import cache
 from opcode import opmap
+from types import TracebackType
 from typing import Any, ClassVar
 from weakref import WeakValueDictionary
 
@@ -448,13 +449,19 @@ def is_accident(error: Exception) -> bool:
     known: bool | None = getattr(error, "accident", None)
     if known is not None or isinstance(error, (AssertionError, MemoryError)):
         return known if known is not None else isinstance(error, AssertionError)
-    step = error.__traceback__
+    step, before = error.__traceback__, None
     while step is not None and step.tb_next is not None:
-        step = step.tb_next
+        step, before = step.tb_next, step
     if step is None:
         return False
-    ours = step.tb_frame.f_globals.get("__name__", "").startswith(PACKAGE)
-    return not ours or step.tb_frame.f_code.co_code[step.tb_lasti] != _RAISE
+    if step.tb_frame.f_code.co_name == "__getattr__" and before is not None:
+        return _is_ours(before)  # lines of ours asked an argument for what it does not have
+    return not _is_ours(step) or step.tb_frame.f_code.co_code[step.tb_lasti] != _RAISE
+
+
+def _is_ours(step: TracebackType) -> bool:
+    name: str = step.tb_frame.f_globals.get("__name__", "")
+    return name.startswith(PACKAGE)
 
 
 def located(error: Exception, reason: Any, name: str, args: tuple[Any, ...],

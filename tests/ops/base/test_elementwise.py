@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import array
+import itertools
 import math
 import threading
 import types
@@ -164,6 +165,29 @@ def test_clip_and_round() -> None:
     np.testing.assert_array_equal(ag.clip(x, max=6).numpy(), [1, 5, 6])
     np.testing.assert_array_equal(ag.clip(x).numpy(), x.numpy())
     np.testing.assert_allclose(ag.round(ag.tensor([1.25, 2.346]), 2).numpy(), [1.25, 2.35])
+
+
+def test_integers_are_rounded_exactly() -> None:
+    for dtype, decimals in itertools.product(("int8", "uint16", "int32", "int64", "uint64"),
+                                             (2, 1, -1, -2, -3, -40)):
+        ends, unit = np.iinfo(dtype), 10 ** max(-decimals, 0)
+        numbers = [n for n in (ends.min, 15, 25, 50, 150, 1250, ends.max // 2, ends.max)
+                   if ends.min <= n <= ends.max]
+        nearest = [n // unit + ((n % unit) * 2 + n // unit % 2 > unit) for n in numbers]
+        expected = [((n * unit) if unit <= ends.max else 0) % 2**ends.bits for n in nearest]
+        x = ag.tensor(np.array(numbers, dtype))
+        for run in (ag.round, ag.jit(ag.round)):
+            found = [n % 2**ends.bits for n in run(x, decimals).tolist()]
+            assert found == expected, (dtype, decimals)
+
+
+def test_numbers_without_digits_behind_the_point_stay() -> None:
+    x = ag.tensor([65504.0, 0.126, -np.inf, np.nan], dtype="float16")
+    for run in (ag.round, ag.jit(ag.round)):
+        for decimals, second in ((2, 0.13), (40, 0.126), (400, 0.126), (-40, 0.0)):
+            found, first = run(x, decimals).tolist(), 65504.0 if decimals > 0 else 0.0
+            assert found[:3] == [first, pytest.approx(second, rel=2e-3), -np.inf]
+            assert np.isnan(found[3])
 
 
 @pytest.mark.parametrize("name", ["erf", "erfc", "erfinv", "digamma", "_lgamma"])

@@ -242,6 +242,9 @@ def stranger(error: Exception, function: Any, args: tuple[Any, ...],
             and isinstance(given[0][3], np.ndarray)):
         return (f"{given[0][0]} must be a tensor, not a NumPy {typed(given[0][3])}; "
                 f"ag.asarray({given[0][0]}) is one")
+    layouts = [str(getattr(v, "layout", "")) for v in _parts(given[0][3])] if given else []
+    if any(layout.startswith("sparse") for layout in layouts):
+        return f"{given[0][0]} cannot be sparse: to_dense() makes a dense tensor"
     return f"{given[0][0]} cannot be {typed(given[0][3])}" if given else ""
 
 

@@ -211,6 +211,9 @@ def ravel_multi_index(multi_index: Sequence[TensorLike] | np.ndarray | Tensor, d
     sizes = tuple(integer(n, "a size", 0) for n in dims)
     _position_count(sizes)
     modes = (mode,) * len(sizes) if isinstance(mode, str) else tuple(mode)
+    if not len(multi_index) == len(modes) == len(sizes):
+        raise ValueError(f"each of {len(sizes)} axes, {sizes}, has one index and one mode, not "
+                         f"{len(multi_index)} and {len(modes)}")
     limited = [_limited(_whole(i), n, m) for i, n, m in zip(multi_index, sizes, modes, strict=True)]
     flat: Any = 0
     for i, n in zip(limited, sizes, strict=True) if order == "C" else \

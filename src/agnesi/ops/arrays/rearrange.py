@@ -447,8 +447,7 @@ def trim_zeros(x: TensorLike, trim: str = "fb", axis: Axis = None, *, out: Tenso
     >>> ag.trim_zeros(ag.tensor([0, 0, 1, 2, 0]))
     tensor([1, 2])
     """
-    trim = trim.lower()
-    if trim not in ("f", "b", "fb", "bf"):
+    if not isinstance(trim, str) or (trim := trim.lower()) not in ("f", "b", "fb", "bf"):
         raise ValueError(f"trim must be 'f', 'b' or 'fb', not {trim!r}")
     x = as_tensor(x)
     key: list[slice] = [slice(None)] * x.ndim

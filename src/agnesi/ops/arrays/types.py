@@ -60,7 +60,7 @@ class IntegerInfo(NamedTuple):
 
 def _dtype_of(x: Any) -> np.dtype:
     has_one = isinstance(x, (Tensor, np.ndarray, np.generic)) and not is_number_of_trace(x)
-    return x.dtype if has_one else dtypes.as_dtype(x)
+    return dtypes.as_dtype(x.dtype if has_one else x)
 
 
 @planned

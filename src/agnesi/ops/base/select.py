@@ -25,7 +25,7 @@ from agnesi.core.support.worker_threads import aside
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.arith import positive, sign
 from agnesi.ops.base.chosen import along_axes, positions_of
-from agnesi.ops.base.compare import isnan, not_equal
+from agnesi.ops.base.compare import isfinite, isnan, not_equal
 from agnesi.ops.base.convert import as_tensor, cast, common, constant
 from agnesi.ops.base.elementwise import (
     Binary,
@@ -364,8 +364,7 @@ def round(input: TensorLike, decimals: int = 0, out: Tensor | None = None) -> Te
 
     :param x: Of any shape; integers are rounded where ``decimals`` is negative.
     :param decimals: Digits after the point; before it where negative.
-    :returns: Of the shape and dtype of ``x``; its gradient is 0.
-    :raises DTypeError: For bool.
+    :returns: Of the shape and dtype of ``x``, of bool the default float dtype; its gradient is 0.
     :see: floor, ceil, trunc, fix
 
     >>> ag.round(ag.tensor([0.5, 1.5, 2.6]))
@@ -377,9 +376,25 @@ def round(input: TensorLike, decimals: int = 0, out: Tensor | None = None) -> Te
 
 
 def _to_decimals(x: Any, decimals: int, *, out: Tensor | None = None) -> Tensor:
-    x = as_tensor(x)
-    scale = 10.0 ** decimals
-    return cast(_round(x * scale) / scale, x.dtype)
+    x, unit = as_tensor(x), 10 ** abs(decimals)
+    if not dtypes.is_inexact(x.dtype):
+        return _round(x) if decimals > 0 or x.dtype.kind == "b" else _to_multiples(x, unit)
+    if unit > float(dtypes.limits(x.dtype).max):  # numbers have no such digits
+        return positive(x) if decimals > 0 else where(isfinite(x), x * 0, x)
+    if decimals < 0:
+        return cast(_round(x / unit) * unit, x.dtype)
+    shifted = x * unit
+    return where(isfinite(shifted), cast(_round(shifted) / unit, x.dtype), x)
+
+
+def _to_multiples(x: Tensor, unit: int) -> Tensor:
+    """Integers to the nearest multiple of an even number, of two the even one."""
+    if unit > np.iinfo(x.dtype).max:
+        return x * 0
+    count = x // unit
+    rest = x - count * unit
+    above = (rest > unit // 2) | ((rest == unit // 2) & (count % 2 == 1))
+    return (count + cast(above, x.dtype)) * unit
 
 
 _to_decimals.__name__ = "round"

@@ -6,9 +6,11 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
+from agnesi.core.dispatch import apply
 from agnesi.core.ir import dims
 from agnesi.core.parameter_types import TensorLike
 from agnesi.core.public import planned, public
+from agnesi.core.storage.leaves import COPY
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith
@@ -39,6 +41,7 @@ def matrix_power(x: TensorLike, n: int, /, *, out: Tensor | None = None) -> Tens
             [0, 1]])
     """
     x, n = as_tensor(x), operator.index(n)
+    power = n
     if len(x.shape) < 2:
         raise ShapeError(f"a matrix has at least 2 dimensions, this has shape {x.shape}")
     check_square(x.shape)
@@ -56,7 +59,7 @@ def matrix_power(x: TensorLike, n: int, /, *, out: Tensor | None = None) -> Tens
         if n == 0:
             break
         x = product_of(x, x)
-    return arith.positive(result)
+    return apply(COPY, x) if power == 1 else result
 
 
 @planned

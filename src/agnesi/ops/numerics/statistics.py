@@ -84,7 +84,8 @@ def average(x: TensorLike, axis: Axis = None, weights: TensorLike | None = None,
     w = of_shape("average", w, x.shape, f"weights have shape {w.shape}, but the operand {x.shape}")
     scale = broadcast_to(total(w, axis, keepdims=keepdims), ())\
         if axis is None and not keepdims else total(w, axis, keepdims=keepdims)
-    (scale,) = demanded("average", "weights must not sum to zero", lambda s: s != 0, scale=scale)
+    (scale,) = demanded("average", "weights must not sum to zero", lambda s: s != 0,
+                        of_complex=True, scale=scale)
     result = cast(total(x * w, axis, keepdims=keepdims) / scale, kind)
     scale = cast(scale, kind)
     return (result, broadcast_to(scale, result.shape)) if returned else result
@@ -489,6 +490,9 @@ def histogramdd(sample: TensorLike, bins: TensorLike = 10,
     given: Any = bins
     each = (given,) * d if isinstance(given, int) else tuple(given)
     limits = (None,) * d if range is None else tuple(range)
+    if not len(each) == len(limits) == d:
+        raise ValueError(f"each of {d} coordinates has its bins and its range, or all have one "
+                         f"number of bins, not {len(each)} bins and {len(limits)} ranges")
     edges = [_edges(c, b, r) for c, b, r in zip(columns, each, limits, strict=True)]
     sizes = [e.shape[0] - 1 for e in edges]
     flat: Any = as_tensor(0, dtypes.int64)

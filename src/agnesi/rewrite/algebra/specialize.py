@@ -29,7 +29,8 @@ def over_power_of_two(node: Node) -> Tensor | None:
     value = scalar(node.inputs[1])
     if value is None or node.dtype.kind != "f" or value == 0 or not np.isfinite(value):
         return None
-    inverse = node.dtype.type(1) / value
+    with np.errstate(over="ignore"):
+        inverse = node.dtype.type(1) / value
     if np.frexp(value)[0] not in (0.5, -0.5) or not np.isfinite(inverse):
         return None
     if abs(inverse) < np.finfo(node.dtype).tiny:
