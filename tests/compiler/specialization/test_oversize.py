@@ -116,6 +116,15 @@ def test_memory_of_several_results_is_named_by_its_type(name: str) -> None:
     assert "test_oversize.py" in str(caught.value)
 
 
+def test_indices_beyond_memory_are_not_looked_at_one_by_one() -> None:
+    many = ag.asarray(np.broadcast_to(np.zeros(1, np.int64), (MUCH * 2**14,)))
+    for call in (lambda: ag.choose(many, [ag.ones(1), ag.zeros(1)]),
+                 lambda: ag.ravel_multi_index((many, many), (2, 3)),
+                 lambda: ag.unravel_index(many, (2, 3))):
+        with pytest.raises(MemoryError, match=r"there is no memory for .* GB"):
+            call()
+
+
 def test_arguments_that_are_copied_are_named() -> None:
     x = spread(MUCH, 2**4)
     assert float(ag.jit(lambda x: x[3, 2])(ag.tensor([[1.0] * 4] * 4))) == 1

@@ -165,6 +165,7 @@ def mapped(p: Pool, x: Value) -> Line | None:
     second = p.one([None, p.below(x.ndim), p.below(x.ndim)])
     axes = f"({p.below(x.ndim)}, {second})"
     text = f"ag.vmap(lambda r, m: {_body(p, x, y)}, {axes}, {p.below(2)})({x}, {p.alike(x)})"
+    text += ".contiguous()"  # its memory order, on which views by reshape depend, is no promise
     return Line(text, not p.smooth)
 
 

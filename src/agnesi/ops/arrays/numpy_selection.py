@@ -17,7 +17,7 @@ from agnesi.core.op import called, typed
 from agnesi.core.parameter_types import TensorLike
 from agnesi.core.public import public
 from agnesi.core.support import dtypes
-from agnesi.core.support.errors import DTypeError, ShapeError
+from agnesi.core.support.errors import DTypeError, ShapeError, check_allocatable
 from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor
 from agnesi.ops.arrays.replicate import broadcast_arrays, broadcast_to
@@ -65,6 +65,8 @@ def choose(indices: TensorLike, choices: Sequence[Any], *, mode: str = "raise",
     tensor([30, 20])
     """
     arrays = common(*choices)
+    if is_known(known := as_tensor(indices)):
+        check_allocatable(known.shape, arrays[0].dtype)
     index = checked_indices(indices, len(arrays), mode)
     if mode == "raise":
         index = _of_choices(index, len(arrays))

@@ -24,7 +24,7 @@ from agnesi.core.ir.foreign import BoundsCheck, Call, number, operand, result, s
 from agnesi.core.ir.node import Node
 from agnesi.core.op import Op, called
 from agnesi.core.support import dtypes
-from agnesi.core.support.errors import ShapeError, error_named
+from agnesi.core.support.errors import ShapeError, check_allocatable, error_named
 from agnesi.core.support.numpy_warnings import silently
 from agnesi.core.support.record import record
 from agnesi.core.support.tracing import is_known
@@ -320,6 +320,7 @@ def checked_within(x: Tensor, size: Any, what: str, name: str) -> Tensor:
     the code runs; ``name`` is the function's."""
     if is_known(x):
         data = x.array
+        check_allocatable(data.shape, data.dtype)  # as large as what is computed from them
         if data.size and not (data.min() >= 0 and data.max() < size):
             raise IndexError(f"{what} is out of range: it must be at least 0 and less than {size}")
         return x
