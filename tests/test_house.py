@@ -314,7 +314,7 @@ def test_files_are_written_whole():
 def test_who_asks_whether_a_trace_runs():
     """``core`` and what is written out flat, where a call more would show; all else asks there."""
     flat = {f"src/agnesi/{name}.py"
-            for name in ("api/tensor/inplace", "ops/base/grouped_calls", "ops/base/elementwise",
+            for name in ("api/tensor/inplace", "ops/base/elementwise_nodes", "ops/base/elementwise",
                          "ops/base/select", "ops/base/totals",
                          "ops/indexing/direct_writes")}
     words = r"\b(STATE|MODE\.get\(\)|mode)\.trace\b"

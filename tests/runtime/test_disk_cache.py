@@ -186,17 +186,3 @@ def test_processes_race_safely(tmp_path):
     assert [results.get(timeout=30) for _ in processes] == [0] * 8
     for process in processes:
         process.join()
-
-
-def test_a_library_function_whose_text_was_cut_is_made_again(tmp_path):
-    """Under a checksum that is right: LLVM would refuse the text, in every later call."""
-    from agnesi.compiler.library import functions
-    from agnesi.runtime import machine
-
-    with config(cache_dir=tmp_path, cache=True):
-        name, target = "maximum float32", machine.native()
-        text = functions._text("extreme", name, target)
-        (entry,) = [p.name.removesuffix(disk_cache.SUFFIX) for p in tmp_path.glob("library-*")]
-        for size in (0, 10, len(text) // 2, len(text)):
-            disk_cache.put(entry, text.encode()[:size])
-            assert functions._text("extreme", name, target) == text

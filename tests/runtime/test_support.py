@@ -8,7 +8,6 @@ import llvmlite.binding as llvm
 import numpy as np
 import pytest
 
-from agnesi.compiler.library import sorting
 from agnesi.core.support import host
 from agnesi.runtime import support
 
@@ -34,15 +33,6 @@ def test_unknown_layouts_are_refused(monkeypatch):
     monkeypatch.setattr(support, "_layouts_agree", lambda: False)
     with pytest.raises(RuntimeError, match=f"NumPy \\({np.__version__}\\) lays out"):
         support.native.__wrapped__()
-
-
-def test_sorts_are_left_to_numpy_where_the_module_cannot_be_loaded(monkeypatch):
-    monkeypatch.setattr(support, "SUPPORTED", False)
-    monkeypatch.setattr(sorting, "_possible", sorting._possible.__wrapped__)
-    monkeypatch.setattr(sorting, "_sorted", sorting._COMPILE_ELEMENTS)
-    assert sorting.sort(np.arange(1000.0), 0, False, False) is None
-    monkeypatch.undo()
-    assert sorting.sort(np.arange(1e6), 0, True, False)[0] == 1e6 - 1
 
 
 def test_unsupported_interpreters_are_refused(monkeypatch):

@@ -25,7 +25,7 @@ WITHOUT = {
         result_type set_default_dtype shape shares_memory size get_float32_matmul_precision
         is_autocast_enabled set_default_tensor_type set_float32_matmul_precision
     """,
-    "values decide the shape; tests/ops/test_numpy_names.py compares them with a size": """
+    "values decide the shape; tests/ops/numerics/test_numpy_names.py compares them with a size": """
         nonzero unique_all unique_counts unique_inverse unique_values
     """,
     "cuts by sizes that must be known; tests/ops/base/test_movement.py": "chunk",
@@ -72,7 +72,7 @@ def beside(package, name):
 
 def sampled():
     """The first words of all names of samples, and of the tests of NumPy's and PyTorch's names."""
-    numpy, torch = beside("ops", "test_numpy_names"), beside("api", "test_torch_names")
+    numpy, torch = beside("ops/numerics", "test_numpy_names"), beside("api", "test_torch_names")
     told = [*cases(), *numpy.CASES, *numpy.WRITERS, *(call for call, _ in torch.ROWS)]
     words = (re.split(r"[ ,(]", name)[0] for name in told)
     return {re.sub(r"^(special|linalg|fft)\.", "", word) for word in words}

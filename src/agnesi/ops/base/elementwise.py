@@ -41,8 +41,8 @@ from agnesi.core.support.numpy_warnings import THREAD, silently
 from agnesi.core.support.worker_threads import MIN_ASIDE_NANOSECONDS, aside, spread, stepped_time
 from agnesi.core.tensor import Tensor, alike
 from agnesi.ops.base.convert import as_tensor, cast, common, constant, pair
+from agnesi.ops.base.elementwise_nodes import node_at_once
 from agnesi.ops.base.expand import broadcast_to, sum_to
-from agnesi.ops.base.grouped_calls import node_at_once
 from agnesi.ops.base.literals import whole_numbers
 from agnesi.ops.base.row_docs import SIGNATURES, docstring
 

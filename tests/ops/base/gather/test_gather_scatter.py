@@ -120,7 +120,7 @@ def test_an_index_out_of_range_stops_compiled_code_and_state_stays():
     step(np.array([0]), np.array([[9, -10]]))
     kept = state.numpy().copy()
     for rows, ids in [([1], [10]), ([1], [-11]), ([5], [0])]:
-        with pytest.raises(IndexError, match=r"item\(float64.*out of range.*\n.*test_scatter.py"):
+        with pytest.raises(IndexError, match=r"item\(float64.*out of range.*\n.*gather_scatter.py"):
             step(np.array(rows), np.array([ids]))
         np.testing.assert_array_equal(state.numpy(), kept)
     assert sum(s.startswith("check") for s in steps(step)) == 2
@@ -150,7 +150,7 @@ def test_errors_come_from_the_disk_cache_too(tmp_path):
         for _ in range(2):
             f = ag.jit(lambda x, i: x[i])
             f(np.ones(3), np.array([0]))
-            with pytest.raises(IndexError, match=r"less than 3\n.*test_scatter.py:"):
+            with pytest.raises(IndexError, match=r"less than 3\n.*test_gather_scatter.py:"):
                 f(np.ones(3), np.array([3]))
 
 
@@ -212,7 +212,7 @@ def test_loops_gather_scatter_and_check():
     slope = ag.jit(ag.grad(last))
     expected = ag.grad(last)(ag.tensor(table), ag.tensor(ids)).numpy()
     np.testing.assert_allclose(slope(ag.tensor(table), ids).numpy(), expected, 1e-12)
-    with pytest.raises(IndexError, match=rf"out of range.*\n.*test_scatter.py:{line}"):
+    with pytest.raises(IndexError, match=rf"out of range.*\n.*test_gather_scatter.py:{line}"):
         slope(ag.tensor(table), ids + 1)
 
 
