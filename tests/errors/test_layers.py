@@ -40,7 +40,7 @@ CASES = [
     (lambda: optim.SGD([W * 0.1], 0.1), TypeError,
      "SGD: float32[2, 3] cannot be optimised: it is the "
      "result of multiply and gets no gradient of its own; optimise what it was computed from, or "
-     "let it begin anew: w = w.detach().requires_grad_()"),
+     "make it a new leaf: w = w.detach().requires_grad_()"),
     (lambda: nn.BatchNorm2d(4)(IMAGES), ag.ShapeError,
      "BatchNorm2d: the input must be (batch, 4, size, size), not float32[2, 3, 6, 6]"),
     (lambda: nn.InstanceNorm2d(4)(IMAGES), ag.ShapeError, "InstanceNorm2d: the input must be "

@@ -57,7 +57,7 @@ SLIPS: list[tuple[Callable[[], Any], type[Exception], str]] = [
      "it is called as Linear()(x)"),
     (lambda: _Model(M), TypeError, "no arguments, not 1; make it first, and then call it: _Model("),
     (lambda: _Model.parameters(), TypeError, "on an object, Module(...).parameters()"),
-    (_read_before, ValueError, "an iterator gives its elements once: call parameters() anew"),
+    (_read_before, ValueError, "an iterator gives its elements once: call parameters() again"),
     (lambda: ag.stack(map(ag.ones, ())), ValueError, "an iterator gives its elements once"),
     (_states, StateError, "group 0 of the state lacks ['betas', 'eps']"),
     (_symbol, GradientError, "symbols of a declared graph, which keep no grad"),

@@ -282,7 +282,7 @@ def test_state_by_parameter_has_the_optimizers_own_tensors() -> None:
     optimizer.state[w]["exp_avg"] = 3.0
     optimizer.state[w]["step"] = 7
     assert optimizer.state[w]["exp_avg"].tolist() == [3, 3, 3] and optimizer.state[w]["step"] == 7
-    with pytest.raises(TypeError, match="lets all begin anew"):
+    with pytest.raises(TypeError, match="lets all start again"):
         optimizer.state[w] = {}  # type: ignore[index]
     with pytest.raises(KeyError, match="exp_avg_sq"):
         optimizer.state[w]["momentum"] = 0  # type: ignore[index]

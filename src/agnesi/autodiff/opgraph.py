@@ -108,7 +108,7 @@ def _outside(leaf: Node, declaring: bool) -> Tensor:
 
 
 def _live_leaves(outputs: Sequence[Node]) -> list[Node]:
-    """Return the leaves of a graph whose values calls read anew."""
+    """Return the leaves of a graph whose values calls read again."""
     return [n for n in toposort(outputs) if n.op is None and live_tensor(n) is not None]
 
 

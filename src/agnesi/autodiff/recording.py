@@ -197,7 +197,7 @@ def last_change(x: Tensor) -> int:
     counter = x._version
     if counter is None:
         counter = x._version = [0]
-    next_serial()  # compiled code counts its changes anew
+    next_serial()  # compiled code counts its changes again
     number: int = counter[0]
     return number
 
@@ -373,7 +373,7 @@ def zero_grad(x: Tensor) -> None:
 
 
 def clear_grad(x: Tensor, to_none: bool) -> None:
-    """Forget the gradient, or set it to zero; one that compiled code has used up is zeros anew."""
+    """Forget the gradient, or set it to zero; one that compiled code has used up is zeros again."""
     if not is_tracing() and (to_none or x._grad is CONSUMED):
         x._grad = None if to_none else wrap(np.zeros_like(x.array))
     elif to_none or x.grad is None:

@@ -35,7 +35,7 @@ def has_sizes_of_values(outputs: Iterable[Node]) -> bool:
 
 
 def replayed(outputs: Sequence[Node], replaced: Mapping[Node, Tensor]) -> list[Tensor]:
-    """Return the outputs computed anew from tensors in place of some nodes.
+    """Return the outputs computed again from tensors in place of some nodes.
 
     :raises TypeError: If the dtype or shape of a tensor differs from its node's.
     """

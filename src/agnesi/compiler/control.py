@@ -59,7 +59,7 @@ def memory_stats(*, reset_peak: bool = False) -> dict[str, int]:
     Temporaries of a call come from the pool and go back to it, so functions share them, and a
     second call allocates nothing.
 
-    :param reset_peak: Let ``peak`` begin anew afterwards.
+    :param reset_peak: Let ``peak`` start again afterwards.
     :returns: ``live``: bytes in use; ``peak``: the most there were; ``kept``: bytes that wait for
         the next use; ``limit``: how many may wait; ``hits`` and ``misses``: requests served from
         what was kept, and by the system.

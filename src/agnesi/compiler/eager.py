@@ -36,7 +36,7 @@ _passes = 0
 
 _spent: dict[Any, int] = {}
 _functions: dict[Any, Callable[..., np.ndarray]] = {}
-#: Those that were compiled before work was counted anew.
+#: Those that were compiled before work was counted again.
 _former: dict[Any, Callable[..., np.ndarray]] = {}
 
 

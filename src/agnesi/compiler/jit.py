@@ -403,7 +403,7 @@ class Jit(Direct, Inspectable, Generic[P, R]):
 
 
 def forget_sizes() -> None:
-    """Let functions that have met several sizes find anew which of them change.
+    """Let functions that have met several sizes find again which of them change.
 
     Versions for all sizes round differently from those for one.  Those of functions that take
     numbers which change stay: to find these out again takes a compilation for each value.

@@ -86,7 +86,7 @@ class Regions:
         #: Regions by types; None where it cannot be one, before it is traced the number of calls,
         #: and the nanoseconds of one, as guessed.
         self._found: dict[Any, Region | tuple[int, int] | None] = {}
-        #: Those made before eager work was counted anew, which has happened so often.
+        #: Those made before eager work was counted again, which has happened so often.
         self._spare: dict[Any, Region] = {}
         self._recounts = HOOKS.recounts
 

@@ -183,7 +183,7 @@ def all_groups(name: str, parameters: Any) -> list[dict[str, Any]]:
     params = [p for group in groups for p in group["params"]]
     if not params:
         raise ValueError(at(f"{name}: there are no parameters to optimise" + (
-            "; an iterator gives its elements once: call parameters() anew"
+            "; an iterator gives its elements once: call parameters() again"
             * isinstance(parameters, Iterator))))
     if not any(isinstance(p, Tensor) and p._requires_grad for p in params):  # some may be frozen
         raise no_parameter(name, params[0])

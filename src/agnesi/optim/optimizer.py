@@ -151,7 +151,7 @@ class Optimizer(Hooked, Written):
                 raise TypeError(
                     at(f"{name}: {typed(p)} cannot be optimised: it is the result of "
                        f"{p.node.op.name} and gets no gradient of its own; optimise what it was "
-                       "computed from, or let it begin anew: w = w.detach().requires_grad_()")
+                       "computed from, or make it a new leaf: w = w.detach().requires_grad_()")
                 )
         if len(set(map(id, self.own_parameters))) < len(self.own_parameters):
             raise ValueError(at(f"{name}: a parameter is given twice, and would be updated twice"))
@@ -209,7 +209,7 @@ class Optimizer(Hooked, Written):
     def state(self) -> Mapping[Tensor, Mapping[str, Tensor]]:
         """The same by parameter and PyTorch's name, ``optimizer.state[p]["exp_avg"]``: the
         optimizer's own tensors, whose elements may be changed (``.zero_()``, or by giving one
-        anew); ``optimizer.state.clear()``, or an empty mapping in its place, lets all begin anew.
+        again); ``optimizer.state.clear()``, or an empty mapping in its place, lets all start again.
         """
         return OfAll(self)
 
@@ -217,7 +217,7 @@ class Optimizer(Hooked, Written):
     def state(self, value: Mapping[Any, Any]) -> None:
         if value:
             raise ValueError(at(f"{type(self).__name__}.state: an empty mapping lets all begin "
-                                "anew; other states are loaded with load_state_dict"))
+                                "again; other states are loaded with load_state_dict"))
         self.load_state_dict({**self.state_dict(), "state": {}})
 
     @property
@@ -495,7 +495,7 @@ class Optimizer(Hooked, Written):
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Take over what :meth:`state_dict` gave, in place; also what PyTorch's optimizers give.
 
-        Tensors that the state lacks begin anew, numbers stay as they are.
+        Tensors that the state lacks start again, numbers stay as they are.
 
         :param state: As :meth:`state_dict` gives it.
         :raises KeyError, ValueError, TypeError: If names, shapes or kinds of values differ; nothing

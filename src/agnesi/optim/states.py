@@ -107,7 +107,7 @@ class _Entries(dict[Any, Any]):
 
     def _refuse(self, *args: Any, **keywords: Any) -> Any:
         raise TypeError(at("the state of an optimizer keeps its entries: optimizer.state.clear() "
-                           "lets all begin anew, optimizer.state[p][name] = value writes one"))
+                           "lets all start again, optimizer.state[p][name] = value writes one"))
 
     __setitem__: Any
     clear: Any
@@ -115,7 +115,7 @@ class _Entries(dict[Any, Any]):
 
 
 class OfParameter(_Entries):
-    """The tensors that are kept for a parameter; giving one anew writes its elements."""
+    """The tensors that are kept for a parameter; giving one again writes its elements."""
 
     def __missing__(self, name: str) -> Any:
         has = ", ".join(map(repr, self)) or "nothing before the first step"
@@ -130,7 +130,7 @@ class OfParameter(_Entries):
 
 
 class OfAll(_Entries):
-    """The states of an optimizer's parameters; :meth:`clear` lets all begin anew."""
+    """The states of an optimizer's parameters; :meth:`clear` lets all start again."""
 
     def __init__(self, optimizer: Any) -> None:
         found = worded(optimizer, copy=False)["state"]
@@ -147,7 +147,7 @@ class OfAll(_Entries):
         raise MissingKeyError(at(f"optimizer.state: {asked}"))
 
     def clear(self) -> None:
-        """Let the optimizer begin anew."""
+        """Let the optimizer start again."""
         self._optimizer.state = {}
 
 
@@ -268,7 +268,7 @@ def _numbers(part: Any, group: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _kept(kind: str, part: Any, each: list[Mapping[str, Any]]) -> dict[str, Any]:
-    """The tensors of a group by their flat names; what the state lacks begins anew."""
+    """The tensors of a group by their flat names; what the state lacks starts again."""
     fresh: Any = None
     found: dict[str, Any] = {}
     counts: dict[str, list[Any]] = {}

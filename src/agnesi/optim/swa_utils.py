@@ -198,7 +198,7 @@ class AveragedModel(Module):
 
 @public
 def update_bn(loader: Iterable[Any], model: Module, device: str | None = None) -> None:
-    """Compute the running statistics of batch normalisations anew, as means over all batches.
+    """Compute the running statistics of batch normalisations again, as means over all batches.
 
     :param loader: Batches; of tuples and lists the first entry is the input.
     :param model: Is called with them in training mode.
@@ -231,7 +231,7 @@ class SWALR(Scheduler):
     :param swa_lr: The constant rate, or that of each group.
     :param anneal_epochs: Epochs until then.
     :param anneal_strategy: Along half a cosine, or in a straight line.
-    :param last_epoch: The epoch to go on behind; -1 begins anew.
+    :param last_epoch: The epoch to go on behind; -1 starts again.
     :raises ValueError: If there is no such strategy.
     :see: optim.swa_utils.AveragedModel
 

@@ -30,7 +30,7 @@ _TEMPORARY = ".tmp"
 _DIGEST_BYTES = 32
 _DAY_SECONDS, _HOUR_SECONDS = 86400.0, 3600.0
 #: A file with a byte for each so many bytes that the folder holds, at most: all processes let it
-#: grow before they write, and who counts the folder begins it anew.
+#: grow before they write, and who counts the folder begins it again.
 _SIZE_FILE, _BYTES_PER_MARK = "size.count", 1024
 _MAX_REPORTED_FILES = 20  # files of which a report says why they are not read
 

@@ -1,7 +1,7 @@
 """Guards that native code compares before each call: words of memory, entries of dicts, items of
 lists.
 
-The table is apart from the functions bound to it, which are several, so that it can be filled anew:
+The table is apart from the functions bound to it, which are several, so that it can be refilled:
 a number may have been replaced by an equal one.
 """
 

@@ -33,7 +33,7 @@ _BLANK = "0" * 8
 #: How other files begin, and what reads them.
 _OTHERS = {
     b"PK\x03\x04": "a zip file, as numpy.savez and torch.save write them: read it with numpy.load, "
-    "or write it anew with safetensors there",
+    "or write it again with safetensors there",
     b"\x93NUMPY": "a file of numpy.save: read it with numpy.load",
     b"\x80": "a pickle: read it with pickle.load, if it comes from whom you trust",
     b"\x89HDF": "an HDF5 file, as Keras writes them: read it with h5py",

@@ -203,7 +203,7 @@ class Estimator(BaseEstimator):
         return made.to(dtype)
 
     def _begin(self, features: int, outputs: int, dtype: Any, steps: float) -> None:
-        """Module, optimizer and step anew."""
+        """Module, optimizer and step again."""
         self.__dict__.pop("_loop", None)
         self.module_ = self._made(features, outputs, dtype)
         self.n_outputs_, self.loss_curve_, self.n_iter_, self.t_ = outputs, [], 0, 0

@@ -20,7 +20,7 @@ from agnesi.training.callbacks import Callback
 
 
 class CSVLogger(Callback):
-    """Write a CSV table with a row for each epoch, anew each time, so that columns may be added.
+    """Write a CSV table with a row for each epoch, again each time, so that columns may be added.
 
     :param path: The file.
     :see: training.JSONLogger, training.TensorBoardLogger

@@ -86,7 +86,7 @@ class Row:
 
 
 def again(attempt: Callable[[], Any], carry: Nest) -> Any:
-    """The attempt's result; begun anew where a carry turns out to have another dtype."""
+    """The attempt's result; begun again where a carry turns out to have another dtype."""
     while True:
         try:
             return attempt()

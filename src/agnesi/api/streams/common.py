@@ -18,7 +18,7 @@ from agnesi.ops.base.creation import checked_sizes
 class StreamState(Shared):
     """The state of a random variable: every draw from it advances it.
 
-    Bodies of loops and branches carry it, so that each step draws anew; functions that use it have
+    Bodies of loops and branches carry it, so that each step draws again; functions that use it have
     its new value among their updates.
     """
 
@@ -75,7 +75,7 @@ class Streams:
         return list(self.state_updates)
 
     def state(self, begin: Callable[[], np.ndarray], kind: type = StreamState) -> StreamState:
-        """A state that begins with what ``begin`` makes, now and when the streams begin anew.
+        """A state that begins with what ``begin`` makes, now and when the streams start again.
 
         :param begin: Makes the first value.
         :param kind: The class of the variable.

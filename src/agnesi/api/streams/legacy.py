@@ -193,7 +193,7 @@ class RandomStreams(Simple):
         self._seeds = np.random.RandomState(seed)
 
     def seed(self, seed: int | None = None) -> None:
-        """Begin all streams anew, from a seed or from that of the start.
+        """Restart all streams, from a seed or from that of the start.
 
         :param seed: A seed of NumPy's; that of the start by default.
         """

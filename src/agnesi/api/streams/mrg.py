@@ -163,7 +163,7 @@ class MRG_RandomStreams(Simple):  # noqa: N801 - Theano's name
         self.rstate = np.array(state, np.uint64)
 
     def seed(self, seed: int | Sequence[int] | None = None) -> None:
-        """Begin all streams anew, from a seed or from that of the start.
+        """Restart all streams, from a seed or from that of the start.
 
         :param seed: As for :meth:`set_rstate`.
         """

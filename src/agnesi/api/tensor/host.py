@@ -563,7 +563,7 @@ def _copied(self: Tensor) -> Tensor:
 
 
 def __deepcopy__(self: Tensor, memo: dict[int, Any]) -> Tensor:  # noqa: N807
-    """A copy in memory of its own; gradients flow through it, but a parameter's begin anew."""
+    """A copy in memory of its own; gradients flow through it, but a parameter's start again."""
     made = _deeply_copied(self, memo)
     if vars(self):
         from copy import deepcopy

@@ -295,7 +295,7 @@ def rarely(name: str, condition: Lane, common: Lane, general: Callable[..., Lane
     """``common``, or ``general(*args)`` in the lanes of ``condition``; if none, a branch skips it.
 
     ``general`` becomes a function of its own, called by this name and shared by the whole module:
-    what hardly ever runs must not be compiled anew wherever it might.
+    what hardly ever runs must not be compiled again wherever it might.
     """
     b = common.b
     before = b.block

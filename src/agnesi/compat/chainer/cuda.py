@@ -177,7 +177,7 @@ def ones_like(array: Any, stream: Any = None) -> Any:
 
 
 def seed(s: int | None = None, device: Any = None) -> None:
-    """Begin NumPy's generator anew."""
+    """Restart NumPy's generator."""
     np.random.seed(s)
 
 

@@ -318,7 +318,7 @@ def _propagate(end: Variable, retain: bool) -> None:
 
 
 def _arrive(x: Variable, gx: Any, shared: set[int], arrived: set[int]) -> None:
-    """Add a gradient; that of an inner variable begins anew in each backward pass."""
+    """Add a gradient; that of an inner variable starts again in each backward pass."""
     root = x.creator is None
     if x._grad is None or (not root and id(x) not in arrived):
         x._grad = gx

@@ -105,7 +105,7 @@ class Timer:
         self.reset()
 
     def reset(self) -> Timer:
-        """Begin anew."""
+        """Start again."""
         self._kept = {"real": 0.0, "user": 0.0, "sys": 0.0}
         self._start: dict[str, float] | None = self._now()
         return self

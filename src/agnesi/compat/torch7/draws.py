@@ -27,7 +27,7 @@ class Generator:
         self.begin(5489)
 
     def begin(self, seed: int) -> None:
-        """Begin anew."""
+        """Start again."""
         self.seeded, self.source = int(seed), np.random.default_rng(int(seed))
 
 
@@ -35,7 +35,7 @@ _INITIAL = [0]
 
 
 def manualSeed(*args: Any) -> None:
-    """Begin random numbers anew: ``([generator,] seed)``."""
+    """Restart random numbers: ``([generator,] seed)``."""
     if isinstance(args[0], Generator):
         args[0].begin(args[1])
     else:
@@ -43,7 +43,7 @@ def manualSeed(*args: Any) -> None:
 
 
 def seed(generator: Generator | None = None) -> int:
-    """Begin random numbers anew with a seed of the system's, which is returned."""
+    """Restart random numbers with a seed of the system's, which is returned."""
     found = int(np.random.SeedSequence().entropy) % 2**53  # type: ignore[arg-type]
     manualSeed(*(() if generator is None else (generator,)), found)
     return found

@@ -180,7 +180,7 @@ class Computed:
             check(graph)
         #: Which of the computations it is that are alike but for sizes of arguments.
         self.number = 0
-        #: Whether tensors that it reads are made anew in each trace, and so known by their values.
+        #: Whether tensors that it reads are made again in each trace, and so known by their values.
         self.fresh = False
         self.indices = [i for i, a in enumerate(arguments) if a.kind != "identity"]
         self.statics = [a.object if a.kind == "identity" else None for a in arguments]

@@ -255,7 +255,7 @@ class Effects:
             w.leaves = [results.get(id(v), v) for v in w.leaves]
 
     def refuse_new(self, results: Iterable[Any], nest: Tree, reads: Reads) -> None:
-        """Record a result that each call would have to create anew, such as a dict with tensors as
+        """Record a result that each call would have to create again, such as a dict with tensors as
         keys.
         """
         results = [*results]

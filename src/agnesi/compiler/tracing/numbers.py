@@ -1,4 +1,4 @@
-"""Python numbers that a traced function computes, as values that each call computes anew.
+"""Python numbers that a traced function computes, as values that each call computes again.
 
 ``loss.item()`` and ``float(loss)`` return a ``Number``. Arithmetic with numbers gives another one,
 a comparison decides (a specialization for each outcome, not for each value), and one that is put

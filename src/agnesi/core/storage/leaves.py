@@ -1,4 +1,4 @@
-"""The node of a tensor that has a value: made at first use, and anew after an assignment.
+"""The node of a tensor that has a value: made at first use, and again after an assignment.
 
 ``x.requires_grad = ...`` and ``x.array = ...`` are not noted; a node has both as they were when
 it was made.

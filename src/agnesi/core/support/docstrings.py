@@ -16,7 +16,7 @@ of the package that the function stands in, where it begins with none.  A type i
 annotation says, unless a field ``:type x:`` or ``:rtype:`` follows.  A parameter that is
 in ``SHARED`` and has no field has the text that stands there, and its error.  Fields that
 begin with ``:like: nansum`` are those of that function or ``Class.method`` of the file, except
-``:see:`` and what follows anew.  Docstrings that are written in numpydoc stay as they are.
+``:see:`` and what follows again.  Docstrings that are written in numpydoc stay as they are.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ SHARED = {
         kind='{"backward", "ortho", "forward"}, optional'),
     ("inplace", "bool"): Shared("Whether to write into the operand."),
     ("last_epoch", "Epoch"): Shared(
-        "The epoch after which a training goes on, whose optimizer was loaded; -1 begins anew."),
+        "The epoch after which a training goes on, whose optimizer was loaded; -1 starts again."),
     ("lr", "NotNegative"): Shared("Learning rate."),
     ("maximize", "bool"): Shared("Whether to go up along the gradient."),
     ("optimizer", "Optimizer"): Shared("Whose ``lr`` is set."),

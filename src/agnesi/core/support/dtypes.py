@@ -61,7 +61,7 @@ def _bfloat16() -> np.dtype:
 
 @functools.cache
 def name_of(dtype: np.dtype) -> str:
-    """The name of a dtype, which NumPy puts together anew (2 us) each time."""
+    """The name of a dtype, which NumPy puts together again (2 us) each time."""
     return dtype.name
 
 

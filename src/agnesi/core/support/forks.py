@@ -217,7 +217,7 @@ at_fork(_before, _in_parent, _in_child)
 
 
 class Lock:
-    """A reentrant lock, which a forked process has anew: a thread that is not there may hold it."""
+    """A reentrant lock, new in a forked process: a thread that is not there may hold it."""
 
     def __init__(self) -> None:
         self.begin()

@@ -39,7 +39,7 @@ def _repr(self: Any) -> str:
 
 
 class _Made:
-    """A default that every object gets anew, and the field of those that put it off."""
+    """A default that is made for each object, and the field of those that put it off."""
 
     def __init__(self, make: Callable[[], Any], kw_only: bool) -> None:
         self.make = make

@@ -42,7 +42,7 @@ def launch(command: Sequence[str], size: int, *, restarts: int = 0, logs: str | 
 
     :param command: What each process runs, as for ``subprocess``.
     :param size: How many processes.
-    :param restarts: How often a job that failed is started again, all processes anew, which
+    :param restarts: How often a job that failed is started again, with all processes, which
         find by :func:`restart_count` that they go on from the last checkpoint.
     :param logs: A folder for a file per rank, ``rank0.log`` and so on, instead of printing.
     :param threads: Threads of compiled code in each process; by default the cores are shared out,

@@ -1,4 +1,4 @@
-"""``reset_parameters``: layers whose weights begin anew, as PyTorch's do."""
+"""``reset_parameters``: layers whose weights start again, as PyTorch's do."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Renewed:
     """Base of layers with parameters, beside Module."""
 
     def reset_parameters(self) -> None:
-        """Draw new initial values for parameters, and begin running statistics anew, in place.
+        """Draw new initial values for parameters, and begin running statistics again, in place.
 
         Layers inside are left as they are.
         """
@@ -32,7 +32,7 @@ class Tracked(Renewed):
     running_var: Tensor | None
 
     def reset_running_stats(self) -> None:
-        """Begin running means and variances anew, in place: 0 and 1."""
+        """Begin running means and variances again, in place: 0 and 1."""
         with no_grad():
             for name, value in (("running_mean", 0), ("running_var", 1),
                                 ("num_batches_tracked", 0)):

@@ -45,7 +45,7 @@ class Whole:
         self.look(module)
 
     def look(self, module: Any) -> None:
-        """Begin anew if the module has become another one."""
+        """Start again if the module has become another one."""
         self.count = CHANGES.count
         identity = _identity(module)
         if self.regions is None or identity is None or identity != self.identity:

@@ -224,11 +224,11 @@ def diagflat(x: TensorLike, k: int = 0, *, out: Tensor | None = None) -> Tensor:
 
 @public
 def fill_diagonal(x: Tensor, value: TensorLike, wrap: bool = False) -> None:
-    """Write a value on the diagonal of ``x``, in place; ``wrap`` starts anew in tall ones.
+    """Write a value on the diagonal of ``x``, in place; ``wrap`` starts again in tall ones.
 
     :param x: With two or more axes; of one size, if there are more.
     :param value: Repeated along the diagonal.
-    :param wrap: Whether to start anew below the square part of tall matrices.
+    :param wrap: Whether to start again below the square part of tall matrices.
     :raises TypeError: If ``x`` is no tensor.
     :raises ShapeError: If ``x`` has fewer than 2 axes, or several sizes of more.
     :see: diagonal, diag_indices, diag

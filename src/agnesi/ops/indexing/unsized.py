@@ -1,4 +1,4 @@
-"""Results whose size each step of a loop, or each example of ``vmap``, decides anew.
+"""Results whose size each step of a loop, or each example of ``vmap``, decides again.
 
 Such sizes cannot be known where a body is written.  So elements stay among all that there may be,
 under a mask (:class:`~agnesi.ops.indexing.masked.Selection`), until they are reduced: indices are

@@ -149,7 +149,7 @@ class Generator(Written, Explained):
             words[1])
 
     def seed(self) -> int:
-        """Begin a stream anew, from the system's entropy.
+        """Begin a stream again, from the system's entropy.
 
         :returns: The seed, with which :meth:`manual_seed` begins the same stream.
         """

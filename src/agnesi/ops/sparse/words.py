@@ -25,7 +25,7 @@ class Words(Explained):
 
     def __setitem__(self, key: Any, value: Any) -> NoReturn:
         raise TypeError(at("elements of a sparse tensor cannot be assigned: compute with "
-                           "x.todense(), or make it anew, as by x.map(lambda values: ...)"))
+                           "x.todense(), or make it again, as by x.map(lambda values: ...)"))
 
     def size(self, dim: int | None = None) -> Any:
         """The shape, or the size of an axis.

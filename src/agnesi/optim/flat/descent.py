@@ -115,7 +115,7 @@ def minimised(line: Line, direction: Callable[[Line, Any], np.ndarray], steps: i
 @public
 def cg(feval: Feval, x: TensorLike, max_iter: int = 200, tolerance_grad: float = 1e-7,
        tolerance_change: float = 1e-15) -> Optimum:
-    """Nonlinear conjugate gradients (Polak and Ribière's, begun anew where they turn uphill).
+    """Nonlinear conjugate gradients (Polak and Ribière's, begun again where they turn uphill).
 
     :param feval: Gives a vector's value and gradient, as ``ag.value_and_grad(f)`` does.
     :type feval: callable

@@ -29,7 +29,7 @@ class Scheduler(Written):
     optimizer : Optimizer
         Whose ``lr`` is set.
     last_epoch : int
-        The epoch after which a training goes on, whose optimizer was loaded; -1 begins anew.
+        The epoch after which a training goes on, whose optimizer was loaded; -1 starts again.
 
     Raises
     ------

@@ -199,7 +199,7 @@ def root_beside(node: Node) -> Tensor | None:
             apart = apart & (abs_(y) < math.inf)
         above = y / (r + abs_(symbol(x)))
         above = y * above if squared else above  # the square may overflow
-        # what is not taken is written anew, so that it is not this very difference
+        # what is not taken is written again, so that it is not this very difference
         result = where(apart, above if more else -above, r + where(apart, 0, other))
         return result if of_root > 0 else -result
     return None

@@ -1,7 +1,7 @@
 """Products and quotients as bags of factors: what cancels, cancels; what overflows, is paired off.
 
 ``a / (((a * b) / c) / d)`` is ``(c * d) / b``: factors above and below the line are collected
-through products, quotients and signs, and the node is written anew when something goes away.
+through products, quotients and signs, and the node is written again when something goes away.
 Canonical form cancels equal factors and merges numbers (tag "cancel": it assumes that what cancels
 is finite and not zero).  Stabilising also pairs factors that overflow or vanish together, as the
 gradients of composed sigmoids and softmaxes have them.

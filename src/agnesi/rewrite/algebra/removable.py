@@ -152,7 +152,7 @@ def _replaced(node: Node, series: tuple[Tensor, Tensor],
     for n, above in shared:
         found = found * symbol(n) if above else found / symbol(n)
     first, second = map(symbol, node.inputs)
-    # what is not taken is written anew, so that it is not this very sum
+    # what is not taken is written again, so that it is not this very sum
     return where(close, found, apply(node.op, first, where(close, 0, second)))
 
 

@@ -352,7 +352,7 @@ def _units(spec: GemmSpec, cut: Cut, pack_a: bool, pack_b: bool) -> tuple[int, i
     if pack_a:
         return min(tiles, max(1, spec.m // 128) if pack_b else wanted), 1
     groups = min(panels, wanted)
-    if pack_b:  # by every chunk anew, so let it have many rows
+    if pack_b:  # by every chunk again, so let it have many rows
         wanted = min(wanted, groups * max(1, spec.m // 256))
     return _even(tiles, -(-wanted // groups)), groups
 

@@ -28,7 +28,7 @@ class Streams:
         self._ours = self._kind() if seed is None else self._kind(seed)
 
     def seed(self, seed: Any = None) -> None:
-        """Begin all streams anew."""
+        """Restart all streams."""
         self._ours.seed(seed)
 
     def updates(self) -> Any:

@@ -1,4 +1,4 @@
-"""Modules of random numbers, which :func:`manualSeed` begins anew."""
+"""Modules of random numbers, which :func:`manualSeed` starts again."""
 
 from __future__ import annotations
 

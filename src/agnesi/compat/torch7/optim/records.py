@@ -48,7 +48,7 @@ class ConfusionMatrix:
             self.add(p, t)
 
     def zero(self) -> None:
-        """Begin anew."""
+        """Start again."""
         self.mat[...] = 0
 
     def updateValids(self) -> None:

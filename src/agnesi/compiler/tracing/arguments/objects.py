@@ -3,7 +3,7 @@
 A dataclass is one from its first call on, as long as it has its fields and nothing else.  An object
 of another class of the user's is known by its identity at first, and what code reads of it are
 sources; from the second object of the class on, those with plain attributes are taken apart, so
-that a fresh one for each call does not compile anew.
+that a fresh one for each call does not compile again.
 """
 
 from __future__ import annotations

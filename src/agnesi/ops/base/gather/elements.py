@@ -33,7 +33,7 @@ from agnesi.ops.base.gather.gather_scatter import (
 from agnesi.ops.base.linearity import LinearOp
 
 #: Arrays up to this size are found in caches; from others compiled code reads rows ahead of their
-#: turn, which NumPy leaves to the processor: it begins with each row anew.
+#: turn, which NumPy leaves to the processor: it begins with each row again.
 _CACHED_BYTES = 1 << 24
 _ROW_BYTES = 1 << 10, 1 << 14
 #: Elements up to which NumPy's C function is called from native code.
