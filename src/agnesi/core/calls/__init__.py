@@ -25,7 +25,7 @@ elements by native code with and without it, measured on a busy machine, where t
   takes 9.8 ms, otherwise 27.5.
 
 The four hooks are Python functions first, and native code (``runtime/native/eager.ll``,
-``inplace.ll``) after some thousand calls: in Python ``a + b`` takes 6 and ``x @ x`` 13.
+``runtime/native/inplace.ll``) after thousands of calls: in Python ``a + b`` takes 6, ``x @ x`` 13.
 
 What must hold: a call in our own words takes no step here but the checks.
 """
