@@ -10,22 +10,21 @@ these.
 - ``modules.py``: modules of PyTorch's programs, in which some calls mean what they do there.
 - ``plans.py``: the operations of a call, by types, sizes and plain values of its arguments.
 
-**The ways of an eager call.** Each is there for what it saves; microseconds of a call on 8 or 8 x 8
-elements by native code with and without it, measured on a busy machine, where they vary by half.
+**The ways of an eager call.** Each is there for the time that it saves on small tensors:
 
 - ``HOOKS.mapped`` (``ops/base/elementwise.py``): an elementwise function on tensors of one dtype
-  calls NumPy's at once. ``a + b`` takes 1.0, by a plan 2.6.
+  calls NumPy's at once.
 - ``HOOKS.replayed`` (``plans.py``): a call that agrees with 16 earlier ones runs the operations
-  of those. ``x @ x`` takes 1.8, without plans 6.9; ``x[2]`` 1.1 and 6.1; ``softmax`` 3.3 and 5.3.
+  of those.
 - ``dispatch.apply``: all other calls. ``Op.perform`` computes, ``HOOKS.finished`` records.
 - ``HOOKS.written`` (``api/tensor/inplace.py``): a change in place that is not recorded writes into
-  the memory. ``a *= b`` takes 1.0 to 1.8, otherwise 6.0.
-- ``ops/indexing/direct_writes.py``: ``x[0] = 1`` without record or trace. 4.8, otherwise 71.
-- ``ops/base/elementwise_nodes.py``: elementwise operations of a trace become nodes. A trace of 800
-  takes 9.8 ms, otherwise 27.5.
+  the memory.
+- ``ops/indexing/direct_writes.py``: ``x[0] = 1`` without record or trace, in a tenth of the time.
+- ``ops/base/elementwise_nodes.py``: elementwise operations of a trace become nodes; a trace takes
+  half the time.
 
 The four hooks are Python functions first, and native code (``runtime/native/eager.ll``,
-``runtime/native/inplace.ll``) after thousands of calls: in Python ``a + b`` takes 6, ``x @ x`` 13.
+``runtime/native/inplace.ll``) after thousands of calls.
 
 What must hold: a call in our own words takes no step here but the checks.
 """
