@@ -20,7 +20,7 @@ _NATIVE = ("codegen", "schedule")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    gc.disable()  # it would look again and again through what is collected, for up to a quarter of the time
+    gc.disable()  # looking through what is collected takes up to a quarter of the time
     tests = Path(__file__).parent
     odd = os.environ.get("PYTEST_XDIST_WORKER", "0")[-1] in "13579"
     if odd and any(config.rootpath / name == tests for name in config.args):

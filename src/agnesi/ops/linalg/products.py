@@ -51,7 +51,7 @@ def matrix_power(x: TensorLike, n: int, /, *, out: Tensor | None = None) -> Tens
                         f"the matrices must be square: shape {given}")
     if n < 0:
         x, n = inv(x), -n
-    result = None
+    result: Tensor | None = None
     while True:
         if n & 1:
             result = x if result is None else product_of(result, x)
@@ -59,7 +59,7 @@ def matrix_power(x: TensorLike, n: int, /, *, out: Tensor | None = None) -> Tens
         if n == 0:
             break
         x = product_of(x, x)
-    return apply(COPY, x) if power == 1 else result
+    return apply(COPY, x) if result is None or power == 1 else result
 
 
 @planned
