@@ -94,4 +94,4 @@ def clone(outputs: Tensor | Sequence[Tensor], replace: Pairs = None, *,
         results = replayed(nodes, {old: symbol(new) for old, new in pairs.items()})
     else:
         results = [symbol(n) for n in substituted(nodes, pairs)]
-    return results[0] if single else results
+    return results[0] if single is not None else results

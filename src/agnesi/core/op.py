@@ -455,7 +455,7 @@ def is_accident(error: Exception) -> bool:
     if step is None:
         return False
     if step.tb_frame.f_code.co_name == "__getattr__" and before is not None:
-        return _is_ours(before)  # lines of ours asked an argument for what it does not have
+        return _is_ours(before)  # lines of ours read an attribute that an argument does not have
     return not _is_ours(step) or step.tb_frame.f_code.co_code[step.tb_lasti] != _RAISE
 
 

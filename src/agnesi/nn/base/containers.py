@@ -263,15 +263,16 @@ class _Dict(_Container):
         self[key]  # or an error with the names that there are
         self.entries = {k: v for k, v in self.entries.items() if k != key}
 
-    def update(self, entries: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> None:
+    def update(self, entries: object) -> None:
         """Add entries, or replace those of the same keys.
 
         :param entries: Names and what the dict holds.
         :type entries: mapping or pairs
         :raises TypeError: If there are no names, or it holds something else.
         """
+        given: Any = entries
         try:
-            new = dict(entries.items() if isinstance(entries, (Mapping, _Dict)) else entries)
+            new = dict(given.items() if isinstance(given, (Mapping, _Dict)) else given)
         except (TypeError, ValueError):
             raise TypeError(at(f"{type(self).__name__} takes a dict, or pairs of a name and a value"
                                f", not {typed(entries)}; a list has no names: take "
@@ -371,7 +372,7 @@ class ModuleDict(_Dict):
     ['encode.weight', 'encode.bias', 'decode.weight', 'decode.bias']
     """
 
-    def __init__(self, modules: Mapping[str, Any] | Iterable[tuple[str, Any]] = ()) -> None:
+    def __init__(self, modules: object = ()) -> None:
         super().__init__(modules)
 
     def _checked(self, entry: Any) -> Any:
@@ -414,7 +415,7 @@ class ParameterDict(_Dict):
     ['scale']
     """
 
-    def __init__(self, parameters: Mapping[str, Any] | Iterable[tuple[str, Any]] = ()) -> None:
+    def __init__(self, parameters: object = ()) -> None:
         super().__init__(parameters)
 
     def _checked(self, entry: Any) -> Any:

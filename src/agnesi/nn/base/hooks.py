@@ -41,7 +41,7 @@ class RemovableHandle:
     tensor([0.])
     """
 
-    def __init__(self, module: Hooked, number: int) -> None:
+    def __init__(self, module: object, number: int) -> None:
         self._module: Any = module
         self._number = number
 

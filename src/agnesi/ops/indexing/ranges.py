@@ -182,7 +182,7 @@ def arange(start: TensorLike, /, stop: TensorLike | None = None, step: TensorLik
         return _between(first, last, each, dtype)
     first, last, each = (_number(v) for v in (first, last, each))
     if each == 0 and not isinstance(each, Dim):
-        raise ValueError("the each of arange must not be zero")
+        raise ValueError("the step of arange must not be zero")
     floats = any(isinstance(v, float) for v in (first, last, each))
     of_sizes = any(isinstance(v, Dim) for v in (first, last, each))
     if of_sizes and (floats or not isinstance(each, int)):
