@@ -197,13 +197,15 @@ def test_eager_memory_grows_with_the_root():
     def most(segments: int) -> int:
         ws, x = weights(64, 4), batch(4000, 4)
         gc.collect()
+        before = ag.memory_stats(reset_peak=True)["live"]  # of what compiled calls return, too
         tracemalloc.start()
         part = deep(ws, x, 64 // segments, segments == 1)
         part.backward()
-        peak = tracemalloc.get_traced_memory()[1]
+        peak = tracemalloc.get_traced_memory()[1] + ag.memory_stats()["peak"] - before
         tracemalloc.stop()
         return peak
 
+    most(8)  # compiles what is called often
     assert most(8) < 0.4 * most(1)
 
 

@@ -109,6 +109,14 @@ def _listed(xs: Any) -> list[Any]:
     return [xs] if isinstance(xs, Tensor) or not isinstance(xs, Sequence) else list(xs)
 
 
+def _tensors(xs: Any, name: str) -> list[Tensor]:
+    """Return the tensors of an argument of Rop or Lop; raise TypeError for anything else."""
+    found = _listed(xs)
+    if not all([isinstance(x, Tensor) for x in found]):
+        raise TypeError(at(f"{name} must be a tensor or a list of tensors, not {typed(xs)}"))
+    return found
+
+
 @higher
 def Rop(  # noqa: N802 - Theano's name
     f: Tensor | Sequence[Tensor], wrt: Tensor | Sequence[Tensor], eval_points: TensorLike,
@@ -130,8 +138,8 @@ def Rop(  # noqa: N802 - Theano's name
     >>> ag.Rop(x * x, x, [1.0, 1.0])
     tensor([2., 4.])
     """
-    roots = [current(y) for y in _listed(f)]
-    targets = _listed(wrt)
+    roots = [current(y) for y in _tensors(f, "Rop: f")]
+    targets = _tensors(wrt, "Rop: wrt")
     points = [eval_points] if isinstance(wrt, Tensor) else [*_listed(eval_points)]
     begins = beginnings(targets, roots, any(y.array is None for y in _listed(f)))
     tangents = {n: tangent_for(x, t, "Rop")
@@ -162,7 +170,7 @@ def Lop(  # noqa: N802 - Theano's name
     tensor([2., 4.])
     """
     points = [eval_points] if isinstance(f, Tensor) else [*_listed(eval_points)]
-    results, ys, xs = [], _listed(f), _listed(wrt)
+    results, ys, xs = [], _tensors(f, "Lop: f"), _tensors(wrt, "Lop: wrt")
     with _recording_of(f):
         seeds = {current(y): seed(y, g, "Lop") for y, g in zip(ys, points, strict=True)}
         begins = beginnings(xs, [*seeds], any(y.array is None for y in ys))
