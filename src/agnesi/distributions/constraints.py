@@ -11,6 +11,7 @@ from agnesi.core.options import Size
 from agnesi.core.parameter_types import TensorLike
 from agnesi.core.public import renamed as _renamed
 from agnesi.core.tensor import Tensor
+from agnesi.ops.linalg.cholesky import cholesky_ex
 from agnesi.ops.linalg.spectral.eigh import eigvalsh
 
 
@@ -73,7 +74,8 @@ one_hot = Constraint("a vector of one 1 and zeros",
 nonnegative_vector = Constraint("a vector of numbers that are not negative",
                                 lambda x: (x >= 0).all(-1), 1)
 positive_definite = Constraint(
-    "a symmetric matrix", lambda x: (F.abs(x - x.mT) < 1e-6).all((-2, -1)), 2)
+    "a symmetric positive definite matrix",
+    lambda x: (F.abs(x - x.mT) < 1e-6).all((-2, -1)) & (cholesky_ex(x)[1] == 0), 2)
 lower_cholesky = Constraint(
     "a lower triangle with a positive diagonal",
     lambda x: (F.tril(x) == x).all((-2, -1)) & (F.diagonal(x, 0, -2, -1) > 0).all(-1), 2)

@@ -13,6 +13,7 @@ from agnesi.core.options import Size
 from agnesi.core.parameter_types import TensorLike
 from agnesi.core.support.errors import at, typed
 from agnesi.core.tensor import Tensor
+from agnesi.distributions import constraints as C
 from agnesi.distributions.base import Distribution, described
 from agnesi.ops.base.convert import as_tensor
 
@@ -31,6 +32,16 @@ class Transform:
     event_dim = 0
     #: 1 where it rises, -1 where it falls; a tensor where places differ.
     sign: Any = 1
+
+    @property
+    def domain(self) -> Any:
+        """Which values it takes."""
+        return C.real
+
+    @property
+    def codomain(self) -> Any:
+        """Which values it gives."""
+        return C.real
 
     def __call__(self, x: Any) -> Tensor:
         return self._call(as_tensor(x))
@@ -93,6 +104,14 @@ class _Inverse(Transform):
         self.event_dim, self.sign = whole.event_dim, whole.sign
 
     @property
+    def domain(self) -> Any:
+        return self._whole.codomain
+
+    @property
+    def codomain(self) -> Any:
+        return self._whole.domain
+
+    @property
     def inv(self) -> Transform:
         return self._whole
 
@@ -122,6 +141,8 @@ _T = ">>> T = ag.distributions.transforms\n"
 class ExpTransform(Transform):
     """The exponential."""
 
+    codomain: Any = C.positive
+
     def __init__(self, cache_size: Size = 0) -> None:
         """Nothing is to be said."""
 
@@ -138,6 +159,8 @@ class ExpTransform(Transform):
 @described(_T + ">>> T.SigmoidTransform()(0.0)\ntensor(0.5)")
 class SigmoidTransform(Transform):
     """The logistic function."""
+
+    codomain: Any = C.unit_interval
 
     def __init__(self, cache_size: Size = 0) -> None:
         """Nothing is to be said."""
@@ -156,6 +179,8 @@ class SigmoidTransform(Transform):
 class TanhTransform(Transform):
     """The hyperbolic tangent."""
 
+    codomain: Any = C.interval(-1.0, 1.0)
+
     def __init__(self, cache_size: Size = 0) -> None:
         """Nothing is to be said."""
 
@@ -172,6 +197,8 @@ class TanhTransform(Transform):
 @described(_T + ">>> T.SoftplusTransform()(0.0)\ntensor(0.6931472)")
 class SoftplusTransform(Transform):
     """The smooth ramp ``log(1 + exp(x))``."""
+
+    codomain: Any = C.positive
 
     def __init__(self, cache_size: Size = 0) -> None:
         """Nothing is to be said."""
@@ -206,6 +233,12 @@ class AffineTransform(Transform):
         self.loc, self.scale, self.event_dim = loc, scale, event_dim
         self.sign = F.sign(F.asarray(scale))
 
+    @property
+    def domain(self) -> Any:
+        return C.independent(C.real, self.event_dim) if self.event_dim else C.real
+
+    codomain = domain
+
     def _call(self, x: Tensor) -> Tensor:
         return self.loc + self.scale * x
 
@@ -221,6 +254,9 @@ class AffineTransform(Transform):
            exponent="array_like\n    The exponent, which is not 0.")
 class PowerTransform(Transform):
     """A power of positive numbers."""
+
+    domain: Any = C.positive
+    codomain: Any = C.positive
 
     def __init__(self, exponent: TensorLike, cache_size: Size = 0) -> None:
         self.exponent: Any = exponent
@@ -245,6 +281,14 @@ class ComposeTransform(Transform):
         self.parts = list(parts)
         self.event_dim = max((t.event_dim for t in self.parts), default=0)
         self.sign = math.prod((t.sign for t in self.parts), start=F.asarray(1.0))
+
+    @property
+    def domain(self) -> Any:
+        return self.parts[0].domain if self.parts else C.real
+
+    @property
+    def codomain(self) -> Any:
+        return self.parts[-1].codomain if self.parts else C.real
 
     def forward_shape(self, shape: Any) -> tuple[Any, ...]:
         for t in self.parts:
@@ -315,6 +359,14 @@ class TransformedDistribution(Distribution):
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         return self._whole(self.base_dist.rsample(sample_shape))
 
+    @property
+    def support(self) -> Any:
+        if not self.transforms:
+            return self.base_dist.support
+        found = self.transforms[-1].codomain
+        more = 0 if found is None else len(self._event_shape) - found.event_dim
+        return C.independent(found, more) if more > 0 else found
+
     def _check_monotone(self, name: str) -> None:
         if self._whole.event_dim:
             raise self._absent(name)
@@ -325,7 +377,7 @@ class TransformedDistribution(Distribution):
         return F.sum(x, tuple(range(-more, 0))) if more else x
 
     def log_prob(self, value: Any) -> Tensor:
-        y = as_tensor(value)
+        y = self._value(value)
         x = self._whole.inv(y)
         slope = self._over(self._whole.log_abs_det_jacobian(x, y), self._whole.event_dim)
         inner = self._over(self.base_dist.log_prob(x), len(self.base_dist.event_shape))

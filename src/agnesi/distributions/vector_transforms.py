@@ -9,6 +9,7 @@ from typing import Any
 from agnesi.api import functions as F
 from agnesi.core.options import Size
 from agnesi.core.tensor import Tensor
+from agnesi.distributions import constraints as C
 from agnesi.distributions.base import Distribution, described
 from agnesi.distributions.scalar_transforms import ComposeTransform, Transform
 from agnesi.ops.base.movement import expand_dims, reshape
@@ -31,6 +32,8 @@ def _with_diagonal(x: Tensor, diagonal: Tensor) -> Tensor:
 class AbsTransform(Transform):
     """The absolute value; its inverse gives the positive one."""
 
+    codomain: Any = C.positive
+
     def __init__(self, cache_size: Size = 0) -> None:
         """Nothing is to be said."""
 
@@ -45,6 +48,8 @@ class AbsTransform(Transform):
 class SoftmaxTransform(Transform):
     """Shares of exponentials; the inverse gives one of the vectors that have these shares."""
 
+    domain: Any = C.real_vector
+    codomain: Any = C.simplex
     event_dim = 1
 
     def __init__(self, cache_size: Size = 0) -> None:
@@ -61,6 +66,8 @@ class SoftmaxTransform(Transform):
 class StickBreakingTransform(Transform):
     """Vectors of n numbers to n + 1 shares, one of what the ones before left after the other."""
 
+    domain: Any = C.real_vector
+    codomain: Any = C.simplex
     event_dim = 1
 
     def __init__(self, cache_size: Size = 0) -> None:
@@ -96,6 +103,8 @@ class StickBreakingTransform(Transform):
 class LowerCholeskyTransform(Transform):
     """Matrices to lower triangles with a positive diagonal."""
 
+    domain: Any = C.independent(C.real, 2)
+    codomain: Any = C.lower_cholesky
     event_dim = 2
 
     def __init__(self, cache_size: Size = 0) -> None:
@@ -112,6 +121,8 @@ class LowerCholeskyTransform(Transform):
 class PositiveDefiniteTransform(LowerCholeskyTransform):
     """Matrices to positive definite ones, by their Cholesky factors."""
 
+    codomain: Any = C.positive_definite
+
     def _call(self, x: Tensor) -> Tensor:
         factor = super()._call(x)
         return matmul(factor, factor.mT)
@@ -124,6 +135,8 @@ class PositiveDefiniteTransform(LowerCholeskyTransform):
 class CorrCholeskyTransform(Transform):
     """Vectors of n (n - 1) / 2 numbers to Cholesky factors of n x n matrices of correlations."""
 
+    domain: Any = C.real_vector
+    codomain: Any = C.corr_cholesky
     event_dim = 1
 
     def __init__(self, cache_size: Size = 0) -> None:
@@ -179,6 +192,14 @@ class ReshapeTransform(Transform):
             raise ValueError(f"{self.in_shape} and {self.out_shape} have other numbers of elements")
         self.event_dim = len(self.in_shape)
 
+    @property
+    def domain(self) -> Any:
+        return C.independent(C.real, len(self.in_shape))
+
+    @property
+    def codomain(self) -> Any:
+        return C.independent(C.real, len(self.out_shape))
+
     def forward_shape(self, shape: Any) -> tuple[Any, ...]:
         return (*shape[: len(shape) - len(self.in_shape)], *self.out_shape)
 
@@ -208,6 +229,14 @@ class IndependentTransform(Transform):
         self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
         self.event_dim = base_transform.event_dim + reinterpreted_batch_ndims
 
+    @property
+    def domain(self) -> Any:
+        return C.independent(self.base_transform.domain, self.reinterpreted_batch_ndims)
+
+    @property
+    def codomain(self) -> Any:
+        return C.independent(self.base_transform.codomain, self.reinterpreted_batch_ndims)
+
     def forward_shape(self, shape: Any) -> tuple[Any, ...]:
         return self.base_transform.forward_shape(shape)
 
@@ -231,6 +260,14 @@ class _Parts(Transform):
     def __init__(self, parts: Sequence[Transform], axis: int) -> None:
         self.transforms, self._axis = list(parts), axis
         self.event_dim = max((t.event_dim for t in self.transforms), default=0)
+
+    @property
+    def domain(self) -> Any:
+        return None  # one for each part
+
+    @property
+    def codomain(self) -> Any:
+        return None
 
     def _cut(self, x: Tensor) -> list[Tensor]:
         raise NotImplementedError
@@ -296,6 +333,14 @@ class CumulativeDistributionTransform(Transform):
 
     def __init__(self, distribution: Distribution, cache_size: Size = 0) -> None:
         self.distribution = distribution
+
+    @property
+    def domain(self) -> Any:
+        return self.distribution.support
+
+    @property
+    def codomain(self) -> Any:
+        return C.unit_interval
 
     def _call(self, x: Tensor) -> Tensor:
         return self.distribution.cdf(x)
