@@ -132,6 +132,7 @@ def Rop(  # noqa: N802 - Theano's name
     :returns: Like ``f``; zeros where it does not depend on ``wrt``.
     :rtype: Tensor or list of Tensor
     :raises GradientError: If a tangent has another shape than its argument.
+    :raises TypeError: If ``f`` or ``wrt`` holds anything but tensors.
     :see: Lop, jvp
 
     >>> x = ag.tensor([1.0, 2.0], requires_grad=True)
@@ -163,6 +164,7 @@ def Lop(  # noqa: N802 - Theano's name
     :returns: Like ``wrt``; zeros where ``f`` does not depend on it.
     :rtype: Tensor or list of Tensor
     :raises GradientError: If a cotangent has another shape than its result.
+    :raises TypeError: If ``f`` or ``wrt`` holds anything but tensors.
     :see: Rop, vjp, grad
 
     >>> x = ag.tensor([1.0, 2.0], requires_grad=True)
