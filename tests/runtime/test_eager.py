@@ -108,14 +108,18 @@ def test_references_balance(native):
             run()
     del W._version[1:]
     watched = [W, V, X, W.node, V.node, W.array, np.dtype("float32"), ag.exp(W).node.op]
-    gc.collect()
-    before = [*map(sys.getrefcount, watched)]
-    for run in CASES.values():
-        for _ in range(100):
-            run()
-    del W._version[1:]
-    gc.collect()
-    assert [*map(sys.getrefcount, watched)] == before
+    for _ in range(3):  # a plan that is made meanwhile holds the dtype, once
+        gc.collect()
+        before = [*map(sys.getrefcount, watched)]
+        for run in CASES.values():
+            for _ in range(100):
+                run()
+        del W._version[1:]
+        gc.collect()
+        after = [*map(sys.getrefcount, watched)]
+        if after == before:
+            break
+    assert after == before
 
 
 def test_odd_calls_are_pythons(native):
