@@ -48,7 +48,10 @@ CASES = [
      "features differ: 3 (axis -1 of x (3,)) and 4 (axis 1 of weight (2, 4))"),
     (lambda: distributions.Normal(0.0, 1.0).sample("3"), TypeError,
      "Normal.sample: a size must be an integer, not '3'"),
-    (lambda: distributions.MultivariateNormal(ag.zeros(2), ag.ones((2, 2))),
+    (lambda: distributions.MultivariateNormal(ag.zeros(2), ag.ones((2, 2))), ValueError,
+     "MultivariateNormal: covariance_matrix must be a symmetric positive definite matrix, not "
+     "[[1. 1.]\n [1. 1.]]"),
+    (lambda: distributions.MultivariateNormal(ag.zeros(2), ag.ones((2, 2)), validate_args=False),
      np.linalg.LinAlgError,
      "MultivariateNormal: cholesky(float32[2, 2]): Matrix is not positive definite"),
     (lambda: ag.vmap(lambda x, y: x + y)(A, V[:2]), ag.ShapeError,
