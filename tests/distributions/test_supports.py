@@ -8,7 +8,7 @@ from agnesi import distributions as D
 
 
 def test_transforms_say_what_they_take_and_give():
-    T, C = D.transforms, D.constraints  # noqa: N806 - as PyTorch's users write them
+    T, C = D.transforms, D.constraints
     exp = T.ExpTransform()
     assert (exp.domain, exp.codomain, exp.inv.domain) == (C.real, C.positive, C.positive)
     chain = T.ComposeTransform([T.AffineTransform(0.0, 2.0), T.SigmoidTransform()])
@@ -20,7 +20,7 @@ def test_transforms_say_what_they_take_and_give():
 @pytest.mark.parametrize("wrap", [lambda f: f, ag.jit], ids=["eager", "jit"])
 def test_values_outside_of_the_support_are_refused(wrap):
     """They had a logarithm of a probability, or NaN."""
-    T = D.transforms  # noqa: N806
+    T = D.transforms
     normal = D.Normal(0.0, 1.0)
     vector = D.LogisticNormal(ag.zeros(2), ag.ones(2))
     matrix = D.Wishart(4.0, covariance_matrix=ag.tensor([[2.0, 0.5], [0.5, 1.0]]))
